@@ -1,0 +1,3 @@
+//! The `turnwise` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Loom models of every lock, one file per lock.

@@ -1,0 +1,1 @@
+//! `LD_PRELOAD` library for pthread locks.

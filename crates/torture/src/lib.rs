@@ -1,0 +1,1 @@
+//! Torture: every lock under every scenario on real threads.

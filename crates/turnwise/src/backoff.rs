@@ -1,0 +1,1 @@
+//! Back-off policies of the spin locks.

@@ -1,0 +1,242 @@
+//! A condition variable in eight bytes, for [`crate::Mutex`].
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `sequence` bit 0 | somebody may be waiting |
+//! | `sequence` bits 1..32 | notifications so far, modulo 2^31 |
+//! | `mutex` | where the waiters' mutex lies: distance from here in 4-byte words, 0: not known |
+//!
+//! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
+//! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd. The one
+//! that was woken acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; a
+//! moved thread is thus never forgotten.
+//!
+//! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
+//! 2^31 notifications in some nanoseconds.
+
+use crate::mutex::{MutexGuard, RawMutex};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+const WAITING: u32 = 1;
+const NOTIFICATION: u32 = 2;
+
+/// How a timed wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// The time was out before a notification came.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+/// The condition variable for [`RawMutex`]. Zero bytes = nobody waits.
+#[repr(C)]
+pub struct RawCondvar<P: Platform = DefaultPlatform> {
+    sequence: P::U32,
+    mutex: P::U32,
+}
+
+impl RawCondvar {
+    /// A condition variable that nobody waits for.
+    #[must_use]
+    pub const fn new() -> Self {
+        use core::sync::atomic::AtomicU32;
+        RawCondvar { sequence: AtomicU32::new(0), mutex: AtomicU32::new(0) }
+    }
+}
+
+impl Default for RawCondvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> RawCondvar<P> {
+    /// A condition variable on any platform.
+    pub fn new_in() -> Self {
+        RawCondvar { sequence: P::U32::new(0), mutex: P::U32::new(0) }
+    }
+
+    /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait ended;
+    /// like every condition variable it may also return for no reason.
+    ///
+    /// # Safety
+    /// The caller has `mutex`. All threads that wait at the same time use the same mutex.
+    pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
+        let sequence = self.prepare(mutex);
+        // SAFETY: the caller has it.
+        unsafe { mutex.unlock() };
+        let parked = self.sleep(sequence, deadline);
+        self.finish(mutex, parked)
+    }
+
+    /// First part of [`RawCondvar::wait`]: what to hand to [`RawCondvar::sleep`]. The caller has `mutex`.
+    pub fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
+        self.mutex.store(self.distance(mutex), Relaxed);
+        self.sequence.fetch_or(WAITING, Relaxed) | WAITING
+    }
+
+    /// Second part: sleeps until notified. The caller has released its mutex.
+    pub fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
+        loop {
+            match P::park(&self.sequence, sequence, Lane::Waiters, deadline) {
+                // Nobody notified us, and nobody can have moved us to the mutex.
+                Parked::Interrupted if self.sequence.load(Relaxed) == sequence => {}
+                parked => return parked,
+            }
+        }
+    }
+
+    /// Third part: acquires the mutex again.
+    pub fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
+        // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
+        mutex.lock_as_woken();
+        WaitTimeoutResult(parked == Parked::TimedOut)
+    }
+
+    /// Wakes one waiter, if there is one.
+    pub fn notify_one(&self) {
+        let sequence = self.sequence.load(Relaxed);
+        if sequence & WAITING == 0 {
+            return;
+        }
+        let sequence = self.sequence.fetch_add(NOTIFICATION, Relaxed).wrapping_add(NOTIFICATION);
+        if P::wake(&raw const self.sequence, Lane::Waiters, 1) == 0 {
+            // Nobody sleeps. Whoever prepares now changes nothing by setting the bit that is set, so it would be missed
+            // if we cleared the bit behind its back: only an unchanged sequence is cleared, and its sleep then fails.
+            let _ = self.sequence.compare_exchange(sequence, sequence & !WAITING, Relaxed, Relaxed);
+        }
+    }
+
+    /// Wakes all waiters: one at once, each of the others when the mutex is free for it.
+    pub fn notify_all(&self) {
+        let mut sequence = self.sequence.load(Relaxed);
+        if sequence & WAITING == 0 {
+            return;
+        }
+        loop {
+            let new = sequence.wrapping_add(NOTIFICATION) & !WAITING;
+            match self.sequence.compare_exchange(sequence, new, Relaxed, Relaxed) {
+                Ok(_) => {
+                    sequence = new;
+                    break;
+                }
+                Err(found) => sequence = found,
+            }
+        }
+        let moved = self.mutex_word().and_then(|word| P::requeue(&self.sequence, sequence, word));
+        if moved.is_none() {
+            P::wake(&raw const self.sequence, Lane::Waiters, u32::MAX);
+        }
+    }
+
+    /// Distance to the mutex's word, if it fits.
+    fn distance(&self, mutex: &RawMutex<P>) -> u32 {
+        let from = core::ptr::from_ref(self).addr() as isize;
+        let to = core::ptr::from_ref(mutex.word()).addr() as isize;
+        let bytes = to.wrapping_sub(from);
+        if bytes % 4 != 0 {
+            return 0;
+        }
+        i32::try_from(bytes / 4).map_or(0, i32::cast_unsigned)
+    }
+
+    /// The address of the mutex's word; the mutex may be gone.
+    fn mutex_word(&self) -> Option<*const P::U32> {
+        let distance = self.mutex.load(Relaxed).cast_signed();
+        let here = core::ptr::from_ref(self).cast::<u8>();
+        (distance != 0).then(|| here.wrapping_offset(distance as isize * 4).cast())
+    }
+}
+
+/// A condition variable for [`crate::Mutex`].
+///
+/// ```
+/// use turnwise::{Condvar, Mutex};
+///
+/// let (ready, changed) = (Mutex::new(false), Condvar::new());
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         *ready.lock() = true;
+///         changed.notify_one();
+///     });
+///     let mut ready = ready.lock();
+///     while !*ready {
+///         changed.wait(&mut ready);
+///     }
+/// });
+/// ```
+pub struct Condvar<P: Platform = DefaultPlatform> {
+    raw: RawCondvar<P>,
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits for.
+    #[must_use]
+    pub const fn new() -> Self {
+        Condvar { raw: RawCondvar::new() }
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> Condvar<P> {
+    /// A condition variable on any platform.
+    pub fn new_in() -> Self {
+        Condvar { raw: RawCondvar::new_in() }
+    }
+
+    /// Releases the mutex, waits for a notification, and acquires the mutex again. May return for no reason: call it in a
+    /// loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
+    /// `notify_all` may wake some of them late (when their mutex is next released), never not at all.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
+        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
+        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), None) };
+    }
+
+    /// Waits while `condition` holds.
+    pub fn wait_while<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T, P>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// Like [`Condvar::wait`], for at most `timeout`.
+    pub fn wait_for<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, timeout: Duration) -> WaitTimeoutResult {
+        self.wait_until(guard, Deadline::after::<P>(timeout))
+    }
+
+    /// Like [`Condvar::wait`], until `deadline` at most.
+    pub fn wait_until<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Deadline) -> WaitTimeoutResult {
+        // SAFETY: as in `wait`.
+        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), Some(deadline)) }
+    }
+
+    /// Wakes one waiter, if there is one.
+    pub fn notify_one(&self) {
+        self.raw.notify_one();
+    }
+
+    /// Wakes all waiters.
+    pub fn notify_all(&self) {
+        self.raw.notify_all();
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for Condvar<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,29 @@
+//! Adaptive locks: queue the spinners, spin only while the owner runs, release before waking, bound every wait.
+//!
+//! Every lock is written once, generic over [`platform::Platform`]; users write `Mutex<T>` and get the platform
+//! of the machine at hand ([`platform::DefaultPlatform`]).
+//!
+//! | for | take |
+//! |---|---|
+//! | data shared between threads | [`Mutex`], [`Condvar`] |
+//! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
+//! | the lock_api ecosystem | `RawMutex` with feature `lock_api` |
+//!
+//! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
+#![no_std]
+
+#[cfg(any(test, miri))]
+extern crate std;
+
+pub mod backoff;
+pub mod condvar;
+#[cfg(feature = "lock_api")]
+mod lock_api_impl;
+pub mod mutex;
+pub mod osq;
+pub mod platform;
+pub mod spin;
+
+pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
+pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+

@@ -1,0 +1,287 @@
+//! The adaptive mutex, without data.
+//!
+//! The word, 4 bytes (zero: unlocked):
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
+//! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
+//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
+//! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
+//!
+//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]), whose count says how many
+//! threads sleep here or are on their way back.
+//!
+//! Invariants:
+//! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is set.
+//! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
+//!    the duty to wake the next passes on and is never lost.
+//! 3. At most one waiter has `HANDOFF`; while the bit is set nobody else takes the lock.
+//! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its memory.
+//!    The wake-up that follows uses the address alone.
+//!
+//! Waiting has three stages: at most one thread spins on the word, at the head of the queue, while the owner runs;
+//! then it sleeps; and a sleeper that was woken [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more,
+//! claims the next turn.
+
+use super::policy::{self, HANDOFF_AFTER_NS};
+#[cfg(feature = "spin")]
+use crate::osq::Osq;
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+pub(super) const OWNER: u32 = 0xffff;
+pub(super) const GRANTED: u32 = 1 << 29;
+pub(super) const HANDOFF: u32 = 1 << 30;
+pub(super) const WAITERS: u32 = 1 << 31;
+/// While any of these is set, a thread that merely comes along may not take the lock.
+pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(C)]
+pub struct RawMutex<P: Platform = DefaultPlatform> {
+    pub(super) word: P::U32,
+    #[cfg(feature = "spin")]
+    pub(super) spinners: Osq<P>,
+}
+
+impl RawMutex {
+    /// An unlocked mutex.
+    #[must_use]
+    pub const fn new() -> Self {
+        RawMutex {
+            word: core::sync::atomic::AtomicU32::new(0),
+            #[cfg(feature = "spin")]
+            spinners: Osq::new(),
+        }
+    }
+}
+
+impl Default for RawMutex {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> RawMutex<P> {
+    /// An unlocked mutex on any platform.
+    pub fn new_in() -> Self {
+        RawMutex {
+            word: P::U32::new(0),
+            #[cfg(feature = "spin")]
+            spinners: Osq::new_in(),
+        }
+    }
+
+    /// Acquires the lock.
+    #[inline]
+    pub fn lock(&self) {
+        // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+            self.lock_slow(None);
+        }
+    }
+
+    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    #[inline]
+    pub fn lock_until(&self, deadline: Deadline) -> bool {
+        // ORDERING mutex.acquire: as in `lock`.
+        self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() || self.lock_slow(Some(deadline))
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        let mut word = 0;
+        loop {
+            // ORDERING mutex.acquire: as in `lock`.
+            match self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) if found & BLOCKED != 0 => return false,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Releases the lock, then wakes a waiter if there is one.
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        let word = self.word.load(Relaxed);
+        // ORDERING mutex.release: pairs with mutex.acquire.
+        if word & !OWNER != 0 || self.word.compare_exchange(word, 0, Release, Relaxed).is_err() {
+            self.unlock_slow();
+        }
+    }
+
+    /// Releases the lock to the thread that has slept longest, if any sleeps: nobody can overtake it.
+    ///
+    /// The one place that wakes before it releases: afterwards it could not tell whether anybody sleeps without touching
+    /// a lock that is no longer its own (invariant 4).
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    pub unsafe fn unlock_fair(&self) {
+        loop {
+            let word = self.word.load(Relaxed);
+            if word & WAITERS == 0 || word & HANDOFF != 0 {
+                return self.unlock_slow();
+            }
+            // The duty to wake (invariant 2) is ours while the bit is off.
+            self.word.fetch_and(!WAITERS, Relaxed);
+            if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
+                continue; // the sleepers' time was out
+            }
+            // Fails if a thread announced itself meanwhile: it may be the one that we woke, asleep again.
+            // ORDERING mutex.release: as in `unlock`.
+            if self.word.compare_exchange(word & OWNER, GRANTED, Release, Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Whether somebody has the lock or was promised it.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & BLOCKED != 0
+    }
+
+    /// The owner's token number as of now, 0 when free: for diagnosis.
+    pub fn owner(&self) -> u32 {
+        self.word.load(Relaxed) & OWNER
+    }
+
+    /// The futex word, for a condition variable to move waiters to.
+    pub(crate) fn word(&self) -> &P::U32 {
+        &self.word
+    }
+
+    #[cold]
+    fn unlock_slow(&self) {
+        let address = &raw const self.word;
+        let mut word = self.word.load(Relaxed);
+        loop {
+            // The claimant keeps HANDOFF and WAITERS; otherwise the woken waiter sets WAITERS again (invariant 2).
+            let new = if word & HANDOFF != 0 { word & !OWNER } else { 0 };
+            // ORDERING mutex.release: as in `unlock`.
+            match self.word.compare_exchange(word, new, Release, Relaxed) {
+                Ok(_) => break,
+                Err(found) => word = found,
+            }
+        }
+        if word & HANDOFF != 0 {
+            P::wake(address, Lane::First, 1);
+        } else if word & WAITERS != 0 {
+            P::wake(address, Lane::Waiters, 1);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+        #[cfg(feature = "spin")]
+        if policy::spin(self, deadline) {
+            return true;
+        }
+        self.lock_parked(deadline, false)
+    }
+
+    /// Acquires the lock as a thread that was woken on it: for a condition variable's waiter, which may leave others
+    /// asleep here that only the next `unlock` will wake.
+    pub fn lock_as_woken(&self) {
+        self.lock_parked(None, true);
+    }
+
+    /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
+    pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
+        #[cfg(feature = "spin")]
+        self.spinners.count_up();
+        let got = Waiter { woken, first: false, since: P::now() }.wait(self, deadline);
+        #[cfg(feature = "spin")]
+        self.spinners.count_down();
+        got
+    }
+}
+
+/// A thread in the sleeping stage.
+struct Waiter {
+    /// It was woken since it came (invariant 2).
+    woken: bool,
+    /// It has `HANDOFF` (invariant 3).
+    first: bool,
+    since: u64,
+}
+
+impl Waiter {
+    fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+        let mut timed_out = false;
+        loop {
+            let word = lock.word.load(Relaxed);
+            if self.may_take(word) {
+                if self.take(lock, word) {
+                    return true;
+                }
+                continue;
+            }
+            if timed_out {
+                if self.give_up(lock, word) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(word) = self.announce(lock, word) else { continue };
+            let lane = if self.first { Lane::First } else { Lane::Waiters };
+            match P::park(&lock.word, word, lane, deadline) {
+                Parked::Woken => {
+                    self.woken = true;
+                    policy::spin_woken(lock, word);
+                }
+                Parked::TimedOut => timed_out = true,
+                Parked::Changed | Parked::Interrupted => {}
+            }
+            timed_out |= deadline.is_some_and(Deadline::expired::<P>);
+        }
+    }
+
+    fn may_take(&self, word: u32) -> bool {
+        let barred = if self.first {
+            OWNER
+        } else if self.woken {
+            OWNER | HANDOFF
+        } else {
+            BLOCKED
+        };
+        word & barred == 0
+    }
+
+    /// Free -> ours.
+    fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
+        let keep = word & WAITERS | if self.woken { WAITERS } else { 0 };
+        // ORDERING mutex.acquire: as in `lock`.
+        lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
+    }
+
+    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
+        let claim = !self.first
+            && self.woken
+            && word & (HANDOFF | GRANTED) == 0
+            && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
+        let new = word | WAITERS | if claim { HANDOFF } else { 0 };
+        if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
+            return None;
+        }
+        self.first |= claim;
+        Some(new)
+    }
+
+    /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
+    fn give_up<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
+        if !self.first && !self.woken {
+            return true;
+        }
+        let handoff = if self.first { HANDOFF } else { 0 };
+        lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_ok()
+    }
+}

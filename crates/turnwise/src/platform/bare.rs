@@ -1,0 +1,100 @@
+//! A machine without an operating system: waiting is spinning, and nobody has a name.
+//!
+//! It makes the locks usable in a kernel before that kernel has a `Platform` of its own. There is no clock, so
+//! deadlines count calls of [`Bare::now`]; write your own platform for real time-outs.
+
+use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Spinning only; every thread is [`Token::ANONYMOUS`].
+pub struct Bare;
+
+// SAFETY: `me` never gives out a slot, so there is none to mix up.
+unsafe impl Platform for Bare {
+    type U32 = AtomicU32;
+    type U64 = AtomicU64;
+    type Ptr<T: 'static> = AtomicPtr<T>;
+
+    #[inline(always)]
+    fn relax() {
+        core::hint::spin_loop();
+    }
+
+    fn spin_until<W: Word>(
+        word: &W,
+        mut ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        loop {
+            let value = word.load(Relaxed);
+            if ready(value) {
+                return Ok(value);
+            }
+            if limit.until.is_some_and(|at| Self::now() >= at) {
+                return Err(SpinEnd::Deadline);
+            }
+            Self::relax();
+        }
+    }
+
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        mut ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        mut ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd> {
+        let either = |value| ready_a(value) || ready_b(b.load(Relaxed));
+        Self::spin_until(a, either, limit).map(|_| ())
+    }
+
+    fn park(word: &AtomicU32, expected: u32, _lane: Lane, deadline: Option<Deadline>) -> Parked {
+        loop {
+            if word.load(Relaxed) != expected {
+                return Parked::Changed;
+            }
+            if deadline.is_some_and(Deadline::expired::<Self>) {
+                return Parked::TimedOut;
+            }
+            Self::relax();
+        }
+    }
+
+    fn wake(_word: *const AtomicU32, _lane: Lane, _count: u32) -> u32 {
+        0 // a parked thread sees the word change
+    }
+
+    fn requeue(_from: &AtomicU32, _expected: u32, _to: *const AtomicU32) -> Option<u32> {
+        None
+    }
+
+    fn now() -> u64 {
+        static TICKS: AtomicU64 = AtomicU64::new(0);
+        TICKS.fetch_add(1, Relaxed)
+    }
+
+    #[inline(always)]
+    fn current() -> Token {
+        Token::ANONYMOUS
+    }
+
+    fn me() -> Option<Me<Self>> {
+        None
+    }
+
+    fn slot(_token: Token) -> &'static ThreadSlot<Self> {
+        unreachable!("Bare::me gives out no token")
+    }
+
+    fn on_cpu(_token: Token) -> OnCpu {
+        OnCpu::Unknown
+    }
+
+    fn cpu() -> u32 {
+        0
+    }
+
+    fn node() -> u32 {
+        0
+    }
+}

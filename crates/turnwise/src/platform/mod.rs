@@ -1,0 +1,233 @@
+//! What a lock may ask of a machine, and nothing more.
+//!
+//! A raw lock is generic over [`Platform`]. On metal every operation inlines to the instruction that one would
+//! write by hand; a simulator may switch coroutines inside any of them; a model checker may explore every order.
+//! All operations are associated functions, since a lock of zero bytes has no room for a handle: a simulator finds
+//! its machine through its current coroutine.
+
+mod bare;
+mod slot;
+mod word;
+
+#[cfg(feature = "native")]
+pub mod native;
+
+pub use bare::Bare;
+#[cfg(feature = "native")]
+pub use native::Native;
+pub use slot::{Me, ThreadSlot};
+pub use word::{IntWord, Word};
+
+/// The platform that `Mutex<T>` means when no other is named.
+#[cfg(feature = "native")]
+pub type DefaultPlatform = Native;
+/// The platform that `Mutex<T>` means when no other is named.
+#[cfg(not(feature = "native"))]
+pub type DefaultPlatform = Bare;
+
+/// A small non-zero number that names a thread for as long as it lives.
+///
+/// [`Token::ANONYMOUS`] stands for every thread that has no [`ThreadSlot`]: one that never met contention, one
+/// that came when all slots were taken, or one that is exiting. It owns locks like any other, but nothing can be
+/// asked about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(transparent)]
+pub struct Token(core::num::NonZeroU32);
+
+impl Token {
+    /// A thread without a slot.
+    pub const ANONYMOUS: Token = Token(core::num::NonZeroU32::MIN);
+    /// Tokens stay below this: they share a lock word with flag bits and half a word in queues.
+    pub const LIMIT: u32 = 1 << 16;
+
+    /// The token with this number, if it is one: `1..LIMIT`.
+    #[inline]
+    pub const fn new(number: u32) -> Option<Token> {
+        if number >= Self::LIMIT {
+            return None;
+        }
+        match core::num::NonZeroU32::new(number) {
+            Some(n) => Some(Token(n)),
+            None => None,
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// Whether a thread occupies a CPU at this moment, as far as the platform can tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnCpu {
+    /// It runs.
+    Running,
+    /// It sleeps, or is preempted: spinning for it is waste.
+    NotRunning,
+    /// Nobody knows: spin briefly.
+    Unknown,
+}
+
+/// Which clock a [`Deadline`] is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Clock {
+    /// Never set back; the clock of [`Platform::now`].
+    Monotonic,
+    /// The wall clock, which an administrator may set. Platforms without one treat it as monotonic.
+    Realtime,
+}
+
+/// A point in time at which a wait ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadline {
+    /// The clock that `at` is on.
+    pub clock: Clock,
+    /// Nanoseconds on that clock.
+    pub at: u64,
+}
+
+impl Deadline {
+    /// `timeout` from now on `P`'s monotonic clock; saturates.
+    pub fn after<P: Platform>(timeout: core::time::Duration) -> Deadline {
+        let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        Deadline { clock: Clock::Monotonic, at: P::now().saturating_add(ns) }
+    }
+
+    /// Whether it has passed.
+    pub fn expired<P: Platform>(self) -> bool {
+        let now = match self.clock {
+            Clock::Monotonic => P::now(),
+            Clock::Realtime => P::wall(),
+        };
+        now >= self.at
+    }
+}
+
+/// How long a spin may last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SpinLimit {
+    /// Stop at this time on [`Platform::now`]; `None`: never.
+    pub until: Option<u64>,
+    /// Stop when this thread is found off the CPU.
+    pub owner: Option<Token>,
+}
+
+impl SpinLimit {
+    /// Spin for ever.
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None };
+}
+
+/// Why a spin ended without success.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpinEnd {
+    /// [`SpinLimit::until`] passed.
+    Deadline,
+    /// [`SpinLimit::owner`] is not running.
+    NotRunning,
+}
+
+/// Why [`Platform::park`] returned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parked {
+    /// Somebody woke us (or, rarely, nobody did: spurious wake-ups count as this).
+    Woken,
+    /// The word did not hold the expected value; we did not sleep.
+    Changed,
+    /// The deadline passed.
+    TimedOut,
+    /// A signal handler ran; nobody woke us.
+    Interrupted,
+}
+
+/// A lane of the queue of threads parked on one word: a wake-up goes to one lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    /// Ordinary waiters, first come, first woken.
+    Waiters,
+    /// The one waiter that was promised the next turn.
+    First,
+}
+
+/// A machine that locks run on. See the module's documentation.
+///
+/// # Safety
+/// [`Platform::current`] and [`Platform::me`] must never name two live threads by one token other than
+/// [`Token::ANONYMOUS`], slots must stay valid for ever, and [`Platform::slot`] must return the slot that belongs
+/// to the token; the queues' memory safety rests on it.
+pub unsafe trait Platform: Sized + Send + Sync + 'static {
+    /// A 32-bit word that threads share.
+    type U32: IntWord<Value = u32>;
+    /// A 64-bit word that threads share.
+    type U64: IntWord<Value = u64>;
+    /// A pointer that threads share.
+    type Ptr<T: 'static>: Word<Value = *mut T>;
+
+    /// Tells the CPU that this is a spin loop.
+    fn relax();
+
+    /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
+    ///
+    /// The loads are relaxed: a caller that wants what the writer published must acquire it afterwards. In a
+    /// simulator this parks the coroutine on the word's cache line.
+    #[track_caller]
+    fn spin_until<W: Word>(
+        word: &W,
+        ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd>;
+
+    /// Like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
+    #[track_caller]
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd>;
+
+    /// Sleeps in `lane` of `word` until woken or until `deadline`; returns at once if `word` is not `expected`.
+    fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
+
+    /// Wakes up to `count` threads parked in `lane` of `word`, longest sleeper first; returns how many.
+    /// Uses the address alone: the word may be gone.
+    fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
+
+    /// Wakes one ordinary waiter of `from` and moves the others to `to`'s ordinary waiters, if `from` still holds
+    /// `expected`. Returns how many were woken or moved, or `None` if the value differed or the platform cannot.
+    /// Uses the address of `to` alone.
+    fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
+
+    /// Nanoseconds on a clock that never runs backwards.
+    fn now() -> u64;
+
+    /// Nanoseconds on the wall clock; a platform without one uses [`Platform::now`].
+    fn wall() -> u64 {
+        Self::now()
+    }
+
+    /// The calling thread's token, or [`Token::ANONYMOUS`] if it has none yet. Must be cheap: fast paths call it.
+    fn current() -> Token;
+
+    /// The calling thread's token and slot, taking a slot if it has none; `None` if there is none to have.
+    fn me() -> Option<Me<Self>>;
+
+    /// The slot of a token that [`Platform::me`] gave to some thread.
+    fn slot(token: Token) -> &'static ThreadSlot<Self>;
+
+    /// Whether the thread of `token` runs.
+    fn on_cpu(token: Token) -> OnCpu;
+
+    /// The CPU this thread is on, a hint.
+    fn cpu() -> u32;
+
+    /// The NUMA node this thread is on, a hint.
+    fn node() -> u32;
+
+    /// Says that the calling thread reads (`write: false`) or writes these bytes of protected data. Nothing on
+    /// metal; a simulator charges their cache lines.
+    #[inline]
+    fn touch(_data: *const u8, _bytes: usize, _write: bool) {}
+}

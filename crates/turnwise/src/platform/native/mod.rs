@@ -1,0 +1,101 @@
+//! Linux: futex, vDSO clocks, static thread slots, and the restartable-sequence area for the CPU number.
+//!
+//! | file | what |
+//! |---|---|
+//! | `tls.rs` | the three words that every thread has of its own, reached without a call |
+//! | `thread.rs` | slots and tokens: who a thread is |
+//! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
+//! | `sys.rs` | the system calls |
+
+mod on_cpu;
+mod spin;
+mod sys;
+mod thread;
+mod tls;
+
+use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+pub use on_cpu::{OnCpuLayer, on_cpu_layer};
+pub use thread::SLOTS;
+
+/// The Linux platform.
+pub struct Native;
+
+// SAFETY: `thread.rs` hands each token to one thread at a time; slots are in a static.
+unsafe impl Platform for Native {
+    type U32 = AtomicU32;
+    type U64 = AtomicU64;
+    type Ptr<T: 'static> = AtomicPtr<T>;
+
+    #[inline(always)]
+    fn relax() {
+        spin::relax();
+    }
+
+    #[inline]
+    fn spin_until<W: Word>(
+        word: &W,
+        ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        spin::spin_until(word, ready, limit)
+    }
+
+    #[inline]
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        mut ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        mut ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd> {
+        let either = |value| ready_a(value) || ready_b(b.load(core::sync::atomic::Ordering::Relaxed));
+        spin::spin_until(a, either, limit).map(|_| ())
+    }
+
+    fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        sys::futex_wait(word, expected, lane, deadline)
+    }
+
+    fn wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
+        sys::futex_wake(word, lane, count)
+    }
+
+    fn requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
+        sys::futex_requeue(from, expected, to)
+    }
+
+    fn now() -> u64 {
+        sys::clock_ns(libc::CLOCK_MONOTONIC)
+    }
+
+    fn wall() -> u64 {
+        sys::clock_ns(libc::CLOCK_REALTIME)
+    }
+
+    #[inline(always)]
+    fn current() -> Token {
+        tls::token()
+    }
+
+    fn me() -> Option<Me<Self>> {
+        thread::me()
+    }
+
+    fn slot(token: Token) -> &'static ThreadSlot<Self> {
+        thread::slot(token)
+    }
+
+    fn on_cpu(token: Token) -> OnCpu {
+        on_cpu::on_cpu(token)
+    }
+
+    fn cpu() -> u32 {
+        on_cpu::cpu()
+    }
+
+    fn node() -> u32 {
+        on_cpu::node()
+    }
+}

@@ -1,0 +1,89 @@
+//! System calls. None of them changes `errno`: a lock call between a failed call and the look at `errno` must
+//! not disturb it.
+
+use super::super::{Clock, Deadline, Lane, Parked};
+use core::ptr;
+use core::sync::atomic::AtomicU32;
+
+/// Restores the thread's `errno` when dropped.
+struct KeepErrno(i32);
+
+impl KeepErrno {
+    fn new() -> Self {
+        // SAFETY: the C library's errno location is valid for the calling thread.
+        KeepErrno(unsafe { *libc::__errno_location() })
+    }
+
+    fn now(&self) -> i32 {
+        // SAFETY: as in `new`.
+        unsafe { *libc::__errno_location() }
+    }
+}
+
+impl Drop for KeepErrno {
+    fn drop(&mut self) {
+        // SAFETY: as in `new`.
+        unsafe { *libc::__errno_location() = self.0 }
+    }
+}
+
+fn bitset(lane: Lane) -> u32 {
+    match lane {
+        Lane::Waiters => 1,
+        Lane::First => 2,
+    }
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    const SECOND: u64 = 1_000_000_000;
+    libc::timespec { tv_sec: (ns / SECOND) as libc::time_t, tv_nsec: (ns % SECOND) as _ }
+}
+
+pub(super) fn futex_wait(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+    let mut op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let time = deadline.map(|d| timespec(d.at));
+    if deadline.is_some_and(|d| d.clock == Clock::Realtime) {
+        op |= libc::FUTEX_CLOCK_REALTIME;
+    }
+    let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
+    let errno = KeepErrno::new();
+    // SAFETY: `word` outlives the call; `time` is null or points to a timespec on this stack.
+    let r = unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), op, expected, time, ptr::null::<u32>(), bitset(lane))
+    };
+    if r == 0 {
+        return Parked::Woken;
+    }
+    match errno.now() {
+        libc::ETIMEDOUT => Parked::TimedOut,
+        libc::EINTR => Parked::Interrupted,
+        _ => Parked::Changed, // EAGAIN
+    }
+}
+
+pub(super) fn futex_wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 {
+    let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let count = count.min(i32::MAX as u32);
+    let _errno = KeepErrno::new();
+    // SAFETY: a private futex wake uses the address as a number; it reads no memory there.
+    let woken = unsafe {
+        let none = ptr::null::<libc::timespec>();
+        libc::syscall(libc::SYS_futex, word, op, count, none, ptr::null::<u32>(), bitset(lane))
+    };
+    u32::try_from(woken).unwrap_or(0)
+}
+
+pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
+    let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+    let _errno = KeepErrno::new();
+    // SAFETY: `from` is alive; the kernel validates `to` and answers EFAULT if it is gone.
+    let moved = unsafe { libc::syscall(libc::SYS_futex, from.as_ptr(), op, 1, i32::MAX as usize, to, expected) };
+    u32::try_from(moved).ok()
+}
+
+pub(super) fn clock_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable; the clocks that we name exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

@@ -1,0 +1,162 @@
+//! Slots and tokens. A thread takes a slot the first time that it meets contention and gives it back when it
+//! exits; until then, and when all [`SLOTS`] are taken, it is [`Token::ANONYMOUS`], which costs it the queue of
+//! spinners (it parks instead) and nothing else.
+//!
+//! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
+
+use super::super::{Me, ThreadSlot, Token};
+use super::{Native, on_cpu, tls};
+use crate::osq::Node;
+use crate::platform::slot::Private;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+
+/// Threads that can hold a slot at the same time.
+pub const SLOTS: usize = 4096;
+
+/// The first token with a slot; those below are special.
+const FIRST: u32 = 2;
+
+/// A thread that never asked for a slot.
+const STAGE_NEW: u32 = 0;
+/// A thread with a slot.
+const STAGE_SLOT: u32 = 1;
+/// A thread that gave its slot back, since it exits; it gets no other.
+const STAGE_GONE: u32 = 2;
+
+pub(super) struct Entry {
+    pub(super) slot: ThreadSlot<Native>,
+    pub(super) area: on_cpu::Area,
+    /// While free: the next free slot's index + 1, or 0.
+    next_free: AtomicU32,
+}
+
+static TABLE: [Entry; SLOTS] = [const {
+    Entry {
+        slot: ThreadSlot { node: Node::new(), private: Private::new() },
+        area: on_cpu::Area::new(),
+        next_free: AtomicU32::new(0),
+    }
+}; SLOTS];
+
+/// Top of the stack of free slots: index + 1 in the low half, a count of changes in the high half (against ABA).
+static FREE: AtomicU64 = AtomicU64::new(0);
+/// Slots that were never taken start here.
+static FRESH: AtomicU32 = AtomicU32::new(0);
+/// The key whose destructor gives a slot back, or -1 before the constructor ran.
+static EXIT_KEY: AtomicI64 = AtomicI64::new(-1);
+
+pub(super) fn entry(token: Token) -> Option<&'static Entry> {
+    token.get().checked_sub(FIRST).and_then(|index| TABLE.get(index as usize))
+}
+
+pub(super) fn slot(token: Token) -> &'static ThreadSlot<Native> {
+    &entry(token).expect("a token that Native::me gave out").slot
+}
+
+#[inline]
+pub(super) fn me() -> Option<Me<Native>> {
+    let token = tls::token();
+    match entry(token) {
+        Some(entry) => Some(Me { token, slot: &entry.slot }),
+        None => register(),
+    }
+}
+
+#[cold]
+fn register() -> Option<Me<Native>> {
+    let words = tls::words();
+    // SAFETY: the calling thread's own words.
+    if unsafe { (*words).stage } != STAGE_NEW {
+        return None;
+    }
+    // ORDERING thread.key: pairs with the Release in `start`; the key exists.
+    let key = EXIT_KEY.load(Acquire);
+    if key < 0 {
+        return None; // before the constructor: stay anonymous for now
+    }
+    let index = take_slot()?;
+    let entry = &TABLE[index as usize];
+    let token = Token::new(index + FIRST)?;
+    // SAFETY: the key was created in `start`; the value is the index + 1, so it is not null and the destructor runs.
+    // The C library keeps the first keys' values in the thread's descriptor: no allocation.
+    let set = unsafe { libc::pthread_setspecific(key as libc::pthread_key_t, (index as usize + 1) as *const _) };
+    if set != 0 {
+        free_slot(index);
+        return None;
+    }
+    entry.area.enter();
+    // SAFETY: the calling thread's own words.
+    unsafe {
+        (*words).token = token.get();
+        (*words).stage = STAGE_SLOT;
+    }
+    Some(Me { token, slot: &entry.slot })
+}
+
+/// Runs in an exiting thread.
+extern "C" fn thread_exits(value: *mut libc::c_void) {
+    let words = tls::words();
+    // SAFETY: the calling thread's own words.
+    unsafe {
+        (*words).token = Token::ANONYMOUS.get();
+        (*words).stage = STAGE_GONE;
+    }
+    let index = (value as usize - 1) as u32;
+    TABLE[index as usize].area.leave();
+    free_slot(index);
+}
+
+fn take_slot() -> Option<u32> {
+    // ORDERING thread.free: Acquire pairs with the Release in `free_slot`; shows `next_free` and the clean slot.
+    let mut top = FREE.load(Acquire);
+    while top as u32 != 0 {
+        let index = top as u32 - 1;
+        let next = u64::from(TABLE[index as usize].next_free.load(Relaxed));
+        let new = (top >> 32).wrapping_add(1) << 32 | next;
+        match FREE.compare_exchange(top, new, AcqRel, Acquire) {
+            Ok(_) => return Some(index),
+            Err(found) => top = found,
+        }
+    }
+    let fresh = FRESH.fetch_update(Relaxed, Relaxed, |n| (n < SLOTS as u32).then_some(n + 1));
+    fresh.ok()
+}
+
+fn free_slot(index: u32) {
+    let mut top = FREE.load(Relaxed);
+    loop {
+        TABLE[index as usize].next_free.store(top as u32, Relaxed);
+        let new = (top >> 32).wrapping_add(1) << 32 | u64::from(index + 1);
+        // ORDERING thread.free: Release pairs with the Acquire in `take_slot`.
+        match FREE.compare_exchange(top, new, Release, Relaxed) {
+            Ok(_) => return,
+            Err(found) => top = found,
+        }
+    }
+}
+
+/// Runs before `main`, or when the library is loaded: what needs the loader or may allocate happens here, never
+/// on a lock path.
+extern "C" fn start() {
+    on_cpu::start();
+    let mut key = 0;
+    // SAFETY: `key` is writable and `thread_exits` has the destructor's signature.
+    if unsafe { libc::pthread_key_create(&mut key, Some(thread_exits)) } == 0 {
+        // ORDERING thread.key: pairs with the Acquire in `register`.
+        EXIT_KEY.store(i64::from(key), Release);
+    }
+    // SAFETY: registers a handler that touches statics only.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}
+
+/// In a forked child: other threads are gone, and nobody looks at our area any more.
+extern "C" fn in_child() {
+    for entry in &TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)] {
+        entry.area.reset_observers();
+    }
+}
+
+#[used]
+#[cfg_attr(not(miri), unsafe(link_section = ".init_array"))]
+static START: extern "C" fn() = start;

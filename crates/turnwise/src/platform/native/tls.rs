@@ -1,0 +1,131 @@
+//! The token that every thread has of its own, reached without a call.
+//!
+//! `thread_local!` needs std and, in a shared object, a call to `__tls_get_addr` for each access. A lock's fast
+//! path affords neither, so the variable is declared in assembly and read with the initial-exec model (one load of
+//! its offset, one of the variable; the linker turns it into one load in an executable). Initial-exec works in
+//! preloaded and linked libraries; a library loaded late by `dlopen` draws on the C library's static reserve, of
+//! which this takes 16 bytes.
+
+use super::super::Token;
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+core::arch::global_asm!(
+    ".pushsection .tdata.turnwise,\"awT\",@progbits",
+    ".hidden turnwise_thread_words",
+    ".globl turnwise_thread_words",
+    ".type turnwise_thread_words,@object",
+    ".size turnwise_thread_words,16",
+    ".p2align 4",
+    "turnwise_thread_words:",
+    ".long 1", // the token: Token::ANONYMOUS
+    ".long 0", // the stage, see `thread.rs`
+    ".quad 0",
+    ".popsection",
+);
+
+#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+core::arch::global_asm!(
+    ".pushsection .tdata.turnwise,\"awT\",%progbits",
+    ".hidden turnwise_thread_words",
+    ".globl turnwise_thread_words",
+    ".type turnwise_thread_words,%object",
+    ".size turnwise_thread_words,16",
+    ".p2align 4",
+    "turnwise_thread_words:",
+    ".word 1", // the token: Token::ANONYMOUS
+    ".word 0", // the stage, see `thread.rs`
+    ".xword 0",
+    ".popsection",
+);
+
+/// What a thread knows about itself.
+#[repr(C)]
+pub(super) struct ThreadWords {
+    pub(super) token: u32,
+    pub(super) stage: u32,
+}
+
+/// The calling thread's words.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[inline(always)]
+pub(super) fn words() -> *mut ThreadWords {
+    let offset: usize;
+    let base: usize;
+    // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps at
+    // %fs:0. Both are constant for a thread.
+    unsafe {
+        core::arch::asm!(
+            "mov {offset}, qword ptr [rip + turnwise_thread_words@GOTTPOFF]",
+            "mov {base}, qword ptr fs:[0]",
+            offset = out(reg) offset,
+            base = out(reg) base,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    base.wrapping_add(offset) as *mut ThreadWords
+}
+
+/// The calling thread's token.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
+#[inline(always)]
+pub(super) fn token() -> Token {
+    let token: u32;
+    // SAFETY: loads the first of the calling thread's words; `thread.rs` stores nothing but tokens there.
+    unsafe {
+        core::arch::asm!(
+            "mov {offset}, qword ptr [rip + turnwise_thread_words@GOTTPOFF]",
+            "mov {token:e}, dword ptr fs:[{offset}]",
+            offset = out(reg) _,
+            token = out(reg) token,
+            options(nostack, readonly, preserves_flags),
+        );
+        Token::new(token).unwrap_unchecked()
+    }
+}
+
+/// The calling thread's words.
+#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+#[inline(always)]
+pub(super) fn words() -> *mut ThreadWords {
+    let address: usize;
+    // SAFETY: as on x86-64; the ABI keeps the thread pointer in TPIDR_EL0.
+    unsafe {
+        core::arch::asm!(
+            "adrp {a}, :gottprel:turnwise_thread_words",
+            "ldr {a}, [{a}, :gottprel_lo12:turnwise_thread_words]",
+            "mrs {t}, tpidr_el0",
+            "add {a}, {a}, {t}",
+            a = out(reg) address,
+            t = out(reg) _,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    address as *mut ThreadWords
+}
+
+#[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod fallback {
+    use super::ThreadWords;
+    use core::cell::UnsafeCell;
+    extern crate std;
+    std::thread_local! {
+        static WORDS: UnsafeCell<ThreadWords> = const { UnsafeCell::new(ThreadWords { token: 1, stage: 0 }) };
+    }
+    /// The calling thread's words.
+    #[inline]
+    pub(crate) fn words() -> *mut ThreadWords {
+        WORDS.with(UnsafeCell::get)
+    }
+}
+
+#[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) use fallback::words;
+
+/// The calling thread's token.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
+#[inline(always)]
+pub(super) fn token() -> Token {
+    // SAFETY: the words live as long as the thread and only it touches them; `thread.rs` stores nothing but
+    // tokens in the first.
+    unsafe { Token::new((*words()).token).unwrap_unchecked() }
+}

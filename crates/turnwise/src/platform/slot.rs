@@ -1,0 +1,68 @@
+//! What the locks keep per thread: a place in a queue of spinners, and what the thread learnt about waiting.
+
+use super::{Platform, Token};
+use crate::osq::Node;
+use core::cell::Cell;
+
+/// The storage of one thread. A platform keeps these in static memory, so that no lock path allocates and a
+/// pointer to one never dangles.
+#[repr(align(128))]
+pub struct ThreadSlot<P: Platform> {
+    /// Its node in the queue of spinners that it waits in (a thread waits in one place at a time).
+    pub(crate) node: Node<P>,
+    /// Only the thread that owns the slot touches this.
+    pub(crate) private: Private,
+}
+
+/// Notes that a thread makes for itself. Lost when it exits; never needed for correctness.
+pub(crate) struct Private {
+    /// The node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
+    pub(crate) node_busy: Cell<bool>,
+    /// The lock that the thread last contended for (its address), and since when it has had its turn there.
+    pub(crate) tenure: Cell<(usize, u64)>,
+    /// Contended acquisitions since the clock was last read for `tenure`.
+    pub(crate) tenure_tick: Cell<u32>,
+    /// What became of recent spins, by lock.
+    pub(crate) spins: [Cell<crate::mutex::SpinRecord>; Private::SPINS],
+}
+
+impl Private {
+    /// Locks that a thread remembers at a time.
+    pub(crate) const SPINS: usize = 8;
+
+    pub(crate) const fn new() -> Self {
+        Private {
+            node_busy: Cell::new(false),
+            tenure: Cell::new((0, 0)),
+            tenure_tick: Cell::new(0),
+            spins: [const { Cell::new(crate::mutex::SpinRecord::NEW) }; Self::SPINS],
+        }
+    }
+}
+
+// SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of
+// `Platform::me`).
+unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
+
+impl<P: Platform> ThreadSlot<P> {
+    /// A slot of any platform.
+    pub fn new_in() -> Self {
+        ThreadSlot { node: Node::new_in(), private: Private::new() }
+    }
+}
+
+/// The calling thread, as a platform knows it.
+pub struct Me<P: Platform> {
+    /// Its token.
+    pub token: Token,
+    /// Its slot.
+    pub slot: &'static ThreadSlot<P>,
+}
+
+impl<P: Platform> Clone for Me<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Platform> Copy for Me<P> {}

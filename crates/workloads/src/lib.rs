@@ -1,0 +1,1 @@
+//! Benchmark bodies, generic over the platform.

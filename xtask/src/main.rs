@@ -1,0 +1,3 @@
+//! Checks that CI runs.
+
+fn main() {}
