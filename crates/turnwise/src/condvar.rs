@@ -203,11 +203,7 @@ impl<P: Platform> Condvar<P> {
     }
 
     /// Waits while `condition` holds.
-    pub fn wait_while<T: ?Sized>(
-        &self,
-        guard: &mut MutexGuard<'_, T, P>,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) {
+    pub fn wait_while<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, mut condition: impl FnMut(&mut T) -> bool) {
         while condition(guard) {
             self.wait(guard);
         }

@@ -26,4 +26,3 @@ pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
-

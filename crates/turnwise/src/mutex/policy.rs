@@ -1,6 +1,6 @@
 //! How long a thread spins for the mutex, and when it lets others have their turn.
 
-use super::raw::{BLOCKED, HANDOFF, GRANTED, OWNER, RawMutex};
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex};
 use crate::platform::{Deadline, Platform, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 

@@ -48,9 +48,8 @@ pub(super) fn futex_wait(word: &AtomicU32, expected: u32, lane: Lane, deadline: 
     let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
     let errno = KeepErrno::new();
     // SAFETY: `word` outlives the call; `time` is null or points to a timespec on this stack.
-    let r = unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), op, expected, time, ptr::null::<u32>(), bitset(lane))
-    };
+    let r =
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), op, expected, time, ptr::null::<u32>(), bitset(lane)) };
     if r == 0 {
         return Parked::Woken;
     }

@@ -1,0 +1,1 @@
+//! The raw traits of the lock_api crate.
