@@ -1,9 +1,9 @@
-//! A condition variable in eight bytes, for [`crate::Mutex`].
+//! A condition variable in twelve bytes, for [`crate::Mutex`].
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `sequence` bit 0 | somebody may be waiting |
-//! | `sequence` bits 1..32 | notifications so far, modulo 2^31 |
+//! | `sequence` | notifications so far, modulo 2^32; waiters sleep on it |
+//! | `waiters` | threads between [`RawCondvar::prepare`] and their return |
 //! | `mutex` | where the waiters' mutex lies: distance from here in 4-byte words, 0: not known |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
@@ -12,15 +12,12 @@
 //! moved thread is thus never forgotten.
 //!
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
-//! 2^31 notifications in some nanoseconds.
+//! 2^32 notifications in some nanoseconds. With no waiters a notification is one load.
 
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
-
-const WAITING: u32 = 1;
-const NOTIFICATION: u32 = 2;
 
 /// How a timed wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +34,7 @@ impl WaitTimeoutResult {
 #[repr(C)]
 pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
+    waiters: P::U32,
     mutex: P::U32,
 }
 
@@ -45,7 +43,7 @@ impl RawCondvar {
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
-        RawCondvar { sequence: AtomicU32::new(0), mutex: AtomicU32::new(0) }
+        RawCondvar { sequence: AtomicU32::new(0), waiters: AtomicU32::new(0), mutex: AtomicU32::new(0) }
     }
 }
 
@@ -58,7 +56,7 @@ impl Default for RawCondvar {
 impl<P: Platform> RawCondvar<P> {
     /// A condition variable on any platform.
     pub fn new_in() -> Self {
-        RawCondvar { sequence: P::U32::new(0), mutex: P::U32::new(0) }
+        RawCondvar { sequence: P::U32::new(0), waiters: P::U32::new(0), mutex: P::U32::new(0) }
     }
 
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait ended;
@@ -75,13 +73,15 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// First part of [`RawCondvar::wait`]: what to hand to [`RawCondvar::sleep`]. The caller has `mutex`.
-    pub fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
+    fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
         self.mutex.store(self.distance(mutex), Relaxed);
-        self.sequence.fetch_or(WAITING, Relaxed) | WAITING
+        // Whoever notifies after it had the mutex after us sees this: the mutex orders the two.
+        self.waiters.fetch_add(1, Relaxed);
+        self.sequence.load(Relaxed)
     }
 
     /// Second part: sleeps until notified. The caller has released its mutex.
-    pub fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
+    fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
         loop {
             match P::park(&self.sequence, sequence, Lane::Waiters, deadline) {
                 // Nobody notified us, and nobody can have moved us to the mutex.
@@ -92,7 +92,8 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// Third part: acquires the mutex again.
-    pub fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
+    fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
+        self.waiters.fetch_sub(1, Relaxed);
         // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
         mutex.lock_as_woken();
         WaitTimeoutResult(parked == Parked::TimedOut)
@@ -100,34 +101,18 @@ impl<P: Platform> RawCondvar<P> {
 
     /// Wakes one waiter, if there is one.
     pub fn notify_one(&self) {
-        let sequence = self.sequence.load(Relaxed);
-        if sequence & WAITING == 0 {
-            return;
-        }
-        let sequence = self.sequence.fetch_add(NOTIFICATION, Relaxed).wrapping_add(NOTIFICATION);
-        if P::wake(&raw const self.sequence, Lane::Waiters, 1) == 0 {
-            // Nobody sleeps. Whoever prepares now changes nothing by setting the bit that is set, so it would be missed
-            // if we cleared the bit behind its back: only an unchanged sequence is cleared, and its sleep then fails.
-            let _ = self.sequence.compare_exchange(sequence, sequence & !WAITING, Relaxed, Relaxed);
+        if self.waiters.load(Relaxed) != 0 {
+            self.sequence.fetch_add(1, Relaxed);
+            P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
     }
 
     /// Wakes all waiters: one at once, each of the others when the mutex is free for it.
     pub fn notify_all(&self) {
-        let mut sequence = self.sequence.load(Relaxed);
-        if sequence & WAITING == 0 {
+        if self.waiters.load(Relaxed) == 0 {
             return;
         }
-        loop {
-            let new = sequence.wrapping_add(NOTIFICATION) & !WAITING;
-            match self.sequence.compare_exchange(sequence, new, Relaxed, Relaxed) {
-                Ok(_) => {
-                    sequence = new;
-                    break;
-                }
-                Err(found) => sequence = found,
-            }
-        }
+        let sequence = self.sequence.fetch_add(1, Relaxed).wrapping_add(1);
         let moved = self.mutex_word().and_then(|word| P::requeue(&self.sequence, sequence, word));
         if moved.is_none() {
             P::wake(&raw const self.sequence, Lane::Waiters, u32::MAX);

@@ -5,12 +5,7 @@
 //! when the thread before it is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes
 //! as in the Linux kernel's optimistic spin queue of 2014.)
 //!
-//! The word:
-//!
-//! | bits | meaning |
-//! |---|---|
-//! | 0..16 | token of the last thread in the queue, 0: empty |
-//! | 16..32 | a count that belongs to the lock around it ([`Osq::count`]); `Mutex` counts its sleepers here |
+//! The word is the token of the last thread in the queue, 0: empty.
 //!
 //! Invariants:
 //! 1. A node is reachable (by `tail`, or by a neighbour's `next` or `prev`) only between `lock` and the return of
@@ -20,7 +15,7 @@
 //!    the node's owner, who then decides for the successor, or the successor, who then leaves. One of the two gets it.
 //! 3. `granted` is set once per stay, by the predecessor, after it won `next`.
 
-use crate::platform::{IntWord, Me, Platform, SpinLimit, Token, Word};
+use crate::platform::{Me, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// A thread's place in the queue.
@@ -45,9 +40,6 @@ impl Node<crate::platform::Native> {
         Node { next: AtomicU32::new(0), prev: AtomicU32::new(0), granted: AtomicU32::new(0) }
     }
 }
-
-const TAIL: u32 = 0xffff;
-const COUNT_ONE: u32 = 1 << 16;
 
 /// The queue. Zero bytes = empty.
 #[repr(transparent)]
@@ -77,70 +69,46 @@ impl<P: Platform> Osq<P> {
 
     /// Whether nobody is in the queue.
     pub fn is_empty(&self) -> bool {
-        self.tail.load(Relaxed) & TAIL == 0
+        self.tail.load(Relaxed) == 0
     }
 
-    /// The lock's count.
-    pub fn count(&self) -> u32 {
-        self.tail.load(Relaxed) / COUNT_ONE
-    }
-
-    /// Adds one to the lock's count.
-    pub fn count_up(&self) {
-        self.tail.fetch_add(COUNT_ONE, Relaxed);
-    }
-
-    /// Takes one from the lock's count.
-    pub fn count_down(&self) {
-        self.tail.fetch_sub(COUNT_ONE, Relaxed);
-    }
-
-    /// Makes `new` the tail if `current` is; returns the tail found.
-    fn replace_tail(&self, current: u32, new: u32) -> Result<(), u32> {
-        let mut word = self.tail.load(Relaxed);
-        loop {
-            if word & TAIL != current {
-                return Err(word & TAIL);
-            }
-            // ORDERING osq.leave: Release pairs with the Acquire in `join`: who comes next sees our node settled.
-            match self.tail.compare_exchange(word, word & !TAIL | new, Release, Relaxed) {
-                Ok(_) => return Ok(()),
-                Err(found) => word = found,
-            }
-        }
+    /// Makes `new` the tail if `current` is; says whether it was.
+    fn replace_tail(&self, current: Token, new: u32) -> bool {
+        // ORDERING osq.leave: Release pairs with osq.join: who comes next sees our node settled.
+        self.tail.compare_exchange(current.get(), new, Release, Relaxed).is_ok()
     }
 
     /// Puts `token` at the end; returns the thread before it, if any.
-    fn join(&self, token: u32) -> Option<Token> {
-        let mut word = self.tail.load(Relaxed);
-        loop {
-            // ORDERING osq.join: Release shows our cleared node to the one that follows; Acquire pairs with
-            // osq.leave and with the predecessor's osq.join: its node is settled before we link to it.
-            match self.tail.compare_exchange(word, word & !TAIL | token, AcqRel, Relaxed) {
-                Ok(_) => return Token::new(word & TAIL),
-                Err(found) => word = found,
-            }
-        }
+    fn join(&self, token: Token) -> Option<Token> {
+        // ORDERING osq.join: Release shows our cleared node to the one that follows; Acquire pairs with osq.leave and
+        // with the predecessor's osq.join: its node is settled before we link to it.
+        Token::new(self.tail.swap(token.get(), AcqRel))
     }
 
-    /// Waits in the queue until first; `false` if the wait was given up at `until` or since the thread before is off
-    /// the CPU. After `true`, [`Osq::unlock`] must follow.
+    /// Waits in the queue until first. After `Ok`, [`Osq::unlock`] must follow.
     ///
     /// `me` must be the calling thread and in no queue.
-    pub fn lock(&self, me: Me<P>, until: Option<u64>) -> bool {
+    ///
+    /// # Errors
+    /// Why the wait was given up: at `until`, or since the thread before is off the CPU.
+    pub fn lock(&self, me: Me<P>, until: Option<u64>) -> Result<(), SpinEnd> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
-        let Some(prev) = self.join(me.token.get()) else { return true };
+        let Some(prev) = self.join(me.token) else { return Ok(()) };
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
         P::slot(prev).node.next.store(me.token.get(), Release);
-        if P::spin_until(&node.granted, |g| g != 0, SpinLimit { until, owner: Some(prev) }).is_ok() {
-            // ORDERING osq.grant: pairs with the Release in `grant`; the critical section of being first.
-            node.granted.load(Acquire);
-            return true;
+        let limit = SpinLimit { until, owner: Some(prev), ..SpinLimit::NONE };
+        match P::spin_until(&node.granted, |g| g != 0, limit) {
+            Err(end) if !self.cancel(me) => Err(end),
+            Err(_) => Ok(()),
+            Ok(_) => {
+                // ORDERING osq.grant: pairs with the Release in `unlock`; shows what the predecessor did as first.
+                node.granted.load(Acquire);
+                Ok(())
+            }
         }
-        self.cancel(me)
     }
 
     /// Leaves the queue from its middle or end. `true` if we were made first meanwhile.
@@ -174,7 +142,7 @@ impl<P: Platform> Osq<P> {
     fn wait_next(&self, me: Me<P>, new_tail: u32) -> Option<Token> {
         let next = &me.slot.node.next;
         loop {
-            if self.replace_tail(me.token.get(), new_tail).is_ok() {
+            if self.replace_tail(me.token, new_tail) {
                 return None;
             }
             if next.load(Relaxed) != 0 {

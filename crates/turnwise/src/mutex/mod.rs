@@ -1,12 +1,16 @@
 //! The adaptive mutex: what one should use.
 
 mod guard;
-mod policy;
 mod raw;
+#[cfg(feature = "spin")]
+mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
-pub use policy::{HANDOFF_AFTER_NS, SpinRecord};
-pub use raw::RawMutex;
+pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
+#[cfg(feature = "spin")]
+pub use spin::TURN_NS;
+#[cfg(feature = "spin")]
+pub(crate) use spin::{SpinRecord, Turn};
 
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;

@@ -9,14 +9,15 @@
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
 //! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
 //!
-//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]), whose count says how many
-//! threads sleep here or are on their way back.
+//! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]).
 //!
 //! Invariants:
 //! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
 //!    the duty to wake the next passes on and is never lost.
-//! 3. At most one waiter has `HANDOFF`; while the bit is set nobody else takes the lock.
+//! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a promise
+//!    not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds `HANDOFF` gone
+//!    is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds out.
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its memory.
 //!    The wake-up that follows uses the address alone.
 //!
@@ -24,11 +25,18 @@
 //! then it sleeps; and a sleeper that was woken [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more,
 //! claims the next turn.
 
-use super::policy::{self, HANDOFF_AFTER_NS};
+#[cfg(feature = "spin")]
+use super::spin;
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
+pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
+
+/// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
+pub const PROMISE_NS: u64 = 50_000_000;
 
 pub(super) const OWNER: u32 = 0xffff;
 pub(super) const GRANTED: u32 = 1 << 29;
@@ -109,9 +117,9 @@ impl<P: Platform> RawMutex<P> {
     /// The caller has the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
-        let word = self.word.load(Relaxed);
+        // Also fails when the thread locked as `Token::ANONYMOUS` and has a token of its own by now.
         // ORDERING mutex.release: pairs with mutex.acquire.
-        if word & !OWNER != 0 || self.word.compare_exchange(word, 0, Release, Relaxed).is_err() {
+        if self.word.compare_exchange(P::current().get(), 0, Release, Relaxed).is_err() {
             self.unlock_slow();
         }
     }
@@ -171,7 +179,7 @@ impl<P: Platform> RawMutex<P> {
             }
         }
         if word & HANDOFF != 0 {
-            P::wake(address, Lane::First, 1);
+            P::wake(address, Lane::First, u32::MAX);
         } else if word & WAITERS != 0 {
             P::wake(address, Lane::Waiters, 1);
         }
@@ -181,7 +189,7 @@ impl<P: Platform> RawMutex<P> {
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
         #[cfg(feature = "spin")]
-        if policy::spin(self, deadline) {
+        if spin::spin(self, deadline) {
             return true;
         }
         self.lock_parked(deadline, false)
@@ -195,12 +203,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
-        #[cfg(feature = "spin")]
-        self.spinners.count_up();
-        let got = Waiter { woken, first: false, since: P::now() }.wait(self, deadline);
-        #[cfg(feature = "spin")]
-        self.spinners.count_down();
-        got
+        Waiter { woken, first: false, since: P::now() }.wait(self, deadline)
     }
 }
 
@@ -218,29 +221,48 @@ impl Waiter {
         let mut timed_out = false;
         loop {
             let word = lock.word.load(Relaxed);
+            self.first &= word & HANDOFF != 0;
             if self.may_take(word) {
                 if self.take(lock, word) {
                     return true;
                 }
-                continue;
-            }
-            if timed_out {
+            } else if timed_out {
                 if self.give_up(lock, word) {
                     return false;
                 }
-                continue;
+            } else if let Some(word) = self.announce(lock, word) {
+                self.sleep(lock, word, deadline);
+                timed_out = deadline.is_some_and(Deadline::expired::<P>);
             }
-            let Some(word) = self.announce(lock, word) else { continue };
-            let lane = if self.first { Lane::First } else { Lane::Waiters };
-            match P::park(&lock.word, word, lane, deadline) {
-                Parked::Woken => {
-                    self.woken = true;
-                    policy::spin_woken(lock, word);
-                }
-                Parked::TimedOut => timed_out = true,
-                Parked::Changed | Parked::Interrupted => {}
+        }
+    }
+
+    fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) {
+        let lane = if self.first { Lane::First } else { Lane::Waiters };
+        if word & OWNER == 0 {
+            return self.await_promised(lock, word, lane, deadline);
+        }
+        if P::park(&lock.word, word, lane, deadline) == Parked::Woken {
+            self.woken = true;
+            #[cfg(feature = "spin")]
+            spin::spin_woken(lock);
+        }
+    }
+
+    /// Sleeps while the lock is free but promised to another; lets the promise lapse in time.
+    fn await_promised<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, lane: Lane, deadline: Option<Deadline>) {
+        let lapse = P::now().saturating_add(PROMISE_NS);
+        let limit = match deadline {
+            Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
+            _ => Deadline { clock: Clock::Monotonic, at: lapse },
+        };
+        match P::park(&lock.word, word, lane, Some(limit)) {
+            Parked::Woken => self.woken = true,
+            Parked::TimedOut if limit.at == lapse => {
+                // Fails if anything happened meanwhile. WAITERS stays: others may sleep.
+                let _ = lock.word.compare_exchange(word, word & !(HANDOFF | GRANTED), Relaxed, Relaxed);
             }
-            timed_out |= deadline.is_some_and(Deadline::expired::<P>);
+            _ => {}
         }
     }
 

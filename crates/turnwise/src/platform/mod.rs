@@ -6,7 +6,7 @@
 //! its machine through its current coroutine.
 
 mod bare;
-mod slot;
+pub(crate) mod slot;
 mod word;
 
 #[cfg(feature = "native")]
@@ -112,11 +112,17 @@ pub struct SpinLimit {
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
+    /// The first rest between two looks at the word, in nanoseconds. A look at a word that its owner is about to write
+    /// takes the cache line from it, so whoever waits for a lock word rests; 0 (one spin hint) suits a word that is
+    /// written once, for the spinner.
+    pub rest_min_ns: u32,
+    /// The longest rest: each is twice the one before, up to this.
+    pub rest_max_ns: u32,
 }
 
 impl SpinLimit {
     /// Spin for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None };
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, rest_min_ns: 0, rest_max_ns: 0 };
 }
 
 /// Why a spin ended without success.
@@ -166,6 +172,9 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// Tells the CPU that this is a spin loop.
     fn relax();
+
+    /// Lets another thread that wants to run have this CPU, if there is one.
+    fn yield_now() {}
 
     /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
     ///

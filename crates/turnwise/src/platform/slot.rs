@@ -7,6 +7,7 @@ use core::cell::Cell;
 /// The storage of one thread. A platform keeps these in static memory, so that no lock path allocates and a
 /// pointer to one never dangles.
 #[repr(align(128))]
+#[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "read by the optimistic spinners"))]
 pub struct ThreadSlot<P: Platform> {
     /// Its node in the queue of spinners that it waits in (a thread waits in one place at a time).
     pub(crate) node: Node<P>,
@@ -15,26 +16,29 @@ pub struct ThreadSlot<P: Platform> {
 }
 
 /// Notes that a thread makes for itself. Lost when it exits; never needed for correctness.
+#[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "read by the optimistic spinners"))]
 pub(crate) struct Private {
     /// The node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
-    /// The lock that the thread last contended for (its address), and since when it has had its turn there.
-    pub(crate) tenure: Cell<(usize, u64)>,
-    /// Contended acquisitions since the clock was last read for `tenure`.
-    pub(crate) tenure_tick: Cell<u32>,
+    /// Its turn on the lock that it last contended for.
+    #[cfg(feature = "spin")]
+    pub(crate) turn: Cell<crate::mutex::Turn>,
     /// What became of recent spins, by lock.
+    #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<crate::mutex::SpinRecord>; Private::SPINS],
 }
 
 impl Private {
     /// Locks that a thread remembers at a time.
+    #[cfg(feature = "spin")]
     pub(crate) const SPINS: usize = 8;
 
     pub(crate) const fn new() -> Self {
         Private {
             node_busy: Cell::new(false),
-            tenure: Cell::new((0, 0)),
-            tenure_tick: Cell::new(0),
+            #[cfg(feature = "spin")]
+            turn: Cell::new(crate::mutex::Turn::NEW),
+            #[cfg(feature = "spin")]
             spins: [const { Cell::new(crate::mutex::SpinRecord::NEW) }; Self::SPINS],
         }
     }

@@ -33,6 +33,11 @@ unsafe impl Platform for Native {
         spin::relax();
     }
 
+    fn yield_now() {
+        // SAFETY: takes no arguments.
+        unsafe { libc::sched_yield() };
+    }
+
     #[inline]
     fn spin_until<W: Word>(
         word: &W,

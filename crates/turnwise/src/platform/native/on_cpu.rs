@@ -186,7 +186,7 @@ pub(super) struct Spinner {
 
 impl Spinner {
     /// Nothing is written before the first [`Spinner::refresh`].
-    pub(super) fn publish() -> Self {
+    pub(super) fn new() -> Self {
         Spinner { token: tls::token(), cpu: core::cell::Cell::new(None) }
     }
 

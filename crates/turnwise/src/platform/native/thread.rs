@@ -140,6 +140,7 @@ fn free_slot(index: u32) {
 /// on a lock path.
 extern "C" fn start() {
     on_cpu::start();
+    super::spin::start();
     let mut key = 0;
     // SAFETY: `key` is writable and `thread_exits` has the destructor's signature.
     if unsafe { libc::pthread_key_create(&mut key, Some(thread_exits)) } == 0 {

@@ -77,7 +77,7 @@ pub(super) fn token() -> Token {
             "mov {token:e}, dword ptr fs:[{offset}]",
             offset = out(reg) _,
             token = out(reg) token,
-            options(nostack, readonly, preserves_flags),
+            options(pure, nostack, readonly, preserves_flags),
         );
         Token::new(token).unwrap_unchecked()
     }

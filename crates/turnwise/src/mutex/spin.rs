@@ -1,0 +1,206 @@
+//! How long a thread spins for the mutex, and when it lets others have the CPU.
+//!
+//! All limits are in time. None of this is needed for correctness: a thread without a slot skips it and sleeps.
+
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex};
+use crate::platform::slot::Private;
+use crate::platform::{Clock, Deadline, Me, Platform, SpinEnd, SpinLimit, Token, Word};
+use core::cell::Cell;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// Longest spin before sleeping: about what a sleep and the wake-up cost both sides together.
+const SPIN_NS: u64 = 20_000;
+/// Longest spin of a thread that was just woken, before it sleeps again.
+const SPIN_WOKEN_NS: u64 = 5_000;
+/// First and longest rest between two looks at the lock word. Each look takes the line from the owner, who needs it to
+/// release the lock; a short section is over after the first rest.
+const REST_NS: (u32, u32) = (200, 1_000);
+
+/// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are any.
+///
+/// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for
+/// dozens of them; with this they take turns a hundred times as often, for one switch a turn.
+pub const TURN_NS: u64 = 64_000;
+/// The clock is asked once in so many contended acquisitions.
+const TURN_TICKS: u32 = 4;
+
+/// What became of one thread's recent spins on one lock.
+#[derive(Clone, Copy)]
+pub(crate) struct SpinRecord {
+    /// Which lock: bits of its address.
+    tag: u32,
+    /// Spins in a row that used up their budget for nothing.
+    failures: u16,
+    /// Spins to leave out before the next attempt.
+    skip: u16,
+}
+
+impl SpinRecord {
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, skip: 0 };
+
+    /// Whether to spin this time: after failures only now and then.
+    fn attempt(&mut self) -> bool {
+        self.skip = self.skip.saturating_sub(1);
+        self.skip == 0
+    }
+
+    fn learn(&mut self, success: bool) {
+        /// One failure may be chance.
+        const FORGIVEN: u16 = 1;
+        /// One attempt in 64 finds out whether sections have become short.
+        const SKIP_BITS_MAX: u16 = 6;
+        self.failures = if success { 0 } else { self.failures.saturating_add(1) };
+        self.skip = match self.failures.saturating_sub(FORGIVEN) {
+            0 => 0,
+            excess => 1 << (2 * excess).min(SKIP_BITS_MAX),
+        };
+    }
+}
+
+/// A thread's notes about one lock.
+struct Notes<'a> {
+    cell: &'a Cell<SpinRecord>,
+    record: SpinRecord,
+}
+
+impl<'a> Notes<'a> {
+    fn of(private: &'a Private, address: usize) -> Self {
+        let tag = (address >> 2) as u32;
+        // Fibonacci hashing: the high bits of the product mix all bits of the address.
+        let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
+        let record = cell.get();
+        let record = if record.tag == tag { record } else { SpinRecord { tag, ..SpinRecord::NEW } };
+        Notes { cell, record }
+    }
+
+    fn attempt(&mut self) -> bool {
+        let yes = self.record.attempt();
+        self.cell.set(self.record);
+        yes
+    }
+
+    fn learn(&mut self, success: bool) {
+        self.record.learn(success);
+        self.cell.set(self.record);
+    }
+}
+
+/// Spins for the lock behind the queue of spinners; `true`: acquired.
+pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+    let Some(me) = P::me() else { return false };
+    let private = &me.slot.private;
+    let address = core::ptr::from_ref(lock).addr();
+    take_turns::<P>(private, address);
+    let mut notes = Notes::of(private, address);
+    // The node is busy when a signal handler interrupted a wait.
+    if !notes.attempt() || private.node_busy.replace(true) {
+        return false;
+    }
+    let end = spin_queued(lock, me, deadline);
+    private.node_busy.set(false);
+    match end {
+        Ok(()) => notes.learn(true),
+        Err(SpinEnd::Deadline) => notes.learn(false),
+        Err(SpinEnd::NotRunning) => {}
+    }
+    end.is_ok()
+}
+
+fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<(), SpinEnd> {
+    let mut until = P::now().saturating_add(SPIN_NS);
+    if let Some(Deadline { clock: Clock::Monotonic, at }) = deadline {
+        until = until.min(at);
+    }
+    lock.spinners.lock(me, Some(until))?;
+    let end = spin_first(lock, me.token, until);
+    lock.spinners.unlock(me);
+    end
+}
+
+/// Spins as the first of the queue.
+fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<(), SpinEnd> {
+    loop {
+        let word = lock.word.load(Relaxed);
+        if word & (HANDOFF | GRANTED) != 0 {
+            return Err(SpinEnd::NotRunning); // promised to a sleeper
+        }
+        let owner = word & OWNER;
+        if owner == 0 {
+            // ORDERING mutex.acquire: as in `RawMutex::lock`.
+            if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
+                return Ok(());
+            }
+            continue;
+        }
+        let (rest_min_ns, rest_max_ns) = REST_NS;
+        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), rest_min_ns, rest_max_ns };
+        P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
+    }
+}
+
+/// A waiter that was woken and finds the lock taken spins a little before it sleeps again.
+pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
+    let owner = lock.word.load(Relaxed) & OWNER;
+    let Some(owner) = Token::new(owner) else { return };
+    let Some(me) = P::me() else { return };
+    let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
+    if !notes.attempt() {
+        return;
+    }
+    let (rest_min_ns, rest_max_ns) = REST_NS;
+    let until = Some(P::now().saturating_add(SPIN_WOKEN_NS));
+    let limit = SpinLimit { until, owner: Some(owner), rest_min_ns, rest_max_ns };
+    if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
+        notes.learn(false);
+    }
+}
+
+/// A thread's turn on a lock that it contends for.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// Which lock: its address.
+    address: usize,
+    since: u64,
+    seen: u64,
+    ticks: u32,
+}
+
+impl Turn {
+    pub(crate) const NEW: Turn = Turn { address: 0, since: 0, seen: 0, ticks: 0 };
+}
+
+/// Gives up the CPU at the end of a turn.
+fn take_turns<P: Platform>(private: &Private, address: usize) {
+    let mut turn = private.turn.get();
+    turn.ticks = turn.ticks.wrapping_add(1);
+    if turn.ticks.is_multiple_of(TURN_TICKS) {
+        let now = P::now();
+        // After a gap the thread was off the CPU, or did something else: its turn begins anew.
+        if turn.address != address || now.saturating_sub(turn.seen) > TURN_NS / 2 {
+            turn = Turn { address, since: now, ..turn };
+        } else if now.saturating_sub(turn.since) > TURN_NS {
+            P::yield_now();
+            turn.since = P::now();
+        }
+        turn.seen = now.max(turn.since);
+    }
+    private.turn.set(turn);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SpinRecord;
+
+    #[test]
+    fn spinning_is_given_up_after_failures_and_tried_again_now_and_then() {
+        let mut record = SpinRecord::NEW;
+        assert!(record.attempt());
+        record.learn(false);
+        assert!(record.attempt(), "one failure is forgiven");
+        (0..8).for_each(|_| record.learn(false));
+        let left_out = (0..100).take_while(|_| !record.attempt()).count();
+        assert_eq!(left_out, 63);
+        record.learn(true);
+        assert!(record.attempt());
+    }
+}
