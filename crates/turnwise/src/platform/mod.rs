@@ -52,6 +52,16 @@ impl Token {
         }
     }
 
+    /// The token with this number.
+    ///
+    /// # Safety
+    /// `number` is in `1..LIMIT`.
+    #[inline]
+    pub const unsafe fn new_unchecked(number: u32) -> Token {
+        // SAFETY: the caller's promise.
+        Token(unsafe { core::num::NonZeroU32::new_unchecked(number) })
+    }
+
     /// Its number.
     #[inline]
     pub const fn get(self) -> u32 {

@@ -79,7 +79,7 @@ pub(super) fn token() -> Token {
             token = out(reg) token,
             options(pure, nostack, readonly, preserves_flags),
         );
-        Token::new(token).unwrap_unchecked()
+        Token::new_unchecked(token)
     }
 }
 
@@ -127,5 +127,5 @@ pub(super) use fallback::words;
 pub(super) fn token() -> Token {
     // SAFETY: the words live as long as the thread and only it touches them; `thread.rs` stores nothing but
     // tokens in the first.
-    unsafe { Token::new((*words()).token).unwrap_unchecked() }
+    unsafe { Token::new_unchecked((*words()).token) }
 }
