@@ -1,0 +1,127 @@
+//! The native platform without its sight: nobody knows whether an owner runs. What the `on_cpu` layer brings is the
+//! difference between a lock on [`Blind`] and the same lock on [`Native`].
+
+use std::sync::OnceLock;
+use turnwise::platform::native::SLOTS;
+use turnwise::platform::{
+    Deadline, Lane, Me, Native, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+};
+
+/// [`Native`], but spins do not look at the owner, and [`Platform::on_cpu`] says [`OnCpu::Unknown`].
+pub struct Blind;
+
+/// By native token. Slots are typed by platform, so the native ones cannot serve.
+static TABLE: [OnceLock<ThreadSlot<Blind>>; SLOTS + FIRST] = [const { OnceLock::new() }; SLOTS + FIRST];
+
+/// Tokens below this have no slot, on the native platform neither.
+const FIRST: usize = 2;
+
+fn blind(limit: SpinLimit) -> SpinLimit {
+    SpinLimit { owner: None, ..limit }
+}
+
+// SAFETY: tokens are the native platform's, which names threads uniquely; a slot belongs to its token alone and
+// lives in a static.
+unsafe impl Platform for Blind {
+    type U32 = <Native as Platform>::U32;
+    type U64 = <Native as Platform>::U64;
+    type Ptr<T: 'static> = <Native as Platform>::Ptr<T>;
+
+    #[inline(always)]
+    fn relax() {
+        Native::relax();
+    }
+
+    #[inline]
+    fn spin_until<W: Word>(
+        word: &W,
+        ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        Native::spin_until(word, ready, blind(limit))
+    }
+
+    #[inline]
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd> {
+        Native::spin_until_either(a, ready_a, b, ready_b, blind(limit))
+    }
+
+    fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        Native::park(word, expected, lane, deadline)
+    }
+
+    fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32 {
+        Native::wake(word, lane, count)
+    }
+
+    fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32> {
+        Native::requeue(from, expected, to)
+    }
+
+    fn now() -> u64 {
+        Native::now()
+    }
+
+    fn wall() -> u64 {
+        Native::wall()
+    }
+
+    #[inline(always)]
+    fn current() -> Token {
+        Native::current()
+    }
+
+    fn me() -> Option<Me<Self>> {
+        Native::me().map(|me| Me { token: me.token, slot: Self::slot(me.token) })
+    }
+
+    fn slot(token: Token) -> &'static ThreadSlot<Self> {
+        TABLE[token.get() as usize].get_or_init(ThreadSlot::new_in)
+    }
+
+    fn on_cpu(_token: Token) -> OnCpu {
+        OnCpu::Unknown
+    }
+
+    fn cpu() -> u32 {
+        Native::cpu()
+    }
+
+    fn node() -> u32 {
+        Native::node()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise::Mutex;
+
+    #[test]
+    fn a_lock_works_on_it() {
+        let mutex = Mutex::<u64, Blind>::new_in(0);
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| (0..10_000).for_each(|_| *mutex.lock() += 1));
+            }
+        });
+        assert_eq!(mutex.into_inner(), 40_000);
+    }
+
+    #[test]
+    fn a_thread_keeps_its_slot_and_nothing_is_known_of_it() {
+        std::thread::spawn(|| {
+            let me = Blind::me().expect("a fresh thread gets a slot");
+            assert!(std::ptr::eq(me.slot, Blind::slot(me.token)));
+            assert_eq!(Blind::on_cpu(me.token), OnCpu::Unknown);
+        })
+        .join()
+        .expect("the thread does not panic");
+    }
+}

@@ -1,0 +1,131 @@
+//! The locks that are compared: one record for each, from which the list, the filters and the reports derive.
+
+use crate::blind::Blind;
+use crate::pthread::{Adaptive, Normal, PthreadMutex};
+use crate::run::{self, Outcome, Plan, Protected};
+
+/// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
+pub trait Lock<T>: Sync {
+    /// An unlocked lock.
+    fn new(value: T) -> Self;
+    /// Acquires, runs `f`, releases.
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
+    /// The data.
+    fn into_inner(self) -> T;
+}
+
+/// What a waiter of a lock does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// It sleeps sooner or later: fit for more threads than CPUs.
+    Sleeps,
+    /// It spins for ever.
+    Spins,
+}
+
+/// A lock that can be benchmarked.
+pub struct LockInfo {
+    /// What `--lock` and the reports call it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub help: &'static str,
+    /// What its waiters do.
+    pub waiting: Waiting,
+    /// This project's own, rather than a peer.
+    pub ours: bool,
+    /// Measures one sample of a workload with this lock.
+    pub sample: fn(&Plan) -> anyhow::Result<Outcome>,
+}
+
+/// Every lock, in the order of reports.
+pub static LOCKS: &[LockInfo] = &[
+    ours::<turnwise::Mutex<Protected>>("turnwise", "our adaptive mutex", Waiting::Sleeps),
+    ours::<turnwise::Mutex<Protected, Blind>>(
+        "turnwise-blind",
+        "our adaptive mutex without the on_cpu layer",
+        Waiting::Sleeps,
+    ),
+    peer::<std::sync::Mutex<Protected>>("std", "std::sync::Mutex", Waiting::Sleeps),
+    peer::<parking_lot::Mutex<Protected>>("parking_lot", "parking_lot 0.13's Mutex", Waiting::Sleeps),
+    peer::<PthreadMutex<Protected, Normal>>("pthread", "the C library's default mutex", Waiting::Sleeps),
+    peer::<PthreadMutex<Protected, Adaptive>>(
+        "pthread-adaptive",
+        "the C library's mutex of type PTHREAD_MUTEX_ADAPTIVE_NP",
+        Waiting::Sleeps,
+    ),
+    peer::<spin::mutex::SpinMutex<Protected>>("spin", "spin 0.12's test-and-set lock", Waiting::Spins),
+];
+
+const fn ours<L: Lock<Protected>>(name: &'static str, help: &'static str, waiting: Waiting) -> LockInfo {
+    LockInfo { name, help, waiting, ours: true, sample: run::sample::<L> }
+}
+
+const fn peer<L: Lock<Protected>>(name: &'static str, help: &'static str, waiting: Waiting) -> LockInfo {
+    LockInfo { name, help, waiting, ours: false, sample: run::sample::<L> }
+}
+
+/// The lock called `name`.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static LockInfo> {
+    LOCKS.iter().find(|lock| lock.name == name)
+}
+
+impl<T: Send, P: turnwise::platform::Platform> Lock<T> for turnwise::Mutex<T, P> {
+    fn new(value: T) -> Self {
+        turnwise::Mutex::new_in(value)
+    }
+
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.lock())
+    }
+
+    fn into_inner(self) -> T {
+        turnwise::Mutex::into_inner(self)
+    }
+}
+
+impl<T: Send> Lock<T> for std::sync::Mutex<T> {
+    fn new(value: T) -> Self {
+        std::sync::Mutex::new(value)
+    }
+
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.lock().expect("no workload panics with the lock held"))
+    }
+
+    fn into_inner(self) -> T {
+        std::sync::Mutex::into_inner(self).expect("no workload panics with the lock held")
+    }
+}
+
+impl<T: Send> Lock<T> for parking_lot::Mutex<T> {
+    fn new(value: T) -> Self {
+        parking_lot::Mutex::new(value)
+    }
+
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.lock())
+    }
+
+    fn into_inner(self) -> T {
+        parking_lot::Mutex::into_inner(self)
+    }
+}
+
+impl<T: Send> Lock<T> for spin::mutex::SpinMutex<T> {
+    fn new(value: T) -> Self {
+        spin::mutex::SpinMutex::new(value)
+    }
+
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        f(&mut self.lock())
+    }
+
+    fn into_inner(self) -> T {
+        spin::mutex::SpinMutex::into_inner(self)
+    }
+}

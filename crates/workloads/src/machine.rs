@@ -1,0 +1,64 @@
+//! What a report says about the machine and the program that made it.
+
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::process::Command;
+use turnwise::platform::native::on_cpu_layer;
+
+/// The machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// The CPU's name, if the kernel tells.
+    pub cpu: Option<String>,
+    /// CPUs that this process may use.
+    pub cpus: usize,
+    /// The architecture that this program was built for.
+    pub arch: String,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// The frequency governor of CPU 0, if there is one.
+    pub governor: Option<String>,
+    /// What our locks know about whether an owner runs.
+    pub on_cpu_layer: String,
+    /// Threads that wanted a CPU, averaged over the minute before the run.
+    pub load_average: Option<f64>,
+}
+
+impl Machine {
+    /// This one, now.
+    #[must_use]
+    pub fn here() -> Machine {
+        Machine {
+            cpu: cpu_name(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            arch: std::env::consts::ARCH.to_owned(),
+            kernel: line("/proc/sys/kernel/osrelease"),
+            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            on_cpu_layer: format!("{:?}", on_cpu_layer()).to_lowercase(),
+            load_average: line("/proc/loadavg").and_then(|all| all.split(' ').next()?.parse().ok()),
+        }
+    }
+}
+
+fn line(path: &str) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.lines().next()?.trim().to_owned())
+}
+
+fn cpu_name() -> Option<String> {
+    let all = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = all.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// The commit of the sources that this program was built from, with `+` if they were changed since; `None` if they or
+/// git are not there.
+#[must_use]
+pub fn commit() -> Option<String> {
+    let git = |args: &[&str]| {
+        let out = Command::new("git").args(["-C", env!("CARGO_MANIFEST_DIR")]).args(args).output().ok()?;
+        out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changed.is_empty() { commit } else { commit + "+" })
+}

@@ -1,0 +1,246 @@
+//! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
+
+use crate::locks::{LockInfo, Waiting};
+use crate::machine::Machine;
+use crate::run::Outcome;
+use crate::stats::{Spread, fairness};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// The whole run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// `turnwise-bench/1`.
+    pub format: String,
+    /// The command line.
+    pub command: String,
+    /// See [`crate::machine::commit`].
+    pub commit: Option<String>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// How it was measured.
+    pub method: Method,
+    /// What was measured, in order.
+    pub scenarios: Vec<ScenarioReport>,
+}
+
+/// How it was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Method {
+    /// Rounds of the throughput pass; each has one sample of every lock.
+    pub samples: u32,
+    /// Rounds of the pass that times every acquisition.
+    pub timed_samples: u32,
+    /// Length of a sample.
+    pub sample_ms: u32,
+    /// Seed of the order of locks within the rounds.
+    pub seed: u64,
+}
+
+/// One scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScenarioReport {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub help: String,
+    /// Threads on one lock.
+    pub threads: usize,
+    /// The lock that the others' speeds are compared with.
+    pub reference: Option<String>,
+    /// Every lock that ran, in the table's order.
+    pub locks: Vec<LockReport>,
+}
+
+/// One lock in one scenario. Figures are medians over the samples; `None` where a sample had no operation, or where
+/// nothing was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LockReport {
+    /// Its name.
+    pub name: String,
+    /// Ours or a peer's.
+    pub ours: bool,
+    /// Whether its waiters sleep.
+    pub sleeps: bool,
+    /// Time per operation of each round, in order; `None`: no operation in that sample, or no sample.
+    pub rounds_ns: Vec<Option<f64>>,
+    /// Length of the interval over the operations of all threads, nanoseconds.
+    pub op_ns: Option<Spread>,
+    /// CPU time of the process over the operations, nanoseconds.
+    pub cpu_ns: Option<Spread>,
+    /// Operations of the least busy thread over those of the busiest, within a sample.
+    pub fairness: Option<Spread>,
+    /// Voluntary context switches of the process per operation.
+    pub voluntary: Option<Spread>,
+    /// Involuntary context switches of the process per operation.
+    pub involuntary: Option<Spread>,
+    /// Waits; from the pass that times every acquisition.
+    pub wait: Option<Waits>,
+    /// How many times as fast as the reference, paired by round.
+    pub speed: Option<Spread>,
+    /// Why it has fewer samples than the others, if so.
+    pub gave_up: Option<String>,
+}
+
+/// How long acquisitions took, from asking to having the lock, nanoseconds; over all timed samples.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Waits {
+    /// Acquisitions timed.
+    pub count: u64,
+    /// Half waited at most this long.
+    pub p50_ns: u64,
+    /// 99% waited at most this long.
+    pub p99_ns: u64,
+    /// 99.9% waited at most this long.
+    pub p999_ns: u64,
+    /// Nobody waited longer.
+    pub max_ns: u64,
+}
+
+impl Waits {
+    /// Of a histogram of nanoseconds; `None` if it is empty.
+    #[must_use]
+    pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
+        (!waits.is_empty()).then(|| Waits {
+            count: waits.len(),
+            p50_ns: waits.value_at_quantile(0.5),
+            p99_ns: waits.value_at_quantile(0.99),
+            p999_ns: waits.value_at_quantile(0.999),
+            max_ns: waits.max(),
+        })
+    }
+}
+
+/// What the samples of one lock showed, before it is summed up.
+pub struct Samples {
+    /// The lock.
+    pub lock: &'static LockInfo,
+    /// The throughput pass, by round.
+    pub plain: Vec<Outcome>,
+    /// Waits of the timed pass.
+    pub waits: Option<Histogram<u64>>,
+    /// Why there are fewer samples than rounds.
+    pub gave_up: Option<String>,
+}
+
+impl Samples {
+    /// Sums up.
+    #[must_use]
+    pub fn report(&self, rounds: u32) -> LockReport {
+        let per_op = |f: fn(&Outcome) -> f64| -> Vec<Option<f64>> {
+            self.plain.iter().map(|o| (o.total() > 0).then(|| f(o) / o.total() as f64)).collect()
+        };
+        let spread = |f| Spread::of(&per_op(f).into_iter().flatten().collect::<Vec<_>>());
+        let mut rounds_ns = per_op(|o| o.elapsed.as_secs_f64() * 1e9);
+        rounds_ns.resize(rounds as usize, None);
+        LockReport {
+            name: self.lock.name.to_owned(),
+            ours: self.lock.ours,
+            sleeps: self.lock.waiting == Waiting::Sleeps,
+            rounds_ns,
+            op_ns: spread(|o| o.elapsed.as_secs_f64() * 1e9),
+            cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
+            fairness: Spread::of(&self.plain.iter().map(|o| fairness(&o.ops)).collect::<Vec<_>>()),
+            voluntary: spread(|o| o.voluntary as f64),
+            involuntary: spread(|o| o.involuntary as f64),
+            wait: self.waits.as_ref().and_then(Waits::of),
+            speed: None,
+            gave_up: self.gave_up.clone(),
+        }
+    }
+}
+
+impl ScenarioReport {
+    /// Names the reference: `fixed`, or else the fastest peer that sleeps (a lock that only spins is no substitute on
+    /// a busy machine); and compares everybody with it.
+    pub fn compare(&mut self, fixed: Option<&str>) {
+        let fastest = |locks: &[LockReport]| {
+            let peers = locks.iter().filter(|l| !l.ours && l.sleeps);
+            let timed = peers.filter_map(|l| Some((l.op_ns?.median, l.name.clone())));
+            timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+        };
+        self.reference = fixed.map(str::to_owned).or_else(|| fastest(&self.locks));
+        let Some(reference) = self.locks.iter().find(|l| Some(&l.name) == self.reference.as_ref()) else {
+            self.reference = None;
+            return;
+        };
+        let base = reference.rounds_ns.clone();
+        for lock in &mut self.locks {
+            lock.speed = Spread::of_ratios(&base, &lock.rounds_ns);
+        }
+    }
+}
+
+/// A figure of a lock: for the columns of tables and for ratios.
+pub struct Figure {
+    /// The column's heading.
+    pub name: &'static str,
+    /// The value.
+    pub get: fn(&LockReport) -> Option<f64>,
+    /// The value as text.
+    pub show: fn(f64) -> String,
+    /// Whether more is better.
+    pub more_is_better: bool,
+}
+
+/// The figures, in the order of columns.
+pub static FIGURES: &[Figure] = &[
+    Figure { name: "per op", get: |l| l.op_ns.map(|s| s.median), show: time, more_is_better: false },
+    Figure { name: "CPU per op", get: |l| l.cpu_ns.map(|s| s.median), show: time, more_is_better: false },
+    Figure { name: "fairness", get: |l| l.fairness.map(|s| s.median), show: two_places, more_is_better: true },
+    Figure { name: "p50 wait", get: |l| l.wait.map(|w| w.p50_ns as f64), show: time, more_is_better: false },
+    Figure { name: "p99 wait", get: |l| l.wait.map(|w| w.p99_ns as f64), show: time, more_is_better: false },
+    Figure { name: "p99.9 wait", get: |l| l.wait.map(|w| w.p999_ns as f64), show: time, more_is_better: false },
+    Figure { name: "longest wait", get: |l| l.wait.map(|w| w.max_ns as f64), show: time, more_is_better: false },
+    Figure { name: "sleeps per op", get: |l| l.voluntary.map(|s| s.median), show: rate, more_is_better: false },
+    Figure { name: "preempted per op", get: |l| l.involuntary.map(|s| s.median), show: rate, more_is_better: false },
+];
+
+/// Our value over that of the peer with the best value, which is named; `None` where one has none, or it is zero.
+#[must_use]
+pub fn against_best(scenario: &ScenarioReport, ours: &LockReport, figure: &Figure) -> Option<(String, f64, f64)> {
+    let value = (figure.get)(ours)?;
+    let peers = scenario.locks.iter().filter(|l| !l.ours && l.sleeps);
+    let better = |a: &(String, f64), b: &(String, f64)| {
+        let order = a.1.total_cmp(&b.1);
+        if figure.more_is_better { order.reverse() } else { order }
+    };
+    let (name, best) = peers.filter_map(|l| Some((l.name.clone(), (figure.get)(l)?))).min_by(better)?;
+    (best > 0.0).then(|| (name, best, value / best))
+}
+
+/// Nanoseconds with three digits, in a unit that suits them.
+#[must_use]
+pub fn time(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        x if x < 999.5 => (ns, "ns"),
+        x if x < 999.5e3 => (ns / 1e3, "us"),
+        x if x < 999.5e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let places = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.places$} {unit}")
+}
+
+/// A ratio.
+#[must_use]
+pub fn two_places(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// A small number per operation.
+#[must_use]
+pub fn rate(value: f64) -> String {
+    if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        let shown: Vec<_> = [0.5, 9.214, 27.51, 151.2, 999.6, 54_810.0, 5.21e6, 1.58e9].map(time).to_vec();
+        assert_eq!(shown, ["0.50 ns", "9.21 ns", "27.5 ns", "151 ns", "1.00 us", "54.8 us", "5.21 ms", "1.58 s"]);
+    }
+}
