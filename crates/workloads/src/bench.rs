@@ -3,9 +3,10 @@
 use crate::locks::{LOCKS, LockInfo};
 use crate::machine::{self, Machine};
 use crate::report::{Method, Report, Samples, ScenarioReport};
-use crate::run::Plan;
+use crate::run::{Plan, Section};
 use crate::scenario::{Group, SCENARIOS, Scenario};
 use crate::text::{self, Style};
+use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -178,7 +179,11 @@ fn measure_scenario(
         duration,
         timed: false,
     };
-    let new = |&lock| Samples { lock, plain: Vec::new(), waits: None, gave_up: None };
+    let (inside_ns, outside_ns) = match plan.section {
+        Section::Work { inside, outside } => (Some(cost_ns(inside)), Some(cost_ns(outside))),
+        _ => (None, None),
+    };
+    let new = |&lock| Samples { lock, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 };
     let mut samples: Vec<Samples> = locks.iter().map(new).collect();
     let timed_rounds = if scenario.contended() { method.timed_samples } else { 0 };
     for round in 0..method.samples + timed_rounds {
@@ -195,6 +200,8 @@ fn measure_scenario(
         name: scenario.name.to_owned(),
         help: scenario.help.to_owned(),
         threads: scenario.threads,
+        inside_ns,
+        outside_ns,
         reference: None,
         locks: samples.iter().map(|s| s.report(method.samples)).collect(),
     })
@@ -206,6 +213,7 @@ fn take(samples: &mut Samples, plan: &Plan) -> Result<()> {
         return Ok(());
     }
     let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {}", samples.lock.name))?;
+    samples.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
     if outcome.drain > DRAIN_MAX {
         let taken = samples.plain.len() + 1;
         samples.gave_up =

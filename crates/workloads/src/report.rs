@@ -46,6 +46,10 @@ pub struct ScenarioReport {
     pub help: String,
     /// Threads on one lock.
     pub threads: usize,
+    /// Work with the lock, nanoseconds, as measured before the scenario; `None`: not arithmetic.
+    pub inside_ns: Option<f64>,
+    /// Work without it, likewise.
+    pub outside_ns: Option<f64>,
     /// The lock that the others' speeds are compared with.
     pub reference: Option<String>,
     /// Every lock that ran, in the table's order.
@@ -78,8 +82,8 @@ pub struct LockReport {
     pub wait: Option<Waits>,
     /// How many times as fast as the reference, paired by round.
     pub speed: Option<Spread>,
-    /// Why it has fewer samples than the others, if so.
-    pub gave_up: Option<String>,
+    /// What to know about these figures: fewer samples than asked for, a disturbed machine.
+    pub notes: Vec<String>,
 }
 
 /// How long acquisitions took, from asking to having the lock, nanoseconds; over all timed samples.
@@ -121,6 +125,8 @@ pub struct Samples {
     pub waits: Option<Histogram<u64>>,
     /// Why there are fewer samples than rounds.
     pub gave_up: Option<String>,
+    /// Samples of either pass that lasted more than twice as long as asked for.
+    pub disturbed: u32,
 }
 
 impl Samples {
@@ -145,8 +151,14 @@ impl Samples {
             involuntary: spread(|o| o.involuntary as f64),
             wait: self.waits.as_ref().and_then(Waits::of),
             speed: None,
-            gave_up: self.gave_up.clone(),
+            notes: self.gave_up.iter().cloned().chain(self.disturbance()).collect(),
         }
+    }
+
+    fn disturbance(&self) -> Option<String> {
+        let n = self.disturbed;
+        let text = "lasted more than twice as long as asked for: the machine is busy with something else";
+        (n > 0).then(|| format!("{n} samples {text}"))
     }
 }
 
@@ -160,7 +172,7 @@ impl ScenarioReport {
             timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
         };
         self.reference = fixed.map(str::to_owned).or_else(|| fastest(&self.locks));
-        let Some(reference) = self.locks.iter().find(|l| Some(&l.name) == self.reference.as_ref()) else {
+        let Some(reference) = self.reference_lock() else {
             self.reference = None;
             return;
         };
@@ -168,6 +180,12 @@ impl ScenarioReport {
         for lock in &mut self.locks {
             lock.speed = Spread::of_ratios(&base, &lock.rounds_ns);
         }
+    }
+
+    /// The lock that the others were compared with.
+    #[must_use]
+    pub fn reference_lock(&self) -> Option<&LockReport> {
+        self.locks.iter().find(|l| Some(&l.name) == self.reference.as_ref())
     }
 }
 
@@ -196,17 +214,27 @@ pub static FIGURES: &[Figure] = &[
     Figure { name: "preempted per op", get: |l| l.involuntary.map(|s| s.median), show: rate, more_is_better: false },
 ];
 
-/// Our value over that of the peer with the best value, which is named; `None` where one has none, or it is zero.
+/// A figure of ours beside the best peer's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgainstBest {
+    /// The peer that is best at it.
+    pub peer: String,
+    /// Our value over the peer's.
+    pub ratio: f64,
+}
+
+/// How one of our locks compares in one figure with the peer that is best at it; `None` where there is no value, or the
+/// peer's is zero. Peers that only spin do not count.
 #[must_use]
-pub fn against_best(scenario: &ScenarioReport, ours: &LockReport, figure: &Figure) -> Option<(String, f64, f64)> {
+pub fn against_best(scenario: &ScenarioReport, ours: &LockReport, figure: &Figure) -> Option<AgainstBest> {
     let value = (figure.get)(ours)?;
     let peers = scenario.locks.iter().filter(|l| !l.ours && l.sleeps);
-    let better = |a: &(String, f64), b: &(String, f64)| {
-        let order = a.1.total_cmp(&b.1);
+    let better = |a: &(f64, &String), b: &(f64, &String)| {
+        let order = a.0.total_cmp(&b.0);
         if figure.more_is_better { order.reverse() } else { order }
     };
-    let (name, best) = peers.filter_map(|l| Some((l.name.clone(), (figure.get)(l)?))).min_by(better)?;
-    (best > 0.0).then(|| (name, best, value / best))
+    let (best, peer) = peers.filter_map(|l| Some(((figure.get)(l)?, &l.name))).min_by(better)?;
+    (best > 0.0).then(|| AgainstBest { peer: peer.clone(), ratio: value / best })
 }
 
 /// Nanoseconds with three digits, in a unit that suits them.
@@ -237,6 +265,67 @@ pub fn rate(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lock(name: &str, ours: bool, sleeps: bool, rounds: [f64; 3]) -> LockReport {
+        LockReport {
+            name: name.to_owned(),
+            ours,
+            sleeps,
+            rounds_ns: rounds.map(Some).to_vec(),
+            op_ns: Spread::of(&rounds),
+            cpu_ns: None,
+            fairness: None,
+            voluntary: None,
+            involuntary: None,
+            wait: None,
+            speed: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn scenario() -> ScenarioReport {
+        ScenarioReport {
+            name: "s".to_owned(),
+            help: String::new(),
+            threads: 2,
+            inside_ns: None,
+            outside_ns: None,
+            reference: None,
+            locks: vec![
+                lock("ours", true, true, [10.0, 20.0, 30.0]),
+                lock("fast", false, true, [20.0, 20.0, 60.0]),
+                lock("slow", false, true, [50.0, 50.0, 50.0]),
+                lock("spins", false, false, [1.0, 1.0, 1.0]),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_reference_is_the_fastest_peer_that_sleeps() {
+        let mut s = scenario();
+        s.compare(None);
+        assert_eq!(s.reference.as_deref(), Some("fast"));
+        // 20/10, 20/20, 60/30
+        assert_eq!(s.locks[0].speed, Some(Spread { median: 2.0, min: 1.0, max: 2.0 }));
+        assert_eq!(s.locks[1].speed, Some(Spread { median: 1.0, min: 1.0, max: 1.0 }));
+    }
+
+    #[test]
+    fn a_fixed_reference_wins_and_an_absent_one_leaves_none() {
+        let mut s = scenario();
+        s.compare(Some("spins"));
+        assert_eq!(s.reference.as_deref(), Some("spins"));
+        s.compare(Some("nobody"));
+        assert_eq!(s.reference, None);
+    }
+
+    #[test]
+    fn ours_is_compared_with_the_best_in_each_figure() {
+        let s = scenario();
+        let best = against_best(&s, &s.locks[0], &FIGURES[0]);
+        assert_eq!(best, Some(AgainstBest { peer: "fast".to_owned(), ratio: 1.0 }));
+        assert_eq!(against_best(&s, &s.locks[0], &FIGURES[1]), None);
+    }
 
     #[test]
     fn times_have_three_digits() {

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// What the lock protects. With any lock compared here it fits one cache line.
-#[derive(Default, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Protected {
     /// Critical sections completed.
     count: u64,

@@ -1,9 +1,8 @@
 //! A report as tables, for a terminal or in Markdown.
 
-use crate::report::{FIGURES, Figure, LockReport, Report, ScenarioReport, against_best};
+use crate::report::{FIGURES, Figure, LockReport, Report, ScenarioReport, against_best, rate, time};
 use crate::stats::Spread;
-use comfy_table::{CellAlignment, Table, presets};
-use std::fmt::Write;
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle, presets};
 
 /// How to draw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,30 +14,42 @@ pub enum Style {
 }
 
 /// What each number is; printed with every report.
-const LEGEND: &str = "\
-per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, likewise.
-speed: the reference's time per op / this lock's, paired by round: median [least .. most]; above 1 is faster.
-fairness: operations of the least busy / busiest thread in a sample, median of the samples; 1 is fair.
-waits: from asking to having the lock, every acquisition of a second pass (which costs two clock readings each).
-sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.
-against the best peer: this lock's figure / that of the sleeping peer that is best at it; ours should be low, but
-high for fairness.
-";
+const LEGEND: &[&str] = &[
+    "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, likewise.",
+    "speed: time per op of the reference / of this lock, paired by round: median [least .. most]; above 1 is faster.",
+    "fairness: operations of the least busy / of the busiest thread in a sample, median of the samples; 1 is fair.",
+    "waits: from asking for the lock to having it, every acquisition of a second pass (two clock readings in each \
+     operation), all samples of the pass together.",
+    "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
+    "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for fairness. \
+     Peers that only spin do not count: they are no substitute on a busy machine.",
+];
+
+/// Lines above, below and under the head.
+const LINES: TableStyle = TableStyle::new()
+    .top_border(LineStyle::none().fill('─').junction('─'))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
 
 /// The whole report.
 #[must_use]
 pub fn render(report: &Report, style: Style) -> String {
-    let mut out = heading(report, style);
-    for scenario in &report.scenarios {
-        out += &render_scenario(scenario, style);
-    }
-    out + "\n" + &LEGEND.lines().map(|line| bullet(line, style)).collect::<String>()
+    let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, style)).collect();
+    let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
+    heading(report, style) + &scenarios + &summary(report, style) + "\n" + &legend
 }
 
-fn bullet(line: &str, style: Style) -> String {
+fn item(line: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("{line}\n"),
-        Style::Markdown => format!("{line}  \n"),
+        Style::Markdown => format!("- {line}\n"),
+    }
+}
+
+fn title(text: &str, style: Style) -> String {
+    match style {
+        Style::Plain => format!("\n{text}\n"),
+        Style::Markdown => format!("\n## {text}\n\n"),
     }
 }
 
@@ -56,82 +67,96 @@ fn heading(report: &Report, style: Style) -> String {
         ),
         format!("commit {}; command: {}", report.commit.clone().unwrap_or_else(unknown), report.command),
         format!(
-            "{} samples of {} ms (and {} with every wait timed), locks interleaved in every round, seed {}",
+            "{} samples of {} ms and {} with every wait timed, locks interleaved in every round, seed {}",
             report.method.samples, report.method.sample_ms, report.method.timed_samples, report.method.seed
         ),
     ];
-    lines.iter().map(|line| bullet(line, style)).collect()
+    lines.iter().map(|line| item(line, style)).collect()
 }
 
-fn table(style: Style) -> Table {
+/// A table with text in the first column and numbers in the others.
+fn draw(head: Vec<String>, rows: Vec<Vec<String>>, style: Style) -> String {
     let mut table = Table::new();
-    table.load_style(match style {
-        Style::Plain => presets::UTF8_HORIZONTAL_ONLY,
-        Style::Markdown => presets::ASCII_MARKDOWN,
-    });
-    table
-}
-
-fn align(table: &mut Table) {
+    table.load_style(if style == Style::Plain { LINES } else { presets::ASCII_MARKDOWN });
+    table.set_header(head).add_rows(rows);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    format!("{table}\n")
 }
 
 /// One scenario: a table of all locks, and ours against the best peer.
 #[must_use]
 pub fn render_scenario(scenario: &ScenarioReport, style: Style) -> String {
-    let title = format!("{}: {}", scenario.name, scenario.help);
-    let mut out = match style {
-        Style::Plain => format!("\n{title}\n"),
-        Style::Markdown => format!("\n## {title}\n\n"),
-    };
     let shown: Vec<&Figure> = FIGURES.iter().filter(|f| scenario.locks.iter().any(|l| (f.get)(l).is_some())).collect();
-    let mut rows = table(style);
+    let head = ["lock".to_owned()].into_iter().chain(shown.iter().map(|f| f.name.to_owned()));
     let speed = scenario.reference.as_ref().map(|name| format!("speed / {name}"));
-    rows.set_header(
-        ["lock"].into_iter().map(str::to_owned).chain(shown.iter().map(|f| f.name.to_owned())).chain(speed),
-    );
-    for lock in &scenario.locks {
-        rows.add_row(row(lock, &shown, scenario.reference.is_some()));
-    }
-    align(&mut rows);
-    let _ = writeln!(out, "{rows}");
-    out += &ratios(scenario, &shown, style);
-    for lock in &scenario.locks {
-        if let Some(why) = &lock.gave_up {
-            let _ = writeln!(out, "{}: {why}", lock.name);
-        }
-    }
-    out
+    let rows = scenario.locks.iter().map(|lock| row(lock, &shown, speed.is_some())).collect();
+    let table = draw(head.chain(speed.clone()).collect(), rows, style);
+    let ratios = scenario.locks.iter().filter(|l| l.ours).filter_map(|l| ratios(scenario, l, &shown));
+    let notes = scenario.locks.iter().flat_map(|l| l.notes.iter().map(move |note| format!("{}: {note}", l.name)));
+    let below: String = ratios.chain(notes).map(|line| item(&line, style)).collect();
+    let gap = if style == Style::Markdown && !below.is_empty() { "\n" } else { "" };
+    title(&format!("{}: {}", scenario.name, scenario.help), style) + &table + gap + &below
+}
+
+fn dash() -> String {
+    "-".to_owned()
 }
 
 fn row(lock: &LockReport, figures: &[&Figure], with_speed: bool) -> Vec<String> {
-    let dash = || "-".to_owned();
     let cells = figures.iter().map(|f| (f.get)(lock).map_or_else(dash, f.show));
     let speed = with_speed.then(|| lock.speed.map_or_else(dash, spread));
     [lock.name.clone()].into_iter().chain(cells).chain(speed).collect()
 }
 
 fn spread(s: Spread) -> String {
-    format!("{:.3} [{:.3} .. {:.3}]", s.median, s.min, s.max)
+    format!("{} [{} .. {}]", times(s.median), times(s.min), times(s.max))
 }
 
-/// Ours against the best peer, figure by figure.
-fn ratios(scenario: &ScenarioReport, figures: &[&Figure], style: Style) -> String {
-    let mut rows = table(style);
-    rows.set_header(["against the best peer"].into_iter().chain(figures.iter().map(|f| f.name)));
-    let mut any = false;
-    for lock in scenario.locks.iter().filter(|l| l.ours) {
-        let best: Vec<_> = figures.iter().map(|f| against_best(scenario, lock, f)).collect();
-        any |= best.iter().any(Option::is_some);
-        let cell = |b: Option<(String, f64, f64)>| b.map_or("-".to_owned(), |(name, _, ratio)| times(ratio, &name));
-        rows.add_row([lock.name.clone()].into_iter().chain(best.into_iter().map(cell)));
+/// A ratio, with three places near 1.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r < 10.0 => format!("{r:.3}"),
+        r if r < 1000.0 => format!("{r:.1}"),
+        r => rate(r),
     }
-    align(&mut rows);
-    if any { format!("{}{rows}\n", if style == Style::Markdown { "\n" } else { "" }) } else { String::new() }
 }
 
-fn times(ratio: f64, name: &str) -> String {
-    if ratio >= 100.0 { format!("{ratio:.0} {name}") } else { format!("{ratio:.2} {name}") }
+/// One of ours against the best peer, figure by figure, in a line.
+fn ratios(scenario: &ScenarioReport, lock: &LockReport, figures: &[&Figure]) -> Option<String> {
+    let one = |f: &&Figure| {
+        against_best(scenario, lock, f).map(|best| format!("{} {} ({})", f.name, times(best.ratio), best.peer))
+    };
+    let all: Vec<String> = figures.iter().filter_map(one).collect();
+    (!all.is_empty()).then(|| format!("{} against the best peer: {}", lock.name, all.join(", ")))
+}
+
+/// One line for each of ours in each scenario.
+fn summary(report: &Report, style: Style) -> String {
+    let head = ["scenario", "lock", "per op", "reference", "its per op", "speed", "fairness", "longest wait"];
+    let mut rows = Vec::new();
+    for scenario in &report.scenarios {
+        let Some(reference) = scenario.reference_lock() else { continue };
+        let compared = scenario.locks.iter().filter(|l| l.ours && l.name != reference.name);
+        rows.extend(compared.map(|lock| summary_row(scenario, lock, reference)));
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    title("ours against the reference", style) + &draw(head.map(str::to_owned).to_vec(), rows, style)
+}
+
+fn summary_row(scenario: &ScenarioReport, lock: &LockReport, reference: &LockReport) -> Vec<String> {
+    let per_op = |l: &LockReport| l.op_ns.map_or_else(dash, |s| time(s.median));
+    vec![
+        scenario.name.clone(),
+        lock.name.clone(),
+        per_op(lock),
+        reference.name.clone(),
+        per_op(reference),
+        lock.speed.map_or_else(dash, spread),
+        lock.fairness.map_or_else(dash, |s| format!("{:.2}", s.median)),
+        lock.wait.map_or_else(dash, |w| time(w.max_ns as f64)),
+    ]
 }

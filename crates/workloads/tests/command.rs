@@ -1,0 +1,72 @@
+//! The command's flags and files.
+
+use clap::Parser;
+use turnwise_workloads::bench::{BenchArgs, measure, run};
+use turnwise_workloads::report::Report;
+use turnwise_workloads::text::{Style, render};
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    bench: BenchArgs,
+}
+
+fn parse(line: &str) -> Result<BenchArgs, clap::Error> {
+    Cli::try_parse_from(["bench"].into_iter().chain(line.split_whitespace())).map(|cli| cli.bench)
+}
+
+fn args(line: &str) -> BenchArgs {
+    parse(line).unwrap_or_else(|e| panic!("{line}: {e}"))
+}
+
+#[test]
+fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
+    let cases = [
+        ("--lock mutex", "parking_lot"),
+        ("--scenario 3x50/100", "2x50/100"),
+        ("--against nobody", "pthread-adaptive"),
+        ("--samples 0", "1..=10000"),
+        ("--sample-ms many", "invalid digit"),
+    ];
+    for (line, hint) in cases {
+        let error = parse(line).expect_err(line).to_string();
+        assert!(error.contains(hint), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_found_out_at_once() {
+    let error = run(args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
+    assert!(format!("{error:#}").contains("/nowhere/at/all.json"), "{error:#}");
+}
+
+#[test]
+fn the_report_survives_json_and_names_everything_in_both_styles() {
+    let report = measure(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock turnwise,std,spin"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    assert_eq!(render(&again, Style::Plain), render(&report, Style::Plain));
+    assert_eq!(again.scenarios.len(), 2);
+    for scenario in &again.scenarios {
+        assert_eq!(scenario.reference.as_deref(), Some("std"), "spin only spins");
+        let names: Vec<_> = scenario.locks.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["turnwise", "std", "spin"]);
+        assert!(scenario.locks.iter().all(|l| l.rounds_ns.len() == 2), "{}", scenario.name);
+    }
+    assert!(again.scenarios[0].locks[0].wait.is_none(), "nobody waits alone");
+    for style in [Style::Plain, Style::Markdown] {
+        let text = render(&report, style);
+        for part in ["uncontended", "2x50/100", "turnwise", "on_cpu layer", "longest wait", "speed / std"] {
+            assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_group_brings_its_own_locks_and_reference() {
+    let report = measure(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
+    let names: Vec<_> = report.scenarios[0].locks.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(names, ["turnwise", "turnwise-blind"]);
+    assert_eq!(report.scenarios[0].reference.as_deref(), Some("turnwise-blind"));
+}
