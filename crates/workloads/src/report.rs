@@ -256,10 +256,14 @@ pub fn two_places(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// A small number per operation.
+/// A number per operation, small or not.
 #[must_use]
 pub fn rate(value: f64) -> String {
-    if value == 0.0 { "0".to_owned() } else { format!("{value:.1e}") }
+    match value {
+        0.0 => "0".to_owned(),
+        v if (0.01..1000.0).contains(&v) => format!("{v:.2}"),
+        v => format!("{v:.1e}"),
+    }
 }
 
 #[cfg(test)]
@@ -330,6 +334,7 @@ mod tests {
     #[test]
     fn times_have_three_digits() {
         let shown: Vec<_> = [0.5, 9.214, 27.51, 151.2, 999.6, 54_810.0, 5.21e6, 1.58e9].map(time).to_vec();
+        assert_eq!([0.0, 2.2e-5, 0.814, 12_000.0].map(rate), ["0", "2.2e-5", "0.81", "1.2e4"]);
         assert_eq!(shown, ["0.50 ns", "9.21 ns", "27.5 ns", "151 ns", "1.00 us", "54.8 us", "5.21 ms", "1.58 s"]);
     }
 }
