@@ -32,6 +32,10 @@ unsafe impl Platform for Blind {
         Native::relax();
     }
 
+    fn yield_now() {
+        Native::yield_now();
+    }
+
     #[inline]
     fn spin_until<W: Word>(
         word: &W,
