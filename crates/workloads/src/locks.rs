@@ -70,20 +70,29 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
     LOCKS.iter().find(|lock| lock.name == name)
 }
 
-impl<T: Send, P: turnwise::platform::Platform> Lock<T> for turnwise::Mutex<T, P> {
-    fn new(value: T) -> Self {
-        turnwise::Mutex::new_in(value)
-    }
+/// A lock whose `lock` returns a guard; `$new` makes one.
+macro_rules! guarded {
+    ($lock:ty, $new:path $(, $generic:ident: $bound:path)*) => {
+        impl<T: Send $(, $generic: $bound)*> Lock<T> for $lock {
+            fn new(value: T) -> Self {
+                $new(value)
+            }
 
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        f(&mut self.lock())
-    }
+            #[inline]
+            fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+                f(&mut self.lock())
+            }
 
-    fn into_inner(self) -> T {
-        turnwise::Mutex::into_inner(self)
-    }
+            fn into_inner(self) -> T {
+                <$lock>::into_inner(self)
+            }
+        }
+    };
 }
+
+guarded!(turnwise::Mutex<T, P>, turnwise::Mutex::new_in, P: turnwise::platform::Platform);
+guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
+guarded!(spin::mutex::SpinMutex<T>, spin::mutex::SpinMutex::new);
 
 impl<T: Send> Lock<T> for std::sync::Mutex<T> {
     fn new(value: T) -> Self {
@@ -97,35 +106,5 @@ impl<T: Send> Lock<T> for std::sync::Mutex<T> {
 
     fn into_inner(self) -> T {
         std::sync::Mutex::into_inner(self).expect("no workload panics with the lock held")
-    }
-}
-
-impl<T: Send> Lock<T> for parking_lot::Mutex<T> {
-    fn new(value: T) -> Self {
-        parking_lot::Mutex::new(value)
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        f(&mut self.lock())
-    }
-
-    fn into_inner(self) -> T {
-        parking_lot::Mutex::into_inner(self)
-    }
-}
-
-impl<T: Send> Lock<T> for spin::mutex::SpinMutex<T> {
-    fn new(value: T) -> Self {
-        spin::mutex::SpinMutex::new(value)
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
-        f(&mut self.lock())
-    }
-
-    fn into_inner(self) -> T {
-        spin::mutex::SpinMutex::into_inner(self)
     }
 }
