@@ -2,6 +2,7 @@
 
 mod compare;
 mod install;
+mod json;
 mod list;
 mod machine;
 mod measure;
@@ -11,9 +12,11 @@ mod preload;
 mod program;
 mod report;
 mod run;
+mod session;
 mod stats;
 mod table;
 mod target;
+mod verdict;
 
 use clap::{Parser, Subcommand};
 use std::fmt;
@@ -51,7 +54,7 @@ const USAGE_OR_IO: u8 = 2;
 const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    fn new(code: u8, message: String) -> anyhow::Error {
+    fn error(code: u8, message: String) -> anyhow::Error {
         anyhow::Error::new(Failure { code, message })
     }
 }

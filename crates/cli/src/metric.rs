@@ -18,6 +18,15 @@ pub(crate) enum Combine {
 }
 
 impl Combine {
+    /// In a sentence: the sum, the last, the mean.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Combine::Sum => "sum",
+            Combine::Last => "last",
+            Combine::Mean => "mean",
+        }
+    }
+
     fn of(self, values: &[f64]) -> f64 {
         let sum: f64 = values.iter().sum();
         match self {

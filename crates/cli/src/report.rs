@@ -4,13 +4,17 @@
 use crate::machine::Machine;
 use crate::measure::Usage;
 use crate::metric::{Better, Combine, Metric, Unit};
-use crate::stats::{ROUNDS_FOR_A_VERDICT, Ratio, Summary, ratio_of_medians};
+use crate::stats::{Ratio, Summary, ratio_of_medians};
+use crate::target::Target;
+use crate::verdict::{Verdict, judge};
+use crate::{Failure, INTERRUPTED};
 use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Raised when a field changes its meaning or goes away.
-pub(crate) const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 1;
 
 /// Everything about one comparison.
 #[derive(Serialize)]
@@ -31,11 +35,86 @@ pub(crate) struct Report {
     pub(crate) interrupted: bool,
 }
 
+impl Report {
+    /// Works out what the runs say.
+    ///
+    /// # Errors
+    /// There is no complete round.
+    pub(crate) fn new(
+        started: SystemTime,
+        machine: Machine,
+        settings: &Settings,
+        target: &Target,
+        metrics: &[Metric],
+        runs: Vec<Run>,
+        interrupted: bool,
+    ) -> anyhow::Result<Report> {
+        let rounds = complete_rounds(&runs, settings.policies.len()).len();
+        if rounds == 0 {
+            let message = "interrupted before one round was complete; there is nothing to report";
+            return Err(Failure::error(INTERRUPTED, message.to_owned()));
+        }
+        let summaries = summarise(metrics, settings, &runs);
+        let mut notes = notes(metrics, &machine, &runs);
+        if interrupted {
+            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
+        }
+        Ok(Report {
+            schema: SCHEMA,
+            turnwise_version: env!("CARGO_PKG_VERSION"),
+            started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            command: CommandInfo::new(target),
+            machine,
+            settings: settings.clone(),
+            metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
+            verdicts: judge(&metrics[0], settings.policies[0], &summaries),
+            summaries,
+            runs,
+            notes,
+            interrupted,
+        })
+    }
+}
+
+/// What a reader should know before believing the figures.
+fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if machine.load_1min > machine.cpus as f64 / 2.0 {
+        notes.push(format!("other programs were running at the start (load {:.1})", machine.load_1min));
+    }
+    for metric in metrics {
+        let Some((_, combine)) = metric.pattern() else { continue };
+        let counts: Vec<usize> = runs.iter().filter_map(|run| run.matches.get(&metric.name).copied()).collect();
+        match (counts.iter().min(), counts.iter().max()) {
+            (Some(1), Some(1)) | (None, _) | (_, None) => {}
+            (Some(least), Some(most)) if least == most => {
+                notes.push(format!("{} is the {} of {most} matches in each run", metric.name, combine.name()));
+            }
+            (Some(least), Some(most)) => notes.push(format!(
+                "{} is the {} of {least} to {most} matches in a run; --metric-combine chooses another way",
+                metric.name,
+                combine.name()
+            )),
+        }
+    }
+    notes
+}
+
 #[derive(Serialize)]
 pub(crate) struct CommandInfo {
     pub(crate) arguments: Vec<String>,
     pub(crate) path: String,
     pub(crate) is_sample: bool,
+}
+
+impl CommandInfo {
+    fn new(target: &Target) -> CommandInfo {
+        CommandInfo {
+            arguments: target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            path: target.path.to_string_lossy().into_owned(),
+            is_sample: target.is_sample,
+        }
+    }
 }
 
 #[derive(Clone, Serialize)]
@@ -46,6 +125,8 @@ pub(crate) struct Settings {
     pub(crate) warmup: u32,
     pub(crate) seed: u64,
     pub(crate) timeout_s: f64,
+    /// Whether runs count whatever their exit status.
+    pub(crate) any_status: bool,
 }
 
 #[derive(Serialize)]
@@ -60,7 +141,7 @@ pub(crate) struct MetricInfo {
 }
 
 impl MetricInfo {
-    pub(crate) fn new(metric: &Metric, decides: bool) -> MetricInfo {
+    fn new(metric: &Metric, decides: bool) -> MetricInfo {
         let (pattern, combine) = metric.pattern().map(|(pattern, combine)| (pattern.to_owned(), combine)).unzip();
         MetricInfo { name: metric.name.clone(), unit: metric.unit, better: metric.better, decides, pattern, combine }
     }
@@ -97,23 +178,6 @@ pub(crate) struct Row {
     pub(crate) to_baseline: Option<Ratio>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Finding {
-    Better,
-    Worse,
-    Undecided,
-}
-
-/// What can be said of one policy against the baseline.
-#[derive(Serialize)]
-pub(crate) struct Verdict {
-    pub(crate) policy: &'static str,
-    pub(crate) metric: String,
-    pub(crate) finding: Finding,
-    pub(crate) sentence: String,
-}
-
 /// The rounds in which every policy ran.
 pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
     let mut counts = BTreeMap::new();
@@ -124,7 +188,7 @@ pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
 }
 
 /// Summarises `metrics` over the complete rounds of `runs`.
-pub(crate) fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
+fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
     let rounds = complete_rounds(runs, settings.policies.len());
     let mut rng = Rng::with_seed(settings.seed);
     let mut rows = Vec::new();
@@ -149,68 +213,5 @@ fn value(metric: &Metric, run: &Run) -> Option<f64> {
     match metric.pattern() {
         Some(_) => run.printed.get(&metric.name).copied(),
         None => metric.value(&run.usage, "").ok().map(|(value, _)| value),
-    }
-}
-
-/// One verdict per policy but the baseline, on the metric that decides.
-pub(crate) fn judge(metric: &Metric, baseline: &str, rows: &[Row]) -> Vec<Verdict> {
-    let of_metric = rows.iter().filter(|row| row.metric == metric.name && row.policy != baseline);
-    of_metric.map(|row| verdict(metric, baseline, row)).collect()
-}
-
-fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
-    let Row { policy, summary: Summary { n, .. }, .. } = row;
-    let name = &metric.name;
-    let (finding, sentence) = match row.to_baseline {
-        None => {
-            (Finding::Undecided, format!("{policy} and {baseline} have no ratio in {name}: a value is not above zero"))
-        }
-        Some(ratio) if *n < ROUNDS_FOR_A_VERDICT => {
-            let so_far = compared(metric.better, policy, baseline, name, ratio);
-            let advice =
-                format!("{n} runs cannot tell whether that is chance; use --runs {ROUNDS_FOR_A_VERDICT} or more");
-            (Finding::Undecided, format!("{so_far}, but {advice}"))
-        }
-        Some(ratio) if !ratio.differs() => {
-            let sentence = format!(
-                "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}); \
-                 four times the runs halve the interval: --runs {}",
-                interval(ratio),
-                4 * n
-            );
-            (Finding::Undecided, sentence)
-        }
-        Some(ratio) => {
-            let better = (ratio.low > 1.0) == (metric.better == Better::Higher);
-            let finding = if better { Finding::Better } else { Finding::Worse };
-            let word = if better { "better" } else { "worse" };
-            (finding, format!("{}: {word}", compared(metric.better, policy, baseline, name, ratio)))
-        }
-    };
-    Verdict { policy, metric: name.clone(), finding, sentence }
-}
-
-fn compared(better: Better, policy: &str, baseline: &str, name: &str, ratio: Ratio) -> String {
-    let verb = if better == Better::Higher { "is" } else { "takes" };
-    let (value, range) = (figure(ratio.ratio), range(ratio));
-    format!("{policy} {verb} {value}x {baseline}'s {name} ({range})")
-}
-
-fn range(ratio: Ratio) -> String {
-    format!("95% CI {} to {}", figure(ratio.low), figure(ratio.high))
-}
-
-/// `0.99, 95% CI 0.97 to 1.02`
-pub(crate) fn interval(ratio: Ratio) -> String {
-    format!("{}, {}", figure(ratio.ratio), range(ratio))
-}
-
-/// A ratio with as many digits as tell it from 1.
-pub(crate) fn figure(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio >= 100.0 => format!("{ratio:.0}"),
-        ratio if ratio < 0.095 => format!("{ratio:.4}"),
-        ratio if !(0.95..1.05).contains(&ratio) => format!("{ratio:.2}"),
-        ratio => format!("{ratio:.3}"),
     }
 }

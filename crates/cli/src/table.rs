@@ -1,7 +1,8 @@
 //! A report as text.
 
 use crate::metric::{Better, Unit};
-use crate::report::{MetricInfo, Report, Row, complete_rounds, figure};
+use crate::report::{MetricInfo, Report, Row, complete_rounds};
+use crate::verdict::figure;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 
