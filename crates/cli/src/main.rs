@@ -1,3 +1,88 @@
-//! The `turnwise` program.
+//! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
-fn main() {}
+mod compare;
+mod install;
+mod json;
+mod list;
+mod machine;
+mod measure;
+mod metric;
+mod policy;
+mod preload;
+mod program;
+mod report;
+mod run;
+mod session;
+mod stats;
+mod table;
+mod target;
+mod verdict;
+
+use clap::{Parser, Subcommand};
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
+///
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run` has the program's own.
+#[derive(Parser)]
+#[command(name = "turnwise", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Args),
+    Compare(compare::Args),
+    List(list::Args),
+}
+
+/// An error with an exit status of its own; any other error is bad usage or I/O.
+#[derive(Debug)]
+struct Failure {
+    code: u8,
+    message: String,
+}
+
+/// A check failed: other locks broke the program.
+const CHECK_FAILED: u8 = 1;
+const USAGE_OR_IO: u8 = 2;
+/// As the shell has it: 128 + SIGINT.
+const INTERRUPTED: u8 = 130;
+
+impl Failure {
+    fn error(code: u8, message: String) -> anyhow::Error {
+        anyhow::Error::new(Failure { code, message })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+fn main() -> ExitCode {
+    let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::List(args) => list::run(&args),
+    });
+    outcome.unwrap_or_else(|error| {
+        eprintln!("turnwise: {error:#}");
+        ExitCode::from(error.downcast_ref::<Failure>().map_or(USAGE_OR_IO, |failure| failure.code))
+    })
+}
+
+/// Writes to stdout. A reader that has seen enough (`| head`) is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

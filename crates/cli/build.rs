@@ -1,0 +1,105 @@
+//! Builds what the program carries: the preload library and the sample program, both as files in `OUT_DIR`.
+//!
+//! The library is a `cdylib` of this workspace, so a nested cargo builds it, once per change of its sources, with
+//! the same toolchain and lock file, and without the flags of the outer build: under `cargo miri`, `cargo clippy`
+//! or a sanitizer the embedded library is still the ordinary release build.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, exit};
+
+const SAMPLE: &str = "sample/cache.c";
+/// What the embedded library is built from, relative to the workspace.
+const LIBRARY_SOURCES: &[&str] =
+    &["crates/preload", "crates/turnwise/src", "crates/turnwise/Cargo.toml", "Cargo.toml", "Cargo.lock"];
+
+fn main() {
+    let manifest = directory("CARGO_MANIFEST_DIR");
+    let workspace = manifest.parent().and_then(Path::parent).unwrap_or_else(|| fail("the crate is in no workspace"));
+    let out = directory("OUT_DIR");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={SAMPLE}");
+    for source in LIBRARY_SOURCES {
+        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+    }
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        fail("turnwise runs on Linux only: it interposes the pthread locks of glibc");
+    }
+    publish("TURNWISE_PRELOAD_SO", &build_library(workspace, &out.join("preload")));
+    publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
+}
+
+/// Hands a path to the sources, for `include_bytes!(env!(…))`.
+fn publish(name: &str, file: &Path) {
+    println!("cargo::rustc-env={name}={}", file.display());
+}
+
+fn directory(name: &str) -> PathBuf {
+    PathBuf::from(env::var_os(name).unwrap_or_else(|| fail(&format!("cargo did not set {name}"))))
+}
+
+fn fail(message: &str) -> ! {
+    for line in message.lines() {
+        println!("cargo::error={line}");
+    }
+    exit(1)
+}
+
+fn build_library(workspace: &Path, target_dir: &Path) -> PathBuf {
+    let cargo = directory("CARGO");
+    let mut command = Command::new(&cargo);
+    command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-preload"]);
+    command.arg("--target-dir").arg(target_dir);
+    let (host, target) = (env::var("HOST"), env::var("TARGET"));
+    let mut output = target_dir.to_path_buf();
+    if let (Ok(host), Ok(target)) = (host, target)
+        && host != target
+    {
+        command.args(["--target", &target]);
+        output.push(target);
+    }
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_the_outer_build(name)) {
+        command.env_remove(name);
+    }
+    // Names of functions are enough in a profile; the rest would triple the size of the program.
+    command.env("CARGO_PROFILE_RELEASE_STRIP", "debuginfo");
+    let rustc = cargo.with_file_name("rustc");
+    if rustc.exists() {
+        command.env("RUSTC", rustc);
+    }
+    run(&mut command, "the preload library (package turnwise-preload) does not build");
+    output.join("release/libturnwise_preload.so")
+}
+
+/// Settings that the outer cargo, or a tool around it, made for the outer build.
+fn is_of_the_outer_build(name: &OsString) -> bool {
+    const KEPT: &[&str] = &["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_INCREMENTAL"];
+    const KEPT_PREFIXES: &[&str] = &["CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];
+    let Some(name) = name.to_str() else { return false };
+    if KEPT.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return false;
+    }
+    if name.starts_with("CARGO_TARGET_") {
+        return !name.ends_with("_LINKER");
+    }
+    ["CARGO_", "RUSTC", "RUSTDOC", "RUSTFLAGS", "MIRI", "CLIPPY"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+fn build_sample(source: &Path, output: &Path) -> PathBuf {
+    let compiler = cc::Build::new().no_default_flags(true).try_get_compiler().unwrap_or_else(|error| {
+        fail(&format!("the sample program needs a C compiler: install gcc or clang, or set CC\n{error}"))
+    });
+    let mut command = compiler.to_command();
+    command.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-pthread", "-o"]).arg(output).arg(source);
+    run(&mut command, "the sample program does not compile: is a working C compiler with libc's headers installed?");
+    output.to_path_buf()
+}
+
+fn run(command: &mut Command, complaint: &str) {
+    match command.output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => fail(&format!("{complaint}\n{command:?}\n{}", String::from_utf8_lossy(&output.stderr))),
+        Err(error) => fail(&format!("{complaint}\n{command:?}: {error}")),
+    }
+}

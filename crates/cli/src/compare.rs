@@ -1,0 +1,184 @@
+//! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of the difference.
+
+use crate::json::Destination;
+use crate::measure::Runner;
+use crate::metric::{self, Better, Combine, Metric};
+use crate::policy::{self, Policy};
+use crate::preload::{Library, Watch};
+use crate::program::check_interposable;
+use crate::report::Settings;
+use crate::session::Session;
+use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
+use crate::{INTERRUPTED, table};
+use anyhow::{Result, bail};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+/// Compare lock policies under a program that nobody rebuilds
+///
+/// Runs the program again and again, in rounds of one run per policy, in random order within a round. Prints median,
+/// spread, and the ratio to the first policy with its 95% bootstrap confidence interval. The verdict is on
+/// the first --metric, or on wall time.
+#[derive(clap::Args)]
+#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+pub(crate) struct Args {
+    /// Policies to compare, repeated or with commas; the first is the baseline; one alone is compared with libc
+    #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
+          default_values = ["libc", policy::DEFAULT])]
+    locks: Vec<&'static Policy>,
+    /// Runs per policy
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = parse_runs)]
+    runs: u32,
+    /// Runs per policy before those that count
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
+    /// Figure in the program's output: its first group is the number; a named group names it
+    #[arg(long = "metric", value_name = "REGEX")]
+    metrics: Vec<String>,
+    /// If a metric matches several times in a run
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Combine::Sum)]
+    metric_combine: Combine,
+    /// Higher is better for all --metric (assumed, unless the pattern speaks of time)
+    #[arg(long, conflicts_with = "lower_is_better")]
+    higher_is_better: bool,
+    /// Lower is better for all --metric (assumed if the pattern speaks of time)
+    #[arg(long)]
+    lower_is_better: bool,
+    /// Kill a run that takes longer, seconds
+    #[arg(long, value_name = "S", default_value = "300", value_parser = parse_timeout)]
+    timeout: Duration,
+    /// Take a run for good whatever its exit status; else only 0 is
+    #[arg(long)]
+    any_status: bool,
+    /// Print everything as one JSON document instead, or write it to FILE as well
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+    /// Show what the program prints, on standard error
+    #[arg(long)]
+    show_output: bool,
+    /// Seed of the order of runs and of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// The program and its arguments; it gets no input
+    #[arg(value_name = "CMD", trailing_var_arg = true)]
+    command: Vec<OsString>,
+}
+
+static LONG_HELP: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{SAMPLE_HELP}\n\nExamples:\n  turnwise compare\n  turnwise compare -- ./server-benchmark --threads 8\n  \
+         turnwise compare --lock libc,adaptive,mcs --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000\n  \
+         turnwise compare --runs 15 --json=result.json --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench\n  \
+         turnwise compare -- @sample -t 16 -r 0.5"
+    )
+});
+
+fn parse_runs(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(runs) if runs >= 2 => Ok(runs),
+        Ok(_) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
+        _ => Err("not a time above zero".to_owned()),
+    }
+}
+
+/// Compares.
+///
+/// # Errors
+/// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let policies = policies(&args.locks)?;
+    let target = Target::find(&args.command)?;
+    let metrics = metrics(args, &target)?;
+    let library = library(&policies, &target)?;
+    let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
+    let stop = stop_flag()?;
+    let watch = library.as_ref().and_then(Watch::new);
+    let runner = Runner { target: &target, library: library.as_ref(), watch, timeout: args.timeout, stop: &stop };
+    let settings = Settings {
+        policies: policies.iter().map(|policy| policy.name).collect(),
+        runs: args.runs,
+        warmup: args.warmup,
+        seed: args.seed,
+        timeout_s: args.timeout.as_secs_f64(),
+        any_status: args.any_status,
+    };
+    let report = Session { settings, policies, metrics, runner, show_output: args.show_output }.measure()?;
+    if !matches!(json, Some(Destination::Stdout)) {
+        crate::print(&table::text(&report))?;
+    }
+    if let Some(destination) = json {
+        destination.write(&report)?;
+    }
+    Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+fn policies(named: &[&'static Policy]) -> Result<Vec<&'static Policy>> {
+    let mut policies = named.to_vec();
+    if let [only] = named {
+        if only.name == policy::libc().name {
+            bail!("--lock {} alone has nothing to be compared with; name a second policy", only.name);
+        }
+        policies.insert(0, policy::libc());
+    }
+    for (index, policy) in policies.iter().enumerate() {
+        if policies[..index].iter().any(|earlier| earlier.name == policy.name) {
+            bail!("--lock names {} twice; name each policy once", policy.name);
+        }
+    }
+    Ok(policies)
+}
+
+/// The metric that decides comes first.
+fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
+    let told = match (args.higher_is_better, args.lower_is_better) {
+        (true, _) => Some(Better::Higher),
+        (_, true) => Some(Better::Lower),
+        _ => None,
+    };
+    let mut metrics: Vec<Metric> = Vec::new();
+    for pattern in &args.metrics {
+        let metric = Metric::printed(pattern, args.metric_combine, told)?;
+        if metrics.iter().any(|earlier| earlier.name == metric.name) {
+            bail!("two metrics are called {}; name them apart with (?<name>…)", metric.name);
+        }
+        metrics.push(metric);
+    }
+    if metrics.is_empty() && told.is_some() {
+        bail!("--higher-is-better and --lower-is-better are about --metric; name one");
+    }
+    if metrics.is_empty() && target.is_sample {
+        metrics.push(Metric::printed(SAMPLE_METRIC, Combine::Sum, None)?);
+    }
+    metrics.extend(metric::charged());
+    Ok(metrics)
+}
+
+fn library(policies: &[&Policy], target: &Target) -> Result<Option<Library>> {
+    if policies.iter().all(|policy| policy.setting.is_none()) {
+        return Ok(None);
+    }
+    check_interposable(&target.path)?;
+    Library::install().map(Some)
+}
+
+/// Set by SIGINT and SIGTERM; a second one ends turnwise at once.
+fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,149 @@
+//! Puts the files that the program carries where the loader and `exec` find them.
+//!
+//! The directory is ours alone, so that nobody else can put a library under programs that we start; the name has a
+//! hash of the content, so that versions live side by side and a running program keeps its own.
+
+use anyhow::{Context, Result, bail};
+use std::fs::{self, DirBuilder, Permissions};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A file that the program carries.
+pub(crate) struct Payload {
+    /// Name without the hash, e.g. `libturnwise_preload`.
+    pub(crate) stem: &'static str,
+    /// E.g. `.so`.
+    pub(crate) suffix: &'static str,
+    pub(crate) content: &'static [u8],
+}
+
+/// Writes `payload` to a private directory unless it is there already, and says where.
+///
+/// # Errors
+/// No directory is fit; the message has the reason for each.
+pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
+    let mut refused = String::new();
+    for directory in candidates() {
+        match install_in(&directory, payload) {
+            Ok(path) => return Ok(path),
+            Err(error) => refused += &format!("\n  {}: {error:#}", directory.display()),
+        }
+    }
+    bail!(
+        "there is no private directory to put {}{} in; set XDG_CACHE_HOME to one{refused}",
+        payload.stem,
+        payload.suffix
+    )
+}
+
+/// Lasting places first: a server may start programs long after its user has logged out.
+fn candidates() -> Vec<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let shared = std::env::temp_dir().join(format!("turnwise-{}", rustix::process::geteuid().as_raw()));
+    let private = [cache, absolute("XDG_RUNTIME_DIR")].into_iter().flatten().map(|path| path.join("turnwise"));
+    private.chain([shared]).collect()
+}
+
+fn install_in(directory: &Path, payload: &Payload) -> Result<PathBuf> {
+    // The loader splits LD_PRELOAD at spaces and colons and expands dollar signs.
+    if directory.as_os_str().as_bytes().iter().any(|byte| b" :;$\t\n".contains(byte)) {
+        bail!("the loader cannot take a path with a space, colon, semicolon or dollar sign");
+    }
+    prepare_directory(directory)?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(payload.content);
+    let path = directory.join(format!("{}-{:016x}{}", payload.stem, hasher.finish(), payload.suffix));
+    if !is_in_place(&path, payload) {
+        write_atomically(directory, &path, payload).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(path)
+}
+
+/// Creates `directory`; refuses one in which somebody else could replace files.
+fn prepare_directory(directory: &Path) -> Result<()> {
+    let parent = directory.parent().context("it has no parent")?;
+    DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+    match DirBuilder::new().mode(0o700).create(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error.into()),
+        _ => {}
+    }
+    let me = rustix::process::geteuid().as_raw();
+    let above = fs::metadata(parent)?;
+    if above.uid() != me && above.uid() != 0 {
+        bail!("the directory above belongs to user {}", above.uid());
+    }
+    let found = fs::symlink_metadata(directory)?;
+    if !found.is_dir() {
+        bail!("it is not a directory");
+    }
+    if found.uid() != me {
+        bail!("it belongs to user {}", found.uid());
+    }
+    if found.mode() & 0o022 != 0 {
+        bail!("others may write to it; chmod 700 it");
+    }
+    let mount = rustix::fs::statvfs(directory)?;
+    if mount.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
+        bail!("its file system is mounted noexec");
+    }
+    Ok(())
+}
+
+fn is_in_place(path: &Path, payload: &Payload) -> bool {
+    let ours = fs::symlink_metadata(path).is_ok_and(|found| {
+        found.is_file() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o777 == 0o700
+    });
+    ours && fs::read(path).is_ok_and(|content| content == payload.content)
+}
+
+fn write_atomically(directory: &Path, path: &Path, payload: &Payload) -> Result<()> {
+    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o700)).tempfile_in(directory)?;
+    file.write_all(payload.content)?;
+    // The umask may have taken something away.
+    file.as_file().set_permissions(Permissions::from_mode(0o700))?;
+    // `exec` refuses a file that is open for writing: close it, then give it its name.
+    file.into_temp_path().persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAYLOAD: Payload = Payload { stem: "thing", suffix: ".so", content: b"content" };
+
+    fn private() -> tempfile::TempDir {
+        tempfile::Builder::new().prefix("turnwise-test").tempdir().unwrap()
+    }
+
+    #[test]
+    fn writes_once_and_repairs() {
+        let directory = private();
+        let path = install_in(&directory.path().join("here"), &PAYLOAD).unwrap();
+        let first = fs::metadata(&path).unwrap();
+        assert_eq!(first.mode() & 0o777, 0o700);
+        assert_eq!(install_in(&directory.path().join("here"), &PAYLOAD).unwrap(), path);
+        assert_eq!(fs::metadata(&path).unwrap().ino(), first.ino(), "it was written twice");
+        fs::write(&path, b"tampered").unwrap();
+        install_in(&directory.path().join("here"), &PAYLOAD).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"content");
+    }
+
+    #[test]
+    fn refuses_unsafe_directories() {
+        let directory = private();
+        let open = directory.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+        assert!(install_in(&open, &PAYLOAD).unwrap_err().to_string().contains("others may write"));
+        let spaced = directory.path().join("a b");
+        assert!(install_in(&spaced, &PAYLOAD).unwrap_err().to_string().contains("space"));
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        assert!(install_in(&link, &PAYLOAD).unwrap_err().to_string().contains("not a directory"));
+    }
+}

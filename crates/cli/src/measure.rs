@@ -1,0 +1,212 @@
+//! One run of the program: started, watched, and accounted for.
+
+use crate::policy::Policy;
+use crate::preload::{Library, Watch};
+use crate::target::Target;
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a waiting turnwise looks whether it should stop.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// The output is kept in memory; more than this is a mistake.
+const OUTPUT_LIMIT_BYTES: u64 = 256 << 20;
+
+/// What the kernel charged, for the program and the children that it waited for.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Usage {
+    /// From just before the start to the end, seconds.
+    pub(crate) wall_s: f64,
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
+    /// Context switches because a thread slept or waited.
+    pub(crate) voluntary_switches: u64,
+    /// Context switches because a thread's time was up.
+    pub(crate) involuntary_switches: u64,
+    /// Largest resident set; never below turnwise's own, from which the program was started.
+    pub(crate) max_rss_bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself, or by a signal from elsewhere.
+    Ended(ExitStatus),
+    /// We killed it: it took longer than allowed.
+    TimedOut,
+    /// We killed it: it printed more than [`OUTPUT_LIMIT_BYTES`].
+    TooMuchOutput,
+    /// We killed it: the user wants to stop.
+    Interrupted,
+}
+
+impl End {
+    /// For a sentence that starts with "the program".
+    pub(crate) fn describe(self, timeout: Duration) -> String {
+        match self {
+            End::Ended(status) => match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exited with status {code}"),
+                (_, Some(signal)) => format!("was killed by signal {signal} ({})", signal_name(signal)),
+                _ => format!("ended with {status}"),
+            },
+            End::TimedOut => format!("was still running after {} s (--timeout) and was killed", timeout.as_secs_f64()),
+            End::TooMuchOutput => format!("printed more than {} MiB and was killed", OUTPUT_LIMIT_BYTES >> 20),
+            End::Interrupted => "was interrupted".to_owned(),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    signal_hook::low_level::signal_name(signal).unwrap_or("unknown")
+}
+
+/// One run.
+pub(crate) struct Outcome {
+    pub(crate) end: End,
+    pub(crate) usage: Usage,
+    /// Standard output and standard error, as they came.
+    pub(crate) output: String,
+    /// Whether the loader took our library; `None`: not asked for, or it cannot be told.
+    pub(crate) library_loaded: Option<bool>,
+}
+
+/// What is the same in all runs.
+pub(crate) struct Runner<'a> {
+    pub(crate) target: &'a Target,
+    /// `None` if no policy needs it.
+    pub(crate) library: Option<&'a Library>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) timeout: Duration,
+    /// Set by a signal handler when the user wants to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Runner<'_> {
+    /// Runs the program once under `policy`: without input, its output kept, in a process group of its own, of which
+    /// nothing is left afterwards.
+    ///
+    /// # Errors
+    /// The program cannot be started or watched.
+    pub(crate) fn run(&self, policy: &Policy) -> Result<Outcome> {
+        let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
+        let mut command = self.target.start();
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
+        if let Some(library) = self.library {
+            library.apply(policy, &mut command);
+        }
+        // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
+        unsafe {
+            command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
+        }
+        if let Some(watch) = &self.watch {
+            watch.opened();
+        }
+        let start = Instant::now();
+        let child = command.spawn().with_context(|| format!("cannot start {}", self.target.path.display()))?;
+        let group = Group(Pid::from_child(&child));
+        let pidfd =
+            pidfd_open(group.0, PidfdFlags::empty()).context("cannot watch the program (Linux 5.3 is needed)")?;
+        let ours = self.wait(&pidfd, start, &output)?;
+        let wall_s = start.elapsed().as_secs_f64();
+        group.kill();
+        let (status, usage) = group.reap()?;
+        let asked = policy.setting.is_some();
+        Ok(Outcome {
+            end: ours.unwrap_or(End::Ended(status)),
+            usage: Usage { wall_s, ..usage },
+            output: read_all(&mut output).context("cannot read the program's output")?,
+            library_loaded: self.watch.as_ref().filter(|_| asked).map(Watch::opened),
+        })
+    }
+
+    /// Waits for the end, and returns `None`, or until there is a reason to kill the program.
+    fn wait(&self, pidfd: &OwnedFd, start: Instant, output: &File) -> Result<Option<End>> {
+        loop {
+            let left = self.timeout.saturating_sub(start.elapsed());
+            let patience = Timespec::try_from(left).map_or(TICK, |left| left.min(TICK));
+            match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&patience)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(None),
+                Err(error) => return Err(error).context("cannot wait for the program"),
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(Some(End::Interrupted));
+            }
+            if start.elapsed() >= self.timeout {
+                return Ok(Some(End::TimedOut));
+            }
+            if output.metadata()?.len() > OUTPUT_LIMIT_BYTES {
+                return Ok(Some(End::TooMuchOutput));
+            }
+        }
+    }
+}
+
+/// Memory, not disk: a program that prints much should not wait for a disk.
+fn output_file() -> rustix::io::Result<OwnedFd> {
+    rustix::fs::memfd_create("output", rustix::fs::MemfdFlags::CLOEXEC)
+}
+
+fn read_all(output: &mut File) -> Result<String> {
+    output.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    output.take(OUTPUT_LIMIT_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The process group of a run; killed when dropped.
+struct Group(Pid);
+
+impl Group {
+    /// The number is the group's own until [`Group::reap`]: the leader, even dead, keeps it.
+    fn kill(&self) {
+        // An error means that all are gone.
+        let _ = kill_process_group(self.0, Signal::KILL);
+    }
+
+    /// Waits for the leader and takes the bill; the wall time is not on it.
+    fn reap(self) -> Result<(ExitStatus, Usage)> {
+        let mut status = 0;
+        let mut bill = MaybeUninit::<libc::rusage>::zeroed();
+        loop {
+            // SAFETY: both results are writable.
+            let pid = unsafe { libc::wait4(self.0.as_raw_pid(), &raw mut status, 0, bill.as_mut_ptr()) };
+            match std::io::Error::last_os_error() {
+                _ if pid > 0 => break,
+                error if error.kind() == std::io::ErrorKind::Interrupted => {}
+                error => return Err(error).context("cannot learn how the program ended"),
+            }
+        }
+        // From here on the number may be somebody else's.
+        std::mem::forget(self);
+        // SAFETY: all zeros are a valid rusage, and the kernel has filled it.
+        Ok((ExitStatus::from_raw(status), usage_of(unsafe { bill.assume_init() })))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn usage_of(bill: libc::rusage) -> Usage {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+    Usage {
+        wall_s: 0.0,
+        user_s: seconds(bill.ru_utime),
+        system_s: seconds(bill.ru_stime),
+        voluntary_switches: bill.ru_nvcsw as u64,
+        involuntary_switches: bill.ru_nivcsw as u64,
+        max_rss_bytes: bill.ru_maxrss as u64 * 1024,
+    }
+}

@@ -1,0 +1,244 @@
+//! What is compared: figures that the kernel charges, and figures that the program prints.
+
+use crate::measure::Usage;
+use anyhow::{Context, Result, bail};
+use regex::Regex;
+use serde::Serialize;
+
+/// How several matches in one run become one number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Combine {
+    /// Their sum
+    Sum,
+    /// The last one
+    Last,
+    /// Their mean
+    Mean,
+}
+
+impl Combine {
+    /// In a sentence: the sum, the last, the mean.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Combine::Sum => "sum",
+            Combine::Last => "last",
+            Combine::Mean => "mean",
+        }
+    }
+
+    fn of(self, values: &[f64]) -> f64 {
+        let sum: f64 = values.iter().sum();
+        match self {
+            Combine::Sum => sum,
+            Combine::Last => *values.last().unwrap_or(&f64::NAN),
+            Combine::Mean => sum / values.len() as f64,
+        }
+    }
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Better {
+    Higher,
+    Lower,
+}
+
+/// What a value is counted in, for the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Unit {
+    Seconds,
+    Bytes,
+    Count,
+    /// Whatever the program printed.
+    Printed,
+}
+
+/// One compared figure.
+pub(crate) struct Metric {
+    /// Its key in JSON and its name in the table.
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) better: Better,
+    source: Source,
+}
+
+enum Source {
+    Charged(fn(&Usage) -> f64),
+    Printed { pattern: Regex, combine: Combine },
+}
+
+/// A metric in every run.
+struct Charged {
+    name: &'static str,
+    help: &'static str,
+    unit: Unit,
+    of: fn(&Usage) -> f64,
+}
+
+/// In the order in which users read them; lower is better for all.
+const CHARGED: [Charged; 6] = [
+    Charged { name: "wall_s", help: "wall time", unit: Unit::Seconds, of: |usage| usage.wall_s },
+    Charged { name: "user_s", help: "CPU time in the program", unit: Unit::Seconds, of: |usage| usage.user_s },
+    Charged { name: "system_s", help: "CPU time in the kernel", unit: Unit::Seconds, of: |usage| usage.system_s },
+    Charged {
+        name: "voluntary_switches",
+        help: "context switches because a thread slept or waited",
+        unit: Unit::Count,
+        of: |usage| usage.voluntary_switches as f64,
+    },
+    Charged {
+        name: "involuntary_switches",
+        help: "context switches because a thread's time was up",
+        unit: Unit::Count,
+        of: |usage| usage.involuntary_switches as f64,
+    },
+    Charged {
+        name: "max_rss_bytes",
+        help: "largest resident set (never below turnwise's own)",
+        unit: Unit::Bytes,
+        of: |usage| usage.max_rss_bytes as f64,
+    },
+];
+
+/// Names and meanings of the metrics that need no pattern.
+pub(crate) fn charged_help() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CHARGED.iter().map(|charged| (charged.name, charged.help))
+}
+
+/// The metrics of every run.
+pub(crate) fn charged() -> Vec<Metric> {
+    let metric = |charged: &Charged| Metric {
+        name: charged.name.to_owned(),
+        unit: charged.unit,
+        better: Better::Lower,
+        source: Source::Charged(charged.of),
+    };
+    CHARGED.iter().map(metric).collect()
+}
+
+/// Why a program's output gives no value; see [`Metric::value`].
+#[derive(PartialEq, Debug)]
+pub(crate) enum Missing {
+    NoMatch,
+    NotANumber(String),
+}
+
+impl Metric {
+    /// A metric that the program prints: the first group of `pattern`.
+    ///
+    /// The group's name names it (`(?<ops>[0-9]+)`), else the pattern does. `told` overrides which way is better;
+    /// untold, lower is better if the pattern speaks of time.
+    ///
+    /// # Errors
+    /// No valid pattern, or one without a group.
+    pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
+        let regex = Regex::new(pattern).with_context(|| format!("--metric {pattern:?} is no regular expression"))?;
+        if regex.captures_len() < 2 {
+            bail!("--metric {pattern:?} has no group that says where the number is, such as in 'ops: ([0-9.]+)'");
+        }
+        let name = regex.capture_names().nth(1).flatten().unwrap_or(pattern).to_owned();
+        if CHARGED.iter().any(|charged| charged.name == name) {
+            bail!("--metric {pattern:?}: the name {name} is taken; give the group another one");
+        }
+        let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };
+        let source = Source::Printed { pattern: regex, combine };
+        Ok(Metric { name, unit: Unit::Printed, better: told.unwrap_or(guess), source })
+    }
+
+    /// Pattern and combination, of a metric that the program prints.
+    pub(crate) fn pattern(&self) -> Option<(&str, Combine)> {
+        match &self.source {
+            Source::Charged(_) => None,
+            Source::Printed { pattern, combine } => Some((pattern.as_str(), *combine)),
+        }
+    }
+
+    /// The value in one run, and of how many matches it is made.
+    pub(crate) fn value(&self, usage: &Usage, output: &str) -> Result<(f64, usize), Missing> {
+        let (pattern, combine) = match &self.source {
+            Source::Charged(of) => return Ok((of(usage), 1)),
+            Source::Printed { pattern, combine } => (pattern, combine),
+        };
+        let groups = pattern.captures_iter(output).filter_map(|found| found.get(1));
+        let numbers: Result<Vec<f64>, Missing> = groups.map(|group| number(group.as_str())).collect();
+        let numbers = numbers?;
+        if numbers.is_empty() {
+            return Err(Missing::NoMatch);
+        }
+        Ok((combine.of(&numbers), numbers.len()))
+    }
+}
+
+/// A number as programs print it; commas between digits are taken as separators of thousands.
+fn number(text: &str) -> Result<f64, Missing> {
+    let plain = text.trim().replace(',', "");
+    match plain.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(Missing::NotANumber(text.to_owned())),
+    }
+}
+
+fn speaks_of_time(pattern: &str) -> bool {
+    let words = pattern.split(|letter: char| !letter.is_ascii_alphabetic());
+    words.map(str::to_ascii_lowercase).any(|word| {
+        ["time", "times", "elapsed", "latency", "latencies", "duration", "wait", "delay"].contains(&word.as_str())
+            || word.ends_with("time")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(pattern: &str, combine: Combine) -> Metric {
+        Metric::printed(pattern, combine, None).unwrap()
+    }
+
+    fn value(metric: &Metric, output: &str) -> Result<(f64, usize), Missing> {
+        metric.value(&Usage::default(), output)
+    }
+
+    #[test]
+    fn combines_matches() {
+        let output = "set: time: 1.5\nget: time: 2.5\nremove: time: 1e1\n";
+        let of = |combine| value(&printed(r"time: ([0-9.e]+)", combine), output).unwrap();
+        assert_eq!(of(Combine::Sum), (14.0, 3));
+        assert_eq!(of(Combine::Last), (10.0, 3));
+        assert_eq!(of(Combine::Mean), (14.0 / 3.0, 3));
+    }
+
+    #[test]
+    fn says_what_is_missing() {
+        let metric = printed(r"ops: (\S+)", Combine::Sum);
+        assert_eq!(value(&metric, "1,234,567 in ops: 1,234.5"), Ok((1234.5, 1)));
+        assert_eq!(value(&metric, "nothing"), Err(Missing::NoMatch));
+        assert_eq!(value(&metric, "ops: many"), Err(Missing::NotANumber("many".into())));
+        assert_eq!(value(&metric, "ops: nan"), Err(Missing::NotANumber("nan".into())));
+    }
+
+    #[test]
+    fn refuses_bad_patterns() {
+        let complaint = |pattern| format!("{:#}", Metric::printed(pattern, Combine::Sum, None).err().unwrap());
+        assert!(complaint("(").contains("no regular expression"));
+        assert!(complaint("ops: [0-9]+").contains("no group"));
+        assert!(complaint("(?<wall_s>[0-9]+)").contains("taken"));
+    }
+
+    #[test]
+    fn knows_times() {
+        let better = |pattern| printed(pattern, Combine::Sum).better;
+        assert_eq!(better("time: ([0-9.]+)"), Better::Lower);
+        assert_eq!(better("(?<runtime_ms>[0-9.]+) ms"), Better::Lower);
+        assert_eq!(better("ops_per_second: ([0-9.]+)"), Better::Higher);
+        assert_eq!(Metric::printed("time: (.)", Combine::Sum, Some(Better::Higher)).unwrap().better, Better::Higher);
+    }
+
+    #[test]
+    fn names_come_from_the_group() {
+        assert_eq!(printed("ops: (?<ops>[0-9]+)", Combine::Sum).name, "ops");
+        assert_eq!(printed("ops: ([0-9]+)", Combine::Sum).name, "ops: ([0-9]+)");
+    }
+}

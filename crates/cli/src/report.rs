@@ -1,0 +1,217 @@
+//! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it as it is; its
+//! fields are described in `crates/cli/README.md`.
+
+use crate::machine::Machine;
+use crate::measure::Usage;
+use crate::metric::{Better, Combine, Metric, Unit};
+use crate::stats::{Ratio, Summary, ratio_of_medians};
+use crate::target::Target;
+use crate::verdict::{Verdict, judge};
+use crate::{Failure, INTERRUPTED};
+use fastrand::Rng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Raised when a field changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+
+/// Everything about one comparison.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) schema: u32,
+    pub(crate) turnwise_version: &'static str,
+    /// Seconds since 1970.
+    pub(crate) started_unix_s: u64,
+    pub(crate) command: CommandInfo,
+    pub(crate) machine: Machine,
+    pub(crate) settings: Settings,
+    pub(crate) metrics: Vec<MetricInfo>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) summaries: Vec<Row>,
+    pub(crate) verdicts: Vec<Verdict>,
+    pub(crate) notes: Vec<String>,
+    /// Whether the user stopped it early.
+    pub(crate) interrupted: bool,
+}
+
+impl Report {
+    /// Works out what the runs say.
+    ///
+    /// # Errors
+    /// There is no complete round.
+    pub(crate) fn new(
+        started: SystemTime,
+        machine: Machine,
+        settings: &Settings,
+        target: &Target,
+        metrics: &[Metric],
+        runs: Vec<Run>,
+        interrupted: bool,
+    ) -> anyhow::Result<Report> {
+        let rounds = complete_rounds(&runs, settings.policies.len()).len();
+        if rounds == 0 {
+            let message = "interrupted before one round was complete; there is nothing to report";
+            return Err(Failure::error(INTERRUPTED, message.to_owned()));
+        }
+        let summaries = summarise(metrics, settings, &runs);
+        let mut notes = notes(metrics, &machine, &runs);
+        if interrupted {
+            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
+        }
+        Ok(Report {
+            schema: SCHEMA,
+            turnwise_version: env!("CARGO_PKG_VERSION"),
+            started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            command: CommandInfo::new(target),
+            machine,
+            settings: settings.clone(),
+            metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
+            verdicts: judge(&metrics[0], settings.policies[0], &summaries),
+            summaries,
+            runs,
+            notes,
+            interrupted,
+        })
+    }
+}
+
+/// What a reader should know before believing the figures.
+fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if machine.load_1min > machine.cpus as f64 / 2.0 {
+        notes.push(format!("other programs were running at the start (load {:.1})", machine.load_1min));
+    }
+    for metric in metrics {
+        let Some((_, combine)) = metric.pattern() else { continue };
+        let counts: Vec<usize> = runs.iter().filter_map(|run| run.matches.get(&metric.name).copied()).collect();
+        match (counts.iter().min(), counts.iter().max()) {
+            (Some(1), Some(1)) | (None, _) | (_, None) => {}
+            (Some(least), Some(most)) if least == most => {
+                notes.push(format!("{} is the {} of {most} matches in each run", metric.name, combine.name()));
+            }
+            (Some(least), Some(most)) => notes.push(format!(
+                "{} is the {} of {least} to {most} matches in a run; --metric-combine chooses another way",
+                metric.name,
+                combine.name()
+            )),
+        }
+    }
+    notes
+}
+
+#[derive(Serialize)]
+pub(crate) struct CommandInfo {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) path: String,
+    pub(crate) is_sample: bool,
+}
+
+impl CommandInfo {
+    fn new(target: &Target) -> CommandInfo {
+        CommandInfo {
+            arguments: target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            path: target.path.to_string_lossy().into_owned(),
+            is_sample: target.is_sample,
+        }
+    }
+}
+
+#[derive(Clone, Serialize)]
+pub(crate) struct Settings {
+    /// The first is the baseline.
+    pub(crate) policies: Vec<&'static str>,
+    pub(crate) runs: u32,
+    pub(crate) warmup: u32,
+    pub(crate) seed: u64,
+    pub(crate) timeout_s: f64,
+    /// Whether runs count whatever their exit status.
+    pub(crate) any_status: bool,
+}
+
+#[derive(Serialize)]
+pub(crate) struct MetricInfo {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) better: Better,
+    /// Whether the verdict is on it.
+    pub(crate) decides: bool,
+    pub(crate) pattern: Option<String>,
+    pub(crate) combine: Option<Combine>,
+}
+
+impl MetricInfo {
+    fn new(metric: &Metric, decides: bool) -> MetricInfo {
+        let (pattern, combine) = metric.pattern().map(|(pattern, combine)| (pattern.to_owned(), combine)).unzip();
+        MetricInfo { name: metric.name.clone(), unit: metric.unit, better: metric.better, decides, pattern, combine }
+    }
+}
+
+/// One run.
+#[derive(Serialize)]
+pub(crate) struct Run {
+    pub(crate) policy: &'static str,
+    /// Counted from 0, warm-ups apart.
+    pub(crate) round: u32,
+    /// Place within the round, from 0.
+    pub(crate) position: u32,
+    pub(crate) warmup: bool,
+    pub(crate) exit_status: i32,
+    /// Whether the loader opened our library; `null`: not asked for, or it cannot be told.
+    pub(crate) library_loaded: Option<bool>,
+    #[serde(flatten)]
+    pub(crate) usage: Usage,
+    /// The metrics that the program printed.
+    pub(crate) printed: BTreeMap<String, f64>,
+    /// Of how many matches each is made.
+    pub(crate) matches: BTreeMap<String, usize>,
+}
+
+/// One metric under one policy, over the complete rounds.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) metric: String,
+    pub(crate) policy: &'static str,
+    #[serde(flatten)]
+    pub(crate) summary: Summary,
+    /// To the baseline's median; `null` for the baseline, and where a value is zero.
+    pub(crate) to_baseline: Option<Ratio>,
+}
+
+/// The rounds in which every policy ran.
+pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
+    let mut counts = BTreeMap::new();
+    for run in runs.iter().filter(|run| !run.warmup) {
+        *counts.entry(run.round).or_insert(0) += 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count == policies).map(|(round, _)| round).collect()
+}
+
+/// Summarises `metrics` over the complete rounds of `runs`.
+fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
+    let rounds = complete_rounds(runs, settings.policies.len());
+    let mut rng = Rng::with_seed(settings.seed);
+    let mut rows = Vec::new();
+    for metric in metrics {
+        let values = |policy: &str| -> Vec<f64> {
+            let of = |round: &u32| runs.iter().find(|run| !run.warmup && run.round == *round && run.policy == policy);
+            rounds.iter().filter_map(of).filter_map(|run| value(metric, run)).collect()
+        };
+        let baseline = values(settings.policies[0]);
+        for (index, policy) in settings.policies.iter().enumerate() {
+            let ours = values(policy);
+            let Some(summary) = Summary::of(&ours) else { continue };
+            let pairs: Vec<_> = ours.into_iter().zip(baseline.iter().copied()).collect();
+            let to_baseline = if index == 0 { None } else { ratio_of_medians(&pairs, &mut rng) };
+            rows.push(Row { metric: metric.name.clone(), policy, summary, to_baseline });
+        }
+    }
+    rows
+}
+
+fn value(metric: &Metric, run: &Run) -> Option<f64> {
+    match metric.pattern() {
+        Some(_) => run.printed.get(&metric.name).copied(),
+        None => metric.value(&run.usage, "").ok().map(|(value, _)| value),
+    }
+}

@@ -1,0 +1,172 @@
+//! The runs of a comparison: in which order, which of them count, and what to say when one goes wrong.
+
+use crate::machine::Machine;
+use crate::measure::{End, Outcome, Runner};
+use crate::metric::{Metric, Missing};
+use crate::policy::Policy;
+use crate::preload;
+use crate::report::{Report, Run, Settings};
+use crate::{CHECK_FAILED, Failure, USAGE_OR_IO};
+use anyhow::{Result, anyhow, bail};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+/// Lines of the program's output in an error message.
+const EXCERPT_LINES: usize = 10;
+
+/// One comparison.
+pub(crate) struct Session<'a> {
+    pub(crate) settings: Settings,
+    /// The first is the baseline.
+    pub(crate) policies: Vec<&'static Policy>,
+    /// The first decides.
+    pub(crate) metrics: Vec<Metric>,
+    pub(crate) runner: Runner<'a>,
+    /// Whether the user wants to see what the program prints.
+    pub(crate) show_output: bool,
+}
+
+impl Session<'_> {
+    /// Makes all runs, or as many as the user has patience for.
+    ///
+    /// # Errors
+    /// A run fails, or lacks a metric; or the user has no patience at all.
+    pub(crate) fn measure(&self) -> Result<Report> {
+        let (started, machine) = (SystemTime::now(), Machine::look());
+        let runs = self.runs()?;
+        let interrupted = self.stopped();
+        Report::new(started, machine, &self.settings, self.runner.target, &self.metrics, runs, interrupted)
+    }
+
+    fn stopped(&self) -> bool {
+        self.runner.stop.load(Ordering::Relaxed)
+    }
+
+    /// In rounds, so that a change of the machine's mood hits all policies; in random order, so that none always
+    /// follows the same one.
+    fn runs(&self) -> Result<Vec<Run>> {
+        let mut rng = fastrand::Rng::with_seed(self.settings.seed);
+        let mut runs = Vec::new();
+        let bar = self.progress_bar();
+        let warmups = (0..self.settings.warmup).map(|round| (round, true));
+        for (round, warmup) in warmups.chain((0..self.settings.runs).map(|round| (round, false))) {
+            let mut order = self.policies.clone();
+            rng.shuffle(&mut order);
+            for (position, policy) in (0..).zip(order) {
+                bar.set_message(policy.name);
+                let outcome = self.runner.run(policy)?;
+                self.show(&bar, policy, &outcome);
+                if self.stopped() {
+                    return Ok(runs);
+                }
+                let place = Place { policy, round, position, warmup };
+                runs.push(self.record(&place, outcome)?);
+                bar.inc(1);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// On standard error, and only if that is a terminal.
+    fn progress_bar(&self) -> ProgressBar {
+        let total = u64::from(self.settings.runs + self.settings.warmup) * self.policies.len() as u64;
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}");
+        let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.with_finish(ProgressFinish::AndClear)
+    }
+
+    fn show(&self, bar: &ProgressBar, policy: &Policy, outcome: &Outcome) {
+        if self.show_output {
+            bar.suspend(|| eprintln!("--- {}\n{}", policy.name, outcome.output.trim_end()));
+        }
+    }
+
+    fn record(&self, place: &Place, outcome: Outcome) -> Result<Run> {
+        self.check(place, &outcome)?;
+        let (mut printed, mut matches) = (BTreeMap::new(), BTreeMap::new());
+        for metric in self.metrics.iter().filter(|metric| metric.pattern().is_some()) {
+            let found = metric.value(&outcome.usage, &outcome.output);
+            let (value, count) = found.map_err(|missing| explain(place, metric, &missing, &outcome.output))?;
+            printed.insert(metric.name.clone(), value);
+            matches.insert(metric.name.clone(), count);
+        }
+        let Place { policy, round, position, warmup } = *place;
+        let End::Ended(status) = outcome.end else { bail!("a run that was killed cannot be recorded") };
+        Ok(Run {
+            policy: policy.name,
+            round,
+            position,
+            warmup,
+            exit_status: status.code().unwrap_or(-1),
+            library_loaded: outcome.library_loaded,
+            usage: outcome.usage,
+            printed,
+            matches,
+        })
+    }
+
+    /// Whether the run counts: it ended well, and under the policy it was meant to.
+    fn check(&self, place: &Place, outcome: &Outcome) -> Result<()> {
+        let interposed = place.policy.setting.is_some();
+        if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {
+            bail!("{place}: the loader did not take the preload library, so the locks were libc's:\n  {complaint}");
+        }
+        let good =
+            |status: std::process::ExitStatus| status.success() || self.settings.any_status && status.code().is_some();
+        if !matches!(outcome.end, End::Ended(status) if good(status)) {
+            return Err(self.failure(place, outcome));
+        }
+        if outcome.library_loaded == Some(false) {
+            bail!(
+                "{place}: the program never loaded the preload library, so the locks were libc's; does it clear LD_PRELOAD?"
+            );
+        }
+        Ok(())
+    }
+
+    fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
+        let what = outcome.end.describe(Duration::from_secs_f64(self.settings.timeout_s));
+        let output =
+            excerpt("last", outcome.output.lines().rev().take(EXCERPT_LINES).collect::<Vec<_>>().into_iter().rev());
+        let shown = self.runner.target.shown();
+        if place.policy.setting.is_none() {
+            let advice = format!("try it by itself: {shown}");
+            return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));
+        }
+        let advice = format!(
+            "if it ends well by itself ({shown}), the locks broke it: please report it; --lock leaves policies out"
+        );
+        Failure::error(CHECK_FAILED, format!("{place}: the program {what}\n{output}\n{advice}"))
+    }
+}
+
+/// Which run.
+struct Place {
+    policy: &'static Policy,
+    round: u32,
+    position: u32,
+    warmup: bool,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.warmup { "warm-up" } else { "run" };
+        write!(f, "under {}, {kind} {}", self.policy.name, self.round + 1)
+    }
+}
+
+fn explain(place: &Place, metric: &Metric, missing: &Missing, output: &str) -> anyhow::Error {
+    let pattern = metric.pattern().map_or(metric.name.as_str(), |(pattern, _)| pattern);
+    let what = match missing {
+        Missing::NoMatch => "matches nothing that the program printed".to_owned(),
+        Missing::NotANumber(text) => format!("caught {text:?}, which is no number; use a group such as ([0-9.]+)"),
+    };
+    anyhow!("{place}: --metric {pattern:?} {what}\n{}", excerpt("first", output.lines().take(EXCERPT_LINES)))
+}
+
+fn excerpt<'a>(which: &str, lines: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<_> = lines.map(|line| format!("  {line}")).collect();
+    if lines.is_empty() { "it printed nothing".to_owned() } else { format!("its {which} lines:\n{}", lines.join("\n")) }
+}

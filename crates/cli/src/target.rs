@@ -1,0 +1,56 @@
+//! The program under test: the user's, or the sample that this program carries.
+
+use crate::install::{Payload, install};
+use crate::program;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SAMPLE: Payload = Payload { stem: "sample-cache", suffix: "", content: include_bytes!(env!("TURNWISE_SAMPLE")) };
+/// What to type for the sample, to give it arguments.
+pub(crate) const SAMPLE_NAME: &str = "@sample";
+/// Where the sample's speed is in its output.
+pub(crate) const SAMPLE_METRIC: &str = r"ops_per_second: (?<throughput>[0-9.]+)";
+
+/// Help on the sample.
+pub(crate) const SAMPLE_HELP: &str = "\
+Without CMD, a sample program runs: threads on one key-value cache under one mutex. To give it
+arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; unless told, 4 threads for
+0.7 s on 20000 keys (the cache holds half of them), 0.9 of the operations are lookups.";
+
+/// A command that exists and may be executed.
+pub(crate) struct Target {
+    /// As the user typed it.
+    pub(crate) command: Vec<OsString>,
+    /// The file.
+    pub(crate) path: PathBuf,
+    pub(crate) is_sample: bool,
+}
+
+impl Target {
+    /// Finds the program of `command`; of nothing, the sample.
+    ///
+    /// # Errors
+    /// No such command, or it may not be executed.
+    pub(crate) fn find(command: &[OsString]) -> Result<Target> {
+        let is_sample = command.first().is_none_or(|name| name == SAMPLE_NAME);
+        let command = if command.is_empty() { vec![SAMPLE_NAME.into()] } else { command.to_vec() };
+        let path = if is_sample { install(&SAMPLE)? } else { program::resolve(&command[0])? };
+        Ok(Target { command, path, is_sample })
+    }
+
+    /// A fresh command, with the name that the user typed.
+    pub(crate) fn start(&self) -> Command {
+        let mut start = Command::new(&self.path);
+        start.arg0(&self.command[0]).args(&self.command[1..]);
+        start
+    }
+
+    /// The command as text, for reports.
+    pub(crate) fn shown(&self) -> String {
+        let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
+        words.join(" ")
+    }
+}

@@ -1,0 +1,86 @@
+//! What can be said of the policies, in a sentence each.
+
+use crate::metric::{Better, Metric};
+use crate::report::Row;
+use crate::stats::{ROUNDS_FOR_A_VERDICT, Ratio, Summary};
+use serde::Serialize;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Finding {
+    Better,
+    Worse,
+    Undecided,
+}
+
+/// What can be said of one policy against the baseline.
+#[derive(Serialize)]
+pub(crate) struct Verdict {
+    pub(crate) policy: &'static str,
+    pub(crate) metric: String,
+    pub(crate) finding: Finding,
+    pub(crate) sentence: String,
+}
+
+/// One verdict per policy but the baseline, on the metric that decides.
+pub(crate) fn judge(metric: &Metric, baseline: &str, rows: &[Row]) -> Vec<Verdict> {
+    let of_metric = rows.iter().filter(|row| row.metric == metric.name && row.policy != baseline);
+    of_metric.map(|row| verdict(metric, baseline, row)).collect()
+}
+
+fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
+    let Row { policy, summary: Summary { n, .. }, .. } = row;
+    let name = &metric.name;
+    let (finding, sentence) = match row.to_baseline {
+        None => {
+            (Finding::Undecided, format!("{policy} and {baseline} have no ratio in {name}: a value is not above zero"))
+        }
+        Some(ratio) if *n < ROUNDS_FOR_A_VERDICT => {
+            let so_far = compared(metric.better, policy, baseline, name, ratio);
+            let advice =
+                format!("{n} runs cannot tell whether that is chance; use --runs {ROUNDS_FOR_A_VERDICT} or more");
+            (Finding::Undecided, format!("{so_far}, but {advice}"))
+        }
+        Some(ratio) if !ratio.differs() => {
+            let sentence = format!(
+                "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}); \
+                 four times the runs halve the interval: --runs {}",
+                interval(ratio),
+                4 * n
+            );
+            (Finding::Undecided, sentence)
+        }
+        Some(ratio) => {
+            let better = (ratio.low > 1.0) == (metric.better == Better::Higher);
+            let finding = if better { Finding::Better } else { Finding::Worse };
+            let word = if better { "better" } else { "worse" };
+            (finding, format!("{}: {word}", compared(metric.better, policy, baseline, name, ratio)))
+        }
+    };
+    Verdict { policy, metric: name.clone(), finding, sentence }
+}
+
+fn compared(better: Better, policy: &str, baseline: &str, name: &str, ratio: Ratio) -> String {
+    let verb = if better == Better::Higher { "is" } else { "takes" };
+    let (value, range) = (figure(ratio.ratio), range(ratio));
+    format!("{policy} {verb} {value}x {baseline}'s {name} ({range})")
+}
+
+fn range(ratio: Ratio) -> String {
+    format!("95% CI {} to {}", figure(ratio.low), figure(ratio.high))
+}
+
+/// `0.99, 95% CI 0.97 to 1.02`
+fn interval(ratio: Ratio) -> String {
+    format!("{}, {}", figure(ratio.ratio), range(ratio))
+}
+
+/// A ratio with as many digits as tell it from 1.
+pub(crate) fn figure(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 100.0 => format!("{ratio:.0}"),
+        ratio if ratio < 0.095 => format!("{ratio:.4}"),
+        ratio if !(0.95..1.05).contains(&ratio) => format!("{ratio:.2}"),
+        ratio => format!("{ratio:.3}"),
+    }
+}

@@ -1,0 +1,83 @@
+//! What the tests of the program share.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program under test, with a cache directory of its own and nothing preloaded.
+pub(crate) fn turnwise(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise"));
+    command.args(arguments).env_remove("LD_PRELOAD").env_remove("TURNWISE_LOCK").stdin(Stdio::null());
+    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command
+}
+
+/// Its output; a hang fails the test.
+pub(crate) fn output(command: &mut Command) -> Output {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("turnwise starts");
+    let pid = i32::try_from(child.id()).expect("a process number");
+    let waiter = std::thread::spawn(move || child.wait_with_output());
+    let start = Instant::now();
+    while !waiter.is_finished() {
+        if start.elapsed() > Duration::from_secs(120) {
+            signal(pid, "KILL");
+            panic!("turnwise hangs: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    waiter.join().expect("the waiter ends").expect("turnwise can be waited for")
+}
+
+/// Sends a signal with the tool that every system has.
+pub(crate) fn signal(pid: i32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status().expect("kill runs");
+    assert!(sent.success(), "kill -s {name} {pid} failed");
+}
+
+/// Runs it, expects this exit status, and returns stdout and stderr.
+#[track_caller]
+pub(crate) fn expect(status: i32, arguments: &[&str]) -> (String, String) {
+    expect_of(status, &mut turnwise(arguments))
+}
+
+/// As [`expect`], of a prepared command.
+#[track_caller]
+pub(crate) fn expect_of(status: i32, command: &mut Command) -> (String, String) {
+    let output = output(command);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(status), "{command:?}\n{stdout}\n{stderr}");
+    (stdout, stderr)
+}
+
+/// Expects failure with this status and a message with all of these parts.
+#[track_caller]
+pub(crate) fn expect_complaint(status: i32, arguments: &[&str], parts: &[&str]) {
+    let (_, stderr) = expect(status, arguments);
+    for part in parts {
+        assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
+    }
+}
+
+/// Bytes as text.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory that goes away with the value.
+pub(crate) fn scratch() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("turnwise-cli").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+/// Writes an executable file.
+pub(crate) fn executable(directory: &Path, name: &str, content: &[u8]) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.join(name);
+    std::fs::write(&path, content).expect("the file can be written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode can be set");
+    path
+}
+
+/// A path as an argument.
+pub(crate) fn shown(path: &Path) -> &str {
+    path.to_str().expect("the path is text")
+}

@@ -1,0 +1,6 @@
+//! The program as a user meets it: every subcommand, every refusal, exit status and output.
+
+mod common;
+mod compare;
+mod refusals;
+mod run;

@@ -1,0 +1,119 @@
+//! `turnwise run` becomes the program.
+
+use crate::common::{executable, expect, expect_of, output, scratch, shown, signal, text, turnwise};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+
+const PRELOADED: &str = "echo $LD_PRELOAD $TURNWISE_LOCK";
+
+#[test]
+fn the_exit_status_is_the_programs() {
+    for status in [0, 1, 2, 7, 255] {
+        expect(status, &["run", "--", "sh", "-c", &format!("exit {status}")]);
+    }
+}
+
+#[test]
+fn a_killed_program_looks_killed() {
+    let killed = output(&mut turnwise(&["run", "--", "sh", "-c", "kill -9 $$"]));
+    assert_eq!(killed.status.signal(), Some(9));
+}
+
+#[test]
+fn it_is_the_same_process_and_takes_its_signals() {
+    let mut command = turnwise(&["run", "--", "sh", "-c", "echo $$; exec sleep 60"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+    assert_eq!(line.trim(), child.id().to_string());
+    signal(i32::try_from(child.id()).unwrap(), "TERM");
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn arguments_input_and_name_arrive() {
+    let (stdout, _) = expect(0, &["run", "--", "sh", "-c", "echo \"$0|$1|$2\"", "a b", "--lock", ""]);
+    assert_eq!(stdout, "a b|--lock|\n");
+    let (stdout, _) = expect(0, &["run", "printf", "%s", "--version"]);
+    assert_eq!(stdout, "--version");
+}
+
+#[test]
+fn every_policy_reaches_the_program() {
+    for policy in ["adaptive", "mcs", "ttas", "ticket"] {
+        let (stdout, _) = expect(0, &["run", "--lock", policy, "--", "sh", "-c", PRELOADED]);
+        let (library, setting) = stdout.trim().rsplit_once(' ').unwrap();
+        assert_eq!(setting, policy);
+        let file = std::fs::metadata(library).unwrap();
+        assert_eq!(file.permissions().mode() & 0o777, 0o700);
+        let directory = std::fs::metadata(std::path::Path::new(library).parent().unwrap()).unwrap();
+        assert_eq!((directory.mode() & 0o777, directory.uid()), (0o700, file.uid()));
+    }
+    let (stdout, _) = expect(0, &["run", "--lock", "libc", "--", "sh", "-c", PRELOADED]);
+    assert_eq!(stdout.trim(), "");
+}
+
+#[test]
+fn other_preloaded_libraries_stay_behind_ours() {
+    let other = "libc.so.6";
+    let (stdout, _) = expect_of(0, turnwise(&["run", "--", "sh", "-c", PRELOADED]).env("LD_PRELOAD", other));
+    let (first, second) = stdout.split_whitespace().next().unwrap().split_once(':').unwrap();
+    assert!(first.contains("libturnwise_preload"), "{stdout}");
+    assert_eq!(second, other);
+}
+
+#[test]
+fn within_another_run_it_starts_afresh() {
+    let inner = format!("exec {} run --lock ticket -- sh -c '{PRELOADED}'", env!("CARGO_BIN_EXE_turnwise"));
+    let (stdout, _) = expect(0, &["run", "--", "sh", "-c", &inner]);
+    assert_eq!(stdout.matches("libturnwise_preload").count(), 1, "{stdout}");
+    assert!(stdout.trim().ends_with(" ticket"), "{stdout}");
+    let inner = format!("exec {} run --lock libc -- sh -c '{PRELOADED}'", env!("CARGO_BIN_EXE_turnwise"));
+    let (stdout, _) = expect(0, &["run", "--", "sh", "-c", &inner]);
+    assert_eq!(stdout.trim(), "");
+}
+
+#[test]
+fn scripts_run_with_and_without_interpreter_line() {
+    let directory = scratch();
+    let with = executable(directory.path(), "with", b"#!/usr/bin/env -S sh -e\necho with\n");
+    let without = executable(directory.path(), "without", b"echo without\n");
+    assert_eq!(expect(0, &["run", shown(&with)]).0, "with\n");
+    assert_eq!(expect(0, &["run", shown(&without)]).0, "without\n");
+}
+
+#[test]
+fn the_library_is_written_once() {
+    let library = || expect(0, &["run", "--", "sh", "-c", PRELOADED]).0.split(' ').next().unwrap().to_owned();
+    let (first, second) = (library(), library());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn unsafe_directories_are_passed_over() {
+    let (cache, temporary) = (scratch(), scratch());
+    let open = cache.path().join("turnwise");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let mut command = turnwise(&["run", "--", "sh", "-c", PRELOADED]);
+    command.env("XDG_CACHE_HOME", cache.path()).env("TMPDIR", temporary.path()).env_remove("XDG_RUNTIME_DIR");
+    let (stdout, _) = expect_of(0, &mut command);
+    assert!(stdout.starts_with(shown(temporary.path())), "{stdout}");
+    std::fs::set_permissions(
+        temporary.path().read_dir().unwrap().next().unwrap().unwrap().path(),
+        std::fs::Permissions::from_mode(0o777),
+    )
+    .unwrap();
+    let (_, stderr) = expect_of(2, &mut command);
+    assert!(stderr.contains("no private directory") && stderr.contains("chmod 700"), "{stderr}");
+}
+
+#[test]
+fn without_a_command_the_sample_runs() {
+    let (stdout, _) = expect(0, &["run", "--", "@sample", "-s", "0.05", "-t", "3"]);
+    assert!(stdout.contains("threads: 3\n") && stdout.contains("ops_per_second: "), "{stdout}");
+    let usage = output(&mut turnwise(&["run", "--", "@sample", "-t", "0"]));
+    assert_eq!(usage.status.code(), Some(2));
+    assert!(text(&usage.stderr).contains("-t takes a number"));
+}
