@@ -1,1 +1,41 @@
-//! `LD_PRELOAD` library for pthread locks.
+//! `LD_PRELOAD` library: pthread mutexes and condition variables of programs that nobody rebuilds, on Turnwise's locks.
+//!
+//! The state lies inside the caller's objects; there is no table and no allocation, and zero bytes are an unlocked
+//! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched.
+//! The layout, the limits and how to debug are in the crate's README.
+//!
+//! | file | what |
+//! |---|---|
+//! | `layout.rs` | the bytes of `pthread_mutex_t` and `pthread_cond_t` as we use them |
+//! | `policy.rs` | which lock: `TURNWISE_LOCK` |
+//! | `word.rs` | the lock itself, by policy |
+//! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
+//! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
+//! | `real.rs` | the C library's functions, for what passes through |
+//! | `exports/` | the symbols that programs see |
+//! | `start.rs` | the constructor |
+//!
+//! The code is `core` only, so that no path can allocate; `std` is linked for its panic handler alone, and a panic
+//! aborts, since it cannot leave an `extern "C"` function.
+#![no_std]
+
+extern crate std as _;
+
+#[cfg(not(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("the preload library knows glibc's objects on x86-64 and aarch64 only");
+
+mod cond;
+mod exports;
+mod layout;
+mod mutex;
+mod owner;
+mod policy;
+mod real;
+mod start;
+mod time;
+mod word;

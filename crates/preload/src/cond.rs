@@ -1,0 +1,243 @@
+//! Condition variables, for mutexes of every kind and policy.
+//!
+//! | bits of `word` | name | meaning |
+//! |---|---|---|
+//! | 0..32 | sequence | signals and broadcasts so far, modulo 2^32; the futex |
+//! | 32..64 | count | waiters that no signal has been counted for yet, or more |
+//!
+//! A waiter adds 1 to the count, which tells it the sequence, releases the mutex, and sleeps unless the sequence
+//! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
+//! the longest sleeper. Invariants:
+//!
+//! 1. count + wake-ups under way >= sleepers. A waiter that leaves by itself (timeout, cancellation) takes 1 back if no
+//!    signal came since it arrived; if one did, that may have been counted for it, so it leaves the count, which may
+//!    then be too high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
+//! 2. A wake-up belongs to waiters that arrived before its signal. If another got it (real-time priorities reorder
+//!    sleepers), it sees its own sequence unchanged, and passes the wake-up on as it leaves: the chain ends at a
+//!    waiter that was meant, or with the last newcomer. Leaving is a spurious wake-up, which POSIX allows.
+//! 3. A cancelled waiter passes a wake-up on, since it may have consumed one.
+//! 4. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
+//!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
+//!
+//! Nobody is moved to the mutex's queue by a broadcast: a moved waiter whose system call is restarted by a signal
+//! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
+//!
+//! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep.
+//!
+//! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
+//! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
+//! compares and queues under the kernel's own lock.
+
+use crate::layout::{Cond, Mutex};
+use crate::{mutex, real};
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use libc::{c_int, pthread_cond_t, pthread_condattr_t};
+use turnwise::platform::{Lane, Native, Platform};
+
+const COUNT_ONE: u64 = 1 << 32;
+const DESTROYER: u32 = 1;
+const INSIDE_ONE: u32 = 2;
+
+fn sequence(word: u64) -> u32 {
+    word as u32
+}
+
+fn count(word: u64) -> u64 {
+    word >> 32
+}
+
+fn next(word: u64, count: u64) -> u64 {
+    count << 32 | u64::from(sequence(word).wrapping_add(1))
+}
+
+/// The futex: the sequence's half of the word. Nothing in user space reads it by this pointer.
+fn futex(cond: &Cond) -> *const AtomicU32 {
+    const { assert!(cfg!(target_endian = "little"), "the sequence must be the first half") };
+    ptr::from_ref(&cond.word).cast()
+}
+
+/// Wakes at most one sleeper; whether there was one.
+fn wake_one(cond: &Cond) -> bool {
+    Native::wake(futex(cond), Lane::Waiters, 1) > 0
+}
+
+/// First part of a wait: arrives and releases the mutex; the sequence to sleep on.
+///
+/// # Errors
+/// What releasing the mutex answered; the caller still has whatever it had.
+pub(crate) fn arrive(cond: &Cond, with: &Mutex) -> Result<u32, c_int> {
+    cond.inside.fetch_add(INSIDE_ONE, Relaxed);
+    let seen = sequence(cond.word.fetch_add(COUNT_ONE, Relaxed));
+    match mutex::unlock(with) {
+        0 => Ok(seen),
+        errno => {
+            leave(cond, seen, Leave::ByItself);
+            Err(errno)
+        }
+    }
+}
+
+/// How a waiter's sleep ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leave {
+    /// Its time was out, or it never slept.
+    ByItself,
+    /// Somebody woke it.
+    Woken,
+    /// It is being cancelled, and may have been woken, too.
+    Cancelled,
+}
+
+/// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
+pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
+    let unchanged = uncount(cond, seen);
+    if how == Leave::Cancelled || how == Leave::Woken && unchanged {
+        wake_one(cond);
+    }
+    let inside: *const AtomicU32 = &raw const cond.inside;
+    // ORDERING cond.inside: pairs with the Acquire in `destroy`: our accesses come before the object's end.
+    if cond.inside.fetch_sub(INSIDE_ONE, Release) == INSIDE_ONE | DESTROYER {
+        Native::wake(inside, Lane::Waiters, u32::MAX);
+    }
+}
+
+/// Takes 1 back from the count if the sequence is still `seen` (invariant 1); whether it is.
+fn uncount(cond: &Cond, seen: u32) -> bool {
+    let mut word = cond.word.load(Relaxed);
+    while sequence(word) == seen && count(word) > 0 {
+        match cond.word.compare_exchange_weak(word, word - COUNT_ONE, Relaxed, Relaxed) {
+            Ok(_) => return true,
+            Err(found) => word = found,
+        }
+    }
+    sequence(word) == seen
+}
+
+/// Wakes one waiter, if there is one.
+pub(crate) fn signal(cond: &Cond) {
+    let Some(word) = advance(&cond.word, |count| count - 1) else { return };
+    if !wake_one(cond) {
+        // Unchanged: nobody arrived since (arrivals raise the count), and nobody sleeps (invariant 1).
+        let _ = cond.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
+    }
+}
+
+/// Wakes all waiters.
+pub(crate) fn broadcast(cond: &Cond) {
+    if advance(&cond.word, |_| 0).is_some() {
+        Native::wake(futex(cond), Lane::Waiters, u32::MAX);
+    }
+}
+
+/// Adds 1 to the sequence and changes the count, unless it is 0; the new word.
+fn advance(word: &AtomicU64, change: impl Fn(u64) -> u64) -> Option<u64> {
+    let mut old = word.load(Relaxed);
+    while count(old) > 0 {
+        let new = next(old, change(count(old)));
+        match word.compare_exchange_weak(old, new, Relaxed, Relaxed) {
+            Ok(_) => return Some(new),
+            Err(found) => old = found,
+        }
+    }
+    None
+}
+
+/// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody sleeps.
+pub(crate) fn destroy(cond: &Cond) {
+    // ORDERING cond.inside: pairs with the Release in `leave`.
+    let mut inside = cond.inside.load(Acquire);
+    while inside != 0 {
+        inside = cond.inside.fetch_or(DESTROYER, Acquire) | DESTROYER;
+        if inside == DESTROYER {
+            return cond.inside.store(0, Relaxed);
+        }
+        Native::park(&cond.inside, inside, Lane::Waiters, None);
+        // ORDERING cond.inside: as above.
+        inside = cond.inside.load(Acquire);
+    }
+}
+
+/// Makes a condition variable of raw memory.
+///
+/// # Safety
+/// `object` is writable and nobody uses it; `attributes` is null or initialised.
+pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthread_condattr_t) -> c_int {
+    let (mut clock, mut shared) = (libc::CLOCK_REALTIME, libc::PTHREAD_PROCESS_PRIVATE);
+    if !attributes.is_null() {
+        // SAFETY: the results are writable; these functions only read the attributes.
+        unsafe {
+            libc::pthread_condattr_getclock(attributes, &mut clock);
+            libc::pthread_condattr_getpshared(attributes, &mut shared);
+        }
+    }
+    if shared != libc::PTHREAD_PROCESS_PRIVATE {
+        // SAFETY: the caller's promise.
+        return unsafe { real::cond_init(object, attributes) };
+    }
+    // SAFETY: writable, says the caller; zero bytes are a valid condition variable.
+    unsafe {
+        object.write_bytes(0, 1);
+        Cond::of(object).clock.store(clock as u32, Relaxed);
+    }
+    0
+}
+
+/// Where glibc marks a process-shared condition variable: the byte offset of the mark's word; 0: not known yet.
+/// glibc has moved it before (36 up to 2.41, 28 since), so it is found by making one.
+static MARK: AtomicUsize = AtomicUsize::new(0);
+
+/// Bit 0 of glibc's mark: process-shared.
+const MARK_SHARED: u32 = 1;
+/// Bit 1: timed waits are on the monotonic clock.
+const MARK_MONOTONIC: u32 = 2;
+
+/// glibc's mark in a condition variable; 0 in ours.
+fn mark(cond: &Cond) -> u32 {
+    let offset = match MARK.load(Relaxed) {
+        0 => find_mark(),
+        offset => offset,
+    };
+    let address = ptr::from_ref(cond).cast::<u8>().wrapping_add(offset).cast::<AtomicU32>();
+    // SAFETY: inside the object's 48 bytes, and aligned.
+    unsafe { &*address }.load(Relaxed)
+}
+
+/// Whether the C library must handle it: it is process-shared.
+pub(crate) fn is_foreign(cond: &Cond) -> bool {
+    mark(cond) & MARK_SHARED != 0
+}
+
+/// The clock of a process-shared condition variable's timed waits.
+pub(crate) fn foreign_clock(cond: &Cond) -> c_int {
+    if mark(cond) & MARK_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+}
+
+/// Finds glibc's mark by making a process-shared condition variable: its one word that is not 0.
+#[cold]
+pub(crate) fn find_mark() -> usize {
+    // SAFETY: all bytes zero are valid for both; the attributes are initialised, used and destroyed here; the object's
+    // 48 bytes are 12 words.
+    let words = unsafe {
+        let mut object = core::mem::zeroed::<pthread_cond_t>();
+        let mut attributes = core::mem::zeroed::<pthread_condattr_t>();
+        libc::pthread_condattr_init(&mut attributes);
+        libc::pthread_condattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
+        real::cond_init(&mut object, &attributes);
+        libc::pthread_condattr_destroy(&mut attributes);
+        core::mem::transmute::<pthread_cond_t, [u32; 12]>(object)
+    };
+    let found = words.iter().position(|w| w & MARK_SHARED != 0).map_or(GLIBC_2_36_MARK, |index| index * 4);
+    MARK.store(found, Relaxed);
+    found
+}
+
+const GLIBC_2_36_MARK: usize = 36;
+
+impl Cond {
+    /// The clock of timed waits that name none.
+    pub(crate) fn own_clock(&self) -> c_int {
+        self.clock.load(Relaxed) as c_int
+    }
+}

@@ -1,0 +1,221 @@
+//! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
+
+use crate::cond::{self, Leave};
+use crate::layout::{Cond, Mutex};
+use crate::{mutex, real, time};
+use core::ffi::c_void;
+use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+
+/// Makes a condition variable.
+///
+/// # Safety
+/// As POSIX says; so for all functions here.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_init(
+    object: *mut pthread_cond_t,
+    attributes: *const pthread_condattr_t,
+) -> c_int {
+    // SAFETY: the caller's memory.
+    unsafe { cond::init(object, attributes) }
+}
+
+/// Ends a condition variable's life.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the caller's object, with whichever library it belongs to.
+    unsafe { either(object, cond::destroy, real::cond_destroy) }
+}
+
+/// Wakes one waiter.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_signal(object: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as above.
+    unsafe { either(object, cond::signal, real::cond_signal) }
+}
+
+/// Wakes all waiters.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond_t) -> c_int {
+    // SAFETY: as above.
+    unsafe { either(object, cond::broadcast, real::cond_broadcast) }
+}
+
+/// # Safety
+/// `object` is the caller's condition variable.
+unsafe fn either(
+    object: *mut pthread_cond_t,
+    ours: fn(&Cond),
+    theirs: unsafe fn(*mut pthread_cond_t) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let cond = unsafe { Cond::of(object) };
+    if cond::is_foreign(cond) {
+        // SAFETY: it is the C library's.
+        return unsafe { theirs(object) };
+    }
+    ours(cond);
+    0
+}
+
+/// Defines an exported function that is a jump to a C function with one more argument, [`OPS`]: no frame of ours is on
+/// the stack when a cancelled thread unwinds it.
+macro_rules! jump {
+    ($($(#[$doc:meta])* $name:ident($($arg:ty),*) -> $target:ident, $x86:literal, $arm:literal;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub(crate) unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!(
+                    concat!("lea ", $x86, ", [rip + {ops}]"),
+                    "jmp {target}",
+                    ops = sym $crate::exports::cond::OPS,
+                    target = sym $target,
+                );
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!(
+                    concat!("adrp ", $arm, ", {ops}"),
+                    concat!("add ", $arm, ", ", $arm, ", :lo12:{ops}"),
+                    "b {target}",
+                    ops = sym $crate::exports::cond::OPS,
+                    target = sym $target,
+                );
+            }
+        )*
+    };
+}
+pub(super) use jump;
+
+jump! {
+    /// Releases the mutex, waits, acquires it again.
+    pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
+    /// The same until a time on the condition variable's clock.
+    pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
+        -> turnwise_cond_timedwait, "rcx", "x3";
+    /// The same until a time on a clock of the caller's choice.
+    pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
+        -> turnwise_cond_clockwait, "r8", "x4";
+}
+
+unsafe extern "C" {
+    fn turnwise_cond_wait();
+    fn turnwise_cond_timedwait();
+    fn turnwise_cond_clockwait();
+}
+
+/// `struct waiter` of `c/wait.c`.
+#[repr(C)]
+pub(super) struct Waiter {
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    ops: *const Ops,
+    sequence: u32,
+}
+
+/// `struct turnwise_ops` of `c/wait.c`.
+#[repr(C)]
+pub(super) struct Ops {
+    begin: unsafe extern "C" fn(*mut Waiter, *mut clockid_t, *const timespec) -> c_int,
+    end: unsafe extern "C" fn(*mut Waiter, c_int) -> c_int,
+    unlock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
+    lock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
+    real_unlock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
+    real_lock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
+    foreign_waits: unsafe extern "C" fn(*mut [*mut c_void; 3]),
+}
+
+/// What `c/wait.c` may call.
+pub(super) static OPS: Ops = Ops {
+    begin,
+    end,
+    unlock: super::mutex::pthread_mutex_unlock,
+    lock: super::mutex::pthread_mutex_lock,
+    real_unlock,
+    real_lock,
+    foreign_waits,
+};
+
+/// `begin`'s answers, beside errno values.
+const SLEEP: c_int = 0;
+const FOREIGN: c_int = -1;
+const FOREIGN_COND_ONLY: c_int = -2;
+/// No clock given.
+const OWN_CLOCK: clockid_t = -1;
+
+/// # Safety
+/// `waiter` and `clock` are valid; `time` is valid or null.
+unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
+    // SAFETY: the caller's promise.
+    let (waiter, clock, time) = unsafe { (&mut *waiter, &mut *clock, time.as_ref()) };
+    // SAFETY: the program's objects.
+    let (cond, with) = unsafe { (Cond::of(waiter.cond), Mutex::of(waiter.mutex)) };
+    let foreign = cond::is_foreign(cond);
+    if let Some(time) = time {
+        if *clock == OWN_CLOCK {
+            *clock = if foreign { cond::foreign_clock(cond) } else { cond.own_clock() };
+        }
+        if !time::valid(time) || time::clock(*clock).is_err() {
+            return libc::EINVAL;
+        }
+    }
+    if foreign {
+        return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
+    }
+    match cond::arrive(cond, with) {
+        Ok(sequence) => {
+            waiter.sequence = sequence;
+            SLEEP
+        }
+        Err(errno) => errno,
+    }
+}
+
+/// # Safety
+/// `begin` answered `SLEEP` for `waiter`.
+unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
+    let how = match how {
+        0 => Leave::ByItself,
+        1 => Leave::Woken,
+        _ => Leave::Cancelled,
+    };
+    // SAFETY: the caller's promise; the condition variable lives until `leave` returns, the mutex beyond.
+    unsafe {
+        let waiter = &*waiter;
+        cond::leave(Cond::of(waiter.cond), waiter.sequence, how);
+        super::mutex::pthread_mutex_lock(waiter.mutex)
+    }
+}
+
+/// # Safety
+/// The C library's mutex, locked.
+unsafe extern "C" fn real_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { real::mutex_unlock(mutex) }
+}
+
+/// # Safety
+/// The C library's mutex.
+unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { real::mutex_lock(mutex) }
+}
+
+/// # Safety
+/// `waits` is writable.
+unsafe extern "C" fn foreign_waits(waits: *mut [*mut c_void; 3]) {
+    // SAFETY: the caller's promise.
+    unsafe { *waits = real::cond_waits() }
+}

@@ -1,0 +1,153 @@
+//! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions inside, where nothing can be interposed.
+//! `mtx_t` and `cnd_t` are the pthread types under another name.
+
+use super::cond::jump;
+use super::{cond, mutex};
+use core::ptr;
+use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+
+type Mtx = pthread_mutex_t;
+type Cnd = pthread_cond_t;
+
+const SUCCESS: c_int = 0;
+const BUSY: c_int = 1;
+const ERROR: c_int = 2;
+const NOMEM: c_int = 3;
+const TIMEDOUT: c_int = 4;
+
+/// `mtx_recursive`.
+const RECURSIVE: c_int = 1;
+
+/// The `thrd_*` code of an errno value.
+fn code(errno: c_int) -> c_int {
+    match errno {
+        0 => SUCCESS,
+        EBUSY => BUSY,
+        ENOMEM => NOMEM,
+        ETIMEDOUT => TIMEDOUT,
+        _ => ERROR,
+    }
+}
+
+/// Makes a mutex; timed and untimed ones are the same.
+///
+/// # Safety
+/// As C11 says; so for all functions here.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_init(object: *mut Mtx, kind: c_int) -> c_int {
+    if kind & RECURSIVE == 0 {
+        // SAFETY: the caller's memory.
+        return code(unsafe { mutex::pthread_mutex_init(object, ptr::null()) });
+    }
+    // SAFETY: the caller's memory; the attributes are initialised, used and destroyed here.
+    unsafe {
+        let mut attributes = core::mem::zeroed::<pthread_mutexattr_t>();
+        libc::pthread_mutexattr_init(&mut attributes);
+        libc::pthread_mutexattr_settype(&mut attributes, libc::PTHREAD_MUTEX_RECURSIVE);
+        let errno = mutex::pthread_mutex_init(object, &attributes);
+        libc::pthread_mutexattr_destroy(&mut attributes);
+        code(errno)
+    }
+}
+
+/// Acquires.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { mutex::pthread_mutex_lock(object) })
+}
+
+/// Acquires if that is possible at once, or `thrd_busy`.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { mutex::pthread_mutex_trylock(object) })
+}
+
+/// Acquires, or `thrd_timedout` at a time on the wall clock.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_timedlock(object: *mut Mtx, at: *const timespec) -> c_int {
+    // SAFETY: the caller's object and time.
+    code(unsafe { mutex::pthread_mutex_timedlock(object, at) })
+}
+
+/// Releases.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { mutex::pthread_mutex_unlock(object) })
+}
+
+/// Ends a mutex's life.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
+    // SAFETY: the caller's object.
+    unsafe { mutex::pthread_mutex_destroy(object) };
+}
+
+/// Makes a condition variable.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_init(object: *mut Cnd) -> c_int {
+    // SAFETY: the caller's memory.
+    code(unsafe { cond::pthread_cond_init(object, ptr::null()) })
+}
+
+/// Wakes one waiter.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_signal(object: *mut Cnd) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { cond::pthread_cond_signal(object) })
+}
+
+/// Wakes all waiters.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_broadcast(object: *mut Cnd) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { cond::pthread_cond_broadcast(object) })
+}
+
+/// Ends a condition variable's life.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
+    // SAFETY: the caller's object.
+    unsafe { cond::pthread_cond_destroy(object) };
+}
+
+jump! {
+    /// Releases the mutex, waits, acquires it again.
+    cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_cnd_wait, "rdx", "x2";
+    /// The same until a time on the wall clock.
+    cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_cnd_timedwait, "rcx", "x3";
+}
+
+unsafe extern "C" {
+    fn turnwise_cnd_wait();
+    fn turnwise_cnd_timedwait();
+}

@@ -1,0 +1,75 @@
+//! The bytes of glibc's objects as we use them. The README has the tables.
+
+use crate::word::LockWord;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+
+/// `pthread_mutex_t` (40 bytes on x86-64, 48 on aarch64) and `mtx_t`.
+#[repr(C)]
+pub(crate) struct Mutex {
+    /// Bytes 0..8.
+    pub(crate) lock: LockWord,
+    /// Bytes 8..16: recursive and error-checking kinds: the owner ([`crate::owner`]), 0: nobody.
+    pub(crate) owner: AtomicUsize,
+    /// Bytes 16..20: glibc's kind; static initialisers put it there.
+    pub(crate) kind: AtomicU32,
+    /// Bytes 20..24: recursive kind: acquisitions beyond the first. Only the owner touches it.
+    pub(crate) depth: AtomicU32,
+}
+
+/// The kinds, in the low bits of [`Mutex::kind`].
+pub(crate) mod kind {
+    pub(crate) const MASK: u32 = 3;
+    pub(crate) const NORMAL: u32 = 0;
+    pub(crate) const RECURSIVE: u32 = 1;
+    pub(crate) const ERRORCHECK: u32 = 2;
+    pub(crate) const ADAPTIVE: u32 = 3;
+    /// Robust 0x10, priority inheritance 0x20, priority protection 0x40, process-shared 0x80: the C library's.
+    pub(crate) const PASS: u32 = 0x10 | 0x20 | 0x40 | 0x80;
+    /// What glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library answers EINVAL for it.
+    pub(crate) const DESTROYED: u32 = u32::MAX;
+}
+
+/// `pthread_cond_t` and `cnd_t` (48 bytes). All other bytes stay 0: glibc marks its process-shared ones there.
+#[repr(C, align(8))]
+pub(crate) struct Cond {
+    /// Bytes 0..8: see [`crate::cond`].
+    pub(crate) word: AtomicU64,
+    /// Bytes 8..12: bit 0: a destroyer waits; bits 1..32: threads that may yet touch the object.
+    pub(crate) inside: AtomicU32,
+    /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
+    pub(crate) clock: AtomicU32,
+}
+
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
+    assert!(size_of::<Cond>() <= 24, "objects of glibc 2.2 had 24 bytes");
+    assert!(size_of::<libc::pthread_cond_t>() == 48);
+    assert!(offset_of!(Mutex, kind) == 16);
+    // An all-zero mutex must be what the static initialiser makes.
+    assert!(kind::NORMAL == 0 && kind::RECURSIVE == libc::PTHREAD_MUTEX_RECURSIVE as u32);
+    assert!(kind::ERRORCHECK == libc::PTHREAD_MUTEX_ERRORCHECK as u32);
+};
+
+impl Mutex {
+    /// The caller's object.
+    ///
+    /// # Safety
+    /// `object` is a `pthread_mutex_t` or `mtx_t` that lives while the reference is used.
+    #[inline(always)]
+    pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_mutex_t) -> &'a Mutex {
+        // SAFETY: the object is large enough and aligned to 8; all fields are atomic words, valid with any bytes.
+        unsafe { &*object.cast::<Mutex>() }
+    }
+}
+
+impl Cond {
+    /// The caller's object.
+    ///
+    /// # Safety
+    /// `object` is a `pthread_cond_t` or `cnd_t` that lives while the reference is used.
+    pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_cond_t) -> &'a Cond {
+        // SAFETY: as for the mutex.
+        unsafe { &*object.cast::<Cond>() }
+    }
+}

@@ -1,0 +1,207 @@
+//! The kinds of mutex. Everything returns 0 or an errno value, as pthread functions do.
+//!
+//! Normal and adaptive mutexes are the bare lock. Recursive and error-checking ones also keep their owner, which only
+//! the owner writes while it has the lock: whoever finds its own identity there has the lock.
+
+use crate::layout::{Mutex, kind};
+use crate::word::LockWord;
+use crate::{owner, policy, real};
+use core::sync::atomic::Ordering::Relaxed;
+use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
+use turnwise::platform::Deadline;
+
+/// What a mutex is, from its kind field.
+enum Kind {
+    Plain,
+    Recursive,
+    ErrorCheck,
+    /// The C library's: robust, priority-inheriting or -protected, process-shared, destroyed.
+    Foreign,
+}
+
+impl Mutex {
+    /// Whether this is a plain mutex under the default policy: the one case that fast paths handle.
+    #[inline(always)]
+    pub(crate) fn is_fast(&self) -> bool {
+        self.kind.load(Relaxed) | policy::fast_bits() == 0
+    }
+
+    fn kind(&self) -> Kind {
+        let bits = self.kind.load(Relaxed);
+        if bits & kind::PASS != 0 {
+            return Kind::Foreign;
+        }
+        match bits & kind::MASK {
+            kind::RECURSIVE => Kind::Recursive,
+            kind::ERRORCHECK => Kind::ErrorCheck,
+            _ => Kind::Plain,
+        }
+    }
+
+    fn is_mine(&self) -> bool {
+        self.owner.load(Relaxed) == owner::current()
+    }
+
+    /// After the lock was acquired.
+    fn own(&self) -> c_int {
+        self.owner.store(owner::current(), Relaxed);
+        0
+    }
+
+    /// One more acquisition by the owner.
+    fn deepen(&self) -> c_int {
+        match self.depth.load(Relaxed).checked_add(1) {
+            Some(depth) => {
+                self.depth.store(depth, Relaxed);
+                0
+            }
+            None => EAGAIN,
+        }
+    }
+
+    fn as_pthread(&self) -> *mut pthread_mutex_t {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+}
+
+/// Leaves the call to the C library.
+fn foreign(mutex: &Mutex, function: unsafe fn(*mut pthread_mutex_t) -> c_int) -> c_int {
+    // SAFETY: the object is the C library's, and the caller uses it as POSIX says.
+    unsafe { function(mutex.as_pthread()) }
+}
+
+/// Whether the C library must handle this mutex.
+pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
+    matches!(mutex.kind(), Kind::Foreign)
+}
+
+/// Acquires, whatever the kind and policy.
+pub(crate) fn lock(mutex: &Mutex) -> c_int {
+    lock_by(mutex, |word| {
+        word.lock();
+        0
+    })
+    .unwrap_or_else(|| foreign(mutex, real::mutex_lock))
+}
+
+/// Acquires, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must wait.
+/// `None`: the C library's.
+pub(crate) fn lock_until(mutex: &Mutex, deadline: Result<Deadline, c_int>) -> Option<c_int> {
+    lock_by(mutex, |word| {
+        if word.try_lock() {
+            return 0;
+        }
+        match deadline {
+            Ok(deadline) if word.lock_until(deadline) => 0,
+            Ok(_) => ETIMEDOUT,
+            Err(errno) => errno,
+        }
+    })
+}
+
+/// Acquires through `wait`; `None`: the C library's.
+#[inline]
+fn lock_by(mutex: &Mutex, wait: impl FnOnce(&LockWord) -> c_int) -> Option<c_int> {
+    match mutex.kind() {
+        Kind::Plain => return Some(wait(&mutex.lock)),
+        Kind::Foreign => return None,
+        Kind::Recursive if mutex.is_mine() => return Some(mutex.deepen()),
+        Kind::ErrorCheck if mutex.is_mine() => return Some(EDEADLK),
+        Kind::Recursive | Kind::ErrorCheck => {}
+    }
+    Some(match wait(&mutex.lock) {
+        0 => mutex.own(),
+        errno => errno,
+    })
+}
+
+/// Acquires if that is possible at once.
+pub(crate) fn try_lock(mutex: &Mutex) -> c_int {
+    let got = |errno| if mutex.lock.try_lock() { 0 } else { errno };
+    match mutex.kind() {
+        Kind::Plain => got(EBUSY),
+        Kind::Foreign => foreign(mutex, real::mutex_trylock),
+        Kind::Recursive if mutex.is_mine() => mutex.deepen(),
+        Kind::Recursive | Kind::ErrorCheck => match got(EBUSY) {
+            0 => mutex.own(),
+            errno => errno,
+        },
+    }
+}
+
+/// Releases.
+pub(crate) fn unlock(mutex: &Mutex) -> c_int {
+    match mutex.kind() {
+        Kind::Plain => {}
+        Kind::Foreign => return foreign(mutex, real::mutex_unlock),
+        Kind::Recursive | Kind::ErrorCheck if !mutex.is_mine() => return EPERM,
+        Kind::Recursive if mutex.depth.load(Relaxed) > 0 => {
+            mutex.depth.store(mutex.depth.load(Relaxed) - 1, Relaxed);
+            return 0;
+        }
+        Kind::Recursive | Kind::ErrorCheck => mutex.owner.store(0, Relaxed),
+    }
+    // SAFETY: the caller has a plain mutex by the contract of `pthread_mutex_unlock`; of the others we just saw it.
+    unsafe { mutex.lock.unlock() };
+    0
+}
+
+/// Makes an unlocked mutex of raw memory.
+///
+/// # Safety
+/// `object` is writable and nobody uses it; `attributes` is null or initialised.
+pub(crate) unsafe fn init(object: *mut pthread_mutex_t, attributes: *const pthread_mutexattr_t) -> c_int {
+    let kind = if attributes.is_null() {
+        Some(kind::NORMAL)
+    } else {
+        // SAFETY: initialised, says the caller.
+        unsafe { kind_of(attributes) }
+    };
+    let Some(kind) = kind else {
+        // SAFETY: the caller's promise.
+        return unsafe { real::mutex_init(object, attributes) };
+    };
+    // SAFETY: writable, says the caller; zero bytes are a valid mutex.
+    unsafe {
+        object.write_bytes(0, 1);
+        Mutex::of(object).kind.store(kind, Relaxed);
+    }
+    0
+}
+
+unsafe extern "C" {
+    /// In the C library, though not in the libc crate.
+    fn pthread_mutexattr_gettype(attributes: *const pthread_mutexattr_t, kind: *mut c_int) -> c_int;
+}
+
+/// The kind that the attributes ask for; `None`: one of the C library's.
+///
+/// # Safety
+/// `attributes` is initialised.
+unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
+    let (mut kind, mut shared, mut protocol, mut robust) = (0, 0, 0, 0);
+    // SAFETY: the results are writable; these functions only read the attributes.
+    unsafe {
+        pthread_mutexattr_gettype(attributes, &mut kind);
+        libc::pthread_mutexattr_getpshared(attributes, &mut shared);
+        libc::pthread_mutexattr_getprotocol(attributes, &mut protocol);
+        libc::pthread_mutexattr_getrobust(attributes, &mut robust);
+    }
+    let ours = shared == libc::PTHREAD_PROCESS_PRIVATE
+        && protocol == libc::PTHREAD_PRIO_NONE
+        && robust == libc::PTHREAD_MUTEX_STALLED;
+    let kind = u32::try_from(kind).ok().filter(|k| *k <= kind::ADAPTIVE);
+    kind.filter(|_| ours)
+}
+
+/// Ends a mutex's life; EBUSY while it is locked.
+pub(crate) fn destroy(mutex: &Mutex) -> c_int {
+    if is_foreign(mutex) {
+        return foreign(mutex, real::mutex_destroy);
+    }
+    if mutex.lock.is_locked() {
+        return EBUSY;
+    }
+    mutex.kind.store(kind::DESTROYED, Relaxed);
+    0
+}
