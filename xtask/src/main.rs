@@ -1,3 +1,68 @@
-//! Checks that CI runs.
+//! Work on the workspace itself: `cargo xtask <command>`. What CI runs is `cargo xtask check`.
 
-fn main() {}
+mod asm;
+mod check;
+mod tidy;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Checks and chores of the Turnwise workspace")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Style as a test: named rules, each finding with its file, line and what to do
+    Tidy {
+        /// List the rules
+        #[arg(long)]
+        list: bool,
+    },
+    /// All that CI runs, in the same order
+    Check(check::Args),
+    /// Slow chores that CI does not run
+    #[command(flatten)]
+    Chore(check::Chore),
+    /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
+    Asm,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether everything is in order.
+fn run(command: Command) -> Result<bool> {
+    let root = root()?;
+    std::env::set_current_dir(&root).with_context(|| format!("cannot enter {}", root.display()))?;
+    match command {
+        Command::Tidy { list: true } => {
+            tidy::list();
+            Ok(true)
+        }
+        Command::Tidy { list: false } => tidy::run(),
+        Command::Check(args) => check::run(&args),
+        Command::Chore(chore) => chore.run(),
+        Command::Asm => asm::run(),
+    }
+}
+
+/// The workspace's folder.
+fn root() -> Result<PathBuf> {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("start this with `cargo xtask`")?;
+    let manifest = PathBuf::from(manifest);
+    Ok(manifest.parent().context("xtask lies directly below the workspace's folder")?.to_path_buf())
+}

@@ -1,0 +1,70 @@
+//! `cargo xtask asm`: what the generic lock compiles to, beside the same instructions written by hand.
+
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+/// Pairs of functions in `crates/turnwise/examples/fastpath.rs`: generic, by hand.
+const PAIRS: &[(&str, &str)] =
+    &[("generic_lock", "hand_lock"), ("generic_unlock", "hand_unlock"), ("generic_add", "hand_add")];
+/// Columns of the left side.
+const WIDTH: usize = 58;
+
+/// Prints the pairs side by side; `true` if the fast paths have equally many locked instructions.
+pub(crate) fn run() -> Result<bool> {
+    let args = ["build", "--quiet", "--release", "-p", "turnwise", "--example", "fastpath"];
+    let built = Command::new("cargo").args(args).status().context("cannot start cargo")?;
+    if !built.success() {
+        bail!("cargo {} failed", args.join(" "));
+    }
+    let mut same = true;
+    for (generic, hand) in PAIRS {
+        let (left, right) = (disassemble(generic)?, disassemble(hand)?);
+        print_pair(generic, hand, &left, &right);
+        same &= locked(&left) == locked(&right);
+    }
+    println!(
+        "{}",
+        if same { "Equally many locked instructions on both sides." } else { "The sides differ: see above." }
+    );
+    Ok(same)
+}
+
+fn disassemble(function: &str) -> Result<Vec<String>> {
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".into());
+    let program = format!("{target}/release/examples/fastpath");
+    let symbol = format!("--disassemble={function}");
+    let args = ["--no-show-raw-insn", "--no-addresses", "-M", "intel", &symbol, &program];
+    let out = Command::new("objdump").args(args).output();
+    let out = out.context("no `objdump` here: `apt-get install binutils`")?;
+    if !out.status.success() {
+        bail!("objdump {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let lines: Vec<String> = text.lines().filter_map(|line| line.strip_prefix('\t')).map(tidy_line).collect();
+    if lines.is_empty() {
+        bail!("{program} has no function {function}");
+    }
+    Ok(lines)
+}
+
+/// One instruction, with a symbol's name without its module and hash.
+fn tidy_line(line: &str) -> String {
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((code, symbol)) = line.split_once('<') else { return line };
+    let name = symbol.trim_end_matches('>');
+    let slow = ["lock_slow", "unlock_slow"].iter().rev().find(|slow| name.contains(*slow));
+    format!("{code}<{}>", slow.copied().unwrap_or(name))
+}
+
+fn locked(lines: &[String]) -> usize {
+    lines.iter().filter(|line| line.starts_with("lock ") || line.starts_with("xchg")).count()
+}
+
+fn print_pair(generic: &str, hand: &str, left: &[String], right: &[String]) {
+    println!("{generic:WIDTH$} {hand}");
+    for row in 0..left.len().max(right.len()) {
+        let side = |lines: &[String]| lines.get(row).cloned().unwrap_or_default();
+        println!("    {:w$} {}", side(left), side(right), w = WIDTH - 4);
+    }
+    println!();
+}

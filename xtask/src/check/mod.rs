@@ -1,0 +1,112 @@
+//! All that CI runs, in CI's order: `cargo xtask check`; single steps: `cargo xtask check STEP…`.
+
+mod need;
+mod run;
+mod steps;
+
+use anyhow::{Result, bail};
+use clap::Subcommand;
+use run::Outcome;
+use std::time::{Duration, Instant};
+use steps::{Cmd, STEPS, Step};
+
+/// Arguments of `cargo xtask check`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Steps to run (all, if none is named)
+    steps: Vec<String>,
+    /// List the steps
+    #[arg(long)]
+    list: bool,
+    /// Count a step that had to be skipped as a failure
+    #[arg(long)]
+    no_skip: bool,
+}
+
+/// Commands for an hour when the machine has nothing else to do.
+#[derive(Subcommand)]
+pub(crate) enum Chore {
+    /// Every lock under every scenario on threads, for long
+    Torture {
+        /// How long each scenario lasts
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+        seconds: u64,
+    },
+    /// Run the models; with --wide more threads and more preemptions
+    Models {
+        /// Minutes to hours instead of seconds
+        #[arg(long)]
+        wide: bool,
+    },
+    /// Measure this machine and write docs/results
+    Bench,
+}
+
+impl Chore {
+    /// Runs it; `true` if it succeeded.
+    pub(crate) fn run(&self) -> Result<bool> {
+        let (cmd, env, args) = match self {
+            Chore::Torture { seconds } => (&steps::TORTURE, None, vec!["--seconds".to_string(), seconds.to_string()]),
+            Chore::Models { wide } => (&steps::MODELS, wide.then_some(("TURNWISE_MODELS", "wide")), vec![]),
+            Chore::Bench => (&steps::BENCH, None, vec![]),
+        };
+        let done = run::command(cmd, env, &args, None)?;
+        Ok(done.success)
+    }
+}
+
+/// A step that was run.
+struct Done {
+    step: &'static Step,
+    outcome: Outcome,
+    time: Duration,
+}
+
+/// Runs the steps asked for; `true` if none failed.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    if args.list {
+        for step in STEPS {
+            println!("{:12} {}", step.name, step.what);
+        }
+        return Ok(true);
+    }
+    let mut done = Vec::new();
+    for step in chosen(&args.steps)? {
+        println!("\n==> {}: {}", step.name, step.what);
+        let start = Instant::now();
+        let outcome = run::step(step)?;
+        done.push(Done { step, outcome, time: start.elapsed() });
+    }
+    Ok(summarise(&done, args.no_skip))
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>> {
+    for name in names {
+        if !STEPS.iter().any(|s| s.name == name) {
+            bail!("no step is called `{name}`; `cargo xtask check --list` lists them");
+        }
+    }
+    Ok(STEPS.iter().filter(|s| names.is_empty() || names.iter().any(|n| n == s.name)).collect())
+}
+
+fn summarise(done: &[Done], no_skip: bool) -> bool {
+    println!("\n{:12} {:>8}  result", "step", "time");
+    let (mut passed, mut failed, mut ok) = (0, 0, true);
+    for Done { step, outcome, time } in done {
+        println!("{:12} {:>6} s  {outcome}", step.name, time.as_secs());
+        if let Outcome::Passed(tests) | Outcome::Failed(_, tests) = outcome {
+            passed += tests.passed;
+            failed += tests.failed;
+        }
+        ok &= match outcome {
+            Outcome::Passed(_) => true,
+            Outcome::Failed(..) => false,
+            Outcome::Skipped(_) => !no_skip,
+        };
+    }
+    println!("\n{}", if ok { "All that could be checked here is in order." } else { "Something is wrong: see above." });
+    if passed + failed > 0 {
+        println!("{passed} passed, {failed} failed"); // alone on its line: runners of CI scripts look for it
+    }
+    ok
+}

@@ -1,0 +1,52 @@
+//! What a step needs beside the pinned toolchain; rustup installs what it can.
+
+use std::process::{Command, Stdio};
+
+/// Something that must be there before a step can run.
+pub(crate) enum Need {
+    /// A compilation target of the pinned toolchain.
+    Target(&'static str),
+    /// A component of the nightly toolchain.
+    Nightly(&'static str),
+    /// A program, and Debian's package that brings it.
+    Program(&'static str, &'static str),
+}
+
+impl Need {
+    /// Provides it.
+    ///
+    /// # Errors
+    /// Why it cannot be had, and what to type.
+    pub(crate) fn provide(&self) -> Result<(), String> {
+        match self {
+            Need::Target(target) => rustup(&["target", "list", "--installed"], target, &["target", "add", target]),
+            Need::Nightly(component) => {
+                nightly()?;
+                let list = ["component", "list", "--installed", "--toolchain", "nightly"];
+                rustup(&list, component, &["component", "add", "--toolchain", "nightly", component])
+            }
+            Need::Program(program, package) => {
+                let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+                found.map(|_| ()).map_err(|_| format!("no `{program}` here: `apt-get install {package}`"))
+            }
+        }
+    }
+}
+
+fn nightly() -> Result<(), String> {
+    rustup(&["toolchain", "list"], "nightly", &["toolchain", "install", "nightly", "--profile", "minimal"])
+}
+
+/// Installs `name` unless `list` shows it.
+fn rustup(list: &[&str], name: &str, install: &[&str]) -> Result<(), String> {
+    let listed = Command::new("rustup").args(list).stderr(Stdio::null()).output();
+    let listed = listed.map_err(|_| "no rustup here: install Rust with rustup".to_string())?;
+    if String::from_utf8_lossy(&listed.stdout).lines().any(|line| line.starts_with(name)) {
+        return Ok(());
+    }
+    println!("+ rustup {}", install.join(" "));
+    match Command::new("rustup").args(install).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!("`rustup {}` failed", install.join(" "))),
+    }
+}

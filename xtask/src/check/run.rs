@@ -1,0 +1,121 @@
+//! Runs a step's commands, shows what they print, and counts the tests.
+
+use super::{Cmd, Step};
+use anyhow::{Context, Result};
+use std::fmt;
+use std::io::{BufRead, BufReader, IsTerminal};
+use std::process::{Command, Stdio};
+
+/// How a step ended.
+pub(crate) enum Outcome {
+    Passed(Tests),
+    /// The command that failed.
+    Failed(&'static str, Tests),
+    /// Why it could not run.
+    Skipped(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Passed(tests) if tests.passed > 0 => write!(f, "ok, {} tests", tests.passed),
+            Outcome::Passed(_) => write!(f, "ok"),
+            Outcome::Failed(line, _) => write!(f, "FAILED: {line}"),
+            Outcome::Skipped(why) => write!(f, "SKIPPED: {why}"),
+        }
+    }
+}
+
+/// Tests that the test runners reported.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tests {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+}
+
+/// What became of one command.
+pub(crate) struct Finished {
+    pub(crate) success: bool,
+    tests: Tests,
+}
+
+/// Runs a step up to the first command that fails.
+pub(crate) fn step(step: &Step) -> Result<Outcome> {
+    for need in step.needs {
+        if let Err(why) = need.provide() {
+            println!("SKIPPED: {why}");
+            return Ok(Outcome::Skipped(why));
+        }
+    }
+    let mut tests = Tests::default();
+    for cmd in step.commands {
+        let limit = (!std::io::stdin().is_terminal()).then_some(cmd.minutes);
+        let done = command(cmd, None, &[], limit)?;
+        tests.passed += done.tests.passed;
+        tests.failed += done.tests.failed;
+        if !done.success {
+            return Ok(Outcome::Failed(cmd.line, tests));
+        }
+    }
+    Ok(Outcome::Passed(tests))
+}
+
+/// Runs one command with `args` added, for `minutes` at most.
+pub(crate) fn command(cmd: &Cmd, env: Option<(&str, &str)>, args: &[String], minutes: Option<u64>) -> Result<Finished> {
+    let env: Vec<_> = cmd.env.iter().copied().chain(env).collect();
+    let mut words: Vec<String> = cmd.line.split_whitespace().map(str::to_string).collect();
+    words.extend_from_slice(args);
+    let shown: Vec<_> = env.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
+    println!("+ {}{}", shown.concat(), words.join(" "));
+    if let Some(minutes) = minutes {
+        // coreutils' timeout, which stops the tests that cargo started too.
+        words.splice(0..0, ["timeout".into(), "--kill-after=10".into(), format!("{minutes}m")]);
+    }
+    let mut child = Command::new(&words[0])
+        .args(&words[1..])
+        .envs(env)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("cannot start {}", words[0]))?;
+    let out = child.stdout.take().context("the pipe that was asked for")?;
+    let mut tests = Tests::default();
+    for line in BufReader::new(out).split(b'\n') {
+        let line = line.context("cannot read what the command prints")?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        tests.count(&line);
+    }
+    let status = child.wait().context("cannot wait for the command")?;
+    if status.code() == Some(124) {
+        println!("stopped after {} minutes", minutes.unwrap_or(0));
+    }
+    Ok(Finished { success: status.success(), tests })
+}
+
+impl Tests {
+    /// Adds what `test result: ok. 3 passed; 0 failed; …` says.
+    fn count(&mut self, line: &str) {
+        let Some(result) = line.trim().strip_prefix("test result: ") else { return };
+        let number = |what: &str| {
+            let words: Vec<&str> = result.split([' ', ';']).filter(|w| !w.is_empty()).collect();
+            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += number("passed");
+        self.failed += number("failed");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_tests() {
+        let mut tests = Tests::default();
+        tests.count("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 4 filtered out; finished in 0.57s");
+        tests.count("test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        tests.count("99 passed");
+        assert_eq!(tests, Tests { passed: 13, failed: 2 });
+    }
+}

@@ -1,0 +1,116 @@
+//! The steps, one record each, in the order in which CI runs them.
+
+use super::need::Need;
+
+/// One step of `cargo xtask check`.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) needs: &'static [Need],
+    pub(crate) commands: &'static [Cmd],
+}
+
+/// A command line. `cargo` unless the first word of `line` says otherwise.
+pub(crate) struct Cmd {
+    pub(crate) env: &'static [(&'static str, &'static str)],
+    pub(crate) line: &'static str,
+    /// Where nobody sits at the terminal: minutes after which it is stopped.
+    pub(crate) minutes: u64,
+}
+
+const fn cmd(line: &'static str) -> Cmd {
+    Cmd { env: &[], line, minutes: 20 }
+}
+
+/// Both sanitizers come with the nightly toolchain alone.
+const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
+const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
+const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
+const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "halt_on_error=1")];
+
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        name: "fmt",
+        what: "formatted as rustfmt.toml says",
+        needs: &[],
+        commands: &[cmd("cargo fmt --all --check")],
+    },
+    Step {
+        name: "tidy",
+        what: "style as a test (`cargo xtask tidy --list`)",
+        needs: &[],
+        commands: &[cmd("cargo xtask tidy")],
+    },
+    Step {
+        name: "clippy",
+        what: "lints, with warnings denied, for each set of features",
+        needs: &[],
+        commands: &[
+            cmd("cargo clippy --workspace --all-targets -- -D warnings"),
+            cmd("cargo clippy -p turnwise --no-default-features -- -D warnings"),
+            cmd("cargo clippy -p turnwise --all-targets --features lock_api -- -D warnings"),
+        ],
+    },
+    Step {
+        name: "test",
+        what: "unit, doc, C and model tests, mutants, short torture: the README's test command",
+        needs: &[Need::Program("cc", "gcc")],
+        commands: &[Cmd { minutes: 25, ..cmd("cargo test --workspace") }],
+    },
+    Step {
+        name: "features",
+        what: "the locks without optimistic spinning, and with lock_api",
+        needs: &[],
+        commands: &[
+            cmd("cargo test -p turnwise --no-default-features --features native"),
+            cmd("cargo test -p turnwise --features lock_api"),
+        ],
+    },
+    Step {
+        name: "no-std",
+        what: "the library for a bare machine",
+        needs: &[Need::Target("x86_64-unknown-none")],
+        commands: &[
+            cmd("cargo build -p turnwise --no-default-features --target x86_64-unknown-none"),
+            cmd("cargo build -p turnwise --no-default-features --features spin --target x86_64-unknown-none"),
+        ],
+    },
+    Step {
+        name: "arm64",
+        what: "the library compiles for Linux on arm64",
+        needs: &[Need::Target("aarch64-unknown-linux-gnu")],
+        commands: &[cmd("cargo check -p turnwise --target aarch64-unknown-linux-gnu")],
+    },
+    Step {
+        name: "docs",
+        what: "documentation, with broken links denied",
+        needs: &[],
+        commands: &[Cmd {
+            env: &[("RUSTDOCFLAGS", "-D warnings")],
+            ..cmd("cargo doc --workspace --no-deps --document-private-items")
+        }],
+    },
+    Step {
+        name: "miri",
+        what: "undefined behaviour, races and leaks in the library's tests, interpreted",
+        needs: MIRI,
+        commands: &[Cmd { env: MIRI_ENV, ..cmd("cargo +nightly miri test -p turnwise --target-dir target/miri") }],
+    },
+    Step {
+        name: "tsan",
+        what: "data races in the library's tests, on threads",
+        needs: TSAN,
+        commands: &[Cmd {
+            env: TSAN_ENV,
+            ..cmd("cargo +nightly test -p turnwise --lib --tests -Zbuild-std --target x86_64-unknown-linux-gnu \
+                 --target-dir target/tsan")
+        }],
+    },
+];
+
+/// `cargo xtask torture`.
+pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --");
+/// `cargo xtask models`.
+pub(crate) const MODELS: Cmd = cmd("cargo test --release -p turnwise-model");
+/// `cargo xtask bench`.
+pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-cli -- bench --json docs/results/bench.json");

@@ -1,0 +1,193 @@
+//! Rules that keep documents and code together.
+
+use super::{Report, Rule};
+use crate::tidy::tree::{File, Tree};
+use pulldown_cmark::{Event, Parser, Tag};
+use std::collections::BTreeMap;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "dependency-listed",
+        what: "every dependency has its line in docs/dependencies.md, and every line its dependency",
+        remedy: "add `| name | what for | why this one |`, or remove the line",
+        check: dependency_listed,
+    },
+    Rule {
+        name: "design-page",
+        what: "every lock has its page in docs/design, and the index links to every page",
+        remedy: "write the page (CONTRIBUTING.md says what belongs there) and link it in docs/design/README.md",
+        check: design_page,
+    },
+    Rule {
+        name: "link-resolves",
+        what: "links to local files resolve",
+        remedy: "correct the link",
+        check: link_resolves,
+    },
+];
+
+const DEPENDENCIES: &str = "docs/dependencies.md";
+
+fn dependency_listed(tree: &Tree, report: &mut Report<'_>) {
+    let used = used(tree, report);
+    let listed = listed(tree);
+    for (name, (file, line)) in &used {
+        if !listed.contains_key(name) {
+            report.add(file, *line, format!("`{name}` is not in {DEPENDENCIES}"));
+        }
+    }
+    for (name, line) in &listed {
+        if !used.contains_key(name) {
+            report.add(DEPENDENCIES, *line, format!("no Cargo.toml names `{name}`"));
+        }
+    }
+}
+
+/// Dependencies that are not our own crates, and where each is first named.
+fn used(tree: &Tree, report: &mut Report<'_>) -> BTreeMap<String, (String, usize)> {
+    let mut used = BTreeMap::new();
+    for file in tree.files.iter().filter(|f| f.path.rsplit('/').next() == Some("Cargo.toml")) {
+        let Ok(manifest) = file.text.parse::<toml::Table>() else {
+            report.add(&file.path, 1, "not valid TOML");
+            continue;
+        };
+        for name in dependencies(&manifest) {
+            let line = file.lines().find(|(_, text)| text.trim_start().starts_with(&name)).map_or(1, |(line, _)| line);
+            used.entry(name).or_insert_with(|| (file.path.clone(), line));
+        }
+    }
+    used
+}
+
+/// Names in all dependency tables below `table`.
+fn dependencies(table: &toml::Table) -> Vec<String> {
+    let mut names = Vec::new();
+    for (key, value) in table {
+        let Some(inner) = value.as_table() else { continue };
+        if key.ends_with("dependencies") {
+            let foreign =
+                inner.iter().filter(|(name, spec)| spec.get("path").is_none() && !name.starts_with("turnwise"));
+            names.extend(foreign.map(|(name, _)| name.clone()));
+        } else if ["workspace", "target"].contains(&key.as_str()) || key.starts_with("cfg(") {
+            names.extend(dependencies(inner));
+        }
+    }
+    names
+}
+
+/// First cells of the table's rows, in backquotes.
+fn listed(tree: &Tree) -> BTreeMap<String, usize> {
+    let lines = tree.get(DEPENDENCIES).into_iter().flat_map(File::lines);
+    lines
+        .filter_map(|(number, line)| Some((line.strip_prefix("| `")?.split_once('`')?.0.to_string(), number)))
+        .collect()
+}
+
+fn design_page(tree: &Tree, report: &mut Report<'_>) {
+    for (file, page) in tree.files.iter().filter_map(|f| Some((f, page_of(&f.path)?))) {
+        if tree.get(&page).is_none() {
+            report.add(&file.path, 1, format!("{page} is missing"));
+        }
+    }
+    let index = tree.get("docs/design/README.md").map_or("", |f| &f.text);
+    for file in &tree.files {
+        let Some(name) = file.path.strip_prefix("docs/design/") else { continue };
+        if name != "README.md" && name.ends_with(".md") && !index.contains(&format!("({name})")) {
+            report.add(&file.path, 1, "docs/design/README.md does not link to it");
+        }
+    }
+}
+
+/// The page that belongs to a source file, if it is a lock's.
+fn page_of(path: &str) -> Option<String> {
+    let name = path.strip_prefix("crates/turnwise/src/")?.strip_suffix(".rs")?;
+    let page = match name {
+        "lib" | "lock_api_impl" | "backoff" | "spin/mod" => return None,
+        "mutex/mod" => "mutex".to_string(),
+        "platform/mod" => "platform".to_string(),
+        "platform/native/on_cpu" => "on-cpu".to_string(),
+        _ => match name.split_once('/') {
+            None => name.to_string(),
+            Some(("spin", lock)) if !lock.contains('/') => format!("spin-{lock}"),
+            Some(_) => return None,
+        },
+    };
+    Some(format!("docs/design/{}.md", page.replace('_', "-")))
+}
+
+fn link_resolves(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| f.is(&["md"])) {
+        for (event, range) in Parser::new(&file.text).into_offset_iter() {
+            let (Event::Start(Tag::Link { dest_url, .. }) | Event::Start(Tag::Image { dest_url, .. })) = event else {
+                continue;
+            };
+            let line = file.text[..range.start].matches('\n').count() + 1;
+            if let Some(target) = local(&file.path, &dest_url)
+                && !tree.has(&target)
+            {
+                report.add(&file.path, line, format!("`{dest_url}` does not exist"));
+            }
+        }
+    }
+}
+
+/// The path that a link means, relative to the workspace; `None`: elsewhere, or a place in the same file.
+fn local(from: &str, link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with("mailto:") || link.starts_with('#') {
+        return None;
+    }
+    let link = link.split('#').next()?;
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in link.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                // Above the workspace: keep it, so that it is not found.
+                if parts.pop().is_none() {
+                    parts.push("..");
+                }
+            }
+            _ => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEPENDENCIES;
+    use crate::tidy::lines;
+
+    #[test]
+    fn dependency_listed() {
+        let manifest = "[dependencies]\nturnwise = { workspace = true }\nsyn = \"3\"\n\
+            [dev-dependencies]\nclap = \"4\"\n[target.'cfg(unix)'.dependencies]\nlibc = \"1\"\n";
+        let list = "| dependency | for |\n|---|---|\n| `syn` | x |\n| `gone` | x |\n";
+        let found = lines("dependency-listed", &[("crates/a/Cargo.toml", manifest), (DEPENDENCIES, list)]);
+        assert_eq!(found, [5, 7, 4]);
+    }
+
+    #[test]
+    fn design_page() {
+        let index = "[osq](osq.md)\n";
+        let files = [
+            ("crates/turnwise/src/osq.rs", ""),
+            ("crates/turnwise/src/spin/ticket.rs", ""),
+            ("crates/turnwise/src/mutex/raw.rs", ""),
+            ("docs/design/README.md", index),
+            ("docs/design/osq.md", ""),
+            ("docs/design/stray.md", ""),
+        ];
+        assert_eq!(lines("design-page", &files).len(), 2);
+        assert_eq!(lines("design-page", &files[..1]), [1]);
+    }
+
+    #[test]
+    fn link_resolves() {
+        let text = "[a](../README.md)\n[b](gone.md)\n[c](https://example.org/x.md)\n[d](#here)\n[e](b.md#x) `[f](no.md)`\n\
+            [g](../../README.md)\n";
+        let files = [("docs/a.md", text), ("docs/b.md", ""), ("README.md", "[docs](docs/)\n")];
+        assert_eq!(lines("link-resolves", &files), [2, 6]);
+    }
+}

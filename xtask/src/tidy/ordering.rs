@@ -1,0 +1,171 @@
+//! Rules about memory orderings in lock code: each says what it pairs with, and the partner exists.
+
+use super::{Report, Rule};
+use crate::tidy::tree::{File, Rust, Tree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::collections::BTreeMap;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "ordering-comment",
+        what: "every Acquire, Release, AcqRel and SeqCst in lock code has an ORDERING comment",
+        remedy: "write `// ORDERING lock.name:` at most 4 lines above it and say what it pairs with",
+        check: ordering_comment,
+    },
+    Rule {
+        name: "ordering-pair",
+        what: "every ORDERING name stands at two places or more, or its comment names its partner",
+        remedy: "give both sides one name, or write `pairs with other.name` or pairs with ... in `function`",
+        check: ordering_pair,
+    },
+];
+
+/// Files and folders whose orderings must be explained.
+const LOCK_CODE: &[&str] = &["mutex/", "spin/", "platform/native/", "osq.rs", "condvar.rs", "lock_api_impl.rs"];
+const ORDERINGS: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
+const OPERATIONS: &[&str] = &["load", "store", "swap", "compare_exchange", "compare_exchange_weak", "fence"];
+const NEAR: usize = 4;
+
+fn is_lock_code(file: &File) -> bool {
+    let path = file.path.strip_prefix("crates/turnwise/src/");
+    path.is_some_and(|p| LOCK_CODE.iter().any(|code| p.starts_with(code)))
+}
+
+fn lock_code(tree: &Tree) -> impl Iterator<Item = (&File, &Rust)> {
+    tree.rust().filter(|(file, _)| is_lock_code(file))
+}
+
+fn ordering_comment(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in lock_code(tree) {
+        rust.each_token(&mut |tokens, index| {
+            let Some((line, ordering)) = operation(tokens, index) else { return };
+            let near = file.comments_near(line, NEAR);
+            if !rust.in_tests(line) && !near.iter().any(|(_, comment)| names(comment).next().is_some()) {
+                report.add(&file.path, line, format!("{ordering} without an ORDERING comment"));
+            }
+        });
+    }
+}
+
+/// Line and strongest ordering of the atomic operation whose arguments are `tokens[index]`.
+fn operation(tokens: &[TokenTree], index: usize) -> Option<(usize, String)> {
+    let TokenTree::Group(arguments) = &tokens[index] else { return None };
+    let TokenTree::Ident(name) = tokens.get(index.checked_sub(1)?)? else { return None };
+    let name_text = name.to_string();
+    let is_operation = OPERATIONS.contains(&name_text.as_str()) || name_text.starts_with("fetch_");
+    if !is_operation || arguments.delimiter() != Delimiter::Parenthesis {
+        return None;
+    }
+    let ordering = first_ordering(arguments.stream())?;
+    Some((name.span().start().line, ordering))
+}
+
+fn first_ordering(tokens: TokenStream) -> Option<String> {
+    let words = tokens.into_iter().filter_map(|token| match token {
+        TokenTree::Ident(ident) => Some(ident.to_string()),
+        _ => None,
+    });
+    words.into_iter().find(|word| ORDERINGS.contains(&word.as_str()))
+}
+
+/// The names in `// ORDERING one.name, another.name: why`.
+fn names(comment: &str) -> impl Iterator<Item = &str> {
+    let list = comment.split_once("ORDERING ").and_then(|(_, rest)| rest.split_once(':')).map_or("", |(list, _)| list);
+    list.split(',').map(str::trim).filter(|name| is_name(name))
+}
+
+/// `lock.what`, in lower case.
+fn is_name(word: &str) -> bool {
+    let mut parts = word.split('.');
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_lowercase() || "_0123456789".contains(c));
+    parts.clone().count() == 2 && parts.all(is_part)
+}
+
+/// A place with an ORDERING comment.
+struct Place<'a> {
+    file: &'a str,
+    line: usize,
+    /// The comment to its end.
+    text: String,
+}
+
+fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
+    let mut places: BTreeMap<&str, Vec<Place<'_>>> = BTreeMap::new();
+    for (file, _) in lock_code(tree) {
+        for (line, text) in file.lines() {
+            let Some(at) = text.find("//") else { continue };
+            for name in names(&text[at..]) {
+                let place = Place { file: &file.path, line, text: whole_comment(file, line) };
+                places.entry(name).or_default().push(place);
+            }
+        }
+    }
+    for (name, at) in &places {
+        let others = || places.keys().filter(|other| *other != name);
+        let partner = |place: &Place<'_>| {
+            let function = place.text.contains("pairs with") && place.text.contains('`');
+            function || others().any(|other| mentions(&place.text, other))
+        };
+        if at.len() < 2 && !at.iter().any(partner) {
+            report.add(at[0].file, at[0].line, format!("`{name}` has no partner"));
+        }
+    }
+}
+
+fn whole_comment(file: &File, line: usize) -> String {
+    let lines = file.text.lines().skip(line - 1);
+    let rest = lines.enumerate().take_while(|(n, text)| *n == 0 || text.trim_start().starts_with("//"));
+    rest.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+}
+
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_')
+        .any(|word| word.trim_end_matches('.') == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tidy::lines;
+
+    const OSQ: &str = "crates/turnwise/src/osq.rs";
+
+    #[test]
+    fn ordering_comment() {
+        let text = "use O::Acquire;
+fn f() {
+    a.load(Acquire);
+    a.store(1, Relaxed);
+    // ORDERING a.b: x.
+    a.store(1, Release);
+    f();
+    f();
+    f();
+    fence(SeqCst);
+    b.fetch_or(
+        1,
+        AcqRel);
+}
+";
+        assert_eq!(lines("ordering-comment", &[(OSQ, text)]), [3, 11]);
+        assert_eq!(lines("ordering-comment", &[("crates/cli/src/main.rs", text)]), [0; 0]);
+    }
+
+    #[test]
+    fn ordering_comment_not_in_tests() {
+        let text = "#[cfg(test)]\nmod tests {\n    fn f() {\n        a.load(Acquire);\n    }\n}\n";
+        assert_eq!(lines("ordering-comment", &[(OSQ, text)]), [0; 0]);
+    }
+
+    #[test]
+    fn ordering_pair() {
+        let alone = "// ORDERING a.alone: pairs with nothing that has a name.\n";
+        assert_eq!(lines("ordering-pair", &[(OSQ, alone)]), [1]);
+        let twice = "// ORDERING a.twice: here.\nf();\n// ORDERING a.twice: there.\n";
+        assert_eq!(lines("ordering-pair", &[(OSQ, twice)]), [0; 0]);
+        let partner = "// ORDERING a.one: pairs with\n// a.two.\nf();\n// ORDERING a.two, a.three: with a.one.\n";
+        assert_eq!(lines("ordering-pair", &[(OSQ, partner)]), [0; 0]);
+        let missing = "// ORDERING a.one: pairs with a.gone.\n";
+        assert_eq!(lines("ordering-pair", &[(OSQ, missing)]), [1]);
+    }
+}

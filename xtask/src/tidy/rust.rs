@@ -1,0 +1,282 @@
+//! Rules about Rust code.
+
+use super::{Report, Rule};
+use crate::tidy::tree::{Tree, span_lines};
+use proc_macro2::{Delimiter, TokenTree};
+use syn::visit::{self, Visit};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "rust-syntax",
+        what: "every Rust file parses",
+        remedy: "make it compile: the other rules did not look at it",
+        check: rust_syntax,
+    },
+    Rule {
+        name: "function-length",
+        what: "no function has more than 60 lines",
+        remedy: "split off a step that has a name",
+        check: function_length,
+    },
+    Rule {
+        name: "safety-comment",
+        what: "every unsafe block, impl and extern block has a SAFETY comment",
+        remedy: "write `// SAFETY:` above it and say why the contract holds",
+        check: safety_comment,
+    },
+    Rule {
+        name: "leftover-code",
+        what: "no unfinished or debugging macros, no ignored tests",
+        remedy: "finish it or remove it",
+        check: leftover_code,
+    },
+    Rule {
+        name: "no-cfg-loom",
+        what: "models run the code that ships: no cfg(loom)",
+        remedy: "make the code generic over `Platform` instead",
+        check: no_cfg_loom,
+    },
+    Rule {
+        name: "atomic-types",
+        what: "in crates/turnwise, atomic types only in platform/ and in const constructors",
+        remedy: "use the words of `Platform`, which models and simulators can see",
+        check: atomic_types,
+    },
+];
+
+const FUNCTION_LINES: usize = 60;
+/// Lines of code between a comment and what it is about.
+const NEAR: usize = 4;
+
+fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in tree.rust() {
+        if rust.syntax.is_none() {
+            report.add(&file.path, 1, "does not parse");
+        }
+    }
+}
+
+fn function_length(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in tree.rust() {
+        let mut functions = Functions::default();
+        functions.visit_all(rust.syntax.as_ref());
+        for function in functions.found {
+            let lines = function.last - function.first + 1;
+            if lines > FUNCTION_LINES {
+                report.add(&file.path, function.first, format!("`{}` has {lines} lines", function.name));
+            }
+        }
+    }
+}
+
+/// A function, from its signature to its closing brace.
+struct Function {
+    name: String,
+    first: usize,
+    last: usize,
+    is_const: bool,
+}
+
+#[derive(Default)]
+struct Functions {
+    found: Vec<Function>,
+}
+
+impl Functions {
+    fn visit_all(&mut self, file: Option<&syn::File>) {
+        if let Some(file) = file {
+            self.visit_file(file);
+        }
+    }
+
+    fn add(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        self.found.push(Function {
+            name: signature.ident.to_string(),
+            first: span_lines(signature).0,
+            last: span_lines(body).1,
+            is_const: signature.constness.is_some(),
+        });
+    }
+}
+
+impl<'ast> Visit<'ast> for Functions {
+    fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
+        self.add(&node.sig, &node.block);
+        visit::visit_item_fn(self, node);
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast syn::ImplItemFn) {
+        self.add(&node.sig, &node.block);
+        visit::visit_impl_item_fn(self, node);
+    }
+
+    fn visit_trait_item_fn(&mut self, node: &'ast syn::TraitItemFn) {
+        if let Some(body) = &node.default {
+            self.add(&node.sig, body);
+        }
+        visit::visit_trait_item_fn(self, node);
+    }
+}
+
+fn safety_comment(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in tree.rust() {
+        // Tokens rather than syntax, so that the bodies of macros are seen too.
+        rust.each_token(&mut |tokens, index| {
+            if !is_word(&tokens[index], "unsafe") {
+                return;
+            }
+            let what = match tokens.get(index + 1) {
+                Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Brace => "unsafe block",
+                Some(next) if is_word(next, "impl") => "unsafe impl",
+                // `unsafe extern "C" { … }`, but not `unsafe extern "C" fn`.
+                Some(next) if is_word(next, "extern") && !is_function(&tokens[index + 1..]) => "unsafe extern block",
+                _ => return,
+            };
+            let line = tokens[index].span().start().line;
+            // Two lines down: the comment may open the block.
+            let seen = (line..=line + 2).any(|l| file.comments_near(l, NEAR).iter().any(|c| c.1.contains("SAFETY")));
+            if !seen {
+                report.add(&file.path, line, format!("{what} without a SAFETY comment"));
+            }
+        });
+    }
+}
+
+/// `extern "C" fn`, with or without the name of the convention.
+fn is_function(tokens: &[TokenTree]) -> bool {
+    tokens.iter().take(3).any(|t| is_word(t, "fn"))
+}
+
+fn is_word(token: &TokenTree, word: &str) -> bool {
+    matches!(token, TokenTree::Ident(ident) if ident == word)
+}
+
+fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
+}
+
+const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
+
+fn leftover_code(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in tree.rust() {
+        rust.each_token(&mut |tokens, index| {
+            let TokenTree::Ident(ident) = &tokens[index] else { return };
+            let line = ident.span().start().line;
+            let name = ident.to_string();
+            if MACROS.contains(&name.as_str()) && is_mark(tokens.get(index + 1), '!') {
+                report.add(&file.path, line, format!("`{name}!`"));
+            }
+            // Alone in its brackets, or with a reason.
+            if name == "ignore" && index == 0 && (tokens.len() == 1 || is_mark(tokens.get(1), '=')) {
+                report.add(&file.path, line, "`#[ignore]`");
+            }
+        });
+    }
+}
+
+fn no_cfg_loom(tree: &Tree, report: &mut Report<'_>) {
+    for (file, rust) in tree.rust() {
+        rust.each_token(&mut |tokens, index| {
+            let TokenTree::Group(group) = &tokens[index] else { return };
+            let is_cfg = index > 0 && ["cfg", "cfg_attr", "cfg_select"].iter().any(|w| is_word(&tokens[index - 1], w));
+            let mut words = false;
+            Words(&mut |word| words |= word == "loom").visit(group.stream());
+            if is_cfg && words {
+                report.add(&file.path, group.span().start().line, "cfg(loom)");
+            }
+        });
+    }
+}
+
+/// Calls a function for each identifier.
+struct Words<'a>(&'a mut dyn FnMut(&str));
+
+impl Words<'_> {
+    fn visit(&mut self, tokens: proc_macro2::TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => (self.0)(&ident.to_string()),
+                TokenTree::Group(group) => self.visit(group.stream()),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
+    let source = "crates/turnwise/src/";
+    let is_lock = |path: &str| path.strip_prefix(source).is_some_and(|p| !p.starts_with("platform/"));
+    for (file, rust) in tree.rust().filter(|(file, _)| is_lock(&file.path)) {
+        let mut functions = Functions::default();
+        functions.visit_all(rust.syntax.as_ref());
+        let constructors: Vec<_> = functions.found.iter().filter(|f| f.is_const).collect();
+        rust.each_token(&mut |tokens, index| {
+            let TokenTree::Ident(ident) = &tokens[index] else { return };
+            let name = ident.to_string();
+            let line = ident.span().start().line;
+            let is_type = name.strip_prefix("Atomic").is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase()));
+            let is_excepted = constructors.iter().any(|f| (f.first..=f.last).contains(&line)) || rust.in_tests(line);
+            if is_type && !is_excepted {
+                report.add(&file.path, line, format!("`{name}` in lock code"));
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tidy::lines;
+
+    #[test]
+    fn rust_syntax() {
+        assert_eq!(lines("rust-syntax", &[("a.rs", "fn f( {"), ("b.rs", "fn f() {}\n")]), [1]);
+    }
+
+    #[test]
+    fn function_length() {
+        let body = |lines| format!("impl T {{\nfn long() {{\n{}}}\n}}\n", "f();\n".repeat(lines));
+        assert_eq!(lines("function-length", &[("a.rs", &body(59)), ("b.rs", &body(58))]), [2]);
+    }
+
+    #[test]
+    fn safety_comment() {
+        let bad = "fn f() {\n    unsafe { g() }\n}\nunsafe impl Send for T {}\nunsafe extern \"C\" {}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", bad)]), [2, 4, 5]);
+        let good = "fn f() {\n    // SAFETY: g is harmless.\n    unsafe { g() }\n}\nunsafe extern \"C\" fn h() {}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", good)]), [0; 0]);
+        let far = "// SAFETY: a.\nf();\nf();\nf();\nf();\nf();\nf();\nf();\nfn f() {\n    unsafe { g() }\n}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", far)]), [10]);
+        let in_macro = "macro_rules! m {\n    () => {\n        unsafe { g() }\n    };\n}\n";
+        assert_eq!(lines("safety-comment", &[("a.rs", in_macro)]), [3]);
+    }
+
+    #[test]
+    fn leftover_code() {
+        let text =
+            "fn f() {\n    todo!();\n    dbg!(1);\n    let todo = 1;\n}\n#[test]\n#[ignore = \"slow\"]\nfn t() {}\n";
+        assert_eq!(lines("leftover-code", &[("a.rs", text)]), [2, 3, 7]);
+    }
+
+    #[test]
+    fn no_cfg_loom() {
+        let text = "#[cfg(not(loom))]\nfn f() {}\nfn g() { loom::model(|| {}) }\n#[cfg(test)]\nfn h() {}\n";
+        assert_eq!(lines("no-cfg-loom", &[("a.rs", text)]), [1]);
+    }
+
+    #[test]
+    fn atomic_types() {
+        let text = "use core::sync::atomic::AtomicU32;
+impl L {
+    pub const fn new() -> L {
+        L(core::sync::atomic::AtomicU32::new(0))
+    }
+}
+#[cfg(test)]
+mod tests {
+    type T = AtomicBool;
+}
+";
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/osq.rs", text)]), [1]);
+        assert_eq!(lines("atomic-types", &[("crates/turnwise/src/platform/word.rs", text)]), [0; 0]);
+    }
+}

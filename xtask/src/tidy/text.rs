@@ -1,0 +1,127 @@
+//! Rules about text.
+
+use super::{Report, Rule};
+use crate::tidy::tree::{File, Tree};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "file-length",
+        what: "no file has more than 600 lines",
+        remedy: "split it by what a reader looks for",
+        check: file_length,
+    },
+    Rule {
+        name: "line-length",
+        what: "no line has more than 120 columns (tables and links excepted)",
+        remedy: "break it",
+        check: line_length,
+    },
+    Rule {
+        name: "leftover-note",
+        what: "no notes to oneself in the code",
+        remedy: "do it, or open an issue and remove the note",
+        check: leftover_note,
+    },
+    Rule {
+        name: "whitespace",
+        what: "no tabs in Rust, no blanks at the end of a line, one newline at the end of a file",
+        remedy: "remove them (`cargo fmt` does it for Rust)",
+        check: whitespace,
+    },
+];
+
+const FILE_LINES: usize = 600;
+const COLUMNS: usize = 120;
+const CODE: &[&str] = &["rs", "c", "h", "cc", "cpp", "hpp", "toml", "sh", "yml"];
+
+/// Written by people, by hand.
+fn is_written(file: &File) -> bool {
+    let made = file.path.starts_with("docs/results/") || file.path.ends_with(".lock") || file.is(&["json"]);
+    !made && !file.path.starts_with("LICENSE")
+}
+
+fn is_code(file: &File) -> bool {
+    file.is(CODE) || file.path.starts_with(".ci/")
+}
+
+fn file_length(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| is_written(f)) {
+        let lines = file.text.lines().count();
+        if lines > FILE_LINES {
+            report.add(&file.path, FILE_LINES + 1, format!("{lines} lines"));
+        }
+    }
+}
+
+fn line_length(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| is_code(f)) {
+        for (number, line) in file.lines() {
+            let columns = line.chars().count();
+            let is_table = ["//! |", "/// |", "// |"].iter().any(|start| line.trim_start().starts_with(start));
+            if columns > COLUMNS && !is_table && !line.contains("://") {
+                report.add(&file.path, number, format!("{columns} columns"));
+            }
+        }
+    }
+}
+
+/// In two parts, so that this file does not break its own rule.
+const NOTES: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X"), concat!("TO", "DO"), concat!("HA", "CK")];
+
+fn leftover_note(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| is_code(f)) {
+        for (number, line) in file.lines() {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if let Some(note) = words.find(|word| NOTES.contains(word)) {
+                report.add(&file.path, number, note);
+            }
+        }
+    }
+}
+
+fn whitespace(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| is_code(f) || f.is(&["md"])) {
+        for (number, line) in file.lines() {
+            if line.ends_with([' ', '\t', '\r']) {
+                report.add(&file.path, number, "blank at the end of the line");
+            } else if file.is(&["rs"]) && line.contains('\t') {
+                report.add(&file.path, number, "tab");
+            }
+        }
+        if !file.text.is_empty() && (!file.text.ends_with('\n') || file.text.ends_with("\n\n")) {
+            report.add(&file.path, file.text.lines().count(), "the last line");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NOTES;
+    use crate::tidy::lines;
+
+    #[test]
+    fn file_length() {
+        let (good, bad) = ("x\n".repeat(600), "x\n".repeat(601));
+        assert_eq!(lines("file-length", &[("a.c", &bad), ("b.rs", &good), ("docs/results/r.md", &bad)]), [601]);
+    }
+
+    #[test]
+    fn line_length() {
+        let long = "x".repeat(121);
+        let text = format!("{}\n{long}\n//! | {long} |\n// https://{long}\n", "é".repeat(120));
+        assert_eq!(lines("line-length", &[("a.h", &text), ("a.md", &text)]), [2]);
+    }
+
+    #[test]
+    fn leftover_note() {
+        for note in NOTES {
+            let text = format!("ok();\n// {note}: later\n// {note}_SUFFIX is a name\n");
+            assert_eq!(lines("leftover-note", &[("a.c", &text)]), [2]);
+        }
+    }
+
+    #[test]
+    fn whitespace() {
+        assert_eq!(lines("whitespace", &[("a.rs", "a\nb \n\tc\n\n"), ("b.md", "\tcode\nno end")]), [2, 3, 4, 2]);
+    }
+}

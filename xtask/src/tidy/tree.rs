@@ -1,0 +1,166 @@
+//! The files that rules look at.
+
+use anyhow::{Context, Result, bail};
+use proc_macro2::{TokenStream, TokenTree};
+use std::path::Path;
+use std::process::Command;
+use syn::spanned::Spanned;
+
+/// Files of the workspace: those that git tracks, or would.
+pub(crate) struct Tree {
+    pub(crate) files: Vec<File>,
+}
+
+/// One text file.
+pub(crate) struct File {
+    /// Relative to the workspace's folder, with `/`.
+    pub(crate) path: String,
+    pub(crate) text: String,
+    pub(crate) rust: Option<Rust>,
+}
+
+/// A Rust file, parsed.
+pub(crate) struct Rust {
+    pub(crate) tokens: TokenStream,
+    /// `None`: it does not parse.
+    pub(crate) syntax: Option<syn::File>,
+    /// First and last lines of items under `#[cfg(test)]`.
+    tests: Vec<(usize, usize)>,
+}
+
+impl Tree {
+    /// The workspace that we stand in.
+    pub(crate) fn of_workspace() -> Result<Tree> {
+        Self::below(Path::new("."))
+    }
+
+    /// The workspace in `root`.
+    pub(crate) fn below(root: &Path) -> Result<Tree> {
+        let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let out = Command::new("git").args(args).current_dir(root).output().context("cannot start git")?;
+        if !out.status.success() {
+            bail!("git {}: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
+        }
+        let names = String::from_utf8(out.stdout).context("a file's name is not UTF-8")?;
+        let mut files = Vec::new();
+        for name in names.split_terminator('\0') {
+            // Deleted but not yet staged, or not text: nothing to look at.
+            if let Ok(text) = std::fs::read_to_string(root.join(name)) {
+                files.push(File::new(name, text));
+            }
+        }
+        Ok(Tree { files })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(files: &[(&str, &str)]) -> Tree {
+        Tree { files: files.iter().map(|(path, text)| File::new(path, (*text).to_string())).collect() }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|f| f.path == path)
+    }
+
+    /// Whether a file or folder of this name exists.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        path.is_empty() || self.files.iter().any(|f| f.path == path || f.path.starts_with(&folder))
+    }
+
+    pub(crate) fn rust(&self) -> impl Iterator<Item = (&File, &Rust)> {
+        self.files.iter().filter_map(|f| Some((f, f.rust.as_ref()?)))
+    }
+}
+
+impl File {
+    fn new(path: &str, text: String) -> File {
+        let rust = path.ends_with(".rs").then(|| Rust::parse(&text));
+        File { path: path.into(), text, rust }
+    }
+
+    pub(crate) fn is(&self, extensions: &[&str]) -> bool {
+        self.path.rsplit_once('.').is_some_and(|(_, e)| extensions.contains(&e))
+    }
+
+    /// The text's lines, counted from 1.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        (1..).zip(self.text.lines())
+    }
+
+    /// The comments on `line`, or above it with at most `code` lines of code in between, nearest first.
+    pub(crate) fn comments_near(&self, line: usize, code: usize) -> Vec<(usize, &str)> {
+        let lines: Vec<(usize, &str)> = self.lines().take(line).collect();
+        let (mut seen, mut found) = (0, Vec::new());
+        for (number, text) in lines.into_iter().rev() {
+            seen += usize::from(number != line && !text.trim_start().starts_with("//"));
+            if seen > code {
+                break;
+            }
+            if let Some(at) = text.find("//") {
+                found.push((number, &text[at..]));
+            }
+        }
+        found
+    }
+}
+
+impl Rust {
+    fn parse(text: &str) -> Rust {
+        let syntax = syn::parse_file(text).ok();
+        let tokens = text.parse().unwrap_or_default();
+        let tests = syntax.iter().flat_map(|f| &f.items).filter(|i| is_test(i)).map(span_lines).collect();
+        Rust { tokens, syntax, tests }
+    }
+
+    pub(crate) fn in_tests(&self, line: usize) -> bool {
+        self.tests.iter().any(|&(first, last)| (first..=last).contains(&line))
+    }
+
+    /// Calls `visit` for each token, outside in, with those before it in its group, and the group that it is in.
+    pub(crate) fn each_token(&self, visit: &mut dyn FnMut(&[TokenTree], usize)) {
+        each_token(self.tokens.clone(), visit);
+    }
+}
+
+fn each_token(tokens: TokenStream, visit: &mut dyn FnMut(&[TokenTree], usize)) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for index in 0..tokens.len() {
+        visit(&tokens, index);
+        if let TokenTree::Group(group) = &tokens[index] {
+            each_token(group.stream(), visit);
+        }
+    }
+}
+
+/// First and last line of something.
+pub(crate) fn span_lines(node: &impl Spanned) -> (usize, usize) {
+    let span = node.span();
+    (span.start().line, span.end().line)
+}
+
+fn is_test(item: &syn::Item) -> bool {
+    let attributes = match item {
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(|a| {
+        let syn::Meta::List(list) = &a.meta else { return false };
+        list.path.is_ident("cfg") && list.tokens.to_string().starts_with("test")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_found_over_a_few_lines_of_code() {
+        let tree = Tree::of(&[("a.rs", "// far\nf();\n// near\n// more\nf();\nf(); // here\n")]);
+        let near = |code| tree.files[0].comments_near(6, code).iter().map(|&(n, _)| n).collect::<Vec<_>>();
+        assert_eq!(near(0), [6]);
+        assert_eq!(near(1), [6, 4, 3]);
+        assert_eq!(near(9), [6, 4, 3, 1]);
+    }
+}
