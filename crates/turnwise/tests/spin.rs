@@ -2,7 +2,7 @@
 //! that stands behind a preempted thread costs a time slice per place.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use turnwise::backoff::{Exponential, NoBackoff, Proportional};
 use turnwise::platform::{Clock, Deadline, Native, Platform};
@@ -10,7 +10,7 @@ use turnwise::spin::{Lock, RawSpin};
 use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
 
 const THREADS: usize = 3;
-const ROUNDS: u64 = 2_000;
+const ROUNDS: u64 = 400;
 
 /// Two counters that a section leaves equal.
 #[derive(Default)]
@@ -149,23 +149,20 @@ fn mcs_try_fails_while_held_and_nothing_is_left_in_line() {
     assert_eq!(lock.try_with(|n| *n), Some(1));
 }
 
-/// Lets threads join the line one after the other, and returns the order in which they got the lock.
-fn order_of(lock: &(impl Fn(&mut dyn FnMut()) + Sync), first: impl FnOnce(&mut dyn FnMut())) -> Vec<usize> {
+/// Lets threads join the line one after the other while `lock` is held, and returns the order in which they got it.
+/// `word` shows the lock's word, which changes when a thread joins.
+fn order_of(lock: impl Fn(&mut dyn FnMut()) + Sync, word: impl Fn() -> String) -> Vec<usize> {
     const LINE: usize = 4;
     let order = std::sync::Mutex::new(Vec::new());
-    let arrived = AtomicUsize::new(0);
     std::thread::scope(|s| {
-        first(&mut || {
+        lock(&mut || {
             for me in 0..LINE {
-                let (order, arrived) = (&order, &arrived);
-                s.spawn(move || {
-                    arrived.store(me + 1, Ordering::Relaxed);
-                    lock(&mut || order.lock().unwrap().push(me));
-                });
-                while arrived.load(Ordering::Relaxed) != me + 1 {
+                let before = word();
+                let (order, lock) = (&order, &lock);
+                s.spawn(move || lock(&mut || order.lock().unwrap().push(me)));
+                while word() == before {
                     std::thread::yield_now();
                 }
-                std::thread::sleep(Duration::from_millis(30)); // it runs on into the line
             }
         });
     });
@@ -175,20 +172,20 @@ fn order_of(lock: &(impl Fn(&mut dyn FnMut()) + Sync), first: impl FnOnce(&mut d
 #[test]
 fn lines_are_served_in_order() {
     let ticket = TicketLock::new(());
-    let lock = |section: &mut dyn FnMut()| {
+    let in_ticket = |section: &mut dyn FnMut()| {
         let _held = ticket.lock();
         section();
     };
-    assert_eq!(order_of(&lock, lock), [0, 1, 2, 3]);
+    assert_eq!(order_of(in_ticket, || format!("{:?}", ticket.raw())), [0, 1, 2, 3]);
     let queued = QueuedSpinLock::new(());
-    let lock = |section: &mut dyn FnMut()| {
+    let in_queued = |section: &mut dyn FnMut()| {
         let _held = queued.lock();
         section();
     };
-    assert_eq!(order_of(&lock, lock), [0, 1, 2, 3]);
+    assert_eq!(order_of(in_queued, || format!("{:?}", queued.raw())), [0, 1, 2, 3]);
     let mcs = McsLock::new(());
-    let lock = |section: &mut dyn FnMut()| mcs.with(|()| section());
-    assert_eq!(order_of(&lock, lock), [0, 1, 2, 3]);
+    let in_mcs = |section: &mut dyn FnMut()| mcs.with(|()| section());
+    assert_eq!(order_of(in_mcs, || format!("{:?}", mcs.raw())), [0, 1, 2, 3]);
 }
 
 #[test]

@@ -160,7 +160,7 @@ impl<P: Platform> RawMcsLock<P> {
 
 impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RawMcsLock").field("locked", &self.is_locked()).finish()
+        f.debug_struct("RawMcsLock").field("tail", &self.tail.load(Relaxed)).finish()
     }
 }
 
@@ -239,6 +239,11 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
     /// Whether somebody has the lock at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
+    }
+
+    /// The lock without the data.
+    pub fn raw(&self) -> &RawMcsLock<P> {
+        &self.raw
     }
 
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.

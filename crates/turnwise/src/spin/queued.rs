@@ -8,7 +8,7 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..16 | tail | token of the last thread in line, 0: nobody | whoever joins | the last in line, as it takes the lock |
+//! | 0..16 | tail | token of the last thread in line, 0: nobody | whoever joins | the last, as it takes the lock |
 //! | 16 | `HELD` | somebody has the lock | whoever takes it | the owner, in `unlock` |
 //!
 //! | tail | `HELD` | state |
