@@ -1,1 +1,219 @@
-//! Back-off policies of the spin locks.
+//! Back-off: how a spinner waits between two looks at a lock.
+//!
+//! Every look at a word that somebody else writes moves a cache line; when many look, the moves delay the owner's own
+//! access. A spinner that stays away for a while leaves the line alone, at the price of seeing a free lock late.
+//! (T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors", 1990: exponential
+//! back-off; J. Mellor-Crummey and M. Scott, 1991: proportional back-off for ticket locks.)
+//!
+//! | policy | stays away for | use it for |
+//! |---|---|---|
+//! | [`NoBackoff`] | nothing: looks all the time | few CPUs, short sections; every queued lock |
+//! | [`Exponential`] | twice as long each time, bounded, jittered | test-and-test-and-set with many CPUs |
+//! | [`Proportional`] | the expected time of those before it | ticket locks, where a late look delays all behind |
+//!
+//! A policy is a type and its value is the state of one wait, so a lock that has one stays four bytes. All limits are
+//! time on [`Platform::now`], in nanoseconds: a loop count means 10 cycles on one CPU and 140 on the next. Staying away
+//! is a [`Platform::spin_until`] on a word that nobody writes, so that a simulator can charge it. The first looks come
+//! without any clock: a lock that comes free at once costs no more than with [`NoBackoff`].
+
+use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
+
+/// A back-off policy; a value is the state of one wait.
+pub trait Backoff: Sized + Send + Sync + 'static {
+    /// The state at the start of a wait.
+    fn start() -> Self;
+
+    /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`].
+    ///
+    /// `turns` says how many owners come before the caller: exact for a ticket lock, 1 for any taken lock that has no
+    /// order. The loads are relaxed, as in [`Platform::spin_until`].
+    ///
+    /// # Errors
+    /// [`SpinEnd::Deadline`] when `until` passed.
+    fn wait<P: Platform>(
+        &mut self,
+        word: &P::U32,
+        turns: impl FnMut(u32) -> u32,
+        until: Option<u64>,
+    ) -> Result<(), SpinEnd>;
+}
+
+/// Looks all the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NoBackoff;
+
+impl Backoff for NoBackoff {
+    #[inline]
+    fn start() -> Self {
+        NoBackoff
+    }
+
+    #[inline]
+    fn wait<P: Platform>(
+        &mut self,
+        word: &P::U32,
+        mut turns: impl FnMut(u32) -> u32,
+        until: Option<u64>,
+    ) -> Result<(), SpinEnd> {
+        P::spin_until(word, |value| turns(value) == 0, SpinLimit { until, owner: None }).map(drop)
+    }
+}
+
+/// Stays away for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of the upper half
+/// is left out, so that spinners that came together do not come back together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exponential<const FIRST_NS: u32 = 200, const LIMIT_NS: u32 = 10_000> {
+    /// Length of the next stay before jitter; 0: none yet.
+    next_ns: u32,
+    jitter: Jitter,
+}
+
+impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
+    /// The next stay in nanoseconds, between half of its bound and its bound.
+    fn next_ns<P: Platform>(&mut self) -> u64 {
+        const { assert!(FIRST_NS > 0 && FIRST_NS <= LIMIT_NS, "back-off limits: 0 < FIRST_NS <= LIMIT_NS") };
+        let bound = if self.next_ns == 0 { FIRST_NS } else { self.next_ns };
+        self.next_ns = bound.saturating_mul(2).min(LIMIT_NS);
+        let half = bound / 2;
+        u64::from(bound - half) + u64::from(self.jitter.below::<P>(half + 1))
+    }
+}
+
+impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS, LIMIT_NS> {
+    #[inline]
+    fn start() -> Self {
+        Exponential { next_ns: 0, jitter: Jitter(0) }
+    }
+
+    fn wait<P: Platform>(
+        &mut self,
+        word: &P::U32,
+        mut turns: impl FnMut(u32) -> u32,
+        until: Option<u64>,
+    ) -> Result<(), SpinEnd> {
+        loop {
+            if first_looks::<P>(word, |value| turns(value) == 0) {
+                return Ok(());
+            }
+            stay_away::<P>(self.next_ns::<P>(), until)?;
+        }
+    }
+}
+
+/// Stays away for `TURN_NS` for each owner before the next one; the next one looks all the time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Proportional<const TURN_NS: u32 = 100>;
+
+impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
+    #[inline]
+    fn start() -> Self {
+        Proportional
+    }
+
+    fn wait<P: Platform>(
+        &mut self,
+        word: &P::U32,
+        mut turns: impl FnMut(u32) -> u32,
+        until: Option<u64>,
+    ) -> Result<(), SpinEnd> {
+        loop {
+            let mut before = 0;
+            let near = |value| {
+                before = turns(value);
+                before <= 1
+            };
+            if first_looks::<P>(word, near) {
+                return NoBackoff.wait::<P>(word, turns, until);
+            }
+            stay_away::<P>(u64::from(before.saturating_sub(1)) * u64::from(TURN_NS), until)?;
+        }
+    }
+}
+
+/// The looks that need no clock; says whether one of them found the word ready.
+fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
+    P::spin_until(word, ready, SpinLimit { until: Some(0), owner: None }).is_ok()
+}
+
+/// Spends `ns` on the CPU without touching anything shared; an error if `until` comes first.
+fn stay_away<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
+    let now = P::now();
+    let back = now.saturating_add(ns);
+    let end = until.map_or(back, |until| until.min(back));
+    let nobody_writes = P::U32::new(0);
+    let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until: Some(end), owner: None });
+    match until {
+        Some(until) if until <= end => Err(SpinEnd::Deadline),
+        _ => Ok(()),
+    }
+}
+
+/// A tiny generator of one wait, seeded from the clock and the thread's token. 0: not seeded yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Jitter(u32);
+
+impl Jitter {
+    /// A number below `bound`, near enough to uniform for the purpose.
+    fn below<P: Platform>(&mut self, bound: u32) -> u32 {
+        if self.0 == 0 {
+            // The multiplication spreads tokens and times that differ in a few low bits over the whole word.
+            let seed = (P::now() ^ (u64::from(P::current().get()) << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.0 = (seed >> 32) as u32 | 1;
+        }
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        ((u64::from(self.0) * u64::from(bound)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::DefaultPlatform as P;
+
+    #[test]
+    fn stays_double_up_to_the_limit_and_keep_half() {
+        let mut backoff = Exponential::<100, 1000>::start();
+        for bound in [100, 200, 400, 800, 1000, 1000] {
+            let ns = backoff.next_ns::<P>();
+            assert!((bound / 2..=bound).contains(&ns), "{ns} for {bound}");
+        }
+    }
+
+    #[test]
+    fn jitter_differs_within_a_wait_and_stays_below_the_bound() {
+        let mut jitter = Jitter(0);
+        let drawn: std::vec::Vec<u32> = (0..64).map(|_| jitter.below::<P>(1000)).collect();
+        assert!(drawn.iter().all(|&n| n < 1000));
+        assert!(drawn.iter().any(|&n| n < 500) && drawn.iter().any(|&n| n >= 500), "{drawn:?}");
+    }
+
+    #[test]
+    fn every_policy_sees_a_ready_word_and_a_deadline() {
+        fn check<B: Backoff>() {
+            let word = <P as Platform>::U32::new(3);
+            assert_eq!(B::start().wait::<P>(&word, |value| value - 3, None), Ok(()));
+            let until = P::now() + 1_000;
+            assert_eq!(B::start().wait::<P>(&word, |value| value, Some(until)), Err(SpinEnd::Deadline));
+            assert!(P::now() >= until);
+        }
+        check::<NoBackoff>();
+        check::<Exponential>();
+        check::<Proportional>();
+    }
+
+    #[test]
+    fn proportional_stays_away_longer_for_more_turns() {
+        let word = <P as Platform>::U32::new(50);
+        let start = P::now();
+        let mut looks = 0;
+        let turns = |_| {
+            looks += 1;
+            if looks > 8 { 0 } else { 50 }
+        };
+        assert_eq!(Proportional::<1000>.wait::<P>(&word, turns, None), Ok(()));
+        // Eight first looks found 49 turns before the next one; the ninth came after the stay.
+        assert!(looks > 8 || P::now() - start >= 49_000);
+    }
+}

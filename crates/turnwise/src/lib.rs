@@ -26,3 +26,6 @@ pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+pub use spin::{
+    McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,
+};

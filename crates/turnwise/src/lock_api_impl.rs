@@ -1,1 +1,123 @@
-//! The raw traits of the lock_api crate.
+//! The raw traits of the [lock_api](https://docs.rs/lock_api) crate, so that `lock_api::Mutex<turnwise::RawMutex, T>`
+//! and whatever is built on it work on these locks.
+//!
+//! | type | traits | guard moves between threads |
+//! |---|---|---|
+//! | [`RawMutex`] | `RawMutex`, `RawMutexFair`, `RawMutexTimed` | no: the word names the owner |
+//! | [`RawSpinLock`], [`RawTicketLock`], [`RawQueuedSpinLock`] | `RawMutex`, `RawMutexTimed` | yes |
+//!
+//! Times are [`core::time::Duration`] and [`Deadline`]: there is no `Instant` without std, and none that could name a
+//! point on another platform's clock.
+//!
+//! [`crate::RawMcsLock`] has no such impl: lock_api's state of an acquisition moves with the guard and may be
+//! forgotten, while an MCS node must stay where it is; without allocation there is no place for it.
+
+use crate::backoff::Backoff;
+use crate::mutex::RawMutex;
+use crate::platform::{Deadline, DefaultPlatform};
+use crate::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+use core::time::Duration;
+use lock_api::{GuardNoSend, GuardSend};
+
+// SAFETY: `RawMutex` excludes and orders (mutex.acquire, mutex.release); a locked one that nobody waits for may be
+// moved or dropped, since nothing points to it; no operation unwinds.
+unsafe impl lock_api::RawMutex for RawMutex {
+    const INIT: Self = RawMutex::new();
+    type Guard = GuardNoSend;
+
+    #[inline]
+    fn lock(&self) -> GuardNoSend {
+        RawMutex::lock(self);
+        GuardNoSend::new()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<GuardNoSend> {
+        RawMutex::try_lock(self).then(GuardNoSend::new)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _guard: GuardNoSend) {
+        // SAFETY: the caller has the lock.
+        unsafe { RawMutex::unlock(self) }
+    }
+
+    fn is_locked(&self) -> bool {
+        RawMutex::is_locked(self)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
+        // SAFETY: the caller has the lock.
+        unsafe { RawMutex::unlock_fair(self) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl lock_api::RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Deadline;
+
+    fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
+        let until = || self.try_lock_until(Deadline::after::<DefaultPlatform>(timeout));
+        lock_api::RawMutex::try_lock(self).or_else(until)
+    }
+
+    fn try_lock_until(&self, deadline: Deadline) -> Option<GuardNoSend> {
+        RawMutex::lock_until(self, deadline).then(GuardNoSend::new)
+    }
+}
+
+/// The two traits for a [`RawSpin`] type with a const constructor.
+macro_rules! raw_spin {
+    ($($generics:ident)?, $lock:ty, $init:expr) => {
+        // SAFETY: `RawSpin` promises exclusion, order, and release from any thread; a locked one that nobody waits for
+        // may be moved or dropped, since nothing points to it; no operation unwinds.
+        unsafe impl$(<$generics: Backoff>)? lock_api::RawMutex for $lock {
+            const INIT: Self = $init;
+            type Guard = GuardSend;
+
+            #[inline]
+            fn lock(&self) -> GuardSend {
+                RawSpin::lock(self);
+                GuardSend::new()
+            }
+
+            #[inline]
+            fn try_lock(&self) -> Option<GuardSend> {
+                RawSpin::try_lock(self).then(GuardSend::new)
+            }
+
+            #[inline]
+            unsafe fn unlock(&self, _guard: GuardSend) {
+                // SAFETY: the caller has the lock.
+                unsafe { RawSpin::unlock(self) }
+            }
+
+            fn is_locked(&self) -> bool {
+                RawSpin::is_locked(self)
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl$(<$generics: Backoff>)? lock_api::RawMutexTimed for $lock {
+            type Duration = Duration;
+            type Instant = Deadline;
+
+            fn try_lock_for(&self, timeout: Duration) -> Option<GuardSend> {
+                let until = || self.try_lock_until(Deadline::after::<DefaultPlatform>(timeout));
+                lock_api::RawMutex::try_lock(self).or_else(until)
+            }
+
+            fn try_lock_until(&self, deadline: Deadline) -> Option<GuardSend> {
+                RawSpin::lock_until(self, deadline).then(GuardSend::new)
+            }
+        }
+    };
+}
+
+raw_spin!(B, RawSpinLock<B>, RawSpinLock::with_backoff());
+raw_spin!(B, RawTicketLock<B>, RawTicketLock::with_backoff());
+raw_spin!(, RawQueuedSpinLock, RawQueuedSpinLock::new());

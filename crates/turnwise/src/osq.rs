@@ -20,9 +20,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// A thread's place in the queue.
 pub struct Node<P: Platform> {
-    next: P::U32,
+    pub(crate) next: P::U32,
     prev: P::U32,
-    granted: P::U32,
+    pub(crate) granted: P::U32,
 }
 
 impl<P: Platform> Node<P> {

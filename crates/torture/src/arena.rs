@@ -1,0 +1,350 @@
+//! The threads of one run, what they protect, who waits, and the watchdog.
+
+use crate::cell::Verdict;
+use crate::lock::{Held, Lock};
+use crate::locks::LockRecord;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use std::time::{Duration, Instant};
+use turnwise::platform::Deadline;
+
+/// Places for threads at a time.
+const SEATS: usize = 64;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Doing {
+    /// Nobody sits here, or the thread is between two rounds.
+    Outside,
+    /// It waits for the lock.
+    Acquires,
+    /// It has the lock.
+    Holds,
+    /// It releases the lock.
+    Releases,
+    /// It waits for a notification, or for the lock after one.
+    Waits,
+}
+
+impl Doing {
+    const ALL: [Doing; 5] = [Doing::Outside, Doing::Acquires, Doing::Holds, Doing::Releases, Doing::Waits];
+}
+
+/// What one thread shows to the watchdog.
+#[derive(Default)]
+struct Seat {
+    doing: AtomicU8,
+    rounds: AtomicU64,
+    sections: AtomicU64,
+    /// Its current round began, in milliseconds of the arena.
+    since_ms: AtomicU64,
+}
+
+/// A run of one lock under one scenario.
+pub struct Arena {
+    seed: u64,
+    started: Instant,
+    length: Duration,
+    /// Who does not get on for so long hangs.
+    pub patience: Duration,
+    done: AtomicBool,
+    seats: [Seat; SEATS],
+    watched: std::sync::Mutex<Vec<&'static dyn Lock>>,
+}
+
+impl Arena {
+    /// An arena for runs of `length`; the watchdog bites when nobody gets on for `patience`.
+    pub fn new(seed: u64, length: Duration, patience: Duration) -> Self {
+        Arena {
+            seed,
+            started: Instant::now(),
+            length,
+            patience,
+            done: AtomicBool::new(false),
+            seats: std::array::from_fn(|_| Seat::default()),
+            watched: std::sync::Mutex::default(),
+        }
+    }
+
+    /// Whether there is time for another round.
+    pub fn goes_on(&self) -> bool {
+        self.started.elapsed() < self.length
+    }
+
+    /// A new lock with what it protects.
+    pub fn guarded(&self, record: &LockRecord) -> Guarded<'static> {
+        let lock = record.make();
+        self.watched.lock().unwrap().push(lock);
+        Guarded::new(lock)
+    }
+
+    /// A thread's place; `number` names it and makes its random numbers.
+    pub fn worker(&self, number: usize) -> Worker<'_> {
+        assert!(number < SEATS, "more workers than seats");
+        let rng = Xoshiro256PlusPlus::seed_from_u64(self.seed.wrapping_add(number as u64));
+        Worker { arena: self, number, rng }
+    }
+
+    /// Runs `body` on `threads` threads until all return; each gets its place.
+    pub fn on_threads(&self, threads: usize, body: impl Fn(&mut Worker) + Sync) {
+        std::thread::scope(|s| {
+            for number in 0..threads {
+                let body = &body;
+                s.spawn(move || body(&mut self.worker(number)));
+            }
+        });
+    }
+
+    /// Runs `round` on `threads` threads while there is time.
+    pub fn rounds(&self, threads: usize, round: impl Fn(&mut Worker) + Sync) {
+        self.on_threads(threads, |worker| {
+            while self.goes_on() {
+                round(worker);
+            }
+        });
+    }
+
+    /// Acquisitions so far, by all threads.
+    pub fn total(&self) -> u64 {
+        self.seats.iter().map(|seat| seat.rounds.load(Relaxed)).sum()
+    }
+
+    /// When no thread is in a section any more: fails unless every section was counted, and every lock is free.
+    pub fn expect_counted(&self, locks: &[&Guarded]) {
+        let sections: u64 = self.seats.iter().map(|seat| seat.sections.load(Relaxed)).sum();
+        let (first, second) = locks.iter().map(|g| g.counted()).fold((0, 0), |sum, g| (sum.0 + g.0, sum.1 + g.1));
+        if (first, second) != (sections, sections) {
+            self.fail(Verdict::TwoOwners, &format!("{sections} sections were counted as {first} and {second}"));
+        }
+        for guarded in locks {
+            match guarded.lock.try_acquire() {
+                // SAFETY: just acquired.
+                Some(held) => unsafe { guarded.lock.release(held) },
+                None => self.fail(Verdict::Hang, "nobody has the lock, and it cannot be had"),
+            }
+        }
+    }
+
+    /// Ends the run and this process with a verdict.
+    pub fn fail(&self, verdict: Verdict, why: &str) -> ! {
+        static FAILED: AtomicBool = AtomicBool::new(false);
+        while FAILED.swap(true, Relaxed) {
+            std::thread::sleep(Duration::from_secs(1)); // another thread is saying so
+        }
+        println!("{}\n{why}", self.who_does_what());
+        verdict.exit()
+    }
+
+    /// Ends the run and this process: the machine has not what the scenario needs.
+    pub fn skip(&self, why: &str) -> ! {
+        println!("skipped: {why}");
+        Verdict::Skipped.exit()
+    }
+
+    /// The run is over; the watchdog goes.
+    pub fn finish(&self) {
+        self.done.store(true, Relaxed);
+    }
+
+    /// Bites when nobody gets on: says who waits, and ends the process.
+    pub fn watch(&self) {
+        let mut last = (self.total(), Instant::now());
+        while !self.done.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
+            let total = self.total();
+            if total != last.0 {
+                last = (total, Instant::now());
+            } else if last.1.elapsed() > self.patience {
+                self.fail(Verdict::Hang, &format!("nobody got on for {:?}", self.patience));
+            }
+        }
+    }
+
+    fn who_does_what(&self) -> String {
+        let now = self.started.elapsed().as_millis() as u64;
+        let mut out = String::from("thread  does      for        acquisitions");
+        for (number, seat) in self.seats.iter().enumerate() {
+            let (doing, rounds) = (Doing::ALL[seat.doing.load(Relaxed) as usize], seat.rounds.load(Relaxed));
+            if doing != Doing::Outside || rounds > 0 {
+                let since = now.saturating_sub(seat.since_ms.load(Relaxed));
+                out += &format!("\n{number:>6}  {:<8}  {since:>6} ms  {rounds}", format!("{doing:?}"));
+            }
+        }
+        for (number, lock) in self.watched.lock().unwrap().iter().enumerate() {
+            out += &format!("\nlock {number}: {}", lock.words());
+        }
+        out
+    }
+}
+
+/// One thread of a run.
+pub struct Worker<'a> {
+    /// The run.
+    pub arena: &'a Arena,
+    /// The thread's number, and that of its seat.
+    pub number: usize,
+    /// Its random numbers.
+    pub rng: Xoshiro256PlusPlus,
+}
+
+impl Worker<'_> {
+    /// One time in `n`.
+    pub fn one_in(&mut self, n: u32) -> bool {
+        self.rng.random_range(0..n) == 0
+    }
+
+    /// Shows what the thread does.
+    pub fn does(&self, doing: Doing) {
+        let seat = &self.arena.seats[self.number];
+        if doing == Doing::Acquires {
+            seat.since_ms.store(self.arena.started.elapsed().as_millis() as u64, Relaxed);
+        }
+        seat.doing.store(doing as u8, Relaxed);
+    }
+
+    /// Counts an acquisition, or whatever else shows that the thread gets on.
+    pub fn gets_on(&self) {
+        let rounds = &self.arena.seats[self.number].rounds;
+        rounds.store(rounds.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+impl Drop for Worker<'_> {
+    fn drop(&mut self) {
+        self.does(Doing::Outside);
+    }
+}
+
+/// Now and then: nothing, a few spins, a yield, or a short sleep.
+pub fn dawdle(worker: &mut Worker) {
+    match worker.rng.random_range(0..64) {
+        0 => std::thread::sleep(Duration::from_micros(worker.rng.random_range(0..200))),
+        1..4 => std::thread::yield_now(),
+        4..32 => spin(worker.rng.random_range(0..100)),
+        _ => {}
+    }
+}
+
+/// Keeps the CPU for a while.
+pub fn spin(looks: u32) {
+    (0..looks).for_each(|_| std::hint::spin_loop());
+}
+
+/// A lock and what it protects: two numbers that each section finds equal and leaves equal, and the owner's name.
+/// They are atomics only so that a broken lock makes wrong numbers rather than undefined behaviour: every access is a
+/// plain load or store.
+pub struct Guarded<'a> {
+    /// The lock.
+    pub lock: &'a dyn Lock,
+    owner: AtomicU64,
+    first: AtomicU64,
+    second: AtomicU64,
+}
+
+impl<'a> Guarded<'a> {
+    /// `lock`, protecting a new pair.
+    pub fn new(lock: &'a dyn Lock) -> Self {
+        Guarded { lock, owner: AtomicU64::new(0), first: AtomicU64::new(0), second: AtomicU64::new(0) }
+    }
+
+    /// Acquires the lock, and checks that nobody else has it.
+    pub fn acquire(&self, worker: &Worker) -> Held {
+        worker.does(Doing::Acquires);
+        let held = self.lock.acquire();
+        self.enter(worker);
+        held
+    }
+
+    /// What every acquisition begins with.
+    pub fn enter(&self, worker: &Worker) {
+        worker.does(Doing::Holds);
+        worker.gets_on();
+        self.expect_owner(worker, 0);
+        self.owner.store(worker.number as u64 + 1, Relaxed);
+    }
+
+    /// The section: counts, with `pause` in the middle.
+    pub fn count(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
+        let (first, second) = (self.first.load(Relaxed), self.second.load(Relaxed));
+        if first != second {
+            worker.arena.fail(Verdict::TwoOwners, &format!("the pair differs: {first}, {second}"));
+        }
+        self.first.store(first + 1, Relaxed);
+        pause(worker);
+        self.expect_owner(worker, worker.number as u64 + 1);
+        self.lock.before_last_write();
+        spin(4);
+        self.second.store(second + 1, Relaxed);
+        let sections = &worker.arena.seats[worker.number].sections;
+        sections.store(sections.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// What every release begins with.
+    pub fn leave(&self, worker: &Worker) {
+        self.expect_owner(worker, worker.number as u64 + 1);
+        self.owner.store(0, Relaxed);
+        worker.does(Doing::Releases);
+    }
+
+    /// Releases the lock.
+    pub fn release(&self, worker: &Worker, held: Held) {
+        self.leave(worker);
+        // SAFETY: `held` comes from the acquisition that ends here.
+        unsafe { self.lock.release(held) };
+        worker.does(Doing::Outside);
+    }
+
+    /// Releases the lock to the one that waited longest.
+    pub fn release_fair(&self, worker: &Worker, held: Held) {
+        self.leave(worker);
+        // SAFETY: as in `release`.
+        unsafe { self.lock.release_fair(held) };
+        worker.does(Doing::Outside);
+    }
+
+    /// Releases the lock, waits for a notification or `deadline`, and acquires it again; says whether the time was out.
+    pub fn wait(&self, worker: &Worker, deadline: Option<Deadline>) -> bool {
+        self.leave(worker);
+        worker.does(Doing::Waits);
+        // SAFETY: the caller is between `acquire` and `release`: `leave` checked it.
+        let timed_out = unsafe { self.lock.wait(deadline) };
+        self.enter(worker);
+        timed_out
+    }
+
+    /// Tries to acquire by `how`; counts and releases if it succeeds; says whether it did.
+    pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(&dyn Lock) -> Option<Held>) -> bool {
+        worker.does(Doing::Acquires);
+        let Some(held) = how(self.lock) else {
+            worker.does(Doing::Outside);
+            return false;
+        };
+        self.enter(worker);
+        self.count(worker, dawdle);
+        self.release(worker, held);
+        true
+    }
+
+    /// Acquires, counts, releases.
+    pub fn section(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
+        let held = self.acquire(worker);
+        self.count(worker, pause);
+        self.release(worker, held);
+    }
+
+    fn counted(&self) -> (u64, u64) {
+        (self.first.load(Relaxed), self.second.load(Relaxed))
+    }
+
+    fn expect_owner(&self, worker: &Worker, owner: u64) {
+        let found = self.owner.load(Relaxed);
+        if found != owner {
+            let who = |n: u64| n.checked_sub(1).map_or("nobody".to_owned(), |n| format!("thread {n}"));
+            let why = format!("thread {}: the owner is {}, not {}", worker.number, who(found), who(owner));
+            worker.arena.fail(Verdict::TwoOwners, &why);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
+
+use crate::arena::spin;
+use crate::cell::Verdict;
+use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
+use crate::lock::{Held, Lock, words_of};
+use crate::locks::{Abilities, LockRecord, record};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::time::Duration;
+use turnwise::platform::{Deadline, Lane, Native, Parked, Platform};
+
+/// A lock that is wrong on purpose.
+pub struct BrokenRecord {
+    /// The lock.
+    pub lock: LockRecord,
+    /// The scenarios that must catch it, and the verdict that it must get there.
+    pub caught_by: &'static [(&'static str, Verdict)],
+}
+
+const CAN: Abilities = Abilities {
+    timed: true,
+    fair: true,
+    condvar: true,
+    bounded: true,
+    forks: true,
+    signals: true,
+    slots: true,
+    crowd: 4,
+};
+
+const fn broken<F: Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<Broken<F>>(name, about, CAN), caught_by }
+}
+
+/// The locks.
+pub static BROKEN: &[BrokenRecord] = &[
+    broken::<NoLock>(
+        "no-lock",
+        "does nothing",
+        &[
+            ("exclusion", TwoOwners),
+            ("crowd", TwoOwners),
+            ("sleepy", TwoOwners),
+            ("try", TwoOwners),
+            ("timed", TwoOwners),
+            ("fair", TwoOwners),
+            ("nested", TwoOwners),
+            ("comers", TwoOwners),
+            ("last-words", TwoOwners),
+            ("signals", TwoOwners),
+        ],
+    ),
+    broken::<NonAtomic>("non-atomic", "tests, then sets", &[("exclusion", TwoOwners)]),
+    broken::<EarlyRelease>("early-release", "is free before the owner's last write", &[("exclusion", TwoOwners)]),
+    broken::<TryLies>("try-lies", "a try always succeeds", &[("try", TwoOwners)]),
+    broken::<Hasty>("hasty", "a timed wait ends before its time", &[("timed", EarlyTimeout)]),
+    broken::<GivesUpLate>("gives-up-late", "a timed wait that gives up has the lock", &[("timed", Hang)]),
+    broken::<KeepsFair>("keeps-fair", "a fair release does not release", &[("fair", Hang)]),
+    broken::<LostWakeUp>("lost-wake-up", "a release wakes nobody", &[("sleepy", Hang)]),
+    broken::<OneWakeUp>("one-wake-up", "who was woken forgets that others sleep", &[("crowd", Hang)]),
+    broken::<NoHandoff>("no-handoff", "a waiter waits for a quiet moment", &[("starvation", Starved)]),
+    broken::<TouchAfter>("touch-after-unlock", "a release counts after it released", &[("destroy", Crash)]),
+    broken::<DeafToAll>("deaf-to-all", "notify_all wakes one", &[("storm", Hang)]),
+    broken::<DeafToOne>("deaf-to-one", "every eighth notify_one is lost", &[("one-each", Hang)]),
+    broken::<LateLook>("late-look", "a wait looks at the sequence after the release", &[("ping-pong", Hang)]),
+    broken::<HastyWait>("hasty-wait", "a wait says at once that its time is out", &[("timed-wait", EarlyTimeout)]),
+    broken::<NeedsSlot>(
+        "needs-slot",
+        "a thread without a slot never gets the lock",
+        &[("all-slots", Hang), ("last-words", Hang)],
+    ),
+    broken::<LooksAtStack>("looks-at-stack", "waiters look at the last owner's stack", &[("exits", Crash)]),
+    broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
+    broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
+];
+
+/// Words for a lock; the default methods of [`Flaw`] make a sound one of them.
+#[derive(Default)]
+struct Words {
+    lock: AtomicU32,
+    /// Notifications.
+    sequence: AtomicU32,
+    /// What a flaw needs.
+    spare: AtomicUsize,
+}
+
+impl Words {
+    fn take(&self, as_value: u32) -> bool {
+        // ORDERING broken.acquire: pairs with broken.release: nothing is broken but what the flaw says.
+        self.lock.compare_exchange(0, as_value, Acquire, Relaxed).is_ok()
+    }
+
+    /// Returns what the word was.
+    fn free(&self) -> u32 {
+        // ORDERING broken.release: pairs with broken.acquire.
+        self.lock.swap(0, Release)
+    }
+
+    fn notify(&self, count: u32) {
+        self.sequence.fetch_add(1, Relaxed);
+        Native::wake(&raw const self.sequence, Lane::Waiters, count);
+    }
+}
+
+/// What is wrong with a lock: a flaw replaces one or two methods of a sound one.
+trait Flaw: Send + Sync + Sized + 'static {
+    fn lock(words: &Words) {
+        while !words.take(1) {
+            std::thread::yield_now();
+        }
+    }
+    fn try_lock(words: &Words) -> bool {
+        words.take(1)
+    }
+    fn lock_until(words: &Words, deadline: Deadline) -> bool {
+        loop {
+            if words.take(1) {
+                return true;
+            }
+            if deadline.expired::<Native>() {
+                return false;
+            }
+            std::thread::yield_now();
+        }
+    }
+    fn before_last_write(_words: &Words) {}
+    fn unlock(words: &Words) {
+        words.free();
+    }
+    fn unlock_fair(words: &Words) {
+        Self::unlock(words);
+    }
+    fn wait(words: &Words, deadline: Option<Deadline>) -> bool {
+        let sequence = words.sequence.load(Relaxed);
+        Self::unlock(words);
+        let parked = Native::park(&words.sequence, sequence, Lane::Waiters, deadline);
+        Self::lock(words);
+        parked == Parked::TimedOut
+    }
+    fn notify_one(words: &Words) {
+        words.notify(1);
+    }
+    fn notify_all(words: &Words) {
+        words.notify(u32::MAX);
+    }
+}
+
+/// A lock with a flaw.
+struct Broken<F> {
+    words: Words,
+    flaw: PhantomData<F>,
+}
+
+impl<F> Default for Broken<F> {
+    fn default() -> Self {
+        Broken { words: Words::default(), flaw: PhantomData }
+    }
+}
+
+impl<F: Flaw> Lock for Broken<F> {
+    fn acquire(&self) -> Held {
+        F::lock(&self.words);
+        None
+    }
+    fn try_acquire(&self) -> Option<Held> {
+        F::try_lock(&self.words).then_some(None)
+    }
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        F::lock_until(&self.words, deadline).then_some(None)
+    }
+    fn before_last_write(&self) {
+        F::before_last_write(&self.words);
+    }
+    unsafe fn release(&self, _held: Held) {
+        F::unlock(&self.words);
+    }
+    unsafe fn release_fair(&self, _held: Held) {
+        F::unlock_fair(&self.words);
+    }
+    unsafe fn wait(&self, deadline: Option<Deadline>) -> bool {
+        F::wait(&self.words, deadline)
+    }
+    fn notify_one(&self) {
+        F::notify_one(&self.words);
+    }
+    fn notify_all(&self) {
+        F::notify_all(&self.words);
+    }
+    fn words(&self) -> String {
+        words_of(&self.words)
+    }
+}
+
+struct NoLock;
+impl Flaw for NoLock {
+    fn lock(_words: &Words) {}
+    fn try_lock(_words: &Words) -> bool {
+        true
+    }
+    fn lock_until(_words: &Words, _deadline: Deadline) -> bool {
+        true
+    }
+    fn unlock(_words: &Words) {}
+}
+
+struct NonAtomic;
+impl Flaw for NonAtomic {
+    fn lock(words: &Words) {
+        while words.lock.load(Relaxed) != 0 {
+            std::hint::spin_loop();
+        }
+        words.lock.store(1, Relaxed);
+    }
+}
+
+struct EarlyRelease;
+impl Flaw for EarlyRelease {
+    fn before_last_write(words: &Words) {
+        words.free();
+    }
+    fn unlock(_words: &Words) {}
+}
+
+struct TryLies;
+impl Flaw for TryLies {
+    fn try_lock(words: &Words) -> bool {
+        words.lock.store(1, Relaxed);
+        true
+    }
+}
+
+struct Hasty;
+impl Flaw for Hasty {
+    fn lock_until(words: &Words, _deadline: Deadline) -> bool {
+        words.take(1)
+    }
+}
+
+struct GivesUpLate;
+impl Flaw for GivesUpLate {
+    fn lock_until(words: &Words, deadline: Deadline) -> bool {
+        Self::lock(words);
+        !deadline.expired::<Native>()
+    }
+}
+
+struct KeepsFair;
+impl Flaw for KeepsFair {
+    fn unlock_fair(_words: &Words) {}
+}
+
+/// Sleeps until it takes the lock as 1 or 2; 2: others may sleep.
+fn sleep_for(words: &Words, as_value: u32) {
+    if words.take(1) {
+        return;
+    }
+    loop {
+        if words.lock.swap(2, Relaxed) == 0 {
+            words.lock.store(as_value, Relaxed);
+            return;
+        }
+        Native::park(&words.lock, 2, Lane::Waiters, None);
+    }
+}
+
+struct LostWakeUp;
+impl Flaw for LostWakeUp {
+    fn lock(words: &Words) {
+        sleep_for(words, 2);
+    }
+}
+
+struct OneWakeUp;
+impl Flaw for OneWakeUp {
+    fn lock(words: &Words) {
+        sleep_for(words, 1);
+    }
+    fn unlock(words: &Words) {
+        if words.free() == 2 {
+            Native::wake(&raw const words.lock, Lane::Waiters, 1);
+        }
+    }
+}
+
+struct NoHandoff;
+impl Flaw for NoHandoff {
+    fn lock(words: &Words) {
+        while !words.take(1) {
+            let mut quiet = 0;
+            while quiet < 1000 {
+                quiet = if words.lock.load(Relaxed) == 0 { quiet + 1 } else { 0 };
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+struct TouchAfter;
+impl Flaw for TouchAfter {
+    fn unlock(words: &Words) {
+        words.free();
+        spin(200);
+        words.spare.fetch_add(1, Relaxed);
+    }
+}
+
+struct DeafToAll;
+impl Flaw for DeafToAll {
+    fn notify_all(words: &Words) {
+        words.notify(1);
+    }
+}
+
+struct DeafToOne;
+impl Flaw for DeafToOne {
+    fn notify_one(words: &Words) {
+        if !words.spare.fetch_add(1, Relaxed).is_multiple_of(8) {
+            words.notify(1);
+        }
+    }
+}
+
+struct LateLook;
+impl Flaw for LateLook {
+    fn wait(words: &Words, deadline: Option<Deadline>) -> bool {
+        Self::unlock(words);
+        std::thread::yield_now();
+        let sequence = words.sequence.load(Relaxed);
+        let parked = Native::park(&words.sequence, sequence, Lane::Waiters, deadline);
+        Self::lock(words);
+        parked == Parked::TimedOut
+    }
+}
+
+struct HastyWait;
+impl Flaw for HastyWait {
+    fn wait(_words: &Words, _deadline: Option<Deadline>) -> bool {
+        true
+    }
+}
+
+struct NeedsSlot;
+impl Flaw for NeedsSlot {
+    fn lock(words: &Words) {
+        while Native::me().is_none() || !words.take(1) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+struct LooksAtStack;
+impl Flaw for LooksAtStack {
+    fn lock(words: &Words) {
+        while !words.take(1) {
+            std::thread::yield_now();
+        }
+        let last = std::ptr::with_exposed_provenance::<u8>(words.spare.load(Relaxed));
+        if !last.is_null() {
+            // SAFETY: none: the owner may be gone, and its stack with it. This is the flaw.
+            std::hint::black_box(unsafe { last.read_volatile() });
+        }
+        let mine = 0_u8;
+        words.spare.store((&raw const mine).expose_provenance(), Relaxed);
+    }
+}
+
+struct ForkForgets;
+impl Flaw for ForkForgets {
+    fn lock(words: &Words) {
+        while !words.take(std::process::id()) {
+            std::thread::yield_now();
+        }
+    }
+    fn try_lock(words: &Words) -> bool {
+        words.take(std::process::id())
+    }
+    fn unlock(words: &Words) {
+        if words.lock.load(Relaxed) == std::process::id() {
+            words.free();
+        }
+    }
+}
+
+std::thread_local! {
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+
+struct NotReentrant;
+impl Flaw for NotReentrant {
+    fn lock(words: &Words) {
+        while WAITS.get() {
+            std::thread::yield_now();
+        }
+        WAITS.set(true);
+        while !words.take(1) {
+            std::thread::yield_now();
+        }
+        WAITS.set(false);
+    }
+}

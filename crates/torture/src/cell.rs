@@ -1,0 +1,242 @@
+//! One lock under one scenario, in this process or in a child.
+
+use crate::arena::Arena;
+use crate::broken::{BROKEN, BrokenRecord};
+use crate::locks::{LOCKS, LockRecord};
+use crate::scenarios::{SCENARIOS, ScenarioRecord};
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Nothing was wrong.
+    Passed,
+    /// The machine has not what the scenario needs.
+    Skipped,
+    /// The protected data were not as one owner at a time leaves them.
+    TwoOwners,
+    /// A timed wait ended before its time, without the lock.
+    EarlyTimeout,
+    /// A waiter was overtaken for longer than the lock allows.
+    Starved,
+    /// Nobody got on.
+    Hang,
+    /// A signal ended the process (memory that was gone was touched), or a panic.
+    Crash,
+}
+
+impl Verdict {
+    const ALL: [Verdict; 7] = [
+        Verdict::Passed,
+        Verdict::Skipped,
+        Verdict::TwoOwners,
+        Verdict::EarlyTimeout,
+        Verdict::Starved,
+        Verdict::Hang,
+        Verdict::Crash,
+    ];
+
+    /// The exit status: 0 passed, 1 a check failed, 3 a hang.
+    pub fn status(self) -> i32 {
+        match self {
+            Verdict::Passed | Verdict::Skipped => 0,
+            Verdict::Hang => 3,
+            _ => 1,
+        }
+    }
+
+    /// Ends the process, saying so on the last line.
+    pub fn exit(self) -> ! {
+        println!("verdict: {self:?}");
+        std::process::exit(self.status())
+    }
+
+    /// What a child that ended so, after this output, says.
+    fn of(status: ExitStatus, output: &str) -> Verdict {
+        let said = output.lines().last().and_then(|line| line.strip_prefix("verdict: "));
+        let verdict = said.and_then(|said| Verdict::ALL.into_iter().find(|v| format!("{v:?}") == said));
+        match verdict {
+            Some(verdict) if status.code() == Some(verdict.status()) => verdict,
+            _ => Verdict::Crash,
+        }
+    }
+}
+
+/// One lock under one scenario.
+#[derive(Clone, Copy)]
+pub struct Cell {
+    /// The lock.
+    pub lock: &'static LockRecord,
+    /// The scenario.
+    pub scenario: &'static ScenarioRecord,
+    /// The verdict that it must get.
+    pub expected: Verdict,
+}
+
+impl Cell {
+    /// Every lock under every scenario that suits it.
+    pub fn of_locks() -> Vec<Cell> {
+        let cells = |lock: &'static LockRecord| {
+            let suits = |scenario: &&ScenarioRecord| (scenario.suits)(&lock.can);
+            SCENARIOS.iter().filter(suits).map(move |scenario| Cell { lock, scenario, expected: Verdict::Passed })
+        };
+        LOCKS.iter().flat_map(cells).collect()
+    }
+
+    /// Every lock that is broken on purpose under the scenario that catches it.
+    pub fn of_broken() -> Vec<Cell> {
+        let cells = |broken: &'static BrokenRecord| {
+            broken.caught_by.iter().map(|&(name, expected)| {
+                let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name);
+                let scenario = scenario.unwrap_or_else(|| panic!("no scenario {name}"));
+                Cell { lock: &broken.lock, scenario, expected }
+            })
+        };
+        BROKEN.iter().flat_map(cells).collect()
+    }
+
+    /// The seed of this cell in a session of seed `seed`.
+    fn seed(&self, seed: u64) -> u64 {
+        let names = self.lock.name.bytes().chain([b'/']).chain(self.scenario.name.bytes());
+        names.fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) // FNV-1a
+    }
+
+    /// Runs in this process, which ends with the verdict.
+    pub fn run_here(&self, seed: u64, length: Duration, patience: Duration) -> ! {
+        println!("{} under {}, seed {seed}", self.lock.name, self.scenario.name);
+        let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, patience)));
+        std::thread::spawn(|| arena.watch());
+        (self.scenario.run)(arena, self.lock);
+        arena.finish();
+        println!("{} acquisitions", arena.total());
+        Verdict::Passed.exit()
+    }
+
+    /// Runs in a child, which is `exe` (this crate's binary).
+    ///
+    /// # Errors
+    /// The child cannot be started or waited for.
+    pub fn run_in_child(&self, exe: &Path, seed: u64, length: Duration, patience: Duration) -> std::io::Result<Ended> {
+        let started = Instant::now();
+        let mut child = Command::new(exe)
+            .args(["--here", "--lock", self.lock.name, "--scenario", self.scenario.name])
+            .args(["--seed", &seed.to_string()])
+            .args(["--seconds", &length.as_secs_f64().to_string()])
+            .args(["--patience", &patience.as_secs_f64().to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        // The child's watchdog ends a hang; this is for a watchdog that hangs.
+        let (status, output) = wait_for(&mut child, length + patience * 2 + Duration::from_secs(20))?;
+        let verdict = match status.signal() {
+            Some(libc::SIGKILL) => Verdict::Hang,
+            _ => Verdict::of(status, &output),
+        };
+        Ok(Ended { verdict, status, output, took: started.elapsed() })
+    }
+}
+
+/// Many runs, each in a child.
+pub struct Session<'a> {
+    /// This crate's binary.
+    pub exe: &'a Path,
+    /// Seed of all.
+    pub seed: u64,
+    /// Time for all together.
+    pub length: Duration,
+    /// A run in which nobody gets on for so long hangs.
+    pub patience: Duration,
+}
+
+impl Session<'_> {
+    /// Runs the cells one after the other, with a line for each; returns the worst exit status: 0 if all ended as
+    /// expected.
+    ///
+    /// # Errors
+    /// A child cannot be started or waited for.
+    pub fn run(&self, cells: &[Cell], mut say: impl FnMut(&str)) -> std::io::Result<i32> {
+        let each = self.length / cells.len().max(1) as u32;
+        let mut worst = 0;
+        for cell in cells {
+            // A broken lock ends its run as soon as it is caught.
+            let length = if cell.expected == Verdict::Passed { each } else { each.max(BROKEN_GETS) };
+            let ended = cell.run_in_child(self.exe, self.seed, length, self.patience)?;
+            say(&cell.line(&ended));
+            if !cell.is_as_expected(&ended) {
+                worst = worst.max(ended.verdict.status()).max(1);
+                say(&format!("{}\nagain: {}", ended.output.trim_end(), cell.command(self.seed, length)));
+            }
+        }
+        Ok(worst)
+    }
+}
+
+/// The time that a broken lock gets to be caught, at least.
+const BROKEN_GETS: Duration = Duration::from_secs(20);
+
+impl Cell {
+    fn is_as_expected(&self, ended: &Ended) -> bool {
+        ended.verdict == self.expected || ended.verdict == Verdict::Skipped
+    }
+
+    fn line(&self, ended: &Ended) -> String {
+        let verdict = match (self.is_as_expected(ended), self.expected) {
+            (true, Verdict::Passed) => format!("{:?}", ended.verdict),
+            (true, _) => format!("caught: {:?}", ended.verdict),
+            (false, expected) => format!("FAILED: {:?} ({}), expected {expected:?}", ended.verdict, ended.status),
+        };
+        let what = ended.output.lines().rev().nth(1).unwrap_or_default();
+        let (lock, scenario) = (self.lock.name, self.scenario.name);
+        format!("{lock:<20} {scenario:<11} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
+    }
+
+    fn command(&self, seed: u64, length: Duration) -> String {
+        let (lock, scenario, length) = (self.lock.name, self.scenario.name, length.as_secs_f64());
+        format!("turnwise-torture --here --lock {lock} --scenario {scenario} --seed {seed} --seconds {length}")
+    }
+}
+
+/// How a child ended.
+pub struct Ended {
+    /// What it means.
+    pub verdict: Verdict,
+    /// Exit status or signal.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub output: String,
+    /// How long it ran.
+    pub took: Duration,
+}
+
+/// Waits for a child and its output; kills it after `limit`.
+fn wait_for(child: &mut Child, limit: Duration) -> std::io::Result<(ExitStatus, String)> {
+    let mut errors = child.stderr.take().expect("piped");
+    let mut stdout = child.stdout.take().expect("piped");
+    let errors = std::thread::spawn(move || read_all(&mut errors));
+    let stdout = std::thread::spawn(move || read_all(&mut stdout));
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if started.elapsed() > limit {
+            child.kill()?;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let mut output = errors.join().unwrap_or_default();
+    output += &stdout.join().unwrap_or_default();
+    Ok((status, output))
+}
+
+fn read_all(from: &mut impl Read) -> String {
+    let mut bytes = Vec::new();
+    // A broken pipe cuts the output short; the status still tells the verdict.
+    let _ = from.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}

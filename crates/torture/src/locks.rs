@@ -1,0 +1,99 @@
+//! One record per lock.
+
+use crate::lock::{Lock, MutexAndCondvar, Spin};
+use turnwise::backoff::{Exponential, Proportional};
+use turnwise::{RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+
+/// What a lock can do beside `acquire`, `try_acquire` and `release`.
+#[derive(Clone, Copy, Debug)]
+pub struct Abilities {
+    /// Waits that end at a deadline.
+    pub timed: bool,
+    /// Release to the one that waited longest.
+    pub fair: bool,
+    /// A condition variable.
+    pub condvar: bool,
+    /// No waiter is overtaken for ever.
+    pub bounded: bool,
+    /// A forked child can use the lock that its only thread owned in the parent, whoever waited for it there.
+    pub forks: bool,
+    /// A signal handler may acquire it. (Not with this harness if a node must be allocated.)
+    pub signals: bool,
+    /// It asks a thread's slot for something: its node in a queue, or whether its owner runs.
+    pub slots: bool,
+    /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
+    pub crowd: usize,
+}
+
+/// A lock to torture.
+pub struct LockRecord {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// What it can do.
+    pub can: Abilities,
+    /// Size in bytes.
+    pub size: usize,
+    /// Makes one at this address, which has room for `size` bytes and is aligned to 16.
+    ///
+    /// # Safety
+    /// As said. The lock lives as long as the caller leaves the memory alone.
+    pub place: unsafe fn(*mut u8) -> *const dyn Lock,
+}
+
+impl LockRecord {
+    /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
+    pub fn make(&self) -> &'static dyn Lock {
+        let memory = vec![0_u128; self.size.div_ceil(16)].leak();
+        // SAFETY: room for `size` bytes, aligned to 16; nobody else has the memory.
+        unsafe { &*(self.place)(memory.as_mut_ptr().cast()) }
+    }
+}
+
+/// # Safety
+/// As [`LockRecord::place`] says.
+unsafe fn place<L: Lock + Default + 'static>(at: *mut u8) -> *const dyn Lock {
+    const { assert!(align_of::<L>() <= 16, "LockRecord::place promises 16") };
+    let lock = at.cast::<L>();
+    // SAFETY: room and alignment are the caller's promise.
+    unsafe { lock.write(L::default()) };
+    lock
+}
+
+/// The record of the lock `L`.
+pub(crate) const fn record<L: Lock + Default + 'static>(
+    name: &'static str,
+    about: &'static str,
+    can: Abilities,
+) -> LockRecord {
+    LockRecord { name, about, can, size: size_of::<L>(), place: place::<L> }
+}
+
+const SLEEPER: Abilities = Abilities {
+    timed: true,
+    fair: true,
+    condvar: true,
+    bounded: true,
+    forks: true,
+    signals: true,
+    slots: true,
+    crowd: 32,
+};
+const SPINNER: Abilities =
+    Abilities { fair: false, condvar: false, bounded: false, slots: false, crowd: 12, ..SLEEPER };
+/// A line that is copied into a forked child has waiters that nobody runs there.
+const LINE: Abilities = Abilities { bounded: true, forks: false, crowd: 4, ..SPINNER };
+const QUEUED: Abilities = Abilities { slots: true, ..LINE };
+const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
+
+/// The locks.
+pub static LOCKS: &[LockRecord] = &[
+    record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
+    record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
+    record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
+    record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),
+    record::<Spin<RawTicketLock<Proportional>>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
+    record::<Spin<RawQueuedSpinLock>>("queued", "QueuedSpinLock", QUEUED),
+    record::<RawMcsLock>("mcs", "McsLock", MCS),
+];

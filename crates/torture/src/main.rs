@@ -1,0 +1,119 @@
+//! Tortures the locks; see the library's documentation.
+
+use clap::Parser;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+use turnwise_torture::broken::BROKEN;
+use turnwise_torture::cell::{Cell, Session};
+use turnwise_torture::locks::LOCKS;
+use turnwise_torture::scenarios::SCENARIOS;
+
+/// Every lock under every scenario on threads, each in a process of its own; locks broken on purpose must be caught.
+///
+/// Exit status: 0 as expected, 1 a check failed, 2 usage, 3 a hang.
+#[derive(Parser)]
+#[command(name = "turnwise-torture")]
+struct Flags {
+    /// Time for all runs together, in seconds
+    #[arg(long, default_value_t = 60.0, value_parser = seconds)]
+    seconds: f64,
+    /// Seed of the random numbers; a failed run prints its own. Default: from the clock
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Only this lock (repeatable); --list names them
+    #[arg(long)]
+    lock: Vec<String>,
+    /// Only this scenario (repeatable)
+    #[arg(long)]
+    scenario: Vec<String>,
+    /// A run in which nobody gets on for so many seconds hangs
+    #[arg(long, default_value_t = 10.0, value_parser = seconds)]
+    patience: f64,
+    /// Run one lock under one scenario in this process, as for a debugger
+    #[arg(long)]
+    here: bool,
+    /// List locks and scenarios
+    #[arg(long)]
+    list: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(n) if n > 0.0 && n <= 1e6 => Ok(n),
+        _ => Err("give a number of seconds above 0, at most a million".to_owned()),
+    }
+}
+
+fn main() -> ExitCode {
+    let flags = Flags::parse();
+    if flags.list {
+        list();
+        return ExitCode::SUCCESS;
+    }
+    match run(&flags) {
+        Ok(status) => ExitCode::from(status),
+        Err(why) => {
+            eprintln!("turnwise-torture: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(flags: &Flags) -> Result<u8, String> {
+    let cells = chosen(flags)?;
+    let seed = flags.seed.unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(1, |now| now.as_nanos() as u64 >> 10)
+    });
+    let patience = Duration::from_secs_f64(flags.patience);
+    if flags.here {
+        let [cell] = cells[..] else {
+            return Err(format!("--here takes one --lock and one --scenario, which leaves 1 run, not {}", cells.len()));
+        };
+        cell.run_here(seed, Duration::from_secs_f64(flags.seconds), patience);
+    }
+    let exe: PathBuf = std::env::current_exe().map_err(|e| format!("cannot find this program's own file: {e}"))?;
+    println!("seed {seed}, {} runs", cells.len());
+    let session = Session { exe: &exe, seed, length: Duration::from_secs_f64(flags.seconds), patience };
+    let worst = session.run(&cells, |line| println!("{line}")).map_err(|e| format!("cannot run {exe:?}: {e}"))?;
+    Ok(worst as u8)
+}
+
+/// The cells that the flags leave.
+fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
+    let locks = LOCKS.iter().chain(BROKEN.iter().map(|broken| &broken.lock)).map(|lock| lock.name);
+    known("lock", &flags.lock, &locks.collect::<Vec<_>>())?;
+    known("scenario", &flags.scenario, &SCENARIOS.iter().map(|scenario| scenario.name).collect::<Vec<_>>())?;
+    let wanted = |names: &[String], name: &str| names.is_empty() || names.iter().any(|n| n == name);
+    let mut cells = Cell::of_locks();
+    cells.extend(Cell::of_broken());
+    cells.retain(|cell| wanted(&flags.lock, cell.lock.name) && wanted(&flags.scenario, cell.scenario.name));
+    if cells.is_empty() {
+        return Err("these scenarios suit none of these locks; see --list".to_owned());
+    }
+    Ok(cells)
+}
+
+fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
+    match names.iter().find(|name| !all.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(format!("there is no {what} {name:?}; there are: {}", all.join(", "))),
+    }
+}
+
+fn list() {
+    println!("locks:");
+    for lock in LOCKS {
+        println!("  {:<22}{} ({} bytes)", lock.name, lock.about, lock.size);
+    }
+    println!("locks broken on purpose:");
+    for broken in BROKEN {
+        let caught: Vec<_> = broken.caught_by.iter().map(|(by, verdict)| format!("{by}: {verdict:?}")).collect();
+        println!("  {:<22}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
+    }
+    println!("scenarios:");
+    for scenario in SCENARIOS {
+        println!("  {:<22}{}", scenario.name, scenario.about);
+    }
+}

@@ -1,0 +1,104 @@
+//! One owner at a time, however the lock is acquired and released.
+
+use crate::arena::{Arena, Worker, dawdle, spin};
+use crate::cell::Verdict;
+use crate::locks::LockRecord;
+use rand::RngExt;
+use std::time::Duration;
+use turnwise::platform::{Clock, Deadline, Native, Platform};
+
+/// A short section with a few random instructions.
+fn briefly(worker: &mut Worker) {
+    let looks = worker.rng.random_range(0..8);
+    spin(looks);
+}
+
+pub(super) fn exclusion(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(2, |worker| {
+        guarded.section(worker, briefly);
+        briefly(worker);
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+pub(super) fn crowd(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(record.can.crowd, |worker| {
+        guarded.section(worker, briefly);
+        if worker.one_in(8) {
+            dawdle(worker);
+        }
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+pub(super) fn sleepy(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(record.can.crowd.min(6), |worker| {
+        guarded.section(worker, dawdle);
+        dawdle(worker);
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+pub(super) fn tries(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(3, |worker| {
+        if worker.one_in(2) {
+            guarded.section(worker, dawdle);
+        } else if !guarded.attempt(worker, |lock| lock.try_acquire()) {
+            dawdle(worker);
+        }
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+/// A deadline in the next two milliseconds, sometimes a past one, on either clock.
+pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
+    let (clock, now) =
+        if worker.one_in(2) { (Clock::Monotonic, Native::now()) } else { (Clock::Realtime, Native::wall()) };
+    let ns = if worker.one_in(8) { 0 } else { worker.rng.random_range(0..2_000_000) };
+    Deadline { clock, at: now + ns }
+}
+
+pub(super) fn timed(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(record.can.crowd.min(5), |worker| {
+        if worker.one_in(4) {
+            let long = worker.one_in(8);
+            guarded.section(worker, |_| {
+                if long {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            return;
+        }
+        let deadline = random_deadline(worker);
+        if !guarded.attempt(worker, |lock| lock.acquire_until(deadline)) && !deadline.expired::<Native>() {
+            arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
+        }
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+pub(super) fn fair(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    arena.rounds(5, |worker| {
+        let held = guarded.acquire(worker);
+        guarded.count(worker, dawdle);
+        if worker.one_in(2) {
+            guarded.release(worker, held);
+        } else {
+            guarded.release_fair(worker, held);
+        }
+        if worker.one_in(4) {
+            dawdle(worker);
+        }
+        if record.can.timed && worker.one_in(8) {
+            let deadline = random_deadline(worker);
+            guarded.attempt(worker, |lock| lock.acquire_until(deadline));
+        }
+    });
+    arena.expect_counted(&[&guarded]);
+}

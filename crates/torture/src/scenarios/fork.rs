@@ -1,0 +1,87 @@
+//! Fork while threads contend: in the child there is one thread, and it can lock.
+
+use crate::arena::{Arena, Guarded, dawdle};
+use crate::cell::Verdict;
+use crate::lock::Held;
+use crate::locks::LockRecord;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+pub(super) fn fork(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        let contenders = if record.can.crowd > 4 { 3 } else { 1 };
+        for number in 0..contenders {
+            let (guarded, over) = (&guarded, &over);
+            s.spawn(move || {
+                let mut worker = arena.worker(number);
+                while !over.load(Relaxed) {
+                    guarded.section(&mut worker, dawdle);
+                }
+            });
+        }
+        while arena.goes_on() {
+            fork_once(arena, record, &guarded);
+        }
+        over.store(true, Relaxed);
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+/// Forks with the lock held.
+fn fork_once(arena: &Arena, record: &LockRecord, guarded: &Guarded) {
+    let mut worker = arena.worker(32);
+    let held = guarded.acquire(&worker);
+    guarded.count(&mut worker, dawdle);
+    // SAFETY: the child uses the C library as far as glibc allows it after a fork (memory, threads), and leaves by
+    // `_exit`.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        in_child(arena, record, guarded, held);
+        // SAFETY: ends the child without running what belongs to the parent.
+        unsafe { libc::_exit(0) };
+    }
+    guarded.release(&worker, held);
+    if child < 0 {
+        arena.skip(&format!("no fork here: {}", std::io::Error::last_os_error()));
+    }
+    wait_for(arena, child);
+}
+
+fn in_child(arena: &Arena, record: &LockRecord, inherited: &Guarded, held: Held) {
+    let mut worker = arena.worker(32);
+    // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
+    let new = Guarded::new(record.make());
+    let guarded = if record.can.forks { inherited } else { &new };
+    if record.can.forks {
+        inherited.release(&worker, held);
+    }
+    guarded.section(&mut worker, |_| ());
+    arena.on_threads(2, |worker| {
+        for _ in 0..20 {
+            guarded.section(worker, dawdle);
+        }
+    });
+    if guarded.lock.try_acquire().is_none() {
+        arena.fail(Verdict::Hang, "in a forked child: nobody has the lock, and it cannot be had");
+    }
+}
+
+fn wait_for(arena: &Arena, child: libc::pid_t) {
+    let started = Instant::now();
+    let mut status = 0;
+    // SAFETY: our child; `status` is writable.
+    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
+        if started.elapsed() > arena.patience {
+            // SAFETY: our child, not yet waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            arena.fail(Verdict::Hang, &format!("a forked child did not end for {:?}", arena.patience));
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    if status != 0 {
+        arena.fail(Verdict::Crash, &format!("a forked child ended with status {status:#x}"));
+    }
+}

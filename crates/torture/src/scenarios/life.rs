@@ -1,0 +1,209 @@
+//! Threads come, go, outnumber the slots, and lock on their way out.
+
+use crate::arena::{Arena, Guarded, dawdle};
+use crate::cell::Verdict;
+use crate::locks::LockRecord;
+use rand::RngExt;
+use std::sync::Barrier;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use turnwise::platform::native::SLOTS;
+use turnwise::platform::{Native, Platform, Token};
+
+pub(super) fn comers(arena: &Arena, record: &LockRecord) {
+    const COMERS: usize = 3;
+    let guarded = arena.guarded(record);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let mut worker = arena.worker(0);
+            while arena.goes_on() {
+                guarded.section(&mut worker, dawdle);
+            }
+        });
+        while arena.goes_on() {
+            arena_batch(arena, &guarded, COMERS);
+        }
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+/// A few threads that live for a few sections; each takes a slot and gives it back.
+fn arena_batch(arena: &Arena, guarded: &Guarded, comers: usize) {
+    std::thread::scope(|s| {
+        for number in 1..=comers {
+            s.spawn(move || {
+                let mut worker = arena.worker(number);
+                for _ in 0..worker.rng.random_range(1..8) {
+                    guarded.section(&mut worker, dawdle);
+                }
+                if Native::me().is_none() {
+                    arena.fail(Verdict::Hang, "all slots are taken, by threads that are gone");
+                }
+            });
+        }
+    });
+}
+
+/// Starts a thread with as little memory as it can have, or says why not.
+fn small<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    body: impl FnOnce() + Send + 'scope,
+) -> std::io::Result<ScopedJoinHandle<'scope, ()>> {
+    Builder::new().stack_size(libc::PTHREAD_STACK_MIN).spawn_scoped(scope, body)
+}
+
+pub(super) fn all_slots(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    let over = AtomicBool::new(false);
+    let work = |number: usize, with_slot: bool| {
+        let mut worker = arena.worker(number);
+        if Native::me().is_some() != with_slot {
+            arena.fail(Verdict::Crash, &format!("thread {number}: has a slot: {}, expected {with_slot}", !with_slot));
+        }
+        while !over.load(Relaxed) {
+            guarded.section(&mut worker, dawdle);
+        }
+    };
+    let ready = Barrier::new(3);
+    std::thread::scope(|s| {
+        for number in 0..2 {
+            let (ready, work) = (&ready, &work);
+            s.spawn(move || {
+                let _slot = Native::me();
+                ready.wait();
+                work(number, true);
+            });
+        }
+        ready.wait();
+        let sleepers = take_the_rest(arena, s);
+        for number in 2..5 {
+            let work = &work;
+            s.spawn(move || work(number, false));
+        }
+        let began = arena.total();
+        // The slots took their time; the threads without get some of their own.
+        while arena.goes_on() || arena.total() < began + 200 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        over.store(true, Relaxed);
+        sleepers.iter().for_each(|sleeper| sleeper.thread().unpark());
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+/// Fills the slots with sleeping threads; returns these.
+fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>) -> Vec<ScopedJoinHandle<'scope, ()>> {
+    static NONE_LEFT: AtomicBool = AtomicBool::new(false);
+    static STARTED: AtomicUsize = AtomicUsize::new(0);
+    let mut sleepers = Vec::new();
+    while !NONE_LEFT.load(Relaxed) {
+        if sleepers.len() - STARTED.load(Relaxed).min(sleepers.len()) > 16 {
+            std::thread::yield_now(); // let them take their slots
+            continue;
+        }
+        if sleepers.len() > SLOTS + 64 {
+            arena.fail(Verdict::Crash, &format!("{} threads have slots, of which there are {SLOTS}", sleepers.len()));
+        }
+        let sleeper = small(scope, || {
+            let slot = Native::me();
+            STARTED.fetch_add(1, Relaxed);
+            match slot {
+                Some(_) => std::thread::park(),
+                None => NONE_LEFT.store(true, Relaxed),
+            }
+        });
+        match sleeper {
+            Ok(sleeper) => sleepers.push(sleeper),
+            Err(error) => arena.skip(&format!("only {} threads can be started here: {error}", sleepers.len())),
+        }
+    }
+    sleepers
+}
+
+/// Above what the C library keeps for the next thread, so that the memory of a thread goes when it exits.
+const BIG_STACK: usize = 64 << 20;
+
+pub(super) fn exits(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        // They contend, so that they ask whether the owner runs; one asks about everybody all the time.
+        for number in 0..2 {
+            let (guarded, over) = (&guarded, &over);
+            s.spawn(move || {
+                let mut worker = arena.worker(number);
+                while !over.load(Relaxed) {
+                    guarded.section(&mut worker, dawdle);
+                }
+            });
+        }
+        s.spawn(|| {
+            while !over.load(Relaxed) {
+                for token in (2..12).filter_map(Token::new) {
+                    std::hint::black_box(Native::on_cpu(token));
+                }
+            }
+        });
+        while arena.goes_on() {
+            let owner = Builder::new().stack_size(BIG_STACK).spawn_scoped(s, || {
+                let _slot = Native::me();
+                guarded.section(&mut arena.worker(2), |worker| crate::arena::spin(worker.rng.random_range(0..200)));
+            });
+            match owner {
+                Ok(owner) => drop(owner.join()),
+                Err(error) => arena.skip(&format!("no thread with a stack of {BIG_STACK} bytes: {error}")),
+            }
+        }
+        over.store(true, Relaxed);
+    });
+    arena.expect_counted(&[&guarded]);
+}
+
+/// What a thread locks in its last moments.
+struct LastWords<'a> {
+    arena: &'a Arena,
+    guarded: &'a Guarded<'a>,
+    number: usize,
+}
+
+/// A destructor of thread-specific data, which runs after the one that gives the slot back.
+extern "C" fn say(value: *mut libc::c_void) {
+    // SAFETY: the value is a box made in `last_words`, which outlives the threads of its scope.
+    let last = unsafe { Box::from_raw(value.cast::<LastWords>()) };
+    if Native::me().is_some() {
+        last.arena.fail(Verdict::Crash, "a thread that gave its slot back has one");
+    }
+    let mut worker = last.arena.worker(last.number);
+    for _ in 0..4 {
+        last.guarded.section(&mut worker, dawdle);
+    }
+}
+
+pub(super) fn last_words(arena: &Arena, record: &LockRecord) {
+    let guarded = arena.guarded(record);
+    let mut key = 0;
+    // SAFETY: `key` is writable, and `say` has a destructor's signature. Keys are destroyed in the order of creation;
+    // the platform's was created before `main`.
+    if unsafe { libc::pthread_key_create(&mut key, Some(say)) } != 0 {
+        arena.skip("no key for thread-specific data");
+    }
+    while arena.goes_on() {
+        let threads = record.can.crowd.min(4);
+        std::thread::scope(|s| {
+            // `join` returns when the destructors ran; the end of a scope does not wait for them.
+            let say_at_exit = |number| {
+                let guarded = &guarded;
+                s.spawn(move || {
+                    let _slot = Native::me();
+                    let last = Box::new(LastWords { arena, guarded, number });
+                    // SAFETY: the key exists; the destructor takes the box back.
+                    unsafe { libc::pthread_setspecific(key, Box::into_raw(last).cast()) };
+                })
+            };
+            let threads: Vec<_> = (0..threads).map(say_at_exit).collect();
+            threads.into_iter().for_each(|thread| drop(thread.join()));
+        });
+    }
+    arena.expect_counted(&[&guarded]);
+}

@@ -1,0 +1,113 @@
+//! The lock's memory goes the moment its last owner has released it.
+
+use crate::arena::{Arena, Guarded, Worker};
+use crate::lock::{Held, Lock};
+use crate::locks::LockRecord;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
+use turnwise::platform::{Deadline, Native};
+
+const PAGE: usize = 4096;
+const PAGES: usize = 64;
+const THREADS: usize = 3;
+
+/// Pages with a lock at the start of each.
+struct Region(*mut u8);
+
+impl Region {
+    fn new(arena: &Arena) -> Self {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, wherever there is room.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), PAGES * PAGE, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            arena.skip("no memory to map");
+        }
+        Region(start.cast())
+    }
+
+    fn page(&self, number: usize) -> *mut u8 {
+        assert!(number < PAGES);
+        self.0.wrapping_add(number * PAGE)
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made in `new`; no thread uses its locks any more.
+        unsafe { libc::munmap(self.0.cast(), PAGES * PAGE) };
+    }
+}
+
+/// A lock on its page, and who still needs it.
+struct Site<'a> {
+    guarded: Guarded<'a>,
+    page: usize,
+    arrived: AtomicU64,
+    /// Only the owner of the lock touches this.
+    users: AtomicU64,
+}
+
+impl Site<'_> {
+    fn new(page: *mut u8, record: &LockRecord) -> Self {
+        // SAFETY: a page of our own, used for nothing else; locks are smaller.
+        let lock: &dyn Lock = unsafe { &*(record.place)(page) };
+        let users = AtomicU64::new(THREADS as u64);
+        Site { guarded: Guarded::new(lock), page: page.addr(), arrived: AtomicU64::new(0), users }
+    }
+
+    /// Lets the threads start together, so that they contend.
+    fn meet(&self) {
+        self.arrived.fetch_add(1, SeqCst);
+        let mut looks = 0;
+        while self.arrived.load(SeqCst) < THREADS as u64 {
+            looks += 1;
+            if looks % 64 == 0 {
+                std::thread::yield_now();
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn acquire(&self, worker: &mut Worker, timed: bool) -> Held {
+        if timed && worker.one_in(2) {
+            loop {
+                let deadline = Deadline::after::<Native>(Duration::from_micros(20));
+                if let Some(held) = self.guarded.lock.acquire_until(deadline) {
+                    self.guarded.enter(worker);
+                    return held;
+                }
+            }
+        }
+        self.guarded.acquire(worker)
+    }
+
+    fn use_once(&self, worker: &mut Worker, timed: bool, fair: bool) {
+        self.meet();
+        let held = self.acquire(worker, timed);
+        self.guarded.count(worker, |_| ());
+        let users = self.users.load(Relaxed) - 1;
+        self.users.store(users, Relaxed);
+        if fair && worker.one_in(2) {
+            self.guarded.release_fair(worker, held);
+        } else {
+            self.guarded.release(worker, held);
+        }
+        if users == 0 {
+            // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
+            unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
+        }
+    }
+}
+
+pub(super) fn destroy(arena: &Arena, record: &LockRecord) {
+    while arena.goes_on() {
+        let region = Region::new(arena);
+        let sites: Vec<Site> = (0..PAGES).map(|page| Site::new(region.page(page), record)).collect();
+        arena.on_threads(THREADS, |worker| {
+            for site in &sites {
+                site.use_once(worker, record.can.timed, record.can.fair);
+            }
+        });
+    }
+}

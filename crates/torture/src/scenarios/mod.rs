@@ -1,0 +1,75 @@
+//! One record per scenario.
+
+mod condvar;
+mod exclusion;
+mod fork;
+mod life;
+mod memory;
+mod order;
+mod signals;
+
+use crate::arena::Arena;
+use crate::locks::{Abilities, LockRecord};
+
+/// A scenario.
+pub struct ScenarioRecord {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, and what it would catch.
+    pub about: &'static str,
+    /// Whether a lock with these abilities can go through it.
+    pub suits: fn(&Abilities) -> bool,
+    /// Runs it; ends the process with a verdict if something is wrong.
+    pub run: fn(&Arena, &LockRecord),
+}
+
+const fn scenario(
+    name: &'static str,
+    about: &'static str,
+    suits: fn(&Abilities) -> bool,
+    run: fn(&Arena, &LockRecord),
+) -> ScenarioRecord {
+    ScenarioRecord { name, about, suits, run }
+}
+
+const fn any(_: &Abilities) -> bool {
+    true
+}
+
+/// The scenarios.
+pub static SCENARIOS: &[ScenarioRecord] = &[
+    scenario("exclusion", "two threads, short sections: one owner at a time", any, exclusion::exclusion),
+    scenario("crowd", "more threads than CPUs", any, exclusion::crowd),
+    scenario("sleepy", "owners and others sleep and yield at random", any, exclusion::sleepy),
+    scenario("try", "tries among locks: one that succeeds has the lock", any, exclusion::tries),
+    scenario(
+        "timed",
+        "random deadlines, on both clocks: no early end, no trace left",
+        |can| can.timed,
+        exclusion::timed,
+    ),
+    scenario("fair", "fair releases among others", |can| can.fair, exclusion::fair),
+    scenario("nested", "three locks, taken in order, released in any", any, order::nested),
+    scenario(
+        "starvation",
+        "one that takes the lock again and again: others get it in time",
+        |can| can.bounded,
+        order::starvation,
+    ),
+    scenario("ping-pong", "a turn goes round over a condition variable", |can| can.condvar, condvar::ping_pong),
+    scenario("one-each", "notify_one for each item: no notification is lost", |can| can.condvar, condvar::one_each),
+    scenario("storm", "notify_all to many waiters: all come back", |can| can.condvar, condvar::storm),
+    scenario("timed-wait", "condition variable with random deadlines: no early end", |can| can.condvar, condvar::timed),
+    scenario("comers", "threads come and go: slots are used again", any, life::comers),
+    scenario("all-slots", "more threads than slots: those without get on", |can| can.slots, life::all_slots),
+    scenario("exits", "owners exit while others look whether they run", |can| can.slots, life::exits),
+    scenario("last-words", "threads lock after they gave their slot back", |can| can.signals, life::last_words),
+    scenario(
+        "destroy",
+        "the last owner unmaps the lock at once: nobody touches it after its release",
+        any,
+        memory::destroy,
+    ),
+    scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
+    scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
+];

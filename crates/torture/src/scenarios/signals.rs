@@ -1,0 +1,81 @@
+//! Signal handlers lock (a lock of their own) while the thread that they interrupt waits for another.
+
+use crate::arena::{Arena, Guarded, dawdle};
+use crate::locks::LockRecord;
+use rand::RngExt;
+use std::cell::Cell;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
+use std::time::Duration;
+
+const SIGNAL: i32 = libc::SIGUSR1;
+/// A handler sits this far from its thread.
+const HANDLER_SEAT: usize = 32;
+
+/// What the handler needs; it runs only while `signals` does.
+struct ForHandler<'a> {
+    arena: &'a Arena,
+    guarded: Guarded<'static>,
+}
+
+static FOR_HANDLER: AtomicPtr<ForHandler<'static>> = AtomicPtr::new(std::ptr::null_mut());
+
+std::thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+extern "C" fn handle(_signal: i32) {
+    // SAFETY: set before any signal is sent, and leaked.
+    let Some(data) = (unsafe { FOR_HANDLER.load(SeqCst).as_ref() }) else { return };
+    let mut worker = data.arena.worker(HANDLER_SEAT + NUMBER.get());
+    data.guarded.section(&mut worker, |_| ());
+}
+
+fn install(arena: &Arena) {
+    // SAFETY: all zero is a valid action; the handler only locks and stores.
+    let installed = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as *const () as usize;
+        libc::sigaction(SIGNAL, &action, std::ptr::null_mut())
+    };
+    if installed != 0 {
+        arena.skip("no signal handler can be installed");
+    }
+}
+
+pub(super) fn signals(arena: &Arena, record: &LockRecord) {
+    let threads = record.can.crowd.min(4);
+    let outer = arena.guarded(record);
+    let data: *mut ForHandler = Box::leak(Box::new(ForHandler { arena, guarded: arena.guarded(record) }));
+    FOR_HANDLER.store(data.cast(), SeqCst);
+    install(arena);
+    let over = AtomicBool::new(false);
+    let ids: Vec<AtomicUsize> = (0..threads).map(|_| AtomicUsize::new(0)).collect();
+    std::thread::scope(|s| {
+        for number in 0..threads {
+            let (outer, over, ids) = (&outer, &over, &ids);
+            s.spawn(move || {
+                NUMBER.set(number);
+                // SAFETY: takes no arguments.
+                ids[number].store(unsafe { libc::pthread_self() } as usize, SeqCst);
+                let mut worker = arena.worker(number);
+                while !over.load(Relaxed) {
+                    outer.section(&mut worker, dawdle);
+                }
+            });
+        }
+        let mut worker = arena.worker(threads);
+        while arena.goes_on() {
+            let id = ids[worker.rng.random_range(0..threads)].load(SeqCst);
+            if id != 0 {
+                // SAFETY: the thread runs until `over`, which is set below.
+                unsafe { libc::pthread_kill(id as libc::pthread_t, SIGNAL) };
+            }
+            std::thread::sleep(Duration::from_micros(worker.rng.random_range(1..100)));
+        }
+        over.store(true, SeqCst);
+    });
+    // SAFETY: leaked above.
+    let inner = unsafe { &(*data).guarded };
+    arena.expect_counted(&[&outer, inner]);
+}

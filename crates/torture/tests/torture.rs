@@ -1,0 +1,83 @@
+//! The short form: every lock under every scenario for a moment, every broken lock caught. The long form is the binary.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Duration;
+use turnwise_torture::broken::BROKEN;
+use turnwise_torture::cell::{Cell, Session};
+use turnwise_torture::locks::LOCKS;
+use turnwise_torture::scenarios::SCENARIOS;
+
+const EXE: &str = env!("CARGO_BIN_EXE_turnwise-torture");
+
+/// One session at a time: the machine is small.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn as_expected(cells: &[Cell], length: Duration, patience: Duration) {
+    let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
+    println!("seed {seed}");
+    let session = Session { exe: Path::new(EXE), seed, length, patience };
+    assert_eq!(session.run(cells, |line| println!("{line}")).expect("the binary runs"), 0);
+}
+
+#[test]
+fn every_lock_survives() {
+    as_expected(&Cell::of_locks(), Duration::from_secs(10), Duration::from_secs(10));
+}
+
+#[test]
+fn every_broken_lock_is_caught() {
+    as_expected(&Cell::of_broken(), Duration::from_secs(10), Duration::from_millis(400));
+}
+
+#[test]
+fn every_scenario_catches_a_broken_lock() {
+    for scenario in SCENARIOS {
+        let caught = BROKEN.iter().flat_map(|broken| broken.caught_by).any(|(name, _)| *name == scenario.name);
+        assert!(caught, "no broken lock shows that {} can fail", scenario.name);
+    }
+}
+
+#[test]
+fn every_lock_has_a_name_of_its_own() {
+    let mut names: Vec<_> = LOCKS.iter().chain(BROKEN.iter().map(|b| &b.lock)).map(|lock| lock.name).collect();
+    names.sort_unstable();
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+fn run(flags: &[&str]) -> (Option<i32>, String) {
+    let out = Command::new(EXE).args(flags).output().expect("the binary runs");
+    (out.status.code(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+}
+
+#[test]
+fn a_hang_says_who_waits_and_exits_3() {
+    let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
+    let flags = ["--here", "--lock", "lost-wake-up", "--scenario", "sleepy", "--seconds", "20", "--patience", "0.4"];
+    let (code, output) = run(&flags);
+    assert_eq!(code, Some(3), "{output}");
+    assert!(output.contains("Acquires") && output.contains("lock 0: 0x"), "{output}");
+}
+
+#[test]
+fn bad_flags_say_what_there_is() {
+    let (code, output) = run(&["--lock", "mutexx"]);
+    assert_eq!(code, Some(2));
+    assert!(output.contains("mutexx") && output.contains("ttas"), "{output}");
+    let (code, output) = run(&["--here"]);
+    assert_eq!(code, Some(2));
+    assert!(output.contains("--here takes one"), "{output}");
+    assert_eq!(run(&["--seconds", "-1"]).0, Some(2));
+}
+
+#[test]
+fn a_run_is_repeatable_by_its_seed_and_lists_what_there_is() {
+    let (code, output) = run(&["--list"]);
+    assert_eq!(code, Some(0));
+    assert!(SCENARIOS.iter().all(|scenario| output.contains(scenario.name)), "{output}");
+    let (code, output) = run(&["--here", "--lock", "ttas", "--scenario", "try", "--seed", "7", "--seconds", "0.05"]);
+    assert_eq!(code, Some(0), "{output}");
+    assert!(output.contains("seed 7"), "{output}");
+}

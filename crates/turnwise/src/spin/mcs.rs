@@ -1,0 +1,279 @@
+//! MCS lock: a queue of nodes that the threads bring along; each waiter looks at its own.
+//! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
+//!
+//! The word is a pointer to the last node:
+//!
+//! | tail | state |
+//! |---|---|
+//! | null | free |
+//! | the owner's node | held, nobody waits |
+//! | another node | held; the line goes from the owner's node along `next` to this one |
+//!
+//! Invariants:
+//! 1. A node is reachable from `lock` (or a successful `try_lock`) until the `unlock` of the same node returns. The
+//!    caller keeps it in place so long.
+//! 2. A node's `next` is written once per stay, by its successor; `granted` once per stay, by its predecessor, whose
+//!    last access to the successor's node that is.
+//! 3. `unlock` does not touch the lock once somebody else may have it: the next owner may free the memory.
+//!
+//! A place in the line cannot be given up, and a timed wait outside the line would overtake it; take
+//! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
+//! while the lock is held, which a guard cannot promise (it may be forgotten, and its stack frame be left): hence
+//! [`McsLock::with`] and no guard.
+
+use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+use core::cell::UnsafeCell;
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// A thread's place in the line. Padded to two cache lines (adjacent lines are fetched together), so that waiters do
+/// not disturb each other.
+#[repr(align(128))]
+pub struct McsNode<P: Platform = DefaultPlatform> {
+    next: P::Ptr<McsNode<P>>,
+    granted: P::U32,
+}
+
+impl McsNode {
+    /// A node in no line.
+    #[must_use]
+    pub const fn new() -> Self {
+        use core::sync::atomic::{AtomicPtr, AtomicU32};
+        McsNode { next: AtomicPtr::new(ptr::null_mut()), granted: AtomicU32::new(0) }
+    }
+}
+
+impl Default for McsNode {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> McsNode<P> {
+    /// A node in no line, on any platform.
+    pub fn new_in() -> Self {
+        McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
+    }
+}
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(transparent)]
+pub struct RawMcsLock<P: Platform = DefaultPlatform> {
+    tail: P::Ptr<McsNode<P>>,
+}
+
+impl RawMcsLock {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) }
+    }
+}
+
+impl Default for RawMcsLock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> RawMcsLock<P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()) }
+    }
+
+    /// Acquires the lock through `node`.
+    ///
+    /// # Safety
+    /// `node` stays in place, and in no other line, until [`RawMcsLock::unlock`] with it returns; that call must come
+    /// before `node` or the lock goes away.
+    #[inline]
+    pub unsafe fn lock(&self, node: &McsNode<P>) {
+        node.next.store(ptr::null_mut(), Relaxed);
+        node.granted.store(0, Relaxed);
+        // ORDERING mcs.join: Release shows the cleared node to the next swap; Acquire pairs with that of the thread
+        // before us, whose node is cleared before we link to it, and with mcs.free.
+        let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
+        if !prev.is_null() {
+            // SAFETY: `prev` was reachable, and stays until its owner saw our link (invariants 1 and 2).
+            Self::wait(unsafe { &*prev }, node);
+        }
+    }
+
+    /// Acquires the lock through `node` if it is free; says whether it did.
+    ///
+    /// # Safety
+    /// After `true`, as for [`RawMcsLock::lock`].
+    #[inline]
+    pub unsafe fn try_lock(&self, node: &McsNode<P>) -> bool {
+        node.next.store(ptr::null_mut(), Relaxed);
+        node.granted.store(0, Relaxed);
+        let me = ptr::from_ref(node).cast_mut();
+        // ORDERING mcs.join: as in `lock`.
+        self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok()
+    }
+
+    /// Releases the lock that was acquired through `node`.
+    ///
+    /// # Safety
+    /// The lock was acquired through `node` and not released since.
+    #[inline]
+    pub unsafe fn unlock(&self, node: &McsNode<P>) {
+        // ORDERING mcs.link: Acquire pairs with the Release in `wait`: the successor's node is cleared before we grant.
+        let mut next = node.next.load(Acquire);
+        if next.is_null() {
+            let me = ptr::from_ref(node).cast_mut();
+            // ORDERING mcs.free: Release pairs with the Acquire of mcs.join; shows what we wrote.
+            if self.tail.compare_exchange(me, ptr::null_mut(), Release, Relaxed).is_ok() {
+                return;
+            }
+            next = Self::wait_for_link(node);
+        }
+        // SAFETY: the successor waits on its node until this store (invariants 1 and 2), our last access.
+        // ORDERING mcs.grant: pairs with the Acquire in `wait`; shows what we wrote.
+        unsafe { &*next }.granted.store(1, Release);
+    }
+
+    /// Whether somebody has the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        !self.tail.load(Relaxed).is_null()
+    }
+
+    /// Queued -> held.
+    #[cold]
+    fn wait(prev: &McsNode<P>, node: &McsNode<P>) {
+        // ORDERING mcs.link: pairs with the Acquire loads of `next` in `unlock`.
+        prev.next.store(ptr::from_ref(node).cast_mut(), Release);
+        let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
+        // ORDERING mcs.grant: pairs with the Release in `unlock`; shows what the last owner wrote.
+        node.granted.load(Acquire);
+    }
+
+    /// The successor has joined and is about to link itself.
+    #[cold]
+    fn wait_for_link(node: &McsNode<P>) -> *mut McsNode<P> {
+        let _ = P::spin_until(&node.next, |next| !next.is_null(), SpinLimit::NONE);
+        // ORDERING mcs.link: as in `unlock`.
+        node.next.load(Acquire)
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawMcsLock").field("tail", &self.tail.load(Relaxed)).finish()
+    }
+}
+
+/// `T` behind an MCS lock: first come, first served, each waiter looking at its own node.
+///
+/// It does not poison: a panic in a section releases the lock.
+///
+/// ```
+/// use turnwise::McsLock;
+///
+/// static LOCK: McsLock<u64> = McsLock::new(1);
+/// LOCK.with(|n| *n += 1);
+/// assert_eq!(LOCK.with(|n| *n), 2);
+/// assert_eq!(LOCK.try_with(|n| *n), Some(2));
+/// ```
+pub struct McsLock<T: ?Sized, P: Platform = DefaultPlatform> {
+    raw: RawMcsLock<P>,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock gives `&mut T` to one thread at a time, so sharing it only moves `T` between threads.
+unsafe impl<T: ?Sized + Send, P: Platform> Sync for McsLock<T, P> {}
+// SAFETY: the lock owns its data; outside of `with` its pointer is null.
+unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
+
+impl<T> McsLock<T> {
+    /// An unlocked lock.
+    pub const fn new(value: T) -> Self {
+        McsLock { raw: RawMcsLock::new(), data: UnsafeCell::new(value) }
+    }
+}
+
+impl<T: Default> Default for McsLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T, P: Platform> McsLock<T, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in(value: T) -> Self {
+        McsLock { raw: RawMcsLock::new_in(), data: UnsafeCell::new(value) }
+    }
+
+    /// The value, without locking: nobody else can have it.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized, P: Platform> McsLock<T, P> {
+    /// Runs `section` with the lock held. A section that locks the same lock again waits for ever.
+    #[inline]
+    pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+        let node = McsNode::new_in();
+        // SAFETY: `node` stays until `_held` has released, panic or not, before this frame is left.
+        unsafe { self.raw.lock(&node) };
+        let _held = Held { raw: &self.raw, node: &node };
+        // SAFETY: we have the lock.
+        section(unsafe { &mut *self.data.get() })
+    }
+
+    /// Runs `section` with the lock held if it is free; `None` if not.
+    #[inline]
+    pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let node = McsNode::new_in();
+        // SAFETY: as in `with`.
+        if !unsafe { self.raw.try_lock(&node) } {
+            return None;
+        }
+        let _held = Held { raw: &self.raw, node: &node };
+        // SAFETY: we have the lock.
+        Some(section(unsafe { &mut *self.data.get() }))
+    }
+
+    /// Whether somebody has the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    /// The lock without the data.
+    pub fn raw(&self) -> &RawMcsLock<P> {
+        &self.raw
+    }
+
+    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+}
+
+impl<T: ?Sized + core::fmt::Debug, P: Platform> core::fmt::Debug for McsLock<T, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut out = f.debug_struct("McsLock");
+        if self.try_with(|data| _ = out.field("data", &data)).is_none() {
+            out.field("data", &format_args!("<locked>"));
+        }
+        out.finish_non_exhaustive()
+    }
+}
+
+/// The lock, held through a node in the frame of [`McsLock::with`]; never leaves that frame.
+struct Held<'a, P: Platform> {
+    raw: &'a RawMcsLock<P>,
+    node: &'a McsNode<P>,
+}
+
+impl<P: Platform> Drop for Held<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: acquired through this node, and released here only.
+        unsafe { self.raw.unlock(self.node) }
+    }
+}
+
+const _: () = assert!(size_of::<McsNode>() == 128, "a node has its cache lines to itself");

@@ -1,0 +1,262 @@
+//! Queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
+//!
+//! Waiters stand in line, each looking at its own static node; the head of the line alone looks at the word. The node
+//! is needed only while waiting, so the lock is released without it and fits where a plain spin lock fits. (J.
+//! Mellor-Crummey and M. Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.)
+//!
+//! The word, 4 bytes:
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0..16 | tail | token of the last thread in line, 0: nobody | whoever joins | the last, as it takes the lock |
+//! | 16 | `HELD` | somebody has the lock | whoever takes it | the owner, in `unlock` |
+//!
+//! | tail | `HELD` | state |
+//! |---|---|---|
+//! | 0 | 0 | free |
+//! | 0 | 1 | held, nobody in line |
+//! | t | 1 | held, the line waits |
+//! | t | 0 | just released; the head of the line is about to take it |
+//!
+//! Invariants:
+//! 1. Whoever sets `HELD` has the lock until it clears it.
+//! 2. A node is reachable only while its thread is in `wait_in_line`; a thread leaves the line by taking the tail back
+//!    to 0, or after its successor linked itself and was made head. Nodes are static: a stale look at one is a wrong
+//!    value, never a wild pointer.
+//! 3. Only the head, and threads that cannot join the line, try to set `HELD` while there is a line.
+//! 4. Clearing `HELD` is the owner's last access: the next owner may free the memory. A head that has taken the lock
+//!    does not touch the word again until it releases it.
+//!
+//! **Who cannot join.** A thread without a slot ([`Platform::me`] is `None`: all slots are taken, or it is exiting),
+//! and a signal handler that interrupted a wait of its thread, whose node is in use. Such a thread competes with the
+//! head for the word: it overtakes the line, and one that is unlucky may be overtaken for ever. Among those in line the
+//! order is strictly first come, first served.
+//!
+//! A place in line cannot be given up, so `lock_until` competes outside the line, too, and overtakes it.
+//! `try_lock` takes the lock only when nobody has it and nobody is in line.
+
+use super::{Lock, RawSpin, attempt_until};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+const TAIL: u32 = 0xffff;
+const HELD: u32 = 1 << 16;
+
+/// The word after the head `me` took the lock: without a tail if `me` is the last in line.
+const fn taken_by_head(word: u32, me: u32) -> u32 {
+    if word & TAIL == me { HELD } else { word | HELD }
+}
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(transparent)]
+pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
+    word: P::U32,
+}
+
+/// `T` behind a queued spin lock: first come, first served, each waiter looking at its own node.
+///
+/// `try_lock_for` and `try_lock_until` wait outside the line and overtake it.
+///
+/// ```
+/// use turnwise::QueuedSpinLock;
+///
+/// static LOCK: QueuedSpinLock<u64> = QueuedSpinLock::new(7);
+/// *LOCK.lock() += 1;
+/// assert_eq!(*LOCK.lock(), 8);
+/// ```
+pub type QueuedSpinLock<T, P = DefaultPlatform> = Lock<RawQueuedSpinLock<P>, T>;
+
+impl RawQueuedSpinLock {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl<P: Platform> RawQueuedSpinLock<P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RawQueuedSpinLock { word: P::U32::new(0) }
+    }
+}
+
+impl<T> Lock<RawQueuedSpinLock, T> {
+    /// An unlocked lock.
+    pub const fn new(value: T) -> Self {
+        Lock::from_raw(RawQueuedSpinLock::new(), value)
+    }
+}
+
+impl<T, P: Platform> Lock<RawQueuedSpinLock<P>, T> {
+    /// An unlocked lock on any platform.
+    pub fn new_in(value: T) -> Self {
+        Lock::from_raw(RawQueuedSpinLock::new_in(), value)
+    }
+}
+
+impl Default for RawQueuedSpinLock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Default> Default for Lock<RawQueuedSpinLock, T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+// SAFETY: `HELD` is set by one thread at a time (invariant 1), which acquires what `queued.release` released; clearing
+// it is the last access (invariant 4).
+unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
+    type Platform = P;
+
+    #[inline]
+    fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
+        self.word.compare_exchange(0, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.try_lock() || attempt_until::<P>(deadline, |until| self.compete(Some(until)))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // ORDERING queued.release: pairs with queued.acquire; changes of the tail meanwhile keep the chain, since they
+        // are read-modify-writes.
+        self.word.fetch_and(!HELD, Release);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & HELD != 0
+    }
+}
+
+impl<P: Platform> RawQueuedSpinLock<P> {
+    #[cold]
+    fn lock_slow(&self) {
+        match P::me() {
+            Some(me) if !me.slot.private.node_busy.replace(true) => {
+                self.wait_in_line(me);
+                me.slot.private.node_busy.set(false);
+            }
+            _ => {
+                self.compete(None);
+            }
+        }
+    }
+
+    fn wait_in_line(&self, me: Me<P>) {
+        let node = &me.slot.node;
+        // Step A: join at the end, and wait for the one before us to make us head.
+        node.next.store(0, Relaxed);
+        node.granted.store(0, Relaxed);
+        if let Some(prev) = self.join(me.token.get()) {
+            // ORDERING queued.link: Release pairs with the Acquire in step C of `prev`; shows our cleared node.
+            P::slot(prev).node.next.store(me.token.get(), Release);
+            let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
+            // ORDERING queued.grant: Acquire pairs with the Release in step C of the one before us; so the steps of
+            // successive heads, and their waits for the word, come one after the other.
+            node.granted.load(Acquire);
+        }
+        // Step B: head of the line: take the lock.
+        if self.take_as_head(me.token.get()) & TAIL == me.token.get() {
+            return; // we were the last in line, and took the tail back
+        }
+        // Step C: the one after us is about to link itself, or has; it becomes head while we have the lock.
+        let _ = P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE);
+        // ORDERING queued.link: as in step A, on our side.
+        if let Some(next) = Token::new(node.next.load(Acquire)) {
+            // ORDERING queued.grant: as in step A, on our side.
+            P::slot(next).node.granted.store(1, Release);
+        }
+    }
+
+    /// Puts `token` at the end of the line; returns the thread before it.
+    fn join(&self, token: u32) -> Option<Token> {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            // ORDERING queued.join: Release shows our cleared node to the one that joins next; Acquire pairs with that
+            // of the one before us: its node is cleared before we link to it.
+            match self.word.compare_exchange(word, word & !TAIL | token, AcqRel, Relaxed) {
+                Ok(_) => return Token::new(word & TAIL),
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Takes the lock when it is free, and the tail back if `me` is the last; returns the word as it was.
+    fn take_as_head(&self, me: u32) -> u32 {
+        loop {
+            let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, SpinLimit::NONE) else { continue };
+            // ORDERING queued.acquire: as in `try_lock`.
+            if self.word.compare_exchange(word, taken_by_head(word, me), Acquire, Relaxed).is_ok() {
+                return word;
+            }
+        }
+    }
+
+    /// Takes the lock when it is free, whether or not there is a line; `false` at `until`.
+    fn compete(&self, until: Option<u64>) -> bool {
+        loop {
+            let limit = SpinLimit { until, owner: None };
+            let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, limit) else { return false };
+            // ORDERING queued.acquire: as in `try_lock`.
+            if self.word.compare_exchange(word, word | HELD, Acquire, Relaxed).is_ok() {
+                return true;
+            }
+        }
+    }
+}
+
+impl<P: Platform> core::fmt::Debug for RawQueuedSpinLock<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let word = self.word.load(Relaxed);
+        f.debug_struct("RawQueuedSpinLock").field("held", &(word & HELD != 0)).field("tail", &(word & TAIL)).finish()
+    }
+}
+
+const _: () = assert!(size_of::<RawQueuedSpinLock>() == 4, "one word");
+const _: () = assert!(Token::LIMIT <= TAIL + 1, "a token must fit the tail");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_head_takes_the_tail_back() {
+        assert_eq!(taken_by_head(5, 5), HELD);
+        assert_eq!(taken_by_head(6, 5), HELD | 6);
+    }
+
+    #[test]
+    fn try_lock_respects_the_line_and_a_competitor_does_not() {
+        let lock = RawQueuedSpinLock::new();
+        lock.word.store(9, Relaxed);
+        assert!(!lock.try_lock());
+        assert!(lock.compete(Some(0)));
+        assert_eq!(lock.word.load(Relaxed), HELD | 9);
+        // SAFETY: just acquired.
+        unsafe { lock.unlock() };
+        assert_eq!(lock.word.load(Relaxed), 9);
+    }
+
+    #[test]
+    fn a_thread_whose_node_is_in_use_competes() {
+        let Some(me) = DefaultPlatform::me() else { return };
+        let lock = RawQueuedSpinLock::new();
+        me.slot.private.node_busy.set(true);
+        lock.lock_slow();
+        assert_eq!(lock.word.load(Relaxed), HELD);
+        me.slot.private.node_busy.set(false);
+    }
+}

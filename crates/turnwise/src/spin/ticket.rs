@@ -1,0 +1,275 @@
+//! Ticket lock: draw a number, wait until it is served.
+//! (D. Reed and R. Kanodia, "Synchronization with Eventcounts and Sequencers", 1979.)
+//!
+//! The word, 4 bytes:
+//!
+//! | bits | name | meaning | changed by |
+//! |---|---|---|---|
+//! | 0..16 | serving | the ticket that has the lock, or will have it when drawn | the owner, in `unlock` |
+//! | 16..32 | next | the ticket that the next thread draws | whoever draws |
+//!
+//! | state | when |
+//! |---|---|
+//! | free | next = serving |
+//! | held, nobody waits | next = serving + 1 |
+//! | held, `n` wait | next = serving + 1 + n |
+//!
+//! (All modulo 2^16.)
+//!
+//! Invariants:
+//! 1. A ticket is drawn once per round of 2^16; its holder has the lock while serving equals it.
+//! 2. Only the owner changes serving, so its own look at it is never stale.
+//! 3. The addition in `unlock` is the owner's last access: the next owner may free the memory.
+//!
+//! **Limit.** At most 65535 tickets may be out, or next would come round to serving and the lock would look free. From
+//! `FULL` (32768) tickets on, newcomers therefore draw none: they wait, in no order, until there are fewer. For
+//! the limit to be passed nonetheless, 32768 more threads would have to be between that look and their draw at once.
+//!
+//! A drawn ticket cannot be given back, so a wait that may end draws none: `try_lock` takes the lock only when it is
+//! free, and `lock_until` repeats that until its deadline. Such a waiter overtakes nobody, and may be overtaken for
+//! ever.
+
+use super::{Lock, RawSpin, attempt_until};
+use crate::backoff::{Backoff, NoBackoff};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const ONE_DRAWN: u32 = 1 << 16;
+/// Tickets out from which on newcomers wait without one.
+const FULL: u32 = 1 << 15;
+
+const fn serving(word: u32) -> u16 {
+    word as u16
+}
+
+const fn next(word: u32) -> u16 {
+    (word >> 16) as u16
+}
+
+/// Tickets out: the owner and the waiters.
+const fn out(word: u32) -> u32 {
+    next(word).wrapping_sub(serving(word)) as u32
+}
+
+/// Owners that come before `ticket`.
+const fn turns(word: u32, ticket: u16) -> u32 {
+    ticket.wrapping_sub(serving(word)) as u32
+}
+
+/// What to add to the word so that serving goes up by one and next stays.
+const fn serve_next(word: u32) -> u32 {
+    if serving(word) == u16::MAX { (u16::MAX as u32).wrapping_neg() } else { 1 }
+}
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(transparent)]
+pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
+    word: P::U32,
+    backoff: PhantomData<fn() -> B>,
+}
+
+/// `T` behind a ticket lock: first come, first served.
+///
+/// `try_lock_for` and `try_lock_until` wait outside the line and get the lock only when the line is empty.
+///
+/// ```
+/// use turnwise::TicketLock;
+///
+/// static LOCK: TicketLock<u64> = TicketLock::new(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
+///
+/// With back-off by the number of threads ahead:
+///
+/// ```
+/// use turnwise::{TicketLock, backoff::Proportional};
+///
+/// static LOCK: TicketLock<u64, Proportional<100>> = TicketLock::with_backoff(7);
+/// assert_eq!(*LOCK.lock(), 7);
+/// ```
+pub type TicketLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawTicketLock<B, P>, T>;
+
+impl RawTicketLock {
+    /// An unlocked lock without back-off.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_backoff()
+    }
+}
+
+impl<B: Backoff> RawTicketLock<B> {
+    /// An unlocked lock with the back-off policy of its type.
+    #[must_use]
+    pub const fn with_backoff() -> Self {
+        RawTicketLock { word: core::sync::atomic::AtomicU32::new(0), backoff: PhantomData }
+    }
+}
+
+impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RawTicketLock { word: P::U32::new(0), backoff: PhantomData }
+    }
+}
+
+impl<T> Lock<RawTicketLock, T> {
+    /// An unlocked lock without back-off.
+    pub const fn new(value: T) -> Self {
+        Lock::from_raw(RawTicketLock::new(), value)
+    }
+}
+
+impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
+    /// An unlocked lock with the back-off policy of its type.
+    pub const fn with_backoff(value: T) -> Self {
+        Lock::from_raw(RawTicketLock::with_backoff(), value)
+    }
+}
+
+impl<T, B: Backoff, P: Platform> Lock<RawTicketLock<B, P>, T> {
+    /// An unlocked lock on any platform.
+    pub fn new_in(value: T) -> Self {
+        Lock::from_raw(RawTicketLock::new_in(), value)
+    }
+}
+
+impl<B: Backoff> Default for RawTicketLock<B> {
+    fn default() -> Self {
+        Self::with_backoff()
+    }
+}
+
+impl<T: Default, B: Backoff> Default for Lock<RawTicketLock<B>, T> {
+    fn default() -> Self {
+        Self::with_backoff(T::default())
+    }
+}
+
+// SAFETY: one ticket is served at a time (invariants 1 and 2); whoever sees its turn acquires what the last owner
+// released; the addition in `unlock` is its last access (invariant 3).
+unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
+    type Platform = P;
+
+    #[inline]
+    fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        let word = self.word.load(Relaxed);
+        // ORDERING ticket.acquire: pairs with ticket.release; shows what the last owner wrote.
+        out(word) == 0 && self.word.compare_exchange(word, word.wrapping_add(ONE_DRAWN), Acquire, Relaxed).is_ok()
+    }
+
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.try_lock() || attempt_until::<P>(deadline, |until| self.attempt(until))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        let step = serve_next(self.word.load(Relaxed)); // not stale: invariant 2
+        // ORDERING ticket.release: pairs with ticket.acquire and ticket.turn; later draws keep the chain, since they
+        // are read-modify-writes.
+        self.word.fetch_add(step, Release);
+    }
+
+    fn is_locked(&self) -> bool {
+        out(self.word.load(Relaxed)) != 0
+    }
+}
+
+impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
+    /// Waits in the line.
+    #[cold]
+    fn lock_slow(&self) {
+        // Step A: wait until there are tickets to draw (see Limit).
+        if out(self.word.load(Relaxed)) >= FULL {
+            let _ = P::spin_until(&self.word, |word| out(word) < FULL, SpinLimit::NONE);
+        }
+        // Step B: draw. It is ordered by the Acquire of step C or D.
+        let drawn = self.word.fetch_add(ONE_DRAWN, Relaxed);
+        // Step C: wait for our turn.
+        let ticket = next(drawn);
+        let _ = B::start().wait::<P>(&self.word, |word| turns(word, ticket), None);
+        // ORDERING ticket.turn: pairs with ticket.release; shows what the last owner wrote.
+        self.word.load(Acquire);
+    }
+
+    /// Waits outside the line for the lock to be free, then tries to take it; `false` at `until` too.
+    fn attempt(&self, until: u64) -> bool {
+        loop {
+            if B::start().wait::<P>(&self.word, out, Some(until)).is_err() {
+                return false;
+            }
+            if self.try_lock() {
+                return true;
+            }
+        }
+    }
+}
+
+impl<B: Backoff, P: Platform> core::fmt::Debug for RawTicketLock<B, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let word = self.word.load(Relaxed);
+        f.debug_struct("RawTicketLock").field("serving", &serving(word)).field("next", &next(word)).finish()
+    }
+}
+
+const _: () = assert!(size_of::<RawTicketLock>() == 4, "one word");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(next: u16, serving: u16) -> u32 {
+        u32::from(next) << 16 | u32::from(serving)
+    }
+
+    #[test]
+    fn serving_comes_round_and_leaves_next_alone() {
+        for (n, s) in [(1, 0), (7, 6), (0x8000, 0x7fff), (0, u16::MAX), (u16::MAX, u16::MAX - 1), (9, u16::MAX)] {
+            let before = word(n, s);
+            let after = before.wrapping_add(serve_next(before));
+            assert_eq!((next(after), serving(after)), (n, s.wrapping_add(1)), "from {n}, {s}");
+        }
+    }
+
+    #[test]
+    fn tickets_out_and_turns_count_modulo_the_round() {
+        assert_eq!(out(word(5, 5)), 0);
+        assert_eq!(out(word(2, u16::MAX)), 3);
+        assert_eq!(turns(word(2, u16::MAX), 1), 2);
+        assert_eq!(turns(word(2, u16::MAX), u16::MAX), 0);
+    }
+
+    #[test]
+    fn works_across_the_end_of_the_round() {
+        let lock = RawTicketLock::new();
+        lock.word.store(word(u16::MAX - 1, u16::MAX - 1), Relaxed);
+        for _ in 0..4 {
+            lock.lock();
+            assert!(lock.is_locked() && !lock.try_lock());
+            // SAFETY: just acquired.
+            unsafe { lock.unlock() };
+        }
+        assert_eq!(lock.word.load(Relaxed), word(2, 2));
+    }
+
+    #[test]
+    fn a_full_line_gives_out_no_ticket() {
+        let lock = RawTicketLock::new();
+        lock.word.store(FULL << 16, Relaxed);
+        std::thread::scope(|s| {
+            s.spawn(|| lock.lock());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            assert_eq!(out(lock.word.load(Relaxed)), FULL);
+            // SAFETY: stands for the holders of the tickets that this test made up; the spawned thread draws the next.
+            (0..FULL).for_each(|_| unsafe { lock.unlock() });
+        });
+        assert_eq!(out(lock.word.load(Relaxed)), 1);
+    }
+}

@@ -1,0 +1,174 @@
+//! Test-and-test-and-set: look until the lock is free, then try to take it.
+//! (L. Rudolph and Z. Segall, "Dynamic Decentralized Cache Schemes for MIMD Parallel Processors", 1984.)
+//!
+//! The word, 4 bytes:
+//!
+//! | value | state | next |
+//! |---|---|---|
+//! | 0 | free | 1, by whoever comes first |
+//! | 1 | held | 0, by the owner |
+//!
+//! Invariants:
+//! 1. Whoever changes 0 to 1 has the lock until it stores 0.
+//! 2. That store is the owner's last access: the next owner may free the memory.
+//!
+//! No order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a waiter
+//! leaves no trace in the word.
+
+use super::{Lock, RawSpin, attempt_until};
+use crate::backoff::{Backoff, NoBackoff};
+use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(transparent)]
+pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
+    word: P::U32,
+    backoff: PhantomData<fn() -> B>,
+}
+
+/// `T` behind a test-and-test-and-set lock. Timed waits are exact: a waiter leaves no trace.
+///
+/// ```
+/// use turnwise::SpinLock;
+///
+/// static HITS: SpinLock<u64> = SpinLock::new(0);
+/// std::thread::scope(|s| {
+///     for _ in 0..2 {
+///         s.spawn(|| *HITS.lock() += 1);
+///     }
+/// });
+/// assert_eq!(*HITS.lock(), 2);
+/// ```
+///
+/// With back-off:
+///
+/// ```
+/// use turnwise::{SpinLock, backoff::Exponential};
+///
+/// static LOCK: SpinLock<u64, Exponential<100, 5_000>> = SpinLock::with_backoff(0);
+/// assert_eq!(*LOCK.lock(), 0);
+/// ```
+pub type SpinLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawSpinLock<B, P>, T>;
+
+impl RawSpinLock {
+    /// An unlocked lock without back-off.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::with_backoff()
+    }
+}
+
+impl<B: Backoff> RawSpinLock<B> {
+    /// An unlocked lock with the back-off policy of its type.
+    #[must_use]
+    pub const fn with_backoff() -> Self {
+        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData }
+    }
+}
+
+impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData }
+    }
+}
+
+impl<T> Lock<RawSpinLock, T> {
+    /// An unlocked lock without back-off.
+    pub const fn new(value: T) -> Self {
+        Lock::from_raw(RawSpinLock::new(), value)
+    }
+}
+
+impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
+    /// An unlocked lock with the back-off policy of its type.
+    pub const fn with_backoff(value: T) -> Self {
+        Lock::from_raw(RawSpinLock::with_backoff(), value)
+    }
+}
+
+impl<T, B: Backoff, P: Platform> Lock<RawSpinLock<B, P>, T> {
+    /// An unlocked lock on any platform.
+    pub fn new_in(value: T) -> Self {
+        Lock::from_raw(RawSpinLock::new_in(), value)
+    }
+}
+
+impl<B: Backoff> Default for RawSpinLock<B> {
+    fn default() -> Self {
+        Self::with_backoff()
+    }
+}
+
+impl<T: Default, B: Backoff> Default for Lock<RawSpinLock<B>, T> {
+    fn default() -> Self {
+        Self::with_backoff(T::default())
+    }
+}
+
+// SAFETY: `spinlock.acquire` admits one thread (invariant 1) and pairs with `spinlock.release`; the store in `unlock`
+// is its last access (invariant 2).
+unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
+    type Platform = P;
+
+    #[inline]
+    fn lock(&self) {
+        if !self.take() {
+            self.lock_slow(None);
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.word.load(Relaxed) == FREE && self.take()
+    }
+
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.take() || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)))
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // ORDERING spinlock.release: pairs with spinlock.acquire.
+        self.word.store(FREE, Release);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) != FREE
+    }
+}
+
+impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
+    /// Free -> held.
+    #[inline]
+    fn take(&self) -> bool {
+        // ORDERING spinlock.acquire: pairs with spinlock.release; shows what the last owner wrote.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn lock_slow(&self, until: Option<u64>) -> bool {
+        let mut backoff = B::start();
+        loop {
+            if backoff.wait::<P>(&self.word, |word| u32::from(word != FREE), until).is_err() {
+                return false;
+            }
+            if self.take() {
+                return true;
+            }
+        }
+    }
+}
+
+impl<B: Backoff, P: Platform> core::fmt::Debug for RawSpinLock<B, P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawSpinLock").field("locked", &self.is_locked()).finish()
+    }
+}
+
+const _: () = assert!(size_of::<RawSpinLock>() == 4, "one word");

@@ -1,0 +1,87 @@
+//! The locks under the typed front end of the lock_api crate.
+#![cfg(feature = "lock_api")]
+
+use lock_api::{Mutex, MutexGuard, RawMutexTimed};
+use std::time::{Duration, Instant};
+use turnwise::backoff::Exponential;
+use turnwise::platform::{Deadline, Native};
+use turnwise::{RawMutex, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+
+static IN_A_STATIC: Mutex<RawMutex, u64> = Mutex::new(0);
+
+fn excludes<R: RawMutexTimed<Duration = Duration, Instant = Deadline> + Sync>(total: &Mutex<R, u64>) {
+    const THREADS: u64 = 3;
+    const ROUNDS: u64 = 300;
+    std::thread::scope(|s| {
+        for _ in 0..THREADS {
+            s.spawn(|| {
+                for n in 0..ROUNDS {
+                    *total.lock() += 1;
+                    if n % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(*total.lock(), THREADS * ROUNDS);
+    tries_and_times_out(total);
+}
+
+fn tries_and_times_out<R: RawMutexTimed<Duration = Duration, Instant = Deadline> + Sync>(lock: &Mutex<R, u64>) {
+    let held = lock.try_lock().expect("free");
+    assert!(lock.is_locked());
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            assert!(lock.try_lock().is_none());
+            let start = Instant::now();
+            assert!(lock.try_lock_for(Duration::from_millis(5)).is_none());
+            assert!(lock.try_lock_until(Deadline::after::<Native>(Duration::from_millis(5))).is_none());
+            assert!(start.elapsed() >= Duration::from_millis(10));
+        });
+    });
+    drop(held);
+    assert!(lock.try_lock_for(Duration::ZERO).is_some());
+}
+
+#[test]
+fn every_raw_type_works() {
+    excludes(&IN_A_STATIC);
+    excludes(&Mutex::<RawSpinLock, u64>::new(0));
+    excludes(&Mutex::<RawSpinLock<Exponential>, u64>::new(0));
+    excludes(&Mutex::<RawTicketLock, u64>::new(0));
+    excludes(&Mutex::<RawQueuedSpinLock, u64>::new(0));
+}
+
+#[test]
+fn fair_unlock_and_bump_leave_the_lock_usable() {
+    let lock = Mutex::<RawMutex, u64>::new(0);
+    let mut held = lock.lock();
+    MutexGuard::bump(&mut held);
+    *held += 1;
+    MutexGuard::unlock_fair(held);
+    assert_eq!(lock.into_inner(), 1);
+}
+
+#[test]
+fn a_forgotten_guard_leaves_a_locked_mutex_that_can_be_moved_and_dropped() {
+    let lock = Mutex::<RawQueuedSpinLock, u64>::new(0);
+    std::mem::forget(lock.lock());
+    let moved = Box::new(lock);
+    assert!(moved.is_locked() && moved.try_lock().is_none());
+    // SAFETY: the forgotten guard's acquisition is released here, once.
+    unsafe { moved.force_unlock(lock_api::GuardSend::new()) };
+    assert!(moved.try_lock().is_some());
+}
+
+#[test]
+fn spin_guards_move_between_threads() {
+    fn is_send<T: Send>(_: &T) {}
+    let lock = Mutex::<RawTicketLock, u64>::new(0);
+    let held = lock.lock();
+    is_send(&held);
+    std::thread::scope(|s| {
+        s.spawn(move || drop(held));
+    });
+    assert!(!lock.is_locked());
+}
