@@ -55,7 +55,7 @@ impl Backoff for NoBackoff {
         mut turns: impl FnMut(u32) -> u32,
         until: Option<u64>,
     ) -> Result<(), SpinEnd> {
-        P::spin_until(word, |value| turns(value) == 0, SpinLimit { until, owner: None }).map(drop)
+        P::spin_until(word, |value| turns(value) == 0, SpinLimit { until, ..SpinLimit::NONE }).map(drop)
     }
 }
 
@@ -132,7 +132,7 @@ impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
 
 /// The looks that need no clock; says whether one of them found the word ready.
 fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
-    P::spin_until(word, ready, SpinLimit { until: Some(0), owner: None }).is_ok()
+    P::spin_until(word, ready, SpinLimit { until: Some(0), ..SpinLimit::NONE }).is_ok()
 }
 
 /// Spends `ns` on the CPU without touching anything shared; an error if `until` comes first.
@@ -141,7 +141,7 @@ fn stay_away<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
     let back = now.saturating_add(ns);
     let end = until.map_or(back, |until| until.min(back));
     let nobody_writes = P::U32::new(0);
-    let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until: Some(end), owner: None });
+    let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until: Some(end), ..SpinLimit::NONE });
     match until {
         Some(until) if until <= end => Err(SpinEnd::Deadline),
         _ => Ok(()),

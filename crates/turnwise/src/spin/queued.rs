@@ -208,7 +208,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     /// Takes the lock when it is free, whether or not there is a line; `false` at `until`.
     fn compete(&self, until: Option<u64>) -> bool {
         loop {
-            let limit = SpinLimit { until, owner: None };
+            let limit = SpinLimit { until, ..SpinLimit::NONE };
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, limit) else { return false };
             // ORDERING queued.acquire: as in `try_lock`.
             if self.word.compare_exchange(word, word | HELD, Acquire, Relaxed).is_ok() {

@@ -145,9 +145,12 @@ impl Area {
         }
     }
 
-    /// In a forked child, where the observers are gone.
-    pub(super) fn reset_observers(&self) {
+    /// In a forked child, where nobody looks and only the calling thread's area is left.
+    pub(super) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
+        if !is_own {
+            self.area.store(ptr::null_mut(), Relaxed);
+        }
     }
 
     /// The CPU that the thread runs on or last ran on.

@@ -8,8 +8,8 @@ use super::super::{Me, ThreadSlot, Token};
 use super::{Native, on_cpu, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
 
 /// Threads that can hold a slot at the same time.
 pub const SLOTS: usize = 4096;
@@ -21,6 +21,8 @@ const FIRST: u32 = 2;
 const STAGE_NEW: u32 = 0;
 /// A thread with a slot.
 const STAGE_SLOT: u32 = 1;
+/// A thread that is taking a slot: a signal handler that locks meanwhile must not take another.
+const STAGE_TAKING: u32 = 3;
 /// A thread that gave its slot back, since it exits; it gets no other.
 const STAGE_GONE: u32 = 2;
 
@@ -71,27 +73,36 @@ fn register() -> Option<Me<Native>> {
         return None;
     }
     // ORDERING thread.key: pairs with the Release in `start`; the key exists.
-    let key = EXIT_KEY.load(Acquire);
-    if key < 0 {
-        return None; // before the constructor: stay anonymous for now
-    }
-    let index = take_slot()?;
-    let entry = &TABLE[index as usize];
-    let token = Token::new(index + FIRST)?;
+    let key = libc::pthread_key_t::try_from(EXIT_KEY.load(Acquire)).ok()?; // before the constructor: stay anonymous
+    set_stage(STAGE_TAKING);
+    let index = take_slot(key);
+    set_stage(if index.is_some() { STAGE_SLOT } else { STAGE_NEW });
+    let (token, entry) = (Token::new(index? + FIRST)?, &TABLE[index? as usize]);
+    // SAFETY: the calling thread's own words.
+    unsafe { (*words).token = token.get() };
+    Some(Me { token, slot: &entry.slot })
+}
+
+/// Stores the calling thread's stage where its signal handlers see it.
+fn set_stage(stage: u32) {
+    // ORDERING thread.stage: compiler fences; the only observer is a signal handler of this thread.
+    compiler_fence(SeqCst);
+    // SAFETY: the calling thread's own words.
+    unsafe { (*tls::words()).stage = stage };
+    compiler_fence(SeqCst);
+}
+
+/// Takes a slot that the destructor of `key` will give back; its index.
+fn take_slot(key: libc::pthread_key_t) -> Option<u32> {
+    let index = pop_free()?;
     // SAFETY: the key was created in `start`; the value is the index + 1, so it is not null and the destructor runs.
     // The C library keeps the first keys' values in the thread's descriptor: no allocation.
-    let set = unsafe { libc::pthread_setspecific(key as libc::pthread_key_t, (index as usize + 1) as *const _) };
-    if set != 0 {
-        free_slot(index);
+    if unsafe { libc::pthread_setspecific(key, (index as usize + 1) as *const _) } != 0 {
+        push_free(index);
         return None;
     }
-    entry.area.enter();
-    // SAFETY: the calling thread's own words.
-    unsafe {
-        (*words).token = token.get();
-        (*words).stage = STAGE_SLOT;
-    }
-    Some(Me { token, slot: &entry.slot })
+    TABLE[index as usize].area.enter();
+    Some(index)
 }
 
 /// Runs in an exiting thread.
@@ -104,11 +115,11 @@ extern "C" fn thread_exits(value: *mut libc::c_void) {
     }
     let index = (value as usize - 1) as u32;
     TABLE[index as usize].area.leave();
-    free_slot(index);
+    push_free(index);
 }
 
-fn take_slot() -> Option<u32> {
-    // ORDERING thread.free: Acquire pairs with the Release in `free_slot`; shows `next_free` and the clean slot.
+fn pop_free() -> Option<u32> {
+    // ORDERING thread.free: Acquire pairs with the Release in `push_free`; shows `next_free` and the clean slot.
     let mut top = FREE.load(Acquire);
     while top as u32 != 0 {
         let index = top as u32 - 1;
@@ -123,12 +134,12 @@ fn take_slot() -> Option<u32> {
     fresh.ok()
 }
 
-fn free_slot(index: u32) {
+fn push_free(index: u32) {
     let mut top = FREE.load(Relaxed);
     loop {
         TABLE[index as usize].next_free.store(top as u32, Relaxed);
         let new = (top >> 32).wrapping_add(1) << 32 | u64::from(index + 1);
-        // ORDERING thread.free: Release pairs with the Acquire in `take_slot`.
+        // ORDERING thread.free: Release pairs with the Acquire in `pop_free`.
         match FREE.compare_exchange(top, new, Release, Relaxed) {
             Ok(_) => return,
             Err(found) => top = found,
@@ -151,10 +162,12 @@ extern "C" fn start() {
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
-/// In a forked child: other threads are gone, and nobody looks at our area any more.
+/// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited queue
+/// may still name them.
 extern "C" fn in_child() {
-    for entry in &TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)] {
-        entry.area.reset_observers();
+    let own = tls::token().get().checked_sub(FIRST);
+    for (index, entry) in (0..).zip(&TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)]) {
+        entry.area.forget_others(own == Some(index));
     }
 }
 
