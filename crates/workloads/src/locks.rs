@@ -3,6 +3,8 @@
 use crate::blind::Blind;
 use crate::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::run::{self, Outcome, Plan, Protected};
+use turnwise::backoff::{Backoff, Exponential, Proportional};
+use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
 
 /// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
 pub trait Lock<T>: Sync {
@@ -54,6 +56,16 @@ pub static LOCKS: &[LockInfo] = &[
         Waiting::Sleeps,
     ),
     peer::<spin::mutex::SpinMutex<Protected>>("spin", "spin 0.12's test-and-set lock", Waiting::Spins),
+    ours::<SpinLock<Protected>>("ttas", "our test-and-test-and-set lock", Waiting::Spins),
+    ours::<SpinLock<Protected, Exponential>>("ttas-backoff", "the same with exponential back-off", Waiting::Spins),
+    ours::<TicketLock<Protected>>("ticket", "our ticket lock", Waiting::Spins),
+    ours::<TicketLock<Protected, Proportional>>(
+        "ticket-backoff",
+        "the same with proportional back-off",
+        Waiting::Spins,
+    ),
+    ours::<QueuedSpinLock<Protected>>("queued", "our queued spin lock, nodes in static memory", Waiting::Spins),
+    ours::<McsLock<Protected>>("mcs", "our MCS lock, nodes on the stack", Waiting::Spins),
 ];
 
 const fn ours<L: Lock<Protected>>(name: &'static str, help: &'static str, waiting: Waiting) -> LockInfo {
@@ -91,8 +103,26 @@ macro_rules! guarded {
 }
 
 guarded!(turnwise::Mutex<T, P>, turnwise::Mutex::new_in, P: turnwise::platform::Platform);
+guarded!(SpinLock<T, B>, SpinLock::new_in, B: Backoff);
+guarded!(TicketLock<T, B>, TicketLock::new_in, B: Backoff);
+guarded!(QueuedSpinLock<T>, QueuedSpinLock::new_in);
 guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
 guarded!(spin::mutex::SpinMutex<T>, spin::mutex::SpinMutex::new);
+
+impl<T: Send> Lock<T> for McsLock<T> {
+    fn new(value: T) -> Self {
+        McsLock::new(value)
+    }
+
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        McsLock::with(self, f)
+    }
+
+    fn into_inner(self) -> T {
+        McsLock::into_inner(self)
+    }
+}
 
 impl<T: Send> Lock<T> for std::sync::Mutex<T> {
     fn new(value: T) -> Self {

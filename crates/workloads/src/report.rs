@@ -56,8 +56,7 @@ pub struct ScenarioReport {
     pub locks: Vec<LockReport>,
 }
 
-/// One lock in one scenario. Figures are medians over the samples; `None` where a sample had no operation, or where
-/// nothing was measured.
+/// One lock in one scenario. Figures are over the samples; `None` where nothing was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LockReport {
     /// Its name.
@@ -66,7 +65,7 @@ pub struct LockReport {
     pub ours: bool,
     /// Whether its waiters sleep.
     pub sleeps: bool,
-    /// Time per operation of each round, in order; `None`: no operation in that sample, or no sample.
+    /// Time per operation of each round, in order; `None`: the lock was given up before.
     pub rounds_ns: Vec<Option<f64>>,
     /// Length of the interval over the operations of all threads, nanoseconds.
     pub op_ns: Option<Spread>,
@@ -133,11 +132,13 @@ impl Samples {
     /// Sums up.
     #[must_use]
     pub fn report(&self, rounds: u32) -> LockReport {
-        let per_op = |f: fn(&Outcome) -> f64| -> Vec<Option<f64>> {
-            self.plain.iter().map(|o| (o.total() > 0).then(|| f(o) / o.total() as f64)).collect()
+        // A sample without an operation counts as if it had one: its figures are then lower bounds, rather than missing
+        // from the median, which would flatter a lock that stalls. `notes` says so.
+        let per_op = |f: fn(&Outcome) -> f64| -> Vec<f64> {
+            self.plain.iter().map(|o| f(o) / o.total().max(1) as f64).collect()
         };
-        let spread = |f| Spread::of(&per_op(f).into_iter().flatten().collect::<Vec<_>>());
-        let mut rounds_ns = per_op(|o| o.elapsed.as_secs_f64() * 1e9);
+        let spread = |f| Spread::of(&per_op(f));
+        let mut rounds_ns: Vec<_> = per_op(|o| o.elapsed.as_secs_f64() * 1e9).into_iter().map(Some).collect();
         rounds_ns.resize(rounds as usize, None);
         LockReport {
             name: self.lock.name.to_owned(),
@@ -151,14 +152,20 @@ impl Samples {
             involuntary: spread(|o| o.involuntary as f64),
             wait: self.waits.as_ref().and_then(Waits::of),
             speed: None,
-            notes: self.gave_up.iter().cloned().chain(self.disturbance()).collect(),
+            notes: self.notes(),
         }
     }
 
-    fn disturbance(&self) -> Option<String> {
-        let n = self.disturbed;
-        let text = "lasted more than twice as long as asked for: the machine is busy with something else";
-        (n > 0).then(|| format!("{n} samples {text}"))
+    fn notes(&self) -> Vec<String> {
+        let stalled = self.plain.iter().filter(|o| o.total() == 0).count();
+        let stalled = (stalled > 0).then(|| format!("{stalled} samples without any operation, counted as one each"));
+        let disturbed = (self.disturbed > 0).then(|| {
+            let samples = self.disturbed;
+            format!(
+                "{samples} samples lasted more than twice as long as asked for: the machine is busy with something else"
+            )
+        });
+        self.gave_up.iter().cloned().chain(stalled).chain(disturbed).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::work::work;
 use anyhow::{Context, ensure};
 use hdrhistogram::Histogram;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -213,9 +213,31 @@ impl Probe for Timed {
 #[repr(align(128))]
 struct Apart<T>(T);
 
+/// One lock, at another address than in the samples before: what an adaptive lock has learnt about an address, and the
+/// next sample's threads may inherit with a recycled thread slot, does not carry over.
+struct Shelf<L>(Vec<Option<Apart<L>>>);
+
+impl<L> Shelf<L> {
+    fn new(lock: L) -> Self {
+        const PLACES: usize = 64;
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let mut places: Vec<_> = (0..PLACES).map(|_| None).collect();
+        places[NEXT.fetch_add(1, Relaxed) % PLACES] = Some(Apart(lock));
+        Shelf(places)
+    }
+
+    fn lock(&self) -> &L {
+        &self.0.iter().flatten().next().expect("a place is taken").0
+    }
+
+    fn take(self) -> L {
+        self.0.into_iter().flatten().next().expect("a place is taken").0
+    }
+}
+
 /// What the threads of a sample share.
 struct Arena<L> {
-    lock: Apart<L>,
+    lock: Shelf<L>,
     stop: Apart<AtomicBool>,
     ops: Vec<Apart<AtomicU64>>,
     gate: Gate,
@@ -245,7 +267,7 @@ type Share = (u64, Option<Histogram<u64>>);
 
 fn measure<L: Lock<Protected>, B: Body, P: Probe>(plan: &Plan, body: B) -> anyhow::Result<Outcome> {
     let arena = Arena {
-        lock: Apart(L::new(Protected::default())),
+        lock: Shelf::new(L::new(Protected::default())),
         stop: Apart(AtomicBool::new(false)),
         ops: (0..plan.threads).map(|_| Apart(AtomicU64::new(0))).collect(),
         gate: Gate::default(),
@@ -267,7 +289,7 @@ fn measure<L: Lock<Protected>, B: Body, P: Probe>(plan: &Plan, body: B) -> anyho
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))
     })?;
-    check(&arena.lock.0.into_inner(), &shares)?;
+    check(&arena.lock.take().into_inner(), &shares)?;
     outcome.waits = shares.into_iter().filter_map(|share| share.1).reduce(|mut all, one| {
         all += one;
         all
@@ -282,13 +304,14 @@ fn operate<L: Lock<Protected>, B: Body, P: Probe>(
     body: B,
     mut probe: P,
 ) -> Share {
+    let lock = arena.lock.lock();
     let mut local = 1;
     let mut total = 0_u64;
     body.prepare();
     arena.gate.pass();
     while !arena.stop.0.load(Relaxed) {
         let asked = probe.mark();
-        let acquired = arena.lock.0.with(|data| {
+        let acquired = lock.with(|data| {
             let acquired = probe.mark();
             body.inside(data);
             acquired

@@ -93,7 +93,7 @@ pub fn render_scenario(scenario: &ScenarioReport, style: Style) -> String {
     let speed = scenario.reference.as_ref().map(|name| format!("speed / {name}"));
     let rows = scenario.locks.iter().map(|lock| row(lock, &shown, speed.is_some())).collect();
     let table = draw(head.chain(speed.clone()).collect(), rows, style);
-    let ratios = scenario.locks.iter().filter(|l| l.ours).filter_map(|l| ratios(scenario, l, &shown));
+    let ratios = scenario.locks.iter().filter(|l| l.ours && l.sleeps).filter_map(|l| ratios(scenario, l, &shown));
     let notes = scenario.locks.iter().flat_map(|l| l.notes.iter().map(move |note| format!("{}: {note}", l.name)));
     let below: String = ratios.chain(notes).map(|line| item(&line, style)).collect();
     let gap = if style == Style::Markdown && !below.is_empty() { "\n" } else { "" };
