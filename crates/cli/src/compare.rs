@@ -1,4 +1,4 @@
-//! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of the difference.
+//! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of it.
 
 use crate::json::Destination;
 use crate::measure::Runner;
@@ -68,14 +68,16 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-static LONG_HELP: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "{SAMPLE_HELP}\n\nExamples:\n  turnwise compare\n  turnwise compare -- ./server-benchmark --threads 8\n  \
-         turnwise compare --lock libc,adaptive,mcs --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000\n  \
-         turnwise compare --runs 15 --json=result.json --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench\n  \
-         turnwise compare -- @sample -t 16 -r 0.5"
-    )
-});
+static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
+
+const EXAMPLES: &str = "\
+Examples:
+  turnwise compare
+  turnwise compare -- ./server-benchmark --threads 8
+  turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
+  turnwise compare --lock libc,adaptive,mcs --runs 15 --json=result.json -- ./bench
+  turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
+  turnwise compare -- @sample -t 16 -r 0.5";
 
 fn parse_runs(text: &str) -> Result<u32, String> {
     match text.parse() {

@@ -22,6 +22,7 @@ use clap::{Parser, Subcommand};
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
@@ -37,6 +38,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Compare(compare::Args),
+    Bench(BenchArgs),
     List(list::Args),
 }
 
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
     let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Bench(args) => bench::run(args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// Run a program on other locks
 ///
@@ -23,13 +24,13 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-static LONG_HELP: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
-    format!(
-        "{SAMPLE_HELP}\n\nExamples:\n  turnwise run -- ./server --port 8080\n  \
-         turnwise run --lock mcs -- kccachetest order -th 4 -rnd 500000\n  \
-         turnwise run @sample -t 8"
-    )
-});
+static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
+
+const EXAMPLES: &str = "\
+Examples:
+  turnwise run -- ./server --port 8080
+  turnwise run --lock mcs -- kccachetest order -th 4 -rnd 500000
+  turnwise run -- @sample -t 8";
 
 /// Becomes the program.
 ///

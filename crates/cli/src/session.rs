@@ -113,17 +113,21 @@ impl Session<'_> {
         if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {
             bail!("{place}: the loader did not take the preload library, so the locks were libc's:\n  {complaint}");
         }
-        let good =
-            |status: std::process::ExitStatus| status.success() || self.settings.any_status && status.code().is_some();
-        if !matches!(outcome.end, End::Ended(status) if good(status)) {
+        if !self.ended_well(outcome.end) {
             return Err(self.failure(place, outcome));
         }
         if outcome.library_loaded == Some(false) {
-            bail!(
-                "{place}: the program never loaded the preload library, so the locks were libc's; does it clear LD_PRELOAD?"
-            );
+            let advice = "does it clear LD_PRELOAD, or has it a loader of its own?";
+            bail!("{place}: the program never loaded the preload library, so the locks were libc's; {advice}");
         }
         Ok(())
+    }
+
+    fn ended_well(&self, end: End) -> bool {
+        match end {
+            End::Ended(status) => status.success() || self.settings.any_status && status.code().is_some(),
+            End::TimedOut | End::TooMuchOutput | End::Interrupted => false,
+        }
     }
 
     fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
