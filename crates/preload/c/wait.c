@@ -8,9 +8,11 @@
  * have consumed.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -79,6 +81,32 @@ static int sleep_once(const struct waiter *w, clockid_t clock, const struct time
     return errno;
 }
 
+/*
+ * Up to glibc 2.40 pthread_cancel of a thread with asynchronous cancellation marks it, then sends it a signal. Were we
+ * to leave the asynchronous section between the two, the signal would come late; if the thread ends meanwhile, its
+ * result may be lost. glibc's own waits stay until the signal is there, and so do we. The mark is in the thread's
+ * descriptor; glibc describes the place to debuggers: bits, elements, offset.
+ */
+enum { CANCELING = 4, CANCELED = 8, PATIENCE = 10000 };
+
+static const uint32_t *cancel_field;
+
+__attribute__((constructor)) static void find_cancel_field(void)
+{
+    const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_cancelhandling");
+    if (field && field[0] == 32 && field[1] == 1 && field[2] % 4 == 0)
+        cancel_field = field;
+}
+
+static void await_cancellation_under_way(void)
+{
+    if (!cancel_field)
+        return;
+    const volatile uint32_t *flags = (const volatile uint32_t *)((const char *)pthread_self() + cancel_field[2]);
+    for (int i = 0; i < PATIENCE && (*flags & (CANCELING | CANCELED)) == CANCELING; i++)
+        sched_yield(); /* does not return once the signal is there */
+}
+
 static int sleep_cancellable(struct waiter *w, clockid_t clock, const struct timespec *time)
 {
     int type, result, saved = errno;
@@ -87,6 +115,7 @@ static int sleep_cancellable(struct waiter *w, clockid_t clock, const struct tim
     do
         result = sleep_once(w, clock, time);
     while (result == EINTR);
+    await_cancellation_under_way();
     pthread_setcanceltype(type, NULL);
     pthread_cleanup_pop(0);
     errno = saved;

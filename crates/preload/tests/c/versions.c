@@ -1,0 +1,114 @@
+/* Which definition a program gets: by default version, by the old version of x86-64's first C library, by the old
+   double-underscore names, and by dlsym. All must be one implementation, or a wait would release a lock that it does
+   not know. */
+#include "check.h"
+#include <dlfcn.h>
+
+#ifdef __x86_64__
+__asm__(".symver old_wait, pthread_cond_wait@GLIBC_2.2.5");
+__asm__(".symver old_timedwait, pthread_cond_timedwait@GLIBC_2.2.5");
+__asm__(".symver old_signal, pthread_cond_signal@GLIBC_2.2.5");
+__asm__(".symver old_broadcast, pthread_cond_broadcast@GLIBC_2.2.5");
+__asm__(".symver old_init, pthread_cond_init@GLIBC_2.2.5");
+__asm__(".symver old_destroy, pthread_cond_destroy@GLIBC_2.2.5");
+__asm__(".symver old_mutex_lock, __pthread_mutex_lock@GLIBC_2.2.5");
+__asm__(".symver old_mutex_unlock, __pthread_mutex_unlock@GLIBC_2.2.5");
+__asm__(".symver old_mutex_trylock, __pthread_mutex_trylock@GLIBC_2.2.5");
+__asm__(".symver old_mutex_init, __pthread_mutex_init@GLIBC_2.2.5");
+__asm__(".symver old_mutex_destroy, __pthread_mutex_destroy@GLIBC_2.2.5");
+#else
+#define old_wait pthread_cond_wait
+#define old_timedwait pthread_cond_timedwait
+#define old_signal pthread_cond_signal
+#define old_broadcast pthread_cond_broadcast
+#define old_init pthread_cond_init
+#define old_destroy pthread_cond_destroy
+#define old_mutex_lock pthread_mutex_lock
+#define old_mutex_unlock pthread_mutex_unlock
+#define old_mutex_trylock pthread_mutex_trylock
+#define old_mutex_init pthread_mutex_init
+#define old_mutex_destroy pthread_mutex_destroy
+#endif
+extern int old_wait(pthread_cond_t *, pthread_mutex_t *);
+extern int old_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+extern int old_signal(pthread_cond_t *), old_broadcast(pthread_cond_t *), old_destroy(pthread_cond_t *);
+extern int old_init(pthread_cond_t *, const pthread_condattr_t *);
+extern int old_mutex_lock(pthread_mutex_t *), old_mutex_unlock(pthread_mutex_t *);
+extern int old_mutex_trylock(pthread_mutex_t *), old_mutex_destroy(pthread_mutex_t *);
+extern int old_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
+
+struct api {
+    int (*wait)(pthread_cond_t *, pthread_mutex_t *);
+    int (*timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    int (*signal)(pthread_cond_t *);
+    int (*broadcast)(pthread_cond_t *);
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int turn;
+};
+
+static void play(struct api *a, int me)
+{
+    for (int i = 0; i < 200; i++) {
+        CHECK_EQ(old_mutex_lock(&a->mutex), 0);
+        while (a->turn % 2 != me)
+            CHECK_EQ(a->wait(&a->cond, &a->mutex), 0);
+        a->turn++;
+        CHECK_EQ(i % 2 ? a->signal(&a->cond) : a->broadcast(&a->cond), 0);
+        CHECK_EQ(pthread_mutex_unlock(&a->mutex), 0);
+    }
+}
+
+static void *second(void *api)
+{
+    play(api, 1);
+    return NULL;
+}
+
+static void check(struct api *a)
+{
+    pthread_t thread = start(second, a);
+    play(a, 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    struct timespec at = in_ns(CLOCK_REALTIME, 5 * MS);
+    CHECK_EQ(pthread_mutex_lock(&a->mutex), 0);
+    int result;
+    while ((result = a->timedwait(&a->cond, &a->mutex, &at)) == 0) {
+    }
+    CHECK_EQ(result, ETIMEDOUT);
+    CHECK_EQ(old_mutex_unlock(&a->mutex), 0);
+}
+
+static void *found(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    CHECK(address != NULL);
+    return address;
+}
+
+int main(void)
+{
+    struct api by_default = {.wait = pthread_cond_wait, .timedwait = pthread_cond_timedwait,
+                             .signal = pthread_cond_signal, .broadcast = pthread_cond_broadcast};
+    struct api old = {.wait = old_wait, .timedwait = old_timedwait, .signal = old_signal, .broadcast = old_broadcast};
+    struct api by_name = {.wait = found("pthread_cond_wait"), .timedwait = found("pthread_cond_timedwait"),
+                          .signal = found("pthread_cond_signal"), .broadcast = found("pthread_cond_broadcast")};
+    CHECK_EQ(old_init(&old.cond, NULL), 0);
+    check(&by_default);
+    check(&old);
+    check(&by_name);
+    CHECK_EQ(old_destroy(&old.cond), 0);
+    if (preloaded()) {
+        Dl_info info;
+        CHECK(dladdr((void *)old_wait, &info) && strstr(info.dli_fname, "libturnwise_preload"));
+        CHECK(dladdr((void *)pthread_cond_wait, &info) && strstr(info.dli_fname, "libturnwise_preload"));
+        CHECK(dladdr((void *)pthread_mutex_lock, &info) && strstr(info.dli_fname, "libturnwise_preload"));
+    }
+    pthread_mutex_t m;
+    CHECK_EQ(old_mutex_init(&m, NULL), 0);
+    CHECK_EQ(old_mutex_trylock(&m), 0);
+    CHECK_EQ(old_mutex_trylock(&m), EBUSY);
+    CHECK_EQ(old_mutex_unlock(&m), 0);
+    CHECK_EQ(old_mutex_destroy(&m), 0);
+    return 0;
+}
