@@ -47,7 +47,7 @@ impl Chore {
     pub(crate) fn run(&self) -> Result<bool> {
         let (cmd, env, args) = match self {
             Chore::Torture { seconds } => (&steps::TORTURE, None, vec!["--seconds".to_string(), seconds.to_string()]),
-            Chore::Models { wide } => (&steps::MODELS, wide.then_some(("TURNWISE_MODELS", "wide")), vec![]),
+            Chore::Models { wide } => (&steps::MODELS, wide.then_some(("TURNWISE_MODEL_WIDE", "1")), vec![]),
             Chore::Bench => (&steps::BENCH, None, vec![]),
         };
         let done = run::command(cmd, env, &args, None)?;

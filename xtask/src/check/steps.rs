@@ -113,4 +113,5 @@ pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --"
 /// `cargo xtask models`.
 pub(crate) const MODELS: Cmd = cmd("cargo test --release -p turnwise-model");
 /// `cargo xtask bench`.
-pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-cli -- bench --json docs/results/bench.json");
+pub(crate) const BENCH: Cmd =
+    cmd("cargo run --release -p turnwise-cli -- bench --json docs/results/bench.json --markdown docs/results/bench.md");

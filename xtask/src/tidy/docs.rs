@@ -102,7 +102,7 @@ fn design_page(tree: &Tree, report: &mut Report<'_>) {
 fn page_of(path: &str) -> Option<String> {
     let name = path.strip_prefix("crates/turnwise/src/")?.strip_suffix(".rs")?;
     let page = match name {
-        "lib" | "lock_api_impl" | "backoff" | "spin/mod" => return None,
+        "lib" | "lock_api_impl" | "backoff" | "spin/mod" | "spin/lock" => return None,
         "mutex/mod" => "mutex".to_string(),
         "platform/mod" => "platform".to_string(),
         "platform/native/on_cpu" => "on-cpu".to_string(),
