@@ -73,9 +73,22 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
-/// An execution that went wrong.
+/// Why a model fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// An execution went wrong.
+    Wrong,
+    /// None did, but none did what the model is about either.
+    Empty,
+    /// There are too many executions to try.
+    TooLarge,
+}
+
+/// How a model fails.
 #[derive(Debug)]
 pub struct Failure {
+    /// Why.
+    pub cause: Cause,
     /// What the failed check says.
     pub message: String,
     /// The operations on words, in order: thread, place, operation, value found, value left.
@@ -121,9 +134,13 @@ impl Model {
         let seen = platform::take_seen();
         let missing = self.shows.iter().find(|what| !seen.contains(*what));
         let failure = match (result, missing) {
-            (Err(message), _) => Some(Failure { message, trace: platform::trace() }),
+            (Err(message), _) => {
+                let cause = if executions.load(Relaxed) > limit { Cause::TooLarge } else { Cause::Wrong };
+                Some(Failure { cause, message, trace: platform::trace() })
+            }
             (Ok(()), Some(what)) => {
-                Some(Failure { message: format!("no execution shows: {what}"), trace: String::new() })
+                let message = format!("no execution shows: {what}");
+                Some(Failure { cause: Cause::Empty, message, trace: String::new() })
             }
             (Ok(()), None) => None,
         };

@@ -45,8 +45,8 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
     model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
-    model("mutex: fair release, two sleepers", PARKS, (1, 2), &["slept"], || fair(2)),
-    model("mutex: fair release, hand-off", LATE, (1, 2), CLAIM, || fair(2)),
+    model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
+    model("mutex: fair release, hand-off", LATE, (0, 1), CLAIM, || fair(2)),
 ];
 
 /// A mutex and what it protects.

@@ -6,8 +6,9 @@
 use super::world;
 use crate::lab::{self, Part};
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
-use std::cell::Cell;
-use std::panic::Location;
+use loom::cell::UnsafeCell;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{IntWord, Word};
 
@@ -37,12 +38,52 @@ impl Drop for Life {
     }
 }
 
+/// The stores since the last plain one, that one included: each exchange among them took the value before it, so
+/// nothing comes between two of them in the word's modification order.
+///
+/// Loom does not know that. It would let a plain store by a thread that knows an early link of the chain be lost for
+/// ever behind a later one.
+struct Chain {
+    /// One cell per store, written by its thread then: reading it is allowed to those who know the store.
+    links: RefCell<Vec<UnsafeCell<()>>>,
+    /// The chain starts with the initial value, which everybody knows.
+    from_start: Cell<bool>,
+}
+
+// SAFETY: as for `Life`.
+unsafe impl Sync for Chain {}
+
+impl Chain {
+    fn new() -> Self {
+        Chain { links: RefCell::new(Vec::new()), from_start: Cell::new(true) }
+    }
+
+    fn exchanged(&self) {
+        self.links.borrow_mut().push(UnsafeCell::new(()));
+    }
+
+    fn stored(&self) {
+        *self.links.borrow_mut() = vec![UnsafeCell::new(())];
+        self.from_start.set(false);
+    }
+
+    /// Whether a store by this thread must come after the newest exchange, since it comes after what that took.
+    fn binds(&self) -> bool {
+        let links = self.links.borrow();
+        let Some((_newest, earlier)) = links.split_last() else { return false };
+        // A forbidden access is a panic; it has no other effect, as nobody ever writes the cell again.
+        let known = |link: &UnsafeCell<()>| panic::catch_unwind(AssertUnwindSafe(|| link.with(|_| ()))).is_ok();
+        self.from_start.get() || earlier.iter().any(known)
+    }
+}
+
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
             cell: $atomic,
             life: Life,
+            chain: Chain,
         }
 
         impl $(<$t>)? $name $(<$t>)? {
@@ -54,10 +95,6 @@ macro_rules! word {
             }
 
             /// Takes note of the newest value, without any ordering; returns it. To loom it counts as a write.
-            ///
-            /// Before a plain store it settles that the store comes after all others so far: loom does not know that
-            /// nothing can come between the two halves of an exchange, and would let a store that ran after the exchange
-            /// be lost behind it for ever. Unlike an exchange in place of the store, it continues no release sequence.
             fn see_newest(&self) -> $value {
                 let never: $value = $never;
                 self.cell.compare_exchange(never, never, Relaxed, Relaxed).unwrap_or_else(|found| found)
@@ -68,7 +105,7 @@ macro_rules! word {
             type Value = $value;
 
             fn new(value: $value) -> Self {
-                $name { cell: <$atomic>::new(value), life: Life::default() }
+                $name { cell: <$atomic>::new(value), life: Life::default(), chain: Chain::new() }
             }
 
             #[track_caller]
@@ -80,10 +117,16 @@ macro_rules! word {
 
             #[track_caller]
             fn store(&self, value: $value, order: Ordering) {
-                self.see_newest();
-                loom::stop_exploring(); // the two are one step
-                self.cell.store(value, lab::order(Location::caller(), Part::Main, order));
-                loom::explore();
+                let order = lab::order(Location::caller(), Part::Main, order);
+                if self.chain.binds() {
+                    self.see_newest(); // after this, loom puts our store behind it
+                    loom::stop_exploring(); // the two are one step
+                    self.cell.store(value, order);
+                    loom::explore();
+                } else {
+                    self.cell.store(value, order);
+                }
+                self.chain.stored();
                 world::progress();
                 self.note("store", value, value);
             }
@@ -91,6 +134,7 @@ macro_rules! word {
             #[track_caller]
             fn swap(&self, value: $value, order: Ordering) -> $value {
                 let old = self.cell.swap(value, lab::order(Location::caller(), Part::Main, order));
+                self.chain.exchanged();
                 if old != value {
                     world::progress();
                 }
@@ -111,6 +155,7 @@ macro_rules! word {
                 let result = self.cell.compare_exchange(current, new, success, failure);
                 match result {
                     Ok(old) => {
+                        self.chain.exchanged();
                         world::progress();
                         self.note("cmpxchg", old, new);
                     }
@@ -129,6 +174,7 @@ macro_rules! int_method {
             let old = self.cell.$method(value, lab::order(Location::caller(), Part::Main, order));
             let new: fn($value, $value) -> $value = $new;
             let new = new(old, value);
+            self.chain.exchanged();
             if new != old {
                 world::progress();
             }
