@@ -46,7 +46,7 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
     model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
-    model("mutex: fair release, hand-off", LATE, (0, 1), CLAIM, || fair(2)),
+    model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
 ];
 
 /// A mutex and what it protects.
@@ -164,4 +164,20 @@ fn fair(others: u32) {
     guarded.section();
     handles.into_iter().for_each(Handle::join);
     guarded.settled(2 + others);
+}
+
+/// Two sleepers, of whom one claims the next turn while the other is released to fairly.
+fn fair_claim() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [(); 2].map(|()| spawn(move || guarded.section()));
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(4);
 }
