@@ -1,0 +1,5 @@
+//! The condition variable.
+
+use crate::check::Model;
+
+pub(super) const MODELS: &[Model] = &[];

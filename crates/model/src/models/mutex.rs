@@ -1,0 +1,183 @@
+//! The adaptive mutex.
+
+use super::Protected;
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use turnwise::RawMutex;
+use turnwise::platform::{Clock, Deadline, Parked};
+
+const PLAIN: Setup = Setup::PLAIN;
+const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
+const LATE: Setup = Setup { jumps: 2, ..PARKS };
+const TIMED: Setup = Setup { alarms: 1, ..PARKS };
+const TIMED_LATE: Setup = Setup { jumps: 2, alarms: 1, ..PARKS };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
+const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+
+type Shows = &'static [&'static str];
+const SLEEP: Shows = &["slept"];
+const UNWOKEN: Shows = &["slept", "woke unwoken"];
+const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
+const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Mutex, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("mutex: two threads", PLAIN, (3, 4), &[], || all_lock(2, 1)),
+    model("mutex: two threads that spin", PLAIN, (3, 4), &[], || held(1)),
+    model("mutex: two threads, twice", PARKS, (2, 4), SLEEP, || all_lock(2, 2)),
+    model("mutex: two threads that park", PARKS, (4, 8), SLEEP, || all_lock(2, 1)),
+    model("mutex: two threads without names", NAMELESS, (4, 8), SLEEP, || all_lock(2, 1)),
+    model("mutex: three threads that park", PARKS, (2, 3), SLEEP, || all_lock(3, 1)),
+    model("mutex: two sleepers", PARKS, (2, 3), SLEEP, || held(2)),
+    model("mutex: three threads", PLAIN, (1, 2), &[], || all_lock(3, 1)),
+    model("mutex: two that spin or sleep", PLAIN, (1, 2), &[], || held(2)),
+    model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held(2)),
+    model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held(2)),
+    model("mutex: try", PARKS, (3, 4), SLEEP, try_lock),
+    model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed(0)),
+    model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed(1)),
+    model("mutex: hand-off", LATE, (1, 2), CLAIM, || held(2)),
+    model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
+    model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
+    model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
+    model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
+    model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
+];
+
+/// A mutex and what it protects.
+struct Guarded {
+    raw: RawMutex<Loom>,
+    data: Protected,
+}
+
+impl Guarded {
+    fn keep() -> &'static Guarded {
+        keep(Guarded { raw: RawMutex::new_in(), data: Protected::new() })
+    }
+
+    fn section(&self) {
+        self.raw.lock();
+        self.leave();
+    }
+
+    /// What a thread does that has the lock: its work, and the release.
+    fn leave(&self) {
+        self.data.add();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
+    }
+
+    /// Everybody is done: `sections` were entered, and nothing is left in the words.
+    fn settled(&self, sections: u32) {
+        assert!(!self.raw.is_locked(), "locked when everybody has left");
+        assert_eq!(self.data.get(), sections, "critical sections");
+    }
+}
+
+/// An early point in time: the clock of a model without jumps stays below.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
+
+/// Every thread acquires `rounds` times.
+fn all_lock(threads: u32, rounds: u32) {
+    let guarded = Guarded::keep();
+    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(threads * rounds);
+}
+
+/// One thread tries, one locks.
+fn try_lock() {
+    let guarded = Guarded::keep();
+    let other = spawn(move || guarded.section());
+    let got = guarded.raw.try_lock();
+    if got {
+        guarded.leave();
+    }
+    other.join();
+    guarded.settled(1 + u32::from(got));
+}
+
+/// The first thread has the lock and rests, so that `others` come to wait for it.
+fn held(others: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.leave();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(1 + others);
+}
+
+/// One timed waiter and `patient` others wait for the first thread.
+fn timed(patient: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let timed = spawn(move || {
+        if guarded.raw.lock_until(SOON) {
+            saw("got it after all");
+            guarded.leave();
+        } else {
+            saw("gave up");
+            guarded.raw.lock();
+            guarded.leave();
+        }
+    });
+    let handles: Vec<_> = (0..patient).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.leave();
+    handles.into_iter().for_each(Handle::join);
+    timed.join();
+    guarded.settled(2 + patient);
+}
+
+/// A thread that comes again and again while two wait.
+fn barging() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [(); 2].map(|()| spawn(move || guarded.section()));
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
+    guarded.section();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(5);
+}
+
+/// The first thread releases fairly to `others`, one of whom comes twice.
+fn fair(others: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    guarded.section();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(2 + others);
+}
+
+/// Two sleepers, of whom one claims the next turn while the other is released to fairly.
+fn fair_claim() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [(); 2].map(|()| spawn(move || guarded.section()));
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(4);
+}

@@ -1,0 +1,65 @@
+//! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, nobody is
+//! forgotten, and the queue is empty in the end.
+
+use super::Protected;
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Loom, Setup, keep, saw, spawn};
+use turnwise::osq::Osq;
+use turnwise::platform::Platform;
+
+const PATIENT: Setup = Setup { looks: u32::MAX, ..Setup::PLAIN };
+const HASTY: Setup = Setup { looks: 1, ..Setup::PLAIN };
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), body: fn()) -> Model {
+    let shows: &[&str] = if setup.looks == u32::MAX { &["first"] } else { &["first", "left"] };
+    Model { name, lock: Lock::Osq, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("osq: two threads, both wait", PATIENT, (4, 8), || everyone(2, 1)),
+    model("osq: two threads, each may leave", HASTY, (4, 8), || some(2, 1)),
+    model("osq: two threads use their nodes twice", HASTY, (3, 4), || some(2, 2)),
+    model("osq: three threads, all wait", PATIENT, (2, 3), || everyone(3, 1)),
+    model("osq: three threads, each may leave", HASTY, (2, 3), || some(3, 1)),
+    model("osq: three threads, each may leave late", Setup::PLAIN, (2, 3), || some(3, 1)),
+];
+
+struct Queue {
+    osq: Osq<Loom>,
+    data: Protected,
+}
+
+/// One stay in the queue; whether it came to be first.
+fn stay(queue: &Queue) -> bool {
+    let me = Loom::me().expect("the threads of this model have slots");
+    let first = queue.osq.lock(me, None);
+    if first {
+        queue.data.add();
+        queue.osq.unlock(me);
+    }
+    saw(if first { "first" } else { "left" });
+    first
+}
+
+/// Runs `stay` on `threads` threads, `rounds` times each; the queue and how many were first.
+fn run(threads: usize, rounds: usize) -> u32 {
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let firsts = move || (0..rounds).for_each(|_| {
+        stay(queue);
+    });
+    let others: Vec<_> = (1..threads).map(|_| spawn(firsts)).collect();
+    firsts();
+    others.into_iter().for_each(Handle::join);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+    assert_eq!(queue.osq.count(), 0);
+    queue.data.get()
+}
+
+fn everyone(threads: usize, rounds: usize) {
+    assert_eq!(run(threads, rounds) as usize, threads * rounds, "a patient waiter left");
+}
+
+fn some(threads: usize, rounds: usize) {
+    let firsts = run(threads, rounds) as usize;
+    assert!((1..=threads * rounds).contains(&firsts), "{firsts} were first");
+}

@@ -1,0 +1,113 @@
+//! Every ordering weakened in turn: some model must notice, or the ordering is not needed, or not modelled.
+
+use crate::check::{Cause, Lock, Model, Outcome, Width};
+use crate::lab::{Site, Sites, Weakening, weaker};
+use crate::models;
+use crate::tags::{self, Tag};
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// An ordering that no model can show to be needed, and why it stays.
+struct Exception {
+    /// The name in its comment.
+    tag: &'static str,
+    from: Ordering,
+    to: Ordering,
+    reason: &'static str,
+}
+
+/// None so far.
+const EXCEPTIONS: &[Exception] = &[];
+
+/// What became of one mutant.
+pub struct Verdict {
+    /// The ordering and its replacement.
+    pub weakening: Weakening,
+    /// The name in the comment beside it.
+    pub tag: Option<String>,
+    /// The model that noticed, with how many executions it took.
+    pub caught: Option<(&'static str, u64)>,
+    /// Why it may survive.
+    pub excused: Option<&'static str>,
+    /// How long all its runs took.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tag = self.tag.as_deref().unwrap_or("no ORDERING comment near");
+        write!(f, "{} ({tag}), {} ms: ", self.weakening, self.elapsed.as_millis())?;
+        match (self.caught, self.excused) {
+            (Some((model, executions)), _) => write!(f, "caught by execution {executions} of `{model}`"),
+            (None, Some(reason)) => write!(f, "survives, as it may: {reason}"),
+            (None, None) => write!(f, "SURVIVES"),
+        }
+    }
+}
+
+/// What all mutants of one lock came to.
+pub struct Report {
+    /// One per site and weaker ordering.
+    pub verdicts: Vec<Verdict>,
+    /// Comments that speak for no place that the models reached.
+    pub unreached: Vec<Tag>,
+    /// Places without a comment.
+    pub untagged: Vec<Site>,
+}
+
+/// Runs every mutant of a lock.
+///
+/// # Errors
+/// The name and failure of a model that fails without any change, or the sources cannot be read.
+pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
+    let models = baseline(lock, width)?;
+    let tags = tags::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
+    let mut sites = Sites::new();
+    models.iter().for_each(|(_, outcome)| sites.extend(outcome.sites.clone()));
+    sites.retain(|site, _| lock.owns(site));
+    let tag_of = |site: &Site| tags.iter().rfind(|tag| tag.covers(site));
+    let mutants = sites.iter().flat_map(|(site, &from)| {
+        weaker(from).iter().map(move |&to| Weakening { site: site.clone(), from, to })
+    });
+    Ok(Report {
+        verdicts: mutants.map(|m| try_mutant(&models, width, tag_of(&m.site), m)).collect(),
+        unreached: tags.iter().filter(|tag| !sites.keys().any(|site| tag.covers(site))).cloned().collect(),
+        untagged: sites.keys().filter(|site| tag_of(site).is_none()).cloned().collect(),
+    })
+}
+
+/// All models of the lock with what they do unchanged, cheapest first.
+fn baseline(lock: Lock, width: Width) -> Result<Vec<(Model, Outcome)>, String> {
+    let run = |model: Model| {
+        let outcome = model.run(width, None);
+        match &outcome.failure {
+            Some(failure) => Err(format!("{} fails without any change: {failure}", model.name)),
+            None => Ok((model, outcome)),
+        }
+    };
+    let mut models = models::of(lock).into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
+    models.sort_by_key(|(_, outcome)| outcome.executions);
+    Ok(models)
+}
+
+fn try_mutant(models: &[(Model, Outcome)], width: Width, tag: Option<&Tag>, weakening: Weakening) -> Verdict {
+    let start = Instant::now();
+    let reaching = models.iter().filter(|(_, outcome)| outcome.sites.contains_key(&weakening.site));
+    let caught = reaching.map(|(model, _)| (model.name, model.run(width, Some(weakening.clone())))).find_map(
+        |(name, outcome)| {
+            let wrong = outcome.failure.is_some_and(|failure| failure.cause == Cause::Wrong);
+            wrong.then_some((name, outcome.executions))
+        },
+    );
+    let excuse = |e: &&Exception| {
+        tag.is_some_and(|tag| tag.name == e.tag) && (e.from, e.to) == (weakening.from, weakening.to)
+    };
+    Verdict {
+        caught,
+        tag: tag.map(|tag| tag.name.clone()),
+        excused: EXCEPTIONS.iter().find(excuse).map(|e| e.reason),
+        weakening,
+        elapsed: start.elapsed(),
+    }
+}

@@ -1,0 +1,155 @@
+//! `Loom`: the machine that the locks run on under the model checker loom.
+//!
+//! | what a lock asks for | what it gets |
+//! |---|---|
+//! | words | loom's atomics, with the orderings that the laboratory hands out |
+//! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
+//! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
+//! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
+//! | `now` | a counter; each reading may jump past the hand-off bound, [`Setup::jumps`] times |
+//! | `me`, `slot` | slots of this execution |
+//! | `on_cpu` | `Unknown` |
+
+mod park;
+mod word;
+mod world;
+
+pub use word::{LoomPtr, LoomU32, LoomU64};
+pub use world::{Handle, JUMP_NS, THREADS, keep, number, rest, saw, spawn};
+pub(crate) use world::{finish, start, take_seen, trace};
+
+use std::panic::Location;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
+
+/// Who the threads of a model are to the locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// Each has a token and a slot.
+    Full,
+    /// Each has a token, but no slot: it cannot queue, and parks at once.
+    NoSlot,
+    /// None has a token.
+    Anonymous,
+}
+
+/// How the machine behaves in a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Who the threads are.
+    pub identity: Identity,
+    /// How many readings of the clock may find it far advanced ([`JUMP_NS`]).
+    pub jumps: u8,
+    /// How many sleeps with a deadline may be tried with the time running out at once, too.
+    pub alarms: u8,
+    /// One sleeper may return this without having been woken.
+    pub spurious: Option<Parked>,
+    /// Looks before a spin with a limit ends.
+    pub looks: u32,
+}
+
+impl Setup {
+    /// Threads with slots, a clock that does not jump, two looks.
+    pub const PLAIN: Setup = Setup { identity: Identity::Full, jumps: 0, alarms: 0, spurious: None, looks: 2 };
+}
+
+/// The model checker as a platform. Only usable inside of a model.
+pub struct Loom;
+
+// SAFETY: tokens are numbers of threads, which are not reused within an execution; slots live as long as it.
+unsafe impl Platform for Loom {
+    type U32 = LoomU32;
+    type U64 = LoomU64;
+    type Ptr<T: 'static> = LoomPtr<T>;
+
+    #[track_caller]
+    fn relax() {
+        world::spin(Location::caller());
+    }
+
+    #[track_caller]
+    fn spin_until<W: Word>(
+        word: &W,
+        mut ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        let at = Location::caller();
+        for look in 1.. {
+            let value = word.load(Relaxed);
+            if ready(value) {
+                return Ok(value);
+            }
+            give_up(look, limit)?;
+            world::spin(at);
+        }
+        unreachable!("looks are not counted that far")
+    }
+
+    #[track_caller]
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        mut ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        mut ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd> {
+        Self::spin_until(a, |value| ready_a(value) || ready_b(b.load(Relaxed)), limit).map(|_| ())
+    }
+
+    #[track_caller]
+    fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        park::park(word, expected, lane, deadline)
+    }
+
+    #[track_caller]
+    fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
+        park::wake(word, lane, count)
+    }
+
+    #[track_caller]
+    fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Option<u32> {
+        park::requeue(from, expected, to)
+    }
+
+    fn now() -> u64 {
+        world::now()
+    }
+
+    fn current() -> Token {
+        world::token()
+    }
+
+    fn me() -> Option<Me<Self>> {
+        let full = world::with(|w| w.setup.identity == Identity::Full);
+        let token = world::token();
+        full.then(|| Me { token, slot: world::slot(token) })
+    }
+
+    fn slot(token: Token) -> &'static ThreadSlot<Self> {
+        world::slot(token)
+    }
+
+    fn on_cpu(_token: Token) -> OnCpu {
+        OnCpu::Unknown
+    }
+
+    fn cpu() -> u32 {
+        u32::try_from(number()).expect("models have few threads")
+    }
+
+    fn node() -> u32 {
+        0
+    }
+}
+
+/// Ends a spin with a limit after its looks.
+fn give_up(look: u32, limit: SpinLimit) -> Result<(), SpinEnd> {
+    if limit == SpinLimit::NONE || look < world::with(|w| w.setup.looks) {
+        return Ok(());
+    }
+    if limit.owner.is_some() {
+        return Err(SpinEnd::NotRunning);
+    }
+    limit.until.into_iter().for_each(world::advance_to);
+    Err(SpinEnd::Deadline)
+}

@@ -1,0 +1,139 @@
+//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, two lanes.
+//!
+//! Each step is one operation on the word for loom ([`LoomU32::newest`]), so that it explores both orders of a look
+//! and a wake-up. None of them orders anything else.
+//!
+//! A sleeper is a coroutine that yields. When loom schedules one that nobody woke, then its time is out, or (in a
+//! model with spurious wake-ups) it woke for no reason, or it yields again.
+
+use super::word::LoomU32;
+use super::world::{self, with};
+use std::fmt;
+use std::panic::Location;
+use turnwise::platform::{Deadline, Lane, Parked};
+
+/// A thread asleep.
+#[derive(Clone, Copy)]
+pub(super) struct Sleeper {
+    pub(super) thread: usize,
+    word: *const LoomU32,
+    lane: Lane,
+    expected: u32,
+    moved: bool,
+}
+
+impl fmt::Display for Sleeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moved = if self.moved { ", moved there by a requeue" } else { "" };
+        write!(f, "word {:p} in lane {:?}, which held {:#x}{moved}", self.word, self.lane, self.expected)
+    }
+}
+
+#[track_caller]
+pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+    let at = Location::caller();
+    // One step: look, and be in the table.
+    let found = word.newest().expect("a thread sleeps on a word that was dropped");
+    let thread = world::number();
+    world::note("park", at, u64::from(expected), u64::from(found));
+    if found != expected {
+        return Parked::Changed;
+    }
+    world::saw("slept");
+    with(|w| w.sleepers.push(Sleeper { thread, word, lane, expected, moved: false }));
+    if lane == Lane::First {
+        world::saw("slept in the first lane");
+    }
+    let parked = asleep(thread, deadline);
+    if parked == Parked::Woken && lane == Lane::First {
+        world::saw("woken in the first lane");
+    }
+    world::note(if parked == Parked::Woken { "woken" } else { "not woken" }, at, 0, 0);
+    parked
+}
+
+fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
+    let mut alarm = deadline.is_some() && world::alarm();
+    loop {
+        if !alarm {
+            world::sleep();
+        }
+        if world::take_woken() {
+            return Parked::Woken;
+        }
+        let spurious = || with(|w| w.setup.spurious.filter(|_| std::mem::take(&mut w.spurious)));
+        let Some(why) = deadline.map(|_| Parked::TimedOut).or_else(spurious) else { continue };
+        alarm = false;
+        leave_word(thread);
+        if world::take_woken() {
+            world::saw("woken as the time was out");
+            return Parked::Woken;
+        }
+        with(|w| w.sleepers.retain(|s| s.thread != thread));
+        deadline.into_iter().for_each(|d| world::advance_to(d.at));
+        world::saw("woke unwoken");
+        world::progress();
+        return why;
+    }
+}
+
+/// The operation on the word that this thread sleeps on, so that loom tries it before and after a wake-up there.
+fn leave_word(thread: usize) {
+    loop {
+        let word_of = |w: &mut world::World| w.sleepers.iter().find(|s| s.thread == thread).map(|s| s.word);
+        let Some(word) = with(word_of) else { return };
+        touch(word);
+        if with(word_of).is_none_or(|now| now == word) {
+            return;
+        }
+    }
+}
+
+/// An operation for loom on the word at this address, if it is still there.
+fn touch(word: *const LoomU32) {
+    // SAFETY: models keep the memory of their locks to the end of the execution, and `newest` refuses a dead word.
+    unsafe { &*word }.newest();
+}
+
+#[track_caller]
+pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
+    touch(word);
+    let woken = with(|w| {
+        let mut woken = 0;
+        while woken < count {
+            let found = w.sleepers.iter().position(|s| s.word == word && s.lane == lane);
+            let Some(index) = found else { break };
+            let sleeper = w.sleepers.remove(index);
+            w.wake_thread(sleeper.thread);
+            woken += 1;
+        }
+        woken
+    });
+    world::note("wake", Location::caller(), u64::from(woken), u64::from(woken));
+    woken
+}
+
+#[track_caller]
+pub(super) fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Option<u32> {
+    // `to` is touched before and after: loom shall try a wake-up there before, between and after.
+    touch(to);
+    let found = from.newest().expect("a thread moves sleepers off a word that was dropped");
+    let moved = (found == expected).then(|| with(|w| move_all(w, from, to)));
+    world::note("requeue", Location::caller(), u64::from(found), moved.map_or(u64::MAX, u64::from));
+    touch(to);
+    moved
+}
+
+fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32) -> u32 {
+    let (mine, mut others): (Vec<Sleeper>, Vec<Sleeper>) =
+        w.sleepers.drain(..).partition(|s| std::ptr::eq(s.word, from));
+    for (index, sleeper) in mine.iter().enumerate() {
+        if index == 0 {
+            w.wake_thread(sleeper.thread);
+        } else {
+            others.push(Sleeper { word: to, lane: Lane::Waiters, moved: true, ..*sleeper });
+        }
+    }
+    w.sleepers = others;
+    u32::try_from(mine.len()).expect("models have few threads")
+}

@@ -1,0 +1,216 @@
+//! Words on loom's atomics.
+//!
+//! Each operation asks the laboratory which ordering to use, notes itself in the trace, and checks that its word is
+//! still alive: a lock that touches its word after releasing it may touch freed memory.
+
+use super::world;
+use crate::lab::{self, Part};
+use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use loom::cell::UnsafeCell;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::sync::atomic::Ordering::{self, Relaxed};
+use turnwise::platform::{IntWord, Word};
+
+/// Says whether a word was dropped. Its memory must outlive the execution, dropped or not: keep locks in a
+/// [`super::Cellar`] if they are dropped early.
+#[derive(Default)]
+struct Life {
+    over: Cell<bool>,
+}
+
+// SAFETY: the threads of a model are coroutines of one thread of the operating system.
+unsafe impl Sync for Life {}
+
+impl Life {
+    #[track_caller]
+    fn check(&self) {
+        if self.over.get() {
+            let at = Location::caller();
+            panic!("{} uses a word after it was dropped, at {at}", world::name());
+        }
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.over.set(true);
+    }
+}
+
+/// The stores since the last plain one, that one included: each exchange among them took the value before it, so
+/// nothing comes between two of them in the word's modification order.
+///
+/// Loom does not know that. It would let a plain store by a thread that knows an early link of the chain be lost for
+/// ever behind a later one.
+struct Chain {
+    /// One cell per store, written by its thread then: reading it is allowed to those who know the store.
+    links: RefCell<Vec<UnsafeCell<()>>>,
+    /// The chain starts with the initial value, which everybody knows.
+    from_start: Cell<bool>,
+}
+
+// SAFETY: as for `Life`.
+unsafe impl Sync for Chain {}
+
+impl Chain {
+    fn new() -> Self {
+        Chain { links: RefCell::new(Vec::new()), from_start: Cell::new(true) }
+    }
+
+    fn exchanged(&self) {
+        self.links.borrow_mut().push(UnsafeCell::new(()));
+    }
+
+    fn stored(&self) {
+        *self.links.borrow_mut() = vec![UnsafeCell::new(())];
+        self.from_start.set(false);
+    }
+
+    /// Whether a store by this thread must come after the newest exchange, since it comes after what that took.
+    fn binds(&self) -> bool {
+        let links = self.links.borrow();
+        let Some((_newest, earlier)) = links.split_last() else { return false };
+        // A forbidden access is a panic; it has no other effect, as nobody ever writes the cell again.
+        let known = |link: &UnsafeCell<()>| panic::catch_unwind(AssertUnwindSafe(|| link.with(|_| ()))).is_ok();
+        self.from_start.get() || earlier.iter().any(known)
+    }
+}
+
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr) => {
+        $(#[$doc])*
+        pub struct $name $(<$t>)? {
+            cell: $atomic,
+            life: Life,
+            chain: Chain,
+        }
+
+        impl $(<$t>)? $name $(<$t>)? {
+            #[track_caller]
+            fn note(&self, what: &'static str, old: $value, new: $value) {
+                self.life.check();
+                let shown: fn($value) -> u64 = $shown;
+                world::note(what, Location::caller(), shown(old), shown(new));
+            }
+
+            /// Takes note of the newest value, without any ordering; returns it. To loom it counts as a write.
+            fn see_newest(&self) -> $value {
+                let never: $value = $never;
+                self.cell.compare_exchange(never, never, Relaxed, Relaxed).unwrap_or_else(|found| found)
+            }
+        }
+
+        impl $(<$t: 'static>)? Word for $name $(<$t>)? {
+            type Value = $value;
+
+            fn new(value: $value) -> Self {
+                $name { cell: <$atomic>::new(value), life: Life::default(), chain: Chain::new() }
+            }
+
+            #[track_caller]
+            fn load(&self, order: Ordering) -> $value {
+                let value = self.cell.load(lab::order(Location::caller(), Part::Main, order));
+                self.note("load", value, value);
+                value
+            }
+
+            #[track_caller]
+            fn store(&self, value: $value, order: Ordering) {
+                let order = lab::order(Location::caller(), Part::Main, order);
+                if self.chain.binds() {
+                    self.see_newest(); // after this, loom puts our store behind it
+                    loom::stop_exploring(); // the two are one step
+                    self.cell.store(value, order);
+                    loom::explore();
+                } else {
+                    self.cell.store(value, order);
+                }
+                self.chain.stored();
+                world::progress();
+                self.note("store", value, value);
+            }
+
+            #[track_caller]
+            fn swap(&self, value: $value, order: Ordering) -> $value {
+                let old = self.cell.swap(value, lab::order(Location::caller(), Part::Main, order));
+                self.chain.exchanged();
+                if old != value {
+                    world::progress();
+                }
+                self.note("swap", old, value);
+                old
+            }
+
+            #[track_caller]
+            fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let at = Location::caller();
+                let (success, failure) = (lab::order(at, Part::Main, success), lab::order(at, Part::Failure, failure));
+                let result = self.cell.compare_exchange(current, new, success, failure);
+                match result {
+                    Ok(old) => {
+                        self.chain.exchanged();
+                        world::progress();
+                        self.note("cmpxchg", old, new);
+                    }
+                    Err(old) => self.note("cmpxchg failed", old, old),
+                }
+                result
+            }
+        }
+    };
+}
+
+macro_rules! int_method {
+    ($method:ident, $value:ty, $new:expr) => {
+        #[track_caller]
+        fn $method(&self, value: $value, order: Ordering) -> $value {
+            let old = self.cell.$method(value, lab::order(Location::caller(), Part::Main, order));
+            let new: fn($value, $value) -> $value = $new;
+            let new = new(old, value);
+            self.chain.exchanged();
+            if new != old {
+                world::progress();
+            }
+            self.note(stringify!($method), old, new);
+            old
+        }
+    };
+}
+
+macro_rules! int_word {
+    ($name:ident, $value:ty) => {
+        impl IntWord for $name {
+            int_method!(fetch_add, $value, |old, value| old.wrapping_add(value));
+            int_method!(fetch_sub, $value, |old, value| old.wrapping_sub(value));
+            int_method!(fetch_or, $value, |old, value| old | value);
+            int_method!(fetch_and, $value, |old, value| old & value);
+        }
+    };
+}
+
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, 0xdead_beef, u64::from);
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value);
+word!(/** A pointer. */ LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64);
+int_word!(LoomU32, u32);
+int_word!(LoomU64, u64);
+
+// SAFETY: the pointer is a value here; whoever dereferences it answers for that.
+unsafe impl<T> Send for LoomPtr<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for LoomPtr<T> {}
+
+impl LoomU32 {
+    /// What a futex call reads: the newest value, whatever this thread has seen so far, and no ordering with it.
+    ///
+    /// A dropped word has no value, and to a futex call it is a number only.
+    pub(super) fn newest(&self) -> Option<u32> {
+        (!self.life.over.get()).then(|| self.see_newest())
+    }
+}

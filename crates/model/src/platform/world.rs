@@ -1,0 +1,329 @@
+//! What one execution of a model keeps beside loom: who the threads are, who sleeps, what time it is.
+//!
+//! All of it is plain state, which loom does not see: a wake-up thus gives no happens-before edge, and a lock that
+//! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
+//! switches only inside its own operations. No borrow of the state may be held across one of these.
+
+use super::{Identity, Loom, Setup, park::Sleeper};
+use loom::sync::atomic::AtomicU32;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{ThreadSlot, Token};
+
+/// Threads of a model, the first one included. Loom has room for five; one tosses the coins.
+pub const THREADS: usize = 4;
+/// Fruitless looks in a row, by all threads together, after which nobody will ever get on.
+const STALL: u32 = 60;
+/// How far the clock may jump when it is read: past the mutex's hand-off bound.
+pub const JUMP_NS: u64 = turnwise::mutex::HANDOFF_AFTER_NS + 1_000_000;
+
+/// What a thread is at, for messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Doing {
+    Running,
+    Spinning(&'static Location<'static>),
+    Sleeping,
+    Joining,
+    Finished,
+}
+
+struct Thread {
+    doing: Doing,
+    woken: bool,
+}
+
+/// An operation on a word, for the trace.
+struct Event {
+    thread: usize,
+    what: &'static str,
+    at: &'static Location<'static>,
+    old: u64,
+    new: u64,
+}
+
+/// A share of the coins: the next one, and the one after the last.
+type Coins = std::ops::Range<usize>;
+
+pub(super) struct World {
+    name: &'static str,
+    pub(super) setup: Setup,
+    threads: Vec<Thread>,
+    slots: Box<[ThreadSlot<Loom>]>,
+    /// Who sleeps, longest first.
+    pub(super) sleepers: Vec<Sleeper>,
+    clock: u64,
+    coins: Rc<[AtomicU32]>,
+    jumps: Coins,
+    alarms: Coins,
+    /// A sleeper may still wake for no reason.
+    pub(super) spurious: bool,
+    stall: u32,
+    trace: Vec<Event>,
+    /// Memory that stays valid after what was in it is dropped.
+    cellar: Vec<Box<dyn std::any::Any>>,
+}
+
+thread_local! {
+    static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
+}
+
+loom::thread_local! {
+    static NUMBER: Cell<usize> = Cell::new(0);
+}
+
+/// The number of the calling thread in its model, from 0.
+pub fn number() -> usize {
+    NUMBER.with(Cell::get)
+}
+
+pub(super) fn with<R>(f: impl FnOnce(&mut World) -> R) -> R {
+    WORLD.with_borrow_mut(|world| f(world.as_mut().expect("a lock on the Loom platform was used outside of a model")))
+}
+
+/// Begins an execution. Loom must not explore yet.
+pub(crate) fn start(name: &'static str, setup: Setup) {
+    let slots = (0..THREADS).map(|_| ThreadSlot::new_in()).collect();
+    let (jumps, all) = (usize::from(setup.jumps), usize::from(setup.jumps + setup.alarms));
+    let coins = toss(all);
+    let world = World {
+        name,
+        threads: vec![Thread { doing: Doing::Running, woken: false }],
+        slots,
+        sleepers: Vec::new(),
+        clock: 0,
+        coins,
+        jumps: 0..jumps,
+        alarms: jumps..all,
+        spurious: setup.spurious.is_some(),
+        stall: 0,
+        trace: Vec::new(),
+        cellar: Vec::new(),
+        setup,
+    };
+    WORLD.set(Some(world));
+}
+
+/// Ends an execution that went well so far.
+pub(crate) fn finish() {
+    with(|w| {
+        assert!(w.sleepers.is_empty(), "{}", w.describe());
+        let all_done = w.threads[1..].iter().all(|t| t.doing == Doing::Finished);
+        assert!(all_done, "{}: the model did not join all its threads", w.name);
+    });
+}
+
+/// Coins whose side is chosen when they are first looked at: a thread that nobody synchronises with has stored to
+/// them, so that loom lets a load see the old value or the new one, and explores both.
+fn toss(count: usize) -> Rc<[AtomicU32]> {
+    let coins: Rc<[AtomicU32]> = (0..count).map(|_| AtomicU32::new(0)).collect();
+    if count > 0 {
+        let done = Rc::new(Cell::new(false));
+        let (its_coins, its_done) = (Rc::clone(&coins), Rc::clone(&done));
+        loom::thread::spawn(move || {
+            its_coins.iter().for_each(|coin| coin.store(1, Relaxed));
+            its_done.set(true);
+        });
+        while !done.get() {
+            loom::thread::yield_now();
+        }
+    }
+    coins
+}
+
+/// A choice that loom explores both ways; always `false` once that share of the coins is used up.
+fn flip(share: impl FnOnce(&mut World) -> &mut Coins) -> bool {
+    let coin = with(|w| share(w).next().map(|index| (Rc::clone(&w.coins), index)));
+    coin.is_some_and(|(coins, index)| coins[index].load(Relaxed) == 1)
+}
+
+/// Whether a sleeper's deadline comes before anybody else gets to run, as far as it depends on the clock.
+pub(super) fn alarm() -> bool {
+    flip(|w| &mut w.alarms)
+}
+
+pub(super) fn now() -> u64 {
+    let jump = flip(|w| &mut w.jumps);
+    with(|w| {
+        w.clock += if jump { JUMP_NS } else { 1 };
+        w.clock
+    })
+}
+
+/// Sets the clock forward to `at`, if it is behind.
+pub(super) fn advance_to(at: u64) {
+    with(|w| w.clock = w.clock.max(at));
+}
+
+pub(super) fn token() -> Token {
+    let identity = with(|w| w.setup.identity);
+    if identity == Identity::Anonymous { Token::ANONYMOUS } else { token_of(number()) }
+}
+
+fn token_of(number: usize) -> Token {
+    u32::try_from(number + 2).ok().and_then(Token::new).expect("models have few threads")
+}
+
+pub(super) fn slot(token: Token) -> &'static ThreadSlot<Loom> {
+    let index = token.get().checked_sub(2).expect("an anonymous thread has no slot") as usize;
+    with(|w| {
+        let slot: *const _ = &raw const w.slots[index];
+        // SAFETY: the slots live until the next execution starts, and no thread of this one outlives it.
+        unsafe { &*slot }
+    })
+}
+
+/// Puts `value` where its memory stays valid to the end of the execution, even if it is dropped before.
+///
+/// It is never dropped from here: drop it in place, or not at all.
+pub fn keep<T: 'static>(value: T) -> &'static T {
+    let kept = Box::new(std::mem::MaybeUninit::new(value));
+    // SAFETY: the box goes to the cellar, which is emptied when the next execution starts; the content is initialised.
+    let value = unsafe { &*kept.as_ptr() };
+    with(|w| w.cellar.push(kept));
+    value
+}
+
+/// A thread of a model.
+#[must_use = "a model joins its threads"]
+pub struct Handle {
+    number: usize,
+    thread: loom::thread::JoinHandle<()>,
+}
+
+/// Words of stack for a thread: the panic handler needs more than loom's default.
+const STACK_WORDS: usize = 0x4000;
+
+/// Starts a thread.
+pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
+    let number = with(|w| {
+        assert!(w.threads.len() < THREADS, "a model has at most {THREADS} threads");
+        w.threads.push(Thread { doing: Doing::Running, woken: false });
+        w.threads.len() - 1
+    });
+    let body = move || {
+        NUMBER.with(|n| n.set(number));
+        f();
+        with(|w| {
+            w.threads[number].doing = Doing::Finished;
+            w.stall = 0;
+        });
+    };
+    let thread = loom::thread::Builder::new().stack_size(STACK_WORDS).spawn(body);
+    Handle { number, thread: thread.expect("loom always has room for a thread it was asked for") }
+}
+
+impl Handle {
+    /// Its number.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Waits for it to end.
+    pub fn join(self) {
+        set_doing(Doing::Joining);
+        self.thread.join().expect("a panic ends the whole model");
+        set_doing(Doing::Running);
+    }
+}
+
+fn set_doing(doing: Doing) {
+    let me = number();
+    with(|w| w.threads[me].doing = doing);
+}
+
+/// One fruitless look of a spinning thread: lets the others run.
+pub(super) fn spin(at: &'static Location<'static>) {
+    set_doing(Doing::Spinning(at));
+    idle();
+    set_doing(Doing::Running);
+}
+
+/// Lets others run while this thread sleeps; returns when it is scheduled, woken or not.
+pub(super) fn sleep() {
+    set_doing(Doing::Sleeping);
+    idle();
+    set_doing(Doing::Running);
+}
+
+fn idle() {
+    with(|w| {
+        w.stall += 1;
+        assert!(w.stall < STALL, "{}", w.describe());
+    });
+    loom::thread::yield_now();
+}
+
+/// Something changed: whoever waits may get on.
+pub(super) fn progress() {
+    with(|w| w.stall = 0);
+}
+
+/// Lets the other threads run first, if they can: a long critical section, at no preemption's cost.
+pub fn rest() {
+    loom::thread::yield_now();
+}
+
+thread_local! {
+    static SEEN: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Notes that something happened in this execution; a model can ask that it happened in some ([`crate::check::Model::shows`]).
+pub fn saw(what: &'static str) {
+    SEEN.with_borrow_mut(|seen| seen.insert(what));
+}
+
+/// What was noted since the last call.
+pub(crate) fn take_seen() -> BTreeSet<&'static str> {
+    SEEN.take()
+}
+
+pub(super) fn take_woken() -> bool {
+    let me = number();
+    with(|w| std::mem::take(&mut w.threads[me].woken))
+}
+
+pub(super) fn name() -> &'static str {
+    with(|w| w.name)
+}
+
+pub(super) fn note(what: &'static str, at: &'static Location<'static>, old: u64, new: u64) {
+    let thread = number();
+    with(|w| w.trace.push(Event { thread, what, at, old, new }));
+}
+
+/// The last operations of the execution, for a failure report. Empty if there was no execution on this thread.
+pub(crate) fn trace() -> String {
+    WORLD.with_borrow(|world| {
+        let mut out = String::new();
+        for e in world.iter().flat_map(|w| &w.trace) {
+            let file = e.at.file().rsplit('/').next().unwrap_or_default();
+            let _ = write!(out, "  {} {}:{} {} {:#x}", e.thread, file, e.at.line(), e.what, e.old);
+            let _ = if e.old == e.new { writeln!(out) } else { writeln!(out, " -> {:#x}", e.new) };
+        }
+        out
+    })
+}
+
+impl World {
+    pub(super) fn wake_thread(&mut self, number: usize) {
+        self.threads[number].woken = true;
+        self.stall = 0;
+    }
+
+    /// Who waits for what, when nobody gets on.
+    pub(super) fn describe(&self) -> String {
+        let mut out = format!("{}: nobody gets on", self.name);
+        for (number, thread) in self.threads.iter().enumerate() {
+            let _ = match (thread.doing, self.sleepers.iter().find(|s| s.thread == number)) {
+                (_, Some(s)) => write!(out, "; thread {number} sleeps on {s}"),
+                (Doing::Spinning(at), None) => write!(out, "; thread {number} spins at {at}"),
+                (doing, None) => write!(out, "; thread {number}: {doing:?}"),
+            };
+        }
+        out
+    }
+}

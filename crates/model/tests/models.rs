@@ -1,0 +1,28 @@
+//! Every model holds.
+
+use turnwise_model::check::{Lock, Width};
+use turnwise_model::models;
+
+fn hold(lock: Lock) {
+    let width = Width::from_environment();
+    let mut failed = Vec::new();
+    for model in models::of(lock) {
+        let outcome = model.run(width, None);
+        println!("{:>9} executions {:>6} ms  {}", outcome.executions, outcome.elapsed.as_millis(), model.name);
+        if let Some(failure) = outcome.failure {
+            println!("{failure}");
+            failed.push(model.name);
+        }
+    }
+    assert!(failed.is_empty(), "these models fail: {failed:#?}");
+}
+
+#[test]
+fn osq() {
+    hold(Lock::Osq);
+}
+
+#[test]
+fn mutex() {
+    hold(Lock::Mutex);
+}
