@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// A lock whose threads need longer than this to stop is not asked again in that scenario.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// The same in a quick run.
+const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
 
 /// Compare mutexes on this machine.
 #[derive(Args, Clone, Debug)]
@@ -29,7 +31,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',', value_parser = scenario_names(),
         default_value = "mutex")]
     pub scenario: Vec<String>,
-    /// Compare speeds with this lock; default: the fastest peer that sleeps
+    /// Compare speeds with this lock, and run it, too; default: the fastest peer that sleeps
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LOCKS.iter().map(|l| l.name)))]
     pub against: Option<String>,
     /// Fewer and shorter samples: all default scenarios within a minute
@@ -53,6 +55,13 @@ pub struct BenchArgs {
     /// List the locks and scenarios, and run nothing
     #[arg(long)]
     pub list: bool,
+}
+
+impl Method {
+    /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
+    fn rounds(&self, scenario: &Scenario) -> u32 {
+        self.samples + if scenario.contended() { self.timed_samples } else { 0 }
+    }
 }
 
 fn lock_names() -> PossibleValuesParser {
@@ -89,7 +98,8 @@ impl BenchArgs {
     fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
         let default: Vec<String> = scenario.group.locks().iter().map(|&name| name.to_owned()).collect();
         let names = if self.lock.is_empty() { &default } else { &self.lock };
-        LOCKS.iter().filter(|l| names.iter().any(|n| n == l.name || n == "all")).collect()
+        let asked = |l: &&LockInfo| names.iter().chain(&self.against).any(|n| n == l.name || n == "all");
+        LOCKS.iter().filter(asked).collect()
     }
 }
 
@@ -136,93 +146,85 @@ fn list() -> String {
 /// # Errors
 /// As [`run`].
 pub fn measure(args: &BenchArgs) -> Result<Report> {
-    let method = args.method();
     let machine = Machine::here();
-    let scenarios = args.scenarios();
-    let rounds = |s: &Scenario| u64::from(method.samples + if s.contended() { method.timed_samples } else { 0 });
-    let bar = ProgressBar::new(scenarios.iter().map(|s| rounds(s) * args.locks(s).len() as u64).sum());
-    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} samples, {eta} left: {msg}")?);
-    let mut rng = fastrand::Rng::with_seed(method.seed);
-    let mut reports = Vec::new();
-    for scenario in scenarios {
-        let locks = args.locks(scenario);
-        let fixed =
-            args.against.as_deref().or(scenario.group.reference()).filter(|n| locks.iter().any(|l| l.name == *n));
-        let mut report = measure_scenario(scenario, &locks, &method, &mut rng, &bar)
-            .with_context(|| format!("scenario {}", scenario.name))?;
-        report.compare(fixed);
-        reports.push(report);
+    let mut runner = Runner::new(args)?;
+    let mut scenarios = Vec::new();
+    for scenario in args.scenarios() {
+        let mut report =
+            runner.scenario(scenario, &args.locks(scenario)).with_context(|| format!("scenario {}", scenario.name))?;
+        report.compare(args.against.as_deref().or(scenario.group.reference()));
+        scenarios.push(report);
     }
-    bar.finish_and_clear();
+    runner.bar.finish_and_clear();
     Ok(Report {
         format: "turnwise-bench/1".to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         commit: machine::commit(),
         machine,
-        method,
-        scenarios: reports,
+        method: runner.method,
+        scenarios,
     })
 }
 
-fn measure_scenario(
-    scenario: &Scenario,
-    locks: &[&'static LockInfo],
-    method: &Method,
-    rng: &mut fastrand::Rng,
-    bar: &ProgressBar,
-) -> Result<ScenarioReport> {
-    let duration = Duration::from_millis(method.sample_ms.into());
-    let plan = Plan {
-        threads: scenario.threads,
-        section: scenario.section(),
-        warm_up: (duration / 10).min(Duration::from_millis(20)),
-        duration,
-        timed: false,
-    };
-    let (inside_ns, outside_ns) = match plan.section {
-        Section::Work { inside, outside } => (Some(cost_ns(inside)), Some(cost_ns(outside))),
-        _ => (None, None),
-    };
-    let new = |&lock| Samples { lock, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 };
-    let mut samples: Vec<Samples> = locks.iter().map(new).collect();
-    let timed_rounds = if scenario.contended() { method.timed_samples } else { 0 };
-    for round in 0..method.samples + timed_rounds {
-        let plan = Plan { timed: round >= method.samples, ..plan };
-        let mut order: Vec<usize> = (0..samples.len()).collect();
-        rng.shuffle(&mut order);
-        for index in order {
-            bar.set_message(format!("{} {}", scenario.name, samples[index].lock.name));
-            take(&mut samples[index], &plan)?;
-            bar.inc(1);
+/// What the scenarios of a run share.
+struct Runner {
+    method: Method,
+    drain_max: Duration,
+    rng: fastrand::Rng,
+    bar: ProgressBar,
+}
+
+impl Runner {
+    fn new(args: &BenchArgs) -> Result<Runner> {
+        let method = args.method();
+        let samples = |s: &Scenario| u64::from(method.rounds(s)) * args.locks(s).len() as u64;
+        let bar = ProgressBar::new(args.scenarios().into_iter().map(samples).sum());
+        bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} samples, {eta} left: {msg}")?);
+        let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
+        Ok(Runner { rng: fastrand::Rng::with_seed(method.seed), method, drain_max, bar })
+    }
+
+    fn plan(&self, scenario: &Scenario) -> Plan {
+        let duration = Duration::from_millis(self.method.sample_ms.into());
+        let warm_up = (duration / 10).min(Duration::from_millis(20));
+        Plan { threads: scenario.threads, section: scenario.section(), warm_up, duration, timed: false }
+    }
+
+    fn scenario(&mut self, scenario: &Scenario, locks: &[&'static LockInfo]) -> Result<ScenarioReport> {
+        let plan = self.plan(scenario);
+        let (inside_ns, outside_ns) = match plan.section {
+            Section::Work { inside, outside } => (Some(cost_ns(inside)), Some(cost_ns(outside))),
+            _ => (None, None),
+        };
+        let mut samples: Vec<Samples> = locks.iter().map(|&lock| Samples::none(lock)).collect();
+        for round in 0..self.method.rounds(scenario) {
+            self.round(scenario, &Plan { timed: round >= self.method.samples, ..plan }, &mut samples)?;
         }
+        Ok(ScenarioReport {
+            name: scenario.name.to_owned(),
+            help: scenario.help.to_owned(),
+            threads: scenario.threads,
+            inside_ns,
+            outside_ns,
+            reference: None,
+            locks: samples.iter().map(|s| s.report(self.method.samples)).collect(),
+        })
     }
-    Ok(ScenarioReport {
-        name: scenario.name.to_owned(),
-        help: scenario.help.to_owned(),
-        threads: scenario.threads,
-        inside_ns,
-        outside_ns,
-        reference: None,
-        locks: samples.iter().map(|s| s.report(method.samples)).collect(),
-    })
-}
 
-/// One sample more, unless the lock was given up.
-fn take(samples: &mut Samples, plan: &Plan) -> Result<()> {
-    if samples.gave_up.is_some() {
-        return Ok(());
+    /// One sample of every lock, in random order.
+    fn round(&mut self, scenario: &Scenario, plan: &Plan, samples: &mut [Samples]) -> Result<()> {
+        let mut order: Vec<usize> = (0..samples.len()).collect();
+        self.rng.shuffle(&mut order);
+        for index in order {
+            let samples = &mut samples[index];
+            let name = samples.lock.name;
+            self.bar.set_message(format!("{} {name}", scenario.name));
+            if samples.gave_up.is_none() {
+                let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {name}"))?;
+                samples.add(outcome, plan, self.drain_max);
+            }
+            self.bar.inc(1);
+        }
+        Ok(())
     }
-    let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {}", samples.lock.name))?;
-    samples.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
-    if outcome.drain > DRAIN_MAX {
-        let taken = samples.plain.len() + 1;
-        samples.gave_up =
-            Some(format!("given up after {taken} samples: its threads needed {:.1?} to stop", outcome.drain));
-    }
-    match (plan.timed, &mut samples.waits) {
-        (false, _) => samples.plain.push(outcome),
-        (true, Some(all)) => *all += outcome.waits.context("a timed sample has waits")?,
-        (true, none) => *none = outcome.waits,
-    }
-    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use crate::locks::{LockInfo, Waiting};
 use crate::machine::Machine;
-use crate::run::Outcome;
+use crate::run::{Outcome, Plan};
 use crate::stats::{Spread, fairness};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The whole run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -129,6 +130,26 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// Nothing yet.
+    #[must_use]
+    pub fn none(lock: &'static LockInfo) -> Samples {
+        Samples { lock, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 }
+    }
+
+    /// One more; gives the lock up if its threads needed longer than `drain_max` to stop.
+    pub fn add(&mut self, outcome: Outcome, plan: &Plan, drain_max: Duration) {
+        self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
+        if outcome.drain > drain_max {
+            let drain = outcome.drain;
+            self.gave_up = Some(format!("given up: after a sample its threads needed {drain:.1?} to stop"));
+        }
+        match (outcome.waits.clone(), &mut self.waits) {
+            (None, _) => self.plain.push(outcome),
+            (Some(waits), Some(all)) => *all += waits,
+            (waits, none) => *none = waits,
+        }
+    }
+
     /// Sums up.
     #[must_use]
     pub fn report(&self, rounds: u32) -> LockReport {
@@ -157,16 +178,20 @@ impl Samples {
     }
 
     fn notes(&self) -> Vec<String> {
-        let stalled = self.plain.iter().filter(|o| o.total() == 0).count();
-        let stalled = (stalled > 0).then(|| format!("{stalled} samples without any operation, counted as one each"));
+        let stalled = self.plain.iter().filter(|o| o.total() == 0).count() as u32;
+        let stalled = (stalled > 0).then(|| format!("{} without any operation, counted as one each", samples(stalled)));
         let disturbed = (self.disturbed > 0).then(|| {
-            let samples = self.disturbed;
-            format!(
-                "{samples} samples lasted more than twice as long as asked for: the machine is busy with something else"
-            )
+            let what = samples(self.disturbed);
+            format!("{what} lasted more than twice as long as asked for: the machine is busy with something else")
         });
         self.gave_up.iter().cloned().chain(stalled).chain(disturbed).collect()
     }
+}
+
+/// "1 sample", "2 samples".
+#[must_use]
+pub fn samples(n: u32) -> String {
+    format!("{n} sample{}", if n == 1 { "" } else { "s" })
 }
 
 impl ScenarioReport {

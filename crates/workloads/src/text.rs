@@ -15,14 +15,14 @@ pub enum Style {
 
 /// What each number is; printed with every report.
 const LEGEND: &[&str] = &[
-    "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, likewise.",
+    "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, same.",
     "speed: time per op of the reference / of this lock, paired by round: median [least .. most]; above 1 is faster.",
     "fairness: operations of the least busy / of the busiest thread in a sample, median of the samples; 1 is fair.",
-    "waits: from asking for the lock to having it, every acquisition of a second pass (two clock readings in each \
-     operation), all samples of the pass together.",
+    "waits: from asking for the lock to having it, one clock reading included; every acquisition of a second pass, all \
+     its samples together.",
     "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
-    "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for fairness. \
-     Peers that only spin do not count: they are no substitute on a busy machine.",
+    "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
+     fairness. Peers that only spin do not count: they are no substitute on a busy machine.",
 ];
 
 /// Lines above, below and under the head.
@@ -117,8 +117,8 @@ fn spread(s: Spread) -> String {
 /// A ratio, with three places near 1.
 fn times(ratio: f64) -> String {
     match ratio {
-        r if r < 10.0 => format!("{r:.3}"),
-        r if r < 1000.0 => format!("{r:.1}"),
+        r if (0.01..10.0).contains(&r) => format!("{r:.3}"),
+        r if (10.0..1000.0).contains(&r) => format!("{r:.1}"),
         r => rate(r),
     }
 }

@@ -64,6 +64,16 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
 }
 
 #[test]
+fn the_lock_to_compare_with_runs_too() {
+    let report = measure(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock turnwise --against pthread"));
+    let report = report.expect("it runs");
+    let scenario = &report.scenarios[0];
+    assert_eq!(scenario.locks.len(), 2);
+    assert_eq!(scenario.reference.as_deref(), Some("pthread"));
+    assert!(scenario.locks.iter().all(|l| l.speed.is_some()), "{scenario:?}");
+}
+
+#[test]
 fn a_group_brings_its_own_locks_and_reference() {
     let report = measure(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
     let names: Vec<_> = report.scenarios[0].locks.iter().map(|l| l.name.as_str()).collect();
