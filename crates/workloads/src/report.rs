@@ -364,6 +364,31 @@ mod tests {
     }
 
     #[test]
+    fn a_stalled_sample_counts_and_is_mentioned() {
+        let mut samples = Samples::none(&crate::locks::LOCKS[0]);
+        let second = Duration::from_secs(1);
+        let section = crate::run::Section::Tight;
+        let plan = Plan { threads: 2, section, warm_up: second, duration: second, timed: false };
+        let outcome = |ops: [u64; 2], drain| Outcome {
+            elapsed: second,
+            ops: ops.to_vec(),
+            cpu: second,
+            voluntary: 0,
+            involuntary: 4,
+            drain,
+            waits: None,
+        };
+        samples.add(outcome([500, 500], Duration::ZERO), &plan, second);
+        assert!(samples.gave_up.is_none());
+        samples.add(outcome([0, 0], 2 * second), &plan, second);
+        assert!(samples.gave_up.is_some());
+        let report = samples.report(3);
+        assert_eq!(report.rounds_ns, [Some(1e6), Some(1e9), None]);
+        assert_eq!(report.fairness, Some(Spread { median: 0.5, min: 0.0, max: 1.0 }));
+        assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+    }
+
+    #[test]
     fn times_have_three_digits() {
         let shown: Vec<_> = [0.5, 9.214, 27.51, 151.2, 999.6, 54_810.0, 5.21e6, 1.58e9].map(time).to_vec();
         assert_eq!([0.0, 2.2e-5, 0.814, 12_000.0].map(rate), ["0", "2.2e-5", "0.81", "1.2e4"]);
