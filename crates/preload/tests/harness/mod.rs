@@ -5,13 +5,13 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What `TURNWISE_LOCK` may be.
-pub const POLICIES: [&str; 4] = ["adaptive", "mcs", "ttas", "ticket"];
+pub(crate) const POLICIES: [&str; 4] = ["adaptive", "mcs", "ttas", "ticket"];
 
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
 const LIMIT_S: &str = "120";
 
 /// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
-pub fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     const NAME: &str = "libturnwise_preload.so";
     let test = std::env::current_exe().expect("the test's own path");
     let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
@@ -21,30 +21,30 @@ pub fn library() -> PathBuf {
 }
 
 /// A translation unit in `tests/c`, and what to link it with.
-pub struct Build {
+pub(crate) struct Build {
     source: &'static str,
     linked: Vec<PathBuf>,
 }
 
 impl Build {
-    pub fn new(source: &'static str) -> Self {
+    pub(crate) fn new(source: &'static str) -> Self {
         Build { source, linked: Vec::new() }
     }
 
     /// Links a shared object, which the program finds where it was built.
-    pub fn link(mut self, object: &Path) -> Self {
+    pub(crate) fn link(mut self, object: &Path) -> Self {
         self.linked.push(object.to_owned());
         self
     }
 
-    pub fn program(self) -> Program {
+    pub(crate) fn program(self) -> Program {
         let stem = Path::new(self.source).with_extension("");
         let path = output_path(&stem.display().to_string());
         self.compile(&path, &[]);
         Program { path }
     }
 
-    pub fn shared(self, name: &str) -> PathBuf {
+    pub(crate) fn shared(self, name: &str) -> PathBuf {
         let path = output_path(&format!("lib{name}.so"));
         self.compile(&path, &["-shared", "-fPIC"]);
         path
@@ -71,7 +71,7 @@ fn output_path(name: &str) -> PathBuf {
 }
 
 /// A program that was built; removed when dropped.
-pub struct Program {
+pub(crate) struct Program {
     path: PathBuf,
 }
 
@@ -83,17 +83,17 @@ impl Program {
     }
 
     /// Runs it on the C library's locks.
-    pub fn run_on_libc(&self) {
+    pub(crate) fn run_on_libc(&self) {
         check("the C library", self.command().arg(&self.path).output());
     }
 
     /// Runs it on ours; returns what it wrote to stderr.
-    pub fn run(&self, policy: &str) -> String {
+    pub(crate) fn run(&self, policy: &str) -> String {
         self.run_with(policy, library().to_str().expect("a path in UTF-8"))
     }
 
     /// Runs it with a list of preloaded libraries.
-    pub fn run_with(&self, policy: &str, preloaded: &str) -> String {
+    pub(crate) fn run_with(&self, policy: &str, preloaded: &str) -> String {
         let mut command = self.command();
         command.arg(format!("TURNWISE_LOCK={policy}")).arg("TURNWISE_VERBOSE=1");
         // Last, so that `timeout` and `env` run without it.
