@@ -59,18 +59,22 @@ const _: () = {
 /// Nobody has asked yet.
 const UNRESOLVED: u32 = u32::MAX;
 
-static CURRENT: AtomicU32 = AtomicU32::new(UNRESOLVED);
+/// On a cache line of its own: every lock call reads it.
+#[repr(align(128))]
+struct Current(AtomicU32);
+
+static CURRENT: Current = Current(AtomicU32::new(UNRESOLVED));
 
 /// 0 if the policy is known to be [`Policy::Adaptive`].
 #[inline(always)]
 pub(crate) fn fast_bits() -> u32 {
-    CURRENT.load(Relaxed)
+    CURRENT.0.load(Relaxed)
 }
 
 /// The policy of this process.
 #[inline]
 pub(crate) fn current() -> Policy {
-    match Policy::ALL.get(CURRENT.load(Relaxed) as usize) {
+    match Policy::ALL.get(CURRENT.0.load(Relaxed) as usize) {
         Some(policy) => *policy,
         None => resolve(),
     }
@@ -80,7 +84,7 @@ pub(crate) fn current() -> Policy {
 fn resolve() -> Policy {
     // An unknown name is the constructor's to report; until it ends the process, the default holds.
     let policy = requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive);
-    CURRENT.store(policy as u32, Relaxed);
+    CURRENT.0.store(policy as u32, Relaxed);
     policy
 }
 
