@@ -75,7 +75,8 @@ pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
     matches!(mutex.kind(), Kind::Foreign)
 }
 
-/// Acquires, whatever the kind and policy.
+/// Acquires, whatever the kind and policy. Not inlined: the fast path that calls it shall need no stack frame.
+#[inline(never)]
 pub(crate) fn lock(mutex: &Mutex) -> c_int {
     lock_by(mutex, |word| {
         word.lock();
@@ -129,7 +130,8 @@ pub(crate) fn try_lock(mutex: &Mutex) -> c_int {
     }
 }
 
-/// Releases.
+/// Releases. Not inlined, like [`lock`].
+#[inline(never)]
 pub(crate) fn unlock(mutex: &Mutex) -> c_int {
     match mutex.kind() {
         Kind::Plain => {}

@@ -14,15 +14,24 @@ use core::sync::atomic::Ordering::Relaxed;
 pub(crate) enum Policy {
     /// `turnwise::RawMutex`. Its number is 0: the fast path tests kind and policy in one go.
     Adaptive = 0,
+    /// A queue of spinners, first come, first served: `RawQueuedSpinLock`.
+    Mcs = 1,
+    /// Test and test-and-set: `RawSpinLock`.
+    Ttas = 2,
+    /// Tickets, first come, first served: `RawTicketLock`.
+    Ticket = 3,
 }
 
 impl Policy {
-    const ALL: [Policy; 1] = [Policy::Adaptive];
+    const ALL: [Policy; 4] = [Policy::Adaptive, Policy::Mcs, Policy::Ttas, Policy::Ticket];
 
     /// The name in the environment.
     pub(crate) const fn name(self) -> &'static CStr {
         match self {
             Policy::Adaptive => c"adaptive",
+            Policy::Mcs => c"mcs",
+            Policy::Ttas => c"ttas",
+            Policy::Ticket => c"ticket",
         }
     }
 
@@ -39,23 +48,34 @@ impl Policy {
     }
 }
 
+const _: () = {
+    let mut number = 0;
+    while number < Policy::ALL.len() {
+        assert!(Policy::ALL[number] as usize == number, "`current` looks policies up by number");
+        number += 1;
+    }
+};
+
 /// Nobody has asked yet.
 const UNRESOLVED: u32 = u32::MAX;
 
-static CURRENT: AtomicU32 = AtomicU32::new(UNRESOLVED);
+/// On a cache line of its own: every lock call reads it.
+#[repr(align(128))]
+struct Current(AtomicU32);
+
+static CURRENT: Current = Current(AtomicU32::new(UNRESOLVED));
 
 /// 0 if the policy is known to be [`Policy::Adaptive`].
 #[inline(always)]
 pub(crate) fn fast_bits() -> u32 {
-    CURRENT.load(Relaxed)
+    CURRENT.0.load(Relaxed)
 }
 
 /// The policy of this process.
 #[inline]
 pub(crate) fn current() -> Policy {
-    let number = CURRENT.load(Relaxed);
-    match Policy::ALL.into_iter().find(|p| *p as u32 == number) {
-        Some(policy) => policy,
+    match Policy::ALL.get(CURRENT.0.load(Relaxed) as usize) {
+        Some(policy) => *policy,
         None => resolve(),
     }
 }
@@ -64,7 +84,7 @@ pub(crate) fn current() -> Policy {
 fn resolve() -> Policy {
     // An unknown name is the constructor's to report; until it ends the process, the default holds.
     let policy = requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive);
-    CURRENT.store(policy as u32, Relaxed);
+    CURRENT.0.store(policy as u32, Relaxed);
     policy
 }
 

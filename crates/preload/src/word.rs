@@ -4,52 +4,78 @@ use crate::policy::{self, Policy};
 use core::sync::atomic::AtomicU64;
 use turnwise::RawMutex;
 use turnwise::platform::Deadline;
+use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 
 /// Eight bytes that hold the lock of the process's policy. Zero: unlocked, under every policy.
 #[repr(C, align(8))]
 pub(crate) struct LockWord(AtomicU64);
 
-const _: () = assert!(size_of::<RawMutex>() <= size_of::<LockWord>());
+const _: () = {
+    assert!(size_of::<RawMutex>() <= size_of::<LockWord>());
+    assert!(size_of::<RawQueuedSpinLock>() <= size_of::<LockWord>());
+    assert!(size_of::<RawSpinLock>() <= size_of::<LockWord>());
+    assert!(size_of::<RawTicketLock>() <= size_of::<LockWord>());
+};
+
+/// Runs an expression on the lock of the process's policy.
+macro_rules! by_policy {
+    ($word:expr, $lock:ident => $expression:expr) => {
+        match policy::current() {
+            Policy::Adaptive => {
+                let $lock = $word.adaptive();
+                $expression
+            }
+            Policy::Mcs => {
+                let $lock = $word.view::<RawQueuedSpinLock>();
+                $expression
+            }
+            Policy::Ttas => {
+                let $lock = $word.view::<RawSpinLock>();
+                $expression
+            }
+            Policy::Ticket => {
+                let $lock = $word.view::<RawTicketLock>();
+                $expression
+            }
+        }
+    };
+}
 
 impl LockWord {
     /// The word as the default policy's lock.
     #[inline(always)]
     pub(crate) fn adaptive(&self) -> &RawMutex {
-        // SAFETY: `RawMutex` consists of atomic words, valid with any bytes, and fits; the policy never changes while
-        // the process runs, so no other lock has written here.
+        // SAFETY: as in `view`.
+        unsafe { &*core::ptr::from_ref(self).cast() }
+    }
+
+    /// The word as a spin lock.
+    fn view<R: RawSpin>(&self) -> &R {
+        // SAFETY: these locks consist of atomic words, valid with any bytes, and fit, as asserted above. The policy
+        // never changes while the process runs, so no lock of another type has written here.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
     pub(crate) fn lock(&self) {
-        match policy::current() {
-            Policy::Adaptive => self.adaptive().lock(),
-        }
+        by_policy!(self, lock => lock.lock());
     }
 
     pub(crate) fn try_lock(&self) -> bool {
-        match policy::current() {
-            Policy::Adaptive => self.adaptive().try_lock(),
-        }
+        by_policy!(self, lock => lock.try_lock())
     }
 
     pub(crate) fn lock_until(&self, deadline: Deadline) -> bool {
-        match policy::current() {
-            Policy::Adaptive => self.adaptive().lock_until(deadline),
-        }
+        by_policy!(self, lock => lock.lock_until(deadline))
     }
 
     /// # Safety
     /// The lock is held, and its owner (or whoever acts for it) calls.
     pub(crate) unsafe fn unlock(&self) {
-        match policy::current() {
-            // SAFETY: the caller's promise.
-            Policy::Adaptive => unsafe { self.adaptive().unlock() },
-        }
+        // SAFETY: the caller's promise.
+        by_policy!(self, lock => unsafe { lock.unlock() });
     }
 
     pub(crate) fn is_locked(&self) -> bool {
-        match policy::current() {
-            Policy::Adaptive => self.adaptive().is_locked(),
-        }
+        by_policy!(self, lock => lock.is_locked())
     }
 }

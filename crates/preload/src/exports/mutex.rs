@@ -42,7 +42,11 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
-    mutex::try_lock(unsafe { Mutex::of(object) })
+    let mutex = unsafe { Mutex::of(object) };
+    if mutex.is_fast() {
+        return if mutex.lock.adaptive().try_lock() { 0 } else { libc::EBUSY };
+    }
+    mutex::try_lock(mutex)
 }
 
 /// Acquires, or ETIMEDOUT at a time on the wall clock.

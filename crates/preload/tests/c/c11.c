@@ -17,7 +17,7 @@ static int finds_it_locked(void *m)
 static int counts(void *unused)
 {
     (void)unused;
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < times(5000); i++) {
         CHECK_EQ(mtx_lock(&plain), thrd_success);
         count++;
         CHECK_EQ(mtx_unlock(&plain), thrd_success);
@@ -28,7 +28,7 @@ static int counts(void *unused)
 static int takes_turns(void *argument)
 {
     int me = (int)(intptr_t)argument;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < times(300); i++) {
         CHECK_EQ(mtx_lock(&plain), thrd_success);
         while (turn % 3 != me)
             CHECK_EQ(cnd_wait(&changed, &plain), thrd_success);
@@ -86,7 +86,7 @@ int main(void)
     CHECK_EQ(cnd_timedwait(&changed, &plain, &at), thrd_error);
     CHECK_EQ(mtx_unlock(&plain), thrd_success);
     run(counts, 4);
-    CHECK_EQ(count, 20000);
+    CHECK_EQ(count, 4 * times(5000));
     run(takes_turns, 3);
     turn = 0;
     CHECK_EQ(thrd_create(&other, waits_for_turn_one, NULL), thrd_success);

@@ -74,6 +74,14 @@ static inline void in_thread(void *(*body)(void *), void *argument)
     CHECK_EQ(pthread_join(start(body, argument), NULL), 0);
 }
 
+/* How often to do something that contends: `n` times, or fewer under a spin lock, where a wait for a thread that is off
+   its CPU costs a time slice. */
+static inline int times(int n)
+{
+    const char *policy = getenv("TURNWISE_LOCK");
+    return policy && strcmp(policy, "adaptive") != 0 ? n / 50 + 1 : n;
+}
+
 /* Whether the library under test is loaded, in programs that look into an object. */
 static inline int preloaded(void)
 {

@@ -125,7 +125,7 @@ static int turn;
 static void *ring(void *argument)
 {
     int me = (int)(intptr_t)argument;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < times(ROUNDS); i++) {
         pthread_mutex_lock(&mutex);
         while (turn != me)
             CHECK_EQ(pthread_cond_wait(&turns[me], &mutex), 0);
@@ -159,7 +159,7 @@ static void wait_a_little(pthread_cond_t *c, int timed)
 
 static void *produce(void *unused)
 {
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < times(ITEMS); i++) {
         pthread_mutex_lock(&mutex);
         while (stored == ROOM)
             wait_a_little(&not_full, i % 3 == 0);
@@ -173,7 +173,7 @@ static void *produce(void *unused)
 
 static void *consume(void *unused)
 {
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < times(ITEMS); i++) {
         pthread_mutex_lock(&mutex);
         while (stored == 0)
             wait_a_little(&not_empty, i % 5 == 0);
@@ -192,8 +192,8 @@ static void check_buffer(void)
         threads[i] = start(i % 2 ? produce : consume, NULL);
     for (int i = 0; i < 2 * PAIRS; i++)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
-    CHECK_EQ(produced, PAIRS * ITEMS);
-    CHECK_EQ(consumed, PAIRS * ITEMS);
+    CHECK_EQ(produced, PAIRS * times(ITEMS));
+    CHECK_EQ(consumed, PAIRS * times(ITEMS));
     CHECK_EQ(stored, 0);
 }
 
@@ -214,7 +214,7 @@ static void *waits_on_short_lived(void *unused)
 
 static void check_destroy_after_broadcast(void)
 {
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < times(60); round++) {
         enum { N = 4 };
         pthread_t threads[N];
         short_lived = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -17,14 +17,14 @@ template <class M> static void check_counts()
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; i++)
         threads.emplace_back([&] {
-            for (int j = 0; j < 5000; j++) {
+            for (int j = 0; j < times(5000); j++) {
                 std::lock_guard<M> guard(mutex);
                 count++;
             }
         });
     for (auto &t : threads)
         t.join();
-    CHECK_EQ(count, 20000);
+    CHECK_EQ(count, 4 * times(5000));
 }
 
 template <class M> static void check_timeouts()
@@ -55,7 +55,7 @@ template <class C, class M> static void check_condition()
     C changed;
     int turn = 0;
     auto play = [&](int me) {
-        for (int i = 0; i < 500; i++) {
+        for (int i = 0; i < times(500); i++) {
             std::unique_lock<M> lock(mutex);
             changed.wait(lock, [&] { return turn % 2 == me; });
             turn++;
@@ -65,7 +65,7 @@ template <class C, class M> static void check_condition()
     std::thread other(play, 1);
     play(0);
     other.join();
-    CHECK_EQ(turn, 1000);
+    CHECK_EQ(turn, 2 * times(500));
     std::unique_lock<M> lock(mutex);
     auto begun = std::chrono::steady_clock::now();
     CHECK(!changed.wait_for(lock, 20ms, [] { return false; }));

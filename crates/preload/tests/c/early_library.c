@@ -13,7 +13,7 @@ int early_count, early_asleep, early_go;
 
 static void *contend(void *unused)
 {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < times(2000); i++) {
         pthread_mutex_lock(&early_busy);
         early_count++;
         pthread_mutex_unlock(&early_busy);

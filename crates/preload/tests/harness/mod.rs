@@ -1,0 +1,121 @@
+//! Builds C programs and runs them under the preload library.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What `TURNWISE_LOCK` may be.
+pub(crate) const POLICIES: [&str; 4] = ["adaptive", "mcs", "ttas", "ticket"];
+
+/// Longer than any program takes; a hang ends as exit status 124 or 137.
+const LIMIT_S: &str = "120";
+
+/// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
+pub(crate) fn library() -> PathBuf {
+    const NAME: &str = "libturnwise_preload.so";
+    let test = std::env::current_exe().expect("the test's own path");
+    let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
+    folders.iter().map(|folder| folder.join(NAME)).find(|path| path.is_file()).unwrap_or_else(|| {
+        panic!("no {NAME} in {folders:?}: build it with `cargo build -p turnwise-preload` in the same profile")
+    })
+}
+
+/// A translation unit in `tests/c`, and what to link it with.
+pub(crate) struct Build {
+    source: &'static str,
+    linked: Vec<PathBuf>,
+}
+
+impl Build {
+    pub(crate) fn new(source: &'static str) -> Self {
+        Build { source, linked: Vec::new() }
+    }
+
+    /// Links a shared object, which the program finds where it was built.
+    pub(crate) fn link(mut self, object: &Path) -> Self {
+        self.linked.push(object.to_owned());
+        self
+    }
+
+    pub(crate) fn program(self) -> Program {
+        let stem = Path::new(self.source).with_extension("");
+        let path = output_path(&stem.display().to_string());
+        self.compile(&path, &[]);
+        Program { path }
+    }
+
+    pub(crate) fn shared(self, name: &str) -> PathBuf {
+        let path = output_path(&format!("lib{name}.so"));
+        self.compile(&path, &["-shared", "-fPIC"]);
+        path
+    }
+
+    fn compile(&self, path: &Path, flags: &[&str]) {
+        let compiler = if self.source.ends_with(".cpp") { "g++" } else { "gcc" };
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(self.source);
+        let mut command = Command::new(compiler);
+        command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
+        command.arg("-o").arg(path).arg(source).args(&self.linked).arg("-ldl");
+        let output = command.output().unwrap_or_else(|e| panic!("cannot run {compiler}: {e}; these tests need it"));
+        assert!(output.status.success(), "{compiler} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// A path of this test run alone.
+fn output_path(name: &str) -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the program");
+    folder.join(name)
+}
+
+/// A program that was built; removed when dropped.
+pub(crate) struct Program {
+    path: PathBuf,
+}
+
+impl Program {
+    fn command(&self) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", "TURNWISE_LOCK"]);
+        command
+    }
+
+    /// Runs it on the C library's locks.
+    pub(crate) fn run_on_libc(&self) {
+        check("the C library", self.command().arg(&self.path).output());
+    }
+
+    /// Runs it on ours; returns what it wrote to stderr.
+    pub(crate) fn run(&self, policy: &str) -> String {
+        self.run_with(policy, library().to_str().expect("a path in UTF-8"))
+    }
+
+    /// Runs it with a list of preloaded libraries.
+    pub(crate) fn run_with(&self, policy: &str, preloaded: &str) -> String {
+        let mut command = self.command();
+        command.arg(format!("TURNWISE_LOCK={policy}")).arg("TURNWISE_VERBOSE=1");
+        // Last, so that `timeout` and `env` run without it.
+        command.arg(format!("LD_PRELOAD={preloaded}")).arg(&self.path);
+        let error = check(policy, command.output());
+        let introduction = format!("lock policy {policy}, on-cpu layer");
+        assert!(error.contains(&introduction), "the library was not loaded:\n{error}");
+        error
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(self.path.parent().expect("output_path made a folder"));
+        }
+    }
+}
+
+fn check(on: &str, output: std::io::Result<Output>) -> String {
+    let output = output.expect("timeout of coreutils");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "on {on}: {}\n{error}", output.status);
+    error
+}

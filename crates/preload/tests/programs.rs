@@ -1,0 +1,137 @@
+//! C and C++ programs under the preload library, with every policy, and once without it: what they expect must be what
+//! the C library does.
+
+mod harness;
+
+use harness::{Build, POLICIES, Program, library};
+
+/// Runs a program everywhere.
+fn everywhere(program: &Program) {
+    program.run_on_libc();
+    for policy in POLICIES {
+        program.run(policy);
+    }
+}
+
+macro_rules! programs {
+    ($($name:ident: $source:literal,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                everywhere(&Build::new($source).program());
+            }
+        )*
+    };
+}
+
+programs! {
+    kinds_and_errors: "kinds.c",
+    timed_locks: "timed.c",
+    mutual_exclusion: "exclusion.c",
+    destroy_right_after_unlock: "destroy.c",
+    condition_variables: "cond.c",
+    cancelled_waits: "cancel.c",
+    exit_handlers_and_destructors: "exit.c",
+    foreign_objects_reach_the_c_library: "foreign.c",
+    c11_threads: "c11.c",
+    symbol_versions: "versions.c",
+    cpp_library: "cpp.cpp",
+}
+
+/// Policies whose locks keep no line of waiters in the word. A child inherits the line, in which its parent's threads
+/// stand for ever: a limit of `mcs` and `ticket` that the README states.
+const WITHOUT_LINE: [&str; 2] = ["adaptive", "ttas"];
+
+#[test]
+fn fork_with_threads() {
+    for source in ["fork.c", "fork_claimed.c"] {
+        let program = Build::new(source).program();
+        program.run_on_libc();
+        for policy in WITHOUT_LINE {
+            program.run(policy);
+        }
+    }
+}
+
+#[test]
+fn a_forked_child_owns_what_its_thread_owned() {
+    let program = Build::new("fork_owner.c").program();
+    for policy in POLICIES {
+        program.run(policy);
+    }
+}
+
+#[test]
+fn locks_taken_before_our_constructor() {
+    let early = Build::new("early_library.c").shared("early");
+    let program = Build::new("early.c").link(&early).program();
+    program.run_on_libc();
+    for policy in POLICIES {
+        let output = program.run(policy);
+        let (before, after) = (output.find("early constructor"), output.find("turnwise: version"));
+        assert!(before < after && before.is_some(), "the early constructor did not run first:\n{output}");
+    }
+}
+
+#[test]
+fn an_allocator_that_locks() {
+    let allocator = Build::new("malloc_library.c").shared("allocator");
+    let program = Build::new("malloc.c").link(&allocator).program();
+    everywhere(&program);
+    for policy in POLICIES {
+        program.run_with(policy, &format!("{}:{}", allocator.display(), library().display()));
+    }
+}
+
+#[test]
+fn an_unknown_policy_ends_the_process_before_main() {
+    let output = std::process::Command::new("/bin/echo")
+        .arg("main ran")
+        .env("LD_PRELOAD", library())
+        .env("TURNWISE_LOCK", "adaptve")
+        .output()
+        .expect("/bin/echo");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(output.stdout.is_empty());
+    assert_eq!(error, "turnwise: TURNWISE_LOCK=adaptve names no policy; take one of: adaptive mcs ttas ticket\n");
+}
+
+#[test]
+fn silent_unless_asked() {
+    for lock in ["", "adaptive", "ticket"] {
+        let output = std::process::Command::new("/bin/echo")
+            .env("LD_PRELOAD", library())
+            .env("TURNWISE_LOCK", lock)
+            .output()
+            .expect("/bin/echo");
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
+/// What the library may export: a symbol more would shadow one of the program's.
+const EXPORTS: &str = "
+    pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock
+    pthread_mutex_clocklock pthread_mutex_unlock
+    __pthread_mutex_init __pthread_mutex_destroy __pthread_mutex_lock __pthread_mutex_trylock __pthread_mutex_unlock
+    pthread_cond_init pthread_cond_destroy pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait
+    pthread_cond_signal pthread_cond_broadcast
+    mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
+    cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast";
+
+#[test]
+fn exports_the_interposed_symbols_without_versions_and_nothing_else() {
+    let output = std::process::Command::new("nm")
+        .args(["-D", "--defined-only", "--with-symbol-versions", "--format=just-symbols"])
+        .arg(library())
+        .output()
+        .expect("nm of binutils");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found = String::from_utf8(output.stdout).expect("names");
+    let mut found: Vec<&str> = found.split_whitespace().collect();
+    let mut expected: Vec<&str> = EXPORTS.split_whitespace().collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+}
