@@ -28,7 +28,7 @@ pub(crate) struct Args {
 pub(crate) enum Chore {
     /// Every lock under every scenario on threads, for long
     Torture {
-        /// How long each scenario lasts
+        /// Time for all runs together
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
     },

@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "ordering-pair",
-        what: "every ORDERING name stands at two places or more, or its comment names its partner",
+        what: "every ORDERING name stands at two places or more, names its partner, or is on both sides at once",
         remedy: "give both sides one name, or write `pairs with other.name` or pairs with ... in `function`",
         check: ordering_pair,
     },
@@ -88,6 +88,8 @@ struct Place<'a> {
     line: usize,
     /// The comment to its end.
     text: String,
+    /// An operation that is both sides: it pairs with itself in another thread.
+    both: bool,
 }
 
 fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
@@ -96,8 +98,7 @@ fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
         for (line, text) in file.lines() {
             let Some(at) = text.find("//") else { continue };
             for name in names(&text[at..]) {
-                let place = Place { file: &file.path, line, text: whole_comment(file, line) };
-                places.entry(name).or_default().push(place);
+                places.entry(name).or_default().push(place(file, line));
             }
         }
     }
@@ -105,7 +106,7 @@ fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
         let others = || places.keys().filter(|other| *other != name);
         let partner = |place: &Place<'_>| {
             let function = place.text.contains("pairs with") && place.text.contains('`');
-            function || others().any(|other| mentions(&place.text, other))
+            place.both || function || others().any(|other| mentions(&place.text, other))
         };
         if at.len() < 2 && !at.iter().any(partner) {
             report.add(at[0].file, at[0].line, format!("`{name}` has no partner"));
@@ -113,10 +114,11 @@ fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn whole_comment(file: &File, line: usize) -> String {
-    let lines = file.text.lines().skip(line - 1);
-    let rest = lines.enumerate().take_while(|(n, text)| *n == 0 || text.trim_start().starts_with("//"));
-    rest.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
+fn place(file: &File, line: usize) -> Place<'_> {
+    let lines: Vec<&str> = file.text.lines().skip(line - 1).collect();
+    let comment = 1 + lines.iter().skip(1).take_while(|text| text.trim_start().starts_with("//")).count();
+    let both = lines.iter().skip(comment).take(NEAR).any(|text| text.contains("AcqRel") || text.contains("SeqCst"));
+    Place { file: &file.path, line, text: lines[..comment].join(" "), both }
 }
 
 fn mentions(text: &str, name: &str) -> bool {
@@ -165,7 +167,9 @@ fn f() {
         assert_eq!(lines("ordering-pair", &[(OSQ, twice)]), [0; 0]);
         let partner = "// ORDERING a.one: pairs with\n// a.two.\nf();\n// ORDERING a.two, a.three: with a.one.\n";
         assert_eq!(lines("ordering-pair", &[(OSQ, partner)]), [0; 0]);
-        let missing = "// ORDERING a.one: pairs with a.gone.\n";
+        let itself = "// ORDERING a.one: with the next swap.\na.swap(1, AcqRel);\n";
+        assert_eq!(lines("ordering-pair", &[(OSQ, itself)]), [0; 0]);
+        let missing = "// ORDERING a.one: pairs with a.gone.\na.swap(1, Acquire);\n";
         assert_eq!(lines("ordering-pair", &[(OSQ, missing)]), [1]);
     }
 }

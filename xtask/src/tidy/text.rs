@@ -57,12 +57,18 @@ fn line_length(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|f| is_code(f)) {
         for (number, line) in file.lines() {
             let columns = line.chars().count();
-            let is_table = ["//! |", "/// |", "// |"].iter().any(|start| line.trim_start().starts_with(start));
-            if columns > COLUMNS && !is_table && !line.contains("://") {
+            // A manifest's lists and descriptions are one line each.
+            let is_exempt = file.is(&["toml"]) || is_table(line) || line.contains("://");
+            if columns > COLUMNS && !is_exempt {
                 report.add(&file.path, number, format!("{columns} columns"));
             }
         }
     }
+}
+
+/// A row of a table in a comment.
+fn is_table(line: &str) -> bool {
+    ["//! |", "/// |", "// |"].iter().any(|start| line.trim_start().starts_with(start))
 }
 
 /// In two parts, so that this file does not break its own rule.
