@@ -33,6 +33,17 @@ impl Private {
     #[cfg(feature = "spin")]
     pub(crate) const SPINS: usize = 8;
 
+    /// Forgets what the thread before learnt.
+    #[cfg(feature = "native")]
+    pub(crate) fn reset(&self) {
+        self.node_busy.set(false);
+        #[cfg(feature = "spin")]
+        {
+            self.turn.set(crate::mutex::Turn::NEW);
+            self.spins.iter().for_each(|s| s.set(crate::mutex::SpinRecord::NEW));
+        }
+    }
+
     pub(crate) const fn new() -> Self {
         Private {
             node_busy: Cell::new(false),

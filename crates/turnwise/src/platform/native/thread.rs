@@ -101,6 +101,7 @@ fn take_slot(key: libc::pthread_key_t) -> Option<u32> {
         push_free(index);
         return None;
     }
+    TABLE[index as usize].slot.private.reset();
     TABLE[index as usize].area.enter();
     Some(index)
 }
