@@ -28,6 +28,7 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     }
     writeln!(text, "\nMetrics from the program's output: --metric 'REGEX', the first group is the number")?;
     writeln!(text, "  {SAMPLE_NAME:<22}{SAMPLE_METRIC}")?;
+    text += "\nLocks and scenarios of the benchmark: turnwise bench --list\n";
     let machine = Machine::look();
     text += "\nThis machine:\n";
     for (name, value) in [

@@ -80,7 +80,10 @@ impl Report {
 fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.load_1min > machine.cpus as f64 / 2.0 {
-        notes.push(format!("other programs were running at the start (load {:.1})", machine.load_1min));
+        let Machine { load_1min, cpus, .. } = machine;
+        notes.push(format!(
+            "other programs were running (load {load_1min:.1} on {cpus} CPUs): the figures may be theirs as much as the locks'"
+        ));
     }
     for metric in metrics {
         let Some((_, combine)) = metric.pattern() else { continue };
@@ -103,6 +106,8 @@ fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
 #[derive(Serialize)]
 pub(crate) struct CommandInfo {
     pub(crate) arguments: Vec<String>,
+    /// As one could type it into a shell.
+    pub(crate) shown: String,
     pub(crate) path: String,
     pub(crate) is_sample: bool,
 }
@@ -111,6 +116,7 @@ impl CommandInfo {
     fn new(target: &Target) -> CommandInfo {
         CommandInfo {
             arguments: target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            shown: target.shown(),
             path: target.path.to_string_lossy().into_owned(),
             is_sample: target.is_sample,
         }

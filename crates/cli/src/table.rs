@@ -12,12 +12,7 @@ pub(crate) fn text(report: &Report) -> String {
     let machine = &report.machine;
     let mut text = format!(
         "{}: {rounds} runs each, interleaved, seed {}\n{} x {}, Linux {}, {}\n\n",
-        report.command.arguments.join(" "),
-        report.settings.seed,
-        machine.cpus,
-        machine.cpu_model,
-        machine.kernel,
-        machine.libc
+        report.command.shown, report.settings.seed, machine.cpus, machine.cpu_model, machine.kernel, machine.libc
     );
     let _ = writeln!(text, "{}\n", table(report));
     for verdict in &report.verdicts {

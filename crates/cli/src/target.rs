@@ -48,9 +48,9 @@ impl Target {
         start
     }
 
-    /// The command as text, for reports.
+    /// The command as one could type it into a shell.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<_> = self.command.iter().map(|word| word.to_string_lossy()).collect();
-        words.join(" ")
+        shlex::try_join(words.iter().map(|word| word.as_ref())).unwrap_or_else(|_| words.join(" "))
     }
 }
