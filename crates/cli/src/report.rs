@@ -81,9 +81,8 @@ fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
     let mut notes = Vec::new();
     if machine.load_1min > machine.cpus as f64 / 2.0 {
         let Machine { load_1min, cpus, .. } = machine;
-        notes.push(format!(
-            "other programs were running (load {load_1min:.1} on {cpus} CPUs): the figures may be theirs as much as the locks'"
-        ));
+        let load = format!("load {load_1min:.1} on {cpus} CPUs");
+        notes.push(format!("other programs were running ({load}): the figures may be theirs as much as the locks'"));
     }
     for metric in metrics {
         let Some((_, combine)) = metric.pattern() else { continue };

@@ -58,14 +58,15 @@ fn shown(value: f64, unit: Unit) -> String {
         Unit::Seconds if value < 1.0 => format!("{:.1} ms", value * 1e3),
         Unit::Seconds => format!("{value:.3} s"),
         Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        Unit::Count if value < 1e5 && value.fract() != 0.0 => format!("{value:.1}"),
         Unit::Count | Unit::Printed => scaled(value),
     }
 }
 
 fn scaled(value: f64) -> String {
     match value.abs() {
-        size if size >= 1e10 => format!("{:.2} G", value / 1e9),
-        size if size >= 1e7 => format!("{:.2} M", value / 1e6),
+        size if size >= 1e9 => format!("{:.3} G", value / 1e9),
+        size if size >= 1e6 => format!("{:.3} M", value / 1e6),
         size if size >= 1e5 => format!("{:.1} k", value / 1e3),
         size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
         size if size >= 1.0 => format!("{value:.3}"),
@@ -89,7 +90,8 @@ mod tests {
         assert_eq!(shown(0.0000015, Unit::Seconds), "1.5 us");
         assert_eq!(shown(3_145_728.0, Unit::Bytes), "3.0 MiB");
         assert_eq!(shown(0.0, Unit::Count), "0");
-        assert_eq!(shown(1_153_000.0, Unit::Printed), "1153.0 k");
+        assert_eq!(shown(3.5, Unit::Count), "3.5");
+        assert_eq!(shown(1_153_000.0, Unit::Printed), "1.153 M");
         assert_eq!(shown(0.0123, Unit::Printed), "0.0123");
     }
 }
