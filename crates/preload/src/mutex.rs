@@ -171,6 +171,7 @@ pub(crate) unsafe fn init(object: *mut pthread_mutex_t, attributes: *const pthre
     0
 }
 
+// SAFETY: as `pthread.h` declares it.
 unsafe extern "C" {
     /// In the C library, though not in the libc crate.
     fn pthread_mutexattr_gettype(attributes: *const pthread_mutexattr_t, kind: *mut c_int) -> c_int;

@@ -12,7 +12,7 @@ pub(crate) fn current() -> usize {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the ABI keeps the thread pointer at %fs:0.
     unsafe {
-        core::arch::asm!("mov {}, qword ptr fs:[0]", out(reg) pointer, options(pure, readonly, nostack, preserves_flags));
+        core::arch::asm!("mov {p}, fs:[0]", p = out(reg) pointer, options(pure, readonly, nostack, preserves_flags));
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: the ABI keeps the thread pointer in TPIDR_EL0.

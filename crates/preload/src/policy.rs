@@ -119,6 +119,7 @@ pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
     }
 }
 
+// SAFETY: the dynamic linker exports it with this type on all architectures.
 unsafe extern "C" {
     /// The stack as the process began: argument count, arguments, null, environment, null. Exported by the dynamic
     /// linker, which sets it before any other object's code runs.

@@ -110,6 +110,7 @@ jump! {
         -> turnwise_cond_clockwait, "r8", "x4";
 }
 
+// SAFETY: `c/wait.c` defines them; they are jumped to, never called, so their arguments do not appear here.
 unsafe extern "C" {
     fn turnwise_cond_wait();
     fn turnwise_cond_timedwait();

@@ -147,6 +147,7 @@ jump! {
     cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_cnd_timedwait, "rcx", "x3";
 }
 
+// SAFETY: as for the jumps of `cond.rs`.
 unsafe extern "C" {
     fn turnwise_cnd_wait();
     fn turnwise_cnd_timedwait();
