@@ -5,9 +5,9 @@ use crate::platform::{self, Setup};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Which lock a model is of.
@@ -144,13 +144,7 @@ impl Model {
             }
             (Ok(()), None) => None,
         };
-        Outcome {
-            executions: executions.load(Relaxed),
-            elapsed: start.elapsed(),
-            sites: lab::sites(),
-            failure,
-            seen,
-        }
+        Outcome { executions: executions.load(Relaxed), elapsed: start.elapsed(), sites: lab::sites(), failure, seen }
     }
 }
 

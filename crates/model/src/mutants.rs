@@ -67,9 +67,9 @@ pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
     models.iter().for_each(|(_, outcome)| sites.extend(outcome.sites.clone()));
     sites.retain(|site, _| lock.owns(site));
     let tag_of = |site: &Site| tags.iter().rfind(|tag| tag.covers(site));
-    let mutants = sites.iter().flat_map(|(site, &from)| {
-        weaker(from).iter().map(move |&to| Weakening { site: site.clone(), from, to })
-    });
+    let mutants = sites
+        .iter()
+        .flat_map(|(site, &from)| weaker(from).iter().map(move |&to| Weakening { site: site.clone(), from, to }));
     Ok(Report {
         verdicts: mutants.map(|m| try_mutant(&models, width, tag_of(&m.site), m)).collect(),
         unreached: tags.iter().filter(|tag| !sites.keys().any(|site| tag.covers(site))).cloned().collect(),
@@ -100,9 +100,8 @@ fn try_mutant(models: &[(Model, Outcome)], width: Width, tag: Option<&Tag>, weak
             wrong.then_some((name, outcome.executions))
         },
     );
-    let excuse = |e: &&Exception| {
-        tag.is_some_and(|tag| tag.name == e.tag) && (e.from, e.to) == (weakening.from, weakening.to)
-    };
+    let excuse =
+        |e: &&Exception| tag.is_some_and(|tag| tag.name == e.tag) && (e.from, e.to) == (weakening.from, weakening.to);
     Verdict {
         caught,
         tag: tag.map(|tag| tag.name.clone()),

@@ -44,9 +44,11 @@ fn stay(queue: &Queue) -> bool {
 /// Runs `stay` on `threads` threads, `rounds` times each; the queue and how many were first.
 fn run(threads: usize, rounds: usize) -> u32 {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
-    let firsts = move || (0..rounds).for_each(|_| {
-        stay(queue);
-    });
+    let firsts = move || {
+        (0..rounds).for_each(|_| {
+            stay(queue);
+        })
+    };
     let others: Vec<_> = (1..threads).map(|_| spawn(firsts)).collect();
     firsts();
     others.into_iter().for_each(Handle::join);

@@ -5,8 +5,8 @@
 
 use super::world;
 use crate::lab::{self, Part};
-use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::sync::atomic::Ordering::{self, Relaxed};

@@ -9,13 +9,9 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Longest spin before sleeping: about what a sleep and the wake-up cost both sides together.
-const SPIN_NS: u64 = 20_000;
+const SPIN_NS: u64 = 30_000;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 const SPIN_WOKEN_NS: u64 = 5_000;
-/// First and longest rest between two looks at the lock word. Each look takes the line from the owner, who needs it to
-/// release the lock; a short section is over after the first rest.
-const REST_NS: (u32, u32) = (200, 1_000);
-
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are any.
 ///
 /// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for
@@ -132,8 +128,7 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
             }
             continue;
         }
-        let (rest_min_ns, rest_max_ns) = REST_NS;
-        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), rest_min_ns, rest_max_ns };
+        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true };
         P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
     }
 }
@@ -147,9 +142,8 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     if !notes.attempt() {
         return;
     }
-    let (rest_min_ns, rest_max_ns) = REST_NS;
     let until = Some(P::now().saturating_add(SPIN_WOKEN_NS));
-    let limit = SpinLimit { until, owner: Some(owner), rest_min_ns, rest_max_ns };
+    let limit = SpinLimit { until, owner: Some(owner), stay_away: true };
     if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }

@@ -122,17 +122,14 @@ pub struct SpinLimit {
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
-    /// The first rest between two looks at the word, in nanoseconds. A look at a word that its owner is about to write
-    /// takes the cache line from it, so whoever waits for a lock word rests; 0 (one spin hint) suits a word that is
-    /// written once, for the spinner.
-    pub rest_min_ns: u32,
-    /// The longest rest: each is twice the one before, up to this.
-    pub rest_max_ns: u32,
+    /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is about
+    /// to write takes the cache line from it. `false` suits a word that is written once, for the spinner.
+    pub stay_away: bool,
 }
 
 impl SpinLimit {
     /// Spin for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, rest_min_ns: 0, rest_max_ns: 0 };
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: false };
 }
 
 /// Why a spin ended without success.

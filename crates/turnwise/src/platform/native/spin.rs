@@ -23,17 +23,95 @@ const HINTS_PER_CLOCK: u32 = 32;
 
 /// Spin hints per 1024 ns, measured by [`start`].
 static HINTS_PER_US: AtomicU32 = AtomicU32::new(32);
+/// Ticks per 1024 ns, measured by [`start`].
+static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
+/// What it costs to fetch a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
+static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
 
-/// Measures the spin hint, which takes 10 to 140 cycles depending on the CPU. Called once, by the constructor.
+/// A counter of constant rate, read in a few nanoseconds.
+#[inline]
+fn ticks() -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: every x86-64 CPU has the instruction.
+    unsafe {
+        core::arch::x86_64::_rdtsc()
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    {
+        let ticks: u64;
+        // SAFETY: Linux lets user space read the virtual counter.
+        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
+        ticks
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    sys::clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// Measures the spin hint, which takes 10 to 140 cycles depending on the CPU, and the ticks. Called once, by the
+/// constructor.
 pub(super) fn start() {
     const HINTS: u64 = 64;
     let once = || {
-        let begin = sys::clock_ns(libc::CLOCK_MONOTONIC);
+        let (begin, begin_ticks) = (sys::clock_ns(libc::CLOCK_MONOTONIC), ticks());
         (0..HINTS).for_each(|_| relax());
-        sys::clock_ns(libc::CLOCK_MONOTONIC) - begin
+        let took_ticks = ticks() - begin_ticks;
+        (sys::clock_ns(libc::CLOCK_MONOTONIC) - begin, took_ticks)
     };
-    let took_ns = (0..3).map(|_| once()).min().unwrap_or(0).max(1);
+    let (took_ns, took_ticks) = (0..3).map(|_| once()).min().unwrap_or_default();
+    let took_ns = took_ns.max(1);
     HINTS_PER_US.store((HINTS * 1024 / took_ns).clamp(4, 1024) as u32, Relaxed);
+    TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
+}
+
+/// How long to stay away from a word between two looks, in spin hints.
+///
+/// A look takes the line from the owner, who then pays twice: to release the lock and to reach its data. So the first
+/// rest is about one short section; if the lock is taken then (again), the owner is busy with it, and the next rests
+/// are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this machine
+/// charges for a line.
+struct Rests {
+    next: u32,
+}
+
+impl Rests {
+    /// The first rest.
+    const FIRST_NS: u32 = 150;
+    /// Later rests, in transfers of a line, and their bounds in nanoseconds.
+    const LINES: u32 = 24;
+    const LATER_NS: (u32, u32) = (400, 8_000);
+
+    fn new(limit: SpinLimit) -> Self {
+        Rests { next: if limit.stay_away { hints(Self::FIRST_NS) } else { 1 } }
+    }
+
+    fn next(&mut self, limit: SpinLimit) -> u32 {
+        let rest = self.next;
+        if limit.stay_away {
+            let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
+            let (min_ns, max_ns) = Self::LATER_NS;
+            let later = hints((line_ns.saturating_mul(Self::LINES)).clamp(min_ns, max_ns));
+            // Each later rest is twice the one before, up to the bound.
+            self.next = (rest * 2).clamp(later, hints(max_ns).max(later));
+        }
+        rest
+    }
+}
+
+fn hints(ns: u32) -> u32 {
+    (ns.saturating_mul(HINTS_PER_US.load(Relaxed)) / 1024).max(1)
+}
+
+/// A look after a rest, which tells what fetching the line costs.
+fn timed_look<W: Word>(word: &W) -> W::Value {
+    let begin = ticks();
+    let value = word.load(Relaxed);
+    // The load's value decides nothing before the second reading, but the reading waits for it: x86's and arm64's
+    // counters are read in order with older loads closely enough for a mean.
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    let took = (ticks() - begin).min(4096) as u32;
+    let mean = LINE_TICKS.load(Relaxed);
+    LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
+    value
 }
 
 #[inline]
@@ -42,13 +120,11 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let hints_per_us = HINTS_PER_US.load(Relaxed);
-    let hints = |ns: u32| (ns.saturating_mul(hints_per_us) / 1024).max(1);
-    let (mut rest, rest_max) = (hints(limit.rest_min_ns), hints(limit.rest_max_ns));
+    let mut rests = Rests::new(limit);
     let mut spinner = None;
     let mut since_clock = 0;
+    let mut value = word.load(Relaxed);
     loop {
-        let value = word.load(Relaxed);
         if ready(value) {
             return Ok(value);
         }
@@ -56,9 +132,10 @@ pub(super) fn spin_until<W: Word>(
             check(spinner.get_or_insert_with(on_cpu::Spinner::new), limit)?;
             since_clock = 0;
         }
+        let rest = rests.next(limit);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
-        rest = (rest * 2).min(rest_max);
+        value = if limit.stay_away { timed_look(word) } else { word.load(Relaxed) };
     }
 }
 
