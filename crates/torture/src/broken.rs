@@ -76,13 +76,14 @@ pub static BROKEN: &[BrokenRecord] = &[
         "a thread without a slot never gets the lock",
         &[("all-slots", Hang), ("last-words", Hang)],
     ),
-    broken::<LooksAtStack>("looks-at-stack", "waiters look at the last owner's stack", &[("exits", Crash)]),
+    broken::<LooksAtStack>("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]),
     broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.
 #[derive(Default)]
+#[repr(C)]
 struct Words {
     lock: AtomicU32,
     /// Notifications.
@@ -109,11 +110,16 @@ impl Words {
     }
 }
 
+/// Between two tries. Longer than a yield: one of the flaws must show, not an owner that always comes first.
+fn pause() {
+    std::thread::sleep(Duration::from_micros(20));
+}
+
 /// What is wrong with a lock: a flaw replaces one or two methods of a sound one.
 trait Flaw: Send + Sync + Sized + 'static {
     fn lock(words: &Words) {
         while !words.take(1) {
-            std::thread::yield_now();
+            pause();
         }
     }
     fn try_lock(words: &Words) -> bool {
@@ -127,7 +133,7 @@ trait Flaw: Send + Sync + Sized + 'static {
             if deadline.expired::<Native>() {
                 return false;
             }
-            std::thread::yield_now();
+            pause();
         }
     }
     fn before_last_write(_words: &Words) {}
@@ -331,7 +337,7 @@ struct LateLook;
 impl Flaw for LateLook {
     fn wait(words: &Words, deadline: Option<Deadline>) -> bool {
         Self::unlock(words);
-        std::thread::yield_now();
+        pause();
         let sequence = words.sequence.load(Relaxed);
         let parked = Native::park(&words.sequence, sequence, Lane::Waiters, deadline);
         Self::lock(words);
@@ -359,7 +365,7 @@ struct LooksAtStack;
 impl Flaw for LooksAtStack {
     fn lock(words: &Words) {
         while !words.take(1) {
-            std::thread::yield_now();
+            pause();
         }
         let last = std::ptr::with_exposed_provenance::<u8>(words.spare.load(Relaxed));
         if !last.is_null() {
@@ -367,7 +373,9 @@ impl Flaw for LooksAtStack {
             std::hint::black_box(unsafe { last.read_volatile() });
         }
         let mine = 0_u8;
-        words.spare.store((&raw const mine).expose_provenance(), Relaxed);
+        if words.sequence.fetch_add(1, Relaxed).is_multiple_of(16) {
+            words.spare.store((&raw const mine).expose_provenance(), Relaxed);
+        }
     }
 }
 
@@ -375,7 +383,7 @@ struct ForkForgets;
 impl Flaw for ForkForgets {
     fn lock(words: &Words) {
         while !words.take(std::process::id()) {
-            std::thread::yield_now();
+            pause();
         }
     }
     fn try_lock(words: &Words) -> bool {
@@ -396,11 +404,11 @@ struct NotReentrant;
 impl Flaw for NotReentrant {
     fn lock(words: &Words) {
         while WAITS.get() {
-            std::thread::yield_now();
+            pause();
         }
         WAITS.set(true);
         while !words.take(1) {
-            std::thread::yield_now();
+            pause();
         }
         WAITS.set(false);
     }

@@ -147,9 +147,9 @@ pub struct Session<'a> {
     pub exe: &'a Path,
     /// Seed of all.
     pub seed: u64,
-    /// Time for all together.
+    /// Time for all sound locks together.
     pub length: Duration,
-    /// A run in which nobody gets on for so long hangs.
+    /// A thread that waits for longer hangs.
     pub patience: Duration,
 }
 
@@ -160,11 +160,12 @@ impl Session<'_> {
     /// # Errors
     /// A child cannot be started or waited for.
     pub fn run(&self, cells: &[Cell], mut say: impl FnMut(&str)) -> std::io::Result<i32> {
-        let each = self.length / cells.len().max(1) as u32;
+        let real = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
+        let each = self.length / real.max(1) as u32;
         let mut worst = 0;
         for cell in cells {
             // A broken lock ends its run as soon as it is caught.
-            let length = if cell.expected == Verdict::Passed { each } else { each.max(BROKEN_GETS) };
+            let length = if cell.expected == Verdict::Passed { each } else { BROKEN_GETS };
             let ended = cell.run_in_child(self.exe, self.seed, length, self.patience)?;
             say(&cell.line(&ended));
             if !cell.is_as_expected(&ended) {
@@ -176,8 +177,8 @@ impl Session<'_> {
     }
 }
 
-/// The time that a broken lock gets to be caught, at least.
-const BROKEN_GETS: Duration = Duration::from_secs(20);
+/// The time that a broken lock gets to be caught, beside that of the others.
+const BROKEN_GETS: Duration = Duration::from_secs(3);
 
 impl Cell {
     fn is_as_expected(&self, ended: &Ended) -> bool {
@@ -190,7 +191,9 @@ impl Cell {
             (true, _) => format!("caught: {:?}", ended.verdict),
             (false, expected) => format!("FAILED: {:?} ({}), expected {expected:?}", ended.verdict, ended.status),
         };
-        let what = ended.output.lines().rev().nth(1).unwrap_or_default();
+        let status = ended.status.to_string();
+        let said = ended.output.lines().rev().nth(1);
+        let what = if ended.verdict == Verdict::Crash { &status } else { said.unwrap_or_default() };
         let (lock, scenario) = (self.lock.name, self.scenario.name);
         format!("{lock:<20} {scenario:<11} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
     }

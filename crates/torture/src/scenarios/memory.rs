@@ -100,7 +100,7 @@ impl Site<'_> {
     }
 }
 
-pub(super) fn destroy(arena: &Arena, record: &LockRecord) {
+pub(super) fn destroy(arena: &'static Arena, record: &LockRecord) {
     while arena.goes_on() {
         let region = Region::new(arena);
         let sites: Vec<Site> = (0..PAGES).map(|page| Site::new(region.page(page), record)).collect();

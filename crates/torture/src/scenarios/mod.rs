@@ -20,14 +20,14 @@ pub struct ScenarioRecord {
     /// Whether a lock with these abilities can go through it.
     pub suits: fn(&Abilities) -> bool,
     /// Runs it; ends the process with a verdict if something is wrong.
-    pub run: fn(&Arena, &LockRecord),
+    pub run: fn(&'static Arena, &LockRecord),
 }
 
 const fn scenario(
     name: &'static str,
     about: &'static str,
     suits: fn(&Abilities) -> bool,
-    run: fn(&Arena, &LockRecord),
+    run: fn(&'static Arena, &LockRecord),
 ) -> ScenarioRecord {
     ScenarioRecord { name, about, suits, run }
 }

@@ -34,6 +34,9 @@
 //!
 //! A place in line cannot be given up, so `lock_until` competes outside the line, too, and overtakes it.
 //! `try_lock` takes the lock only when nobody has it and nobody is in line.
+//!
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
