@@ -66,7 +66,11 @@ pub static BROKEN: &[BrokenRecord] = &[
     broken::<LostWakeUp>("lost-wake-up", "a release wakes nobody", &[("sleepy", Hang)]),
     broken::<OneWakeUp>("one-wake-up", "who was woken forgets that others sleep", &[("crowd", Hang)]),
     broken::<NoHandoff>("no-handoff", "a waiter waits for a quiet moment", &[("starvation", Starved)]),
-    broken::<TouchAfter>("touch-after-unlock", "a release counts after it released", &[("destroy", Crash)]),
+    broken::<TouchAfter>(
+        "touch-after-unlock",
+        "a release counts after it released",
+        &[("destroy", Crash), ("destroy-condvar", Crash)],
+    ),
     broken::<DeafToAll>("deaf-to-all", "notify_all wakes one", &[("storm", Hang)]),
     broken::<DeafToOne>("deaf-to-one", "every eighth notify_one is lost", &[("one-each", Hang)]),
     broken::<LateLook>("late-look", "a wait looks at the sequence after the release", &[("ping-pong", Hang)]),

@@ -195,7 +195,7 @@ impl Cell {
         let said = ended.output.lines().rev().nth(1);
         let what = if ended.verdict == Verdict::Crash { &status } else { said.unwrap_or_default() };
         let (lock, scenario) = (self.lock.name, self.scenario.name);
-        format!("{lock:<20} {scenario:<11} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
+        format!("{lock:<20} {scenario:<15} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
     }
 
     fn command(&self, seed: u64, length: Duration) -> String {
@@ -242,4 +242,52 @@ fn read_all(from: &mut impl Read) -> String {
     // A broken pipe cuts the output short; the status still tells the verdict.
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(code: i32, output: &str) -> Verdict {
+        Verdict::of(ExitStatus::from_raw(code << 8), output)
+    }
+
+    #[test]
+    fn a_verdict_is_what_the_last_line_says_if_the_status_agrees() {
+        for verdict in Verdict::ALL {
+            assert_eq!(ended(verdict.status(), &format!("more\nverdict: {verdict:?}\n")), verdict);
+        }
+        assert_eq!(ended(0, "verdict: Hang\n"), Verdict::Crash);
+        assert_eq!(ended(0, ""), Verdict::Crash);
+        assert_eq!(ended(1, "verdict: Fine\n"), Verdict::Crash);
+        assert_eq!(Verdict::of(ExitStatus::from_raw(libc::SIGSEGV), "verdict: Passed\n"), Verdict::Crash);
+    }
+
+    #[test]
+    fn cells_have_seeds_of_their_own_that_follow_the_session() {
+        let cells = Cell::of_locks();
+        let mut seeds: Vec<u64> = cells.iter().map(|cell| cell.seed(1)).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), cells.len());
+        assert_ne!(cells[0].seed(1), cells[0].seed(2));
+    }
+
+    #[test]
+    fn what_does_not_suit_a_lock_is_left_out() {
+        let names = |lock| {
+            let cells = Cell::of_locks().into_iter().filter(move |cell| cell.lock.name == lock);
+            cells.map(|cell| cell.scenario.name).collect::<Vec<_>>()
+        };
+        assert!(names("mutex").len() == SCENARIOS.len());
+        assert!(!names("mcs").contains(&"timed") && names("mcs").contains(&"destroy"));
+    }
+
+    #[test]
+    fn a_child_that_does_not_end_is_killed() {
+        let mut child =
+            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sleep");
+        let (status, _) = wait_for(&mut child, Duration::from_millis(20)).expect("waited for");
+        assert_eq!(status.signal(), Some(libc::SIGKILL));
+    }
 }

@@ -70,6 +70,12 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         any,
         memory::destroy,
     ),
+    scenario(
+        "destroy-condvar",
+        "the last of those notified unmaps lock and condition variable at once",
+        |can| can.condvar,
+        memory::destroy_condvar,
+    ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
 ];

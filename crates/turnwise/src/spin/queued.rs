@@ -188,8 +188,8 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn join(&self, token: u32) -> Option<Token> {
         let mut word = self.word.load(Relaxed);
         loop {
-            // ORDERING queued.join: Release shows our cleared node to the one that joins next; Acquire pairs with that
-            // of the one before us: its node is cleared before we link to it.
+            // ORDERING queued.join: Release shows our cleared node to the one that joins next, whose Acquire pairs with
+            // queued.join here, in `join`: so the node before us is cleared before we link to it.
             match self.word.compare_exchange(word, word & !TAIL | token, AcqRel, Relaxed) {
                 Ok(_) => return Token::new(word & TAIL),
                 Err(found) => word = found,
