@@ -166,7 +166,8 @@ impl Session<'_> {
         for cell in cells {
             // A broken lock ends its run as soon as it is caught.
             let length = if cell.expected == Verdict::Passed { each } else { BROKEN_GETS };
-            let ended = cell.run_in_child(self.exe, self.seed, length, self.patience)?;
+            let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
+            let ended = cell.run_in_child(self.exe, self.seed, length, patience)?;
             say(&cell.line(&ended));
             if !cell.is_as_expected(&ended) {
                 worst = worst.max(ended.verdict.status()).max(1);
@@ -178,7 +179,9 @@ impl Session<'_> {
 }
 
 /// The time that a broken lock gets to be caught, beside that of the others.
-const BROKEN_GETS: Duration = Duration::from_secs(3);
+const BROKEN_GETS: Duration = Duration::from_secs(2);
+/// A lock that must hang gets no more patience than this.
+const HANG_SHOWS: Duration = Duration::from_millis(700);
 
 impl Cell {
     fn is_as_expected(&self, ended: &Ended) -> bool {

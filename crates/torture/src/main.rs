@@ -15,7 +15,7 @@ use turnwise_torture::scenarios::SCENARIOS;
 #[derive(Parser)]
 #[command(name = "turnwise-torture")]
 struct Flags {
-    /// Time for all runs of sound locks together, in seconds; each broken one gets up to 3 besides
+    /// Time for all runs of sound locks together, in seconds; each broken one gets up to 2 besides
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
     /// Seed of the random numbers; a failed run prints its own. Default: from the clock
