@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use turnwise::platform::{Deadline, Lane, Native, Parked, Platform};
 
 /// A lock that is wrong on purpose.
@@ -301,10 +301,14 @@ impl Flaw for OneWakeUp {
 struct NoHandoff;
 impl Flaw for NoHandoff {
     fn lock(words: &Words) {
+        // Longer than an owner that is about to come back is ever off its CPU.
+        const QUIET: Duration = Duration::from_millis(100);
         while !words.take(1) {
-            let mut quiet = 0;
-            while quiet < 1000 {
-                quiet = if words.lock.load(Relaxed) == 0 { quiet + 1 } else { 0 };
+            let mut taken = Instant::now();
+            while taken.elapsed() < QUIET {
+                if words.lock.load(Relaxed) != 0 {
+                    taken = Instant::now();
+                }
                 std::hint::spin_loop();
             }
         }
