@@ -39,7 +39,7 @@ struct Seat {
     doing: AtomicU8,
     rounds: AtomicU64,
     sections: AtomicU64,
-    /// Its current round began, in milliseconds of the arena.
+    /// It does so since then, in milliseconds of the arena.
     since_ms: AtomicU64,
 }
 
@@ -56,7 +56,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// An arena for runs of `length`; the watchdog bites when nobody gets on for `patience`.
+    /// An arena for runs of `length`; the watchdog bites when a thread waits for longer than `patience`.
     pub fn new(seed: u64, length: Duration, patience: Duration) -> Self {
         Arena {
             seed,
@@ -149,17 +149,30 @@ impl Arena {
         self.done.store(true, Relaxed);
     }
 
-    /// Bites when nobody gets on: says who waits, and ends the process.
+    /// Bites when a thread waits for longer than `patience`: says who waits for what, and ends the process.
     pub fn watch(&self) {
-        let mut last = (self.total(), Instant::now());
         while !self.done.load(Relaxed) {
             std::thread::sleep(Duration::from_millis(20));
-            let total = self.total();
-            if total != last.0 {
-                last = (total, Instant::now());
-            } else if last.1.elapsed() > self.patience {
-                self.fail(Verdict::Hang, &format!("nobody got on for {:?}", self.patience));
+            let hangs = |seat: &Seat| self.waited(seat) > self.patience;
+            if let Some(number) = self.seats.iter().position(hangs) {
+                self.fail(Verdict::Hang, &format!("thread {number} has not got on for {:?}", self.patience));
             }
+        }
+    }
+
+    /// In a forked child: the other threads are not there. Starts a watchdog for this process.
+    pub fn forked(&'static self) {
+        self.seats.iter().for_each(|seat| seat.doing.store(Doing::Outside as u8, Relaxed));
+        std::thread::spawn(|| self.watch());
+    }
+
+    /// How long the thread on this seat has been waiting.
+    fn waited(&self, seat: &Seat) -> Duration {
+        // Read first: a thread that moves on now makes the time longer, never shorter.
+        let now = self.started.elapsed();
+        match Doing::ALL[seat.doing.load(Relaxed) as usize] {
+            Doing::Outside | Doing::Holds => Duration::ZERO,
+            _ => now.saturating_sub(Duration::from_millis(seat.since_ms.load(Relaxed))),
         }
     }
 
@@ -199,7 +212,7 @@ impl Worker<'_> {
     /// Shows what the thread does.
     pub fn does(&self, doing: Doing) {
         let seat = &self.arena.seats[self.number];
-        if doing == Doing::Acquires {
+        if doing != Doing::Outside {
             seat.since_ms.store(self.arena.started.elapsed().as_millis() as u64, Relaxed);
         }
         seat.doing.store(doing as u8, Relaxed);
@@ -226,6 +239,11 @@ pub fn dawdle(worker: &mut Worker) {
         4..32 => spin(worker.rng.random_range(0..100)),
         _ => {}
     }
+}
+
+/// Threads for a scenario that would like `wanted`, and is not about crowds.
+pub fn threads(record: &LockRecord, wanted: usize) -> usize {
+    wanted.min(record.can.crowd / 2).max(2)
 }
 
 /// Keeps the CPU for a while.

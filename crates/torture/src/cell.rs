@@ -147,9 +147,9 @@ pub struct Session<'a> {
     pub exe: &'a Path,
     /// Seed of all.
     pub seed: u64,
-    /// Time for all together.
+    /// Time for all sound locks together.
     pub length: Duration,
-    /// A run in which nobody gets on for so long hangs.
+    /// A thread that waits for longer hangs.
     pub patience: Duration,
 }
 
@@ -160,12 +160,14 @@ impl Session<'_> {
     /// # Errors
     /// A child cannot be started or waited for.
     pub fn run(&self, cells: &[Cell], mut say: impl FnMut(&str)) -> std::io::Result<i32> {
-        let each = self.length / cells.len().max(1) as u32;
+        let real = cells.iter().filter(|cell| cell.expected == Verdict::Passed).count();
+        let each = self.length / real.max(1) as u32;
         let mut worst = 0;
         for cell in cells {
             // A broken lock ends its run as soon as it is caught.
-            let length = if cell.expected == Verdict::Passed { each } else { each.max(BROKEN_GETS) };
-            let ended = cell.run_in_child(self.exe, self.seed, length, self.patience)?;
+            let length = if cell.expected == Verdict::Passed { each } else { BROKEN_GETS };
+            let patience = if cell.expected == Verdict::Hang { HANG_SHOWS } else { self.patience };
+            let ended = cell.run_in_child(self.exe, self.seed, length, patience)?;
             say(&cell.line(&ended));
             if !cell.is_as_expected(&ended) {
                 worst = worst.max(ended.verdict.status()).max(1);
@@ -176,8 +178,10 @@ impl Session<'_> {
     }
 }
 
-/// The time that a broken lock gets to be caught, at least.
-const BROKEN_GETS: Duration = Duration::from_secs(20);
+/// The time that a broken lock gets to be caught, beside that of the others.
+const BROKEN_GETS: Duration = Duration::from_secs(2);
+/// A lock that must hang gets no more patience than this.
+const HANG_SHOWS: Duration = Duration::from_millis(700);
 
 impl Cell {
     fn is_as_expected(&self, ended: &Ended) -> bool {
@@ -190,9 +194,11 @@ impl Cell {
             (true, _) => format!("caught: {:?}", ended.verdict),
             (false, expected) => format!("FAILED: {:?} ({}), expected {expected:?}", ended.verdict, ended.status),
         };
-        let what = ended.output.lines().rev().nth(1).unwrap_or_default();
+        let status = ended.status.to_string();
+        let said = ended.output.lines().rev().nth(1);
+        let what = if ended.verdict == Verdict::Crash { &status } else { said.unwrap_or_default() };
         let (lock, scenario) = (self.lock.name, self.scenario.name);
-        format!("{lock:<20} {scenario:<11} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
+        format!("{lock:<20} {scenario:<15} {:>5} ms  {verdict}: {what}", ended.took.as_millis())
     }
 
     fn command(&self, seed: u64, length: Duration) -> String {
@@ -239,4 +245,52 @@ fn read_all(from: &mut impl Read) -> String {
     // A broken pipe cuts the output short; the status still tells the verdict.
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(code: i32, output: &str) -> Verdict {
+        Verdict::of(ExitStatus::from_raw(code << 8), output)
+    }
+
+    #[test]
+    fn a_verdict_is_what_the_last_line_says_if_the_status_agrees() {
+        for verdict in Verdict::ALL {
+            assert_eq!(ended(verdict.status(), &format!("more\nverdict: {verdict:?}\n")), verdict);
+        }
+        assert_eq!(ended(0, "verdict: Hang\n"), Verdict::Crash);
+        assert_eq!(ended(0, ""), Verdict::Crash);
+        assert_eq!(ended(1, "verdict: Fine\n"), Verdict::Crash);
+        assert_eq!(Verdict::of(ExitStatus::from_raw(libc::SIGSEGV), "verdict: Passed\n"), Verdict::Crash);
+    }
+
+    #[test]
+    fn cells_have_seeds_of_their_own_that_follow_the_session() {
+        let cells = Cell::of_locks();
+        let mut seeds: Vec<u64> = cells.iter().map(|cell| cell.seed(1)).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), cells.len());
+        assert_ne!(cells[0].seed(1), cells[0].seed(2));
+    }
+
+    #[test]
+    fn what_does_not_suit_a_lock_is_left_out() {
+        let names = |lock| {
+            let cells = Cell::of_locks().into_iter().filter(move |cell| cell.lock.name == lock);
+            cells.map(|cell| cell.scenario.name).collect::<Vec<_>>()
+        };
+        assert!(names("mutex").len() == SCENARIOS.len());
+        assert!(!names("mcs").contains(&"timed") && names("mcs").contains(&"destroy"));
+    }
+
+    #[test]
+    fn a_child_that_does_not_end_is_killed() {
+        let mut child =
+            Command::new("sleep").arg("60").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sleep");
+        let (status, _) = wait_for(&mut child, Duration::from_millis(20)).expect("waited for");
+        assert_eq!(status.signal(), Some(libc::SIGKILL));
+    }
 }

@@ -15,7 +15,7 @@ use turnwise_torture::scenarios::SCENARIOS;
 #[derive(Parser)]
 #[command(name = "turnwise-torture")]
 struct Flags {
-    /// Time for all runs together, in seconds
+    /// Time for all runs of sound locks together, in seconds; each broken one gets up to 2 besides
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
     /// Seed of the random numbers; a failed run prints its own. Default: from the clock
@@ -27,7 +27,7 @@ struct Flags {
     /// Only this scenario (repeatable)
     #[arg(long)]
     scenario: Vec<String>,
-    /// A run in which nobody gets on for so many seconds hangs
+    /// A thread that waits for more seconds than this hangs
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
     patience: f64,
     /// Run one lock under one scenario in this process, as for a debugger

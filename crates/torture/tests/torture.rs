@@ -14,22 +14,23 @@ const EXE: &str = env!("CARGO_BIN_EXE_turnwise-torture");
 /// One session at a time: the machine is small.
 static ONE: Mutex<()> = Mutex::new(());
 
-fn as_expected(cells: &[Cell], length: Duration, patience: Duration) {
+fn as_expected(cells: &[Cell]) {
     let _one = ONE.lock().unwrap_or_else(|e| e.into_inner());
     let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |t| t.as_nanos() as u64);
     println!("seed {seed}");
+    let (length, patience) = (Duration::from_secs(10), Duration::from_secs(10));
     let session = Session { exe: Path::new(EXE), seed, length, patience };
     assert_eq!(session.run(cells, |line| println!("{line}")).expect("the binary runs"), 0);
 }
 
 #[test]
 fn every_lock_survives() {
-    as_expected(&Cell::of_locks(), Duration::from_secs(10), Duration::from_secs(10));
+    as_expected(&Cell::of_locks());
 }
 
 #[test]
 fn every_broken_lock_is_caught() {
-    as_expected(&Cell::of_broken(), Duration::from_secs(10), Duration::from_millis(400));
+    as_expected(&Cell::of_broken());
 }
 
 #[test]

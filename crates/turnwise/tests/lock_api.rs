@@ -1,5 +1,5 @@
 //! The locks under the typed front end of the lock_api crate.
-#![cfg(feature = "lock_api")]
+#![cfg(all(feature = "lock_api", feature = "native"))]
 
 use lock_api::{Mutex, MutexGuard, RawMutexTimed};
 use std::time::{Duration, Instant};

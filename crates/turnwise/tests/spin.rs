@@ -1,5 +1,6 @@
 //! The spin locks on real threads. No more threads than the smallest machine has CPUs wait in line for long: a line
 //! that stands behind a preempted thread costs a time slice per place.
+#![cfg(feature = "native")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

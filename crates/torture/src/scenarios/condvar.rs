@@ -36,7 +36,7 @@ fn wait_while(guarded: &Guarded, worker: &mut Worker, condition: impl Fn() -> bo
     guarded.release(worker, held);
 }
 
-pub(super) fn ping_pong(arena: &Arena, record: &LockRecord) {
+pub(super) fn ping_pong(arena: &'static Arena, record: &LockRecord) {
     const THREADS: u64 = 3;
     let guarded = arena.guarded(record);
     let (turn, over) = (Owned::default(), Owned::default());
@@ -56,7 +56,7 @@ pub(super) fn ping_pong(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn one_each(arena: &Arena, record: &LockRecord) {
+pub(super) fn one_each(arena: &'static Arena, record: &LockRecord) {
     const MAKERS: usize = 2;
     const TAKERS: usize = 3;
     let guarded = arena.guarded(record);
@@ -103,7 +103,7 @@ pub(super) fn one_each(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn storm(arena: &Arena, record: &LockRecord) {
+pub(super) fn storm(arena: &'static Arena, record: &LockRecord) {
     let waiters = record.can.crowd.min(16);
     let guarded = arena.guarded(record);
     let (generation, back, over) = (Owned::default(), Owned::default(), Owned::default());
@@ -141,7 +141,7 @@ pub(super) fn storm(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn timed(arena: &Arena, record: &LockRecord) {
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     arena.rounds(5, |worker| {
         let held = guarded.acquire(worker);

@@ -1,6 +1,6 @@
 //! One owner at a time, however the lock is acquired and released.
 
-use crate::arena::{Arena, Worker, dawdle, spin};
+use crate::arena::{Arena, Worker, dawdle, spin, threads};
 use crate::cell::Verdict;
 use crate::locks::LockRecord;
 use rand::RngExt;
@@ -13,7 +13,7 @@ fn briefly(worker: &mut Worker) {
     spin(looks);
 }
 
-pub(super) fn exclusion(arena: &Arena, record: &LockRecord) {
+pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     arena.rounds(2, |worker| {
         guarded.section(worker, briefly);
@@ -22,7 +22,7 @@ pub(super) fn exclusion(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn crowd(arena: &Arena, record: &LockRecord) {
+pub(super) fn crowd(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     arena.rounds(record.can.crowd, |worker| {
         guarded.section(worker, briefly);
@@ -33,18 +33,18 @@ pub(super) fn crowd(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn sleepy(arena: &Arena, record: &LockRecord) {
+pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
-    arena.rounds(record.can.crowd.min(6), |worker| {
+    arena.rounds(threads(record, 6), |worker| {
         guarded.section(worker, dawdle);
         dawdle(worker);
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn tries(arena: &Arena, record: &LockRecord) {
+pub(super) fn tries(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
-    arena.rounds(3, |worker| {
+    arena.rounds(threads(record, 3), |worker| {
         if worker.one_in(2) {
             guarded.section(worker, dawdle);
         } else if !guarded.attempt(worker, |lock| lock.try_acquire()) {
@@ -62,9 +62,9 @@ pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
     Deadline { clock, at: now + ns }
 }
 
-pub(super) fn timed(arena: &Arena, record: &LockRecord) {
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
-    arena.rounds(record.can.crowd.min(5), |worker| {
+    arena.rounds(threads(record, 5), |worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
             guarded.section(worker, |_| {
@@ -82,7 +82,7 @@ pub(super) fn timed(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn fair(arena: &Arena, record: &LockRecord) {
+pub(super) fn fair(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     arena.rounds(5, |worker| {
         let held = guarded.acquire(worker);

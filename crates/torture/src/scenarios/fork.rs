@@ -1,24 +1,26 @@
 //! Fork while threads contend: in the child there is one thread, and it can lock.
 
-use crate::arena::{Arena, Guarded, dawdle};
+use crate::arena::{Arena, Guarded, Worker, dawdle};
 use crate::cell::Verdict;
 use crate::lock::Held;
 use crate::locks::LockRecord;
+use rand::RngExt;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-pub(super) fn fork(arena: &Arena, record: &LockRecord) {
+pub(super) fn fork(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
-        let contenders = if record.can.crowd > 4 { 3 } else { 1 };
+        let contenders = (record.can.crowd / 8).clamp(1, 3);
         for number in 0..contenders {
             let (guarded, over) = (&guarded, &over);
             s.spawn(move || {
                 let mut worker = arena.worker(number);
                 while !over.load(Relaxed) {
                     guarded.section(&mut worker, dawdle);
+                    dawdle(&mut worker);
                 }
             });
         }
@@ -31,10 +33,14 @@ pub(super) fn fork(arena: &Arena, record: &LockRecord) {
 }
 
 /// Forks with the lock held.
-fn fork_once(arena: &Arena, record: &LockRecord, guarded: &Guarded) {
+fn fork_once(arena: &'static Arena, record: &LockRecord, guarded: &Guarded) {
     let mut worker = arena.worker(32);
+    let long = worker.one_in(4);
+    if long {
+        overtake(guarded, &mut worker);
+    }
     let held = guarded.acquire(&worker);
-    guarded.count(&mut worker, dawdle);
+    guarded.count(&mut worker, |worker| if long { sleep() } else { dawdle(worker) });
     // SAFETY: the child uses the C library as far as glibc allows it after a fork (memory, threads), and leaves by
     // `_exit`.
     let child = unsafe { libc::fork() };
@@ -50,8 +56,21 @@ fn fork_once(arena: &Arena, record: &LockRecord, guarded: &Guarded) {
     wait_for(arena, child);
 }
 
-fn in_child(arena: &Arena, record: &LockRecord, inherited: &Guarded, held: Held) {
+/// Takes the lock again and again, so that others claim the next turn before the fork.
+fn overtake(guarded: &Guarded, worker: &mut Worker) {
+    for _ in 0..worker.rng.random_range(4..20) {
+        guarded.section(worker, |_| sleep());
+    }
+}
+
+/// Long enough for a thread that was woken to see that the lock is taken again.
+fn sleep() {
+    std::thread::sleep(Duration::from_micros(500));
+}
+
+fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, held: Held) {
     let mut worker = arena.worker(32);
+    arena.forked();
     // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
     let new = Guarded::new(record.make());
     let guarded = if record.can.forks { inherited } else { &new };
@@ -74,12 +93,15 @@ fn wait_for(arena: &Arena, child: libc::pid_t) {
     let mut status = 0;
     // SAFETY: our child; `status` is writable.
     while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if started.elapsed() > arena.patience {
+        if started.elapsed() > arena.patience * 2 {
             // SAFETY: our child, not yet waited for.
             unsafe { libc::kill(child, libc::SIGKILL) };
-            arena.fail(Verdict::Hang, &format!("a forked child did not end for {:?}", arena.patience));
+            arena.fail(Verdict::Hang, &format!("a forked child did not end for {:?}", arena.patience * 2));
         }
         std::thread::sleep(Duration::from_micros(200));
+    }
+    if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == Verdict::Hang.status() {
+        arena.fail(Verdict::Hang, "a forked child hangs; it says why above");
     }
     if status != 0 {
         arena.fail(Verdict::Crash, &format!("a forked child ended with status {status:#x}"));

@@ -1,6 +1,6 @@
 //! Threads come, go, outnumber the slots, and lock on their way out.
 
-use crate::arena::{Arena, Guarded, dawdle};
+use crate::arena::{Arena, Guarded, dawdle, threads};
 use crate::cell::Verdict;
 use crate::locks::LockRecord;
 use rand::RngExt;
@@ -8,11 +8,11 @@ use std::sync::Barrier;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
 use turnwise::platform::native::SLOTS;
 use turnwise::platform::{Native, Platform, Token};
 
-pub(super) fn comers(arena: &Arena, record: &LockRecord) {
-    const COMERS: usize = 3;
+pub(super) fn comers(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     std::thread::scope(|s| {
         s.spawn(|| {
@@ -22,14 +22,14 @@ pub(super) fn comers(arena: &Arena, record: &LockRecord) {
             }
         });
         while arena.goes_on() {
-            arena_batch(arena, &guarded, COMERS);
+            batch(arena, &guarded, threads(record, 4) - 1);
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
 /// A few threads that live for a few sections; each takes a slot and gives it back.
-fn arena_batch(arena: &Arena, guarded: &Guarded, comers: usize) {
+fn batch(arena: &Arena, guarded: &Guarded, comers: usize) {
     std::thread::scope(|s| {
         for number in 1..=comers {
             s.spawn(move || {
@@ -53,7 +53,7 @@ fn small<'scope>(
     Builder::new().stack_size(libc::PTHREAD_STACK_MIN).spawn_scoped(scope, body)
 }
 
-pub(super) fn all_slots(arena: &Arena, record: &LockRecord) {
+pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let over = AtomicBool::new(false);
     let work = |number: usize, with_slot: bool| {
@@ -84,7 +84,7 @@ pub(super) fn all_slots(arena: &Arena, record: &LockRecord) {
         let began = arena.total();
         // The slots took their time; the threads without get some of their own.
         while arena.goes_on() || arena.total() < began + 200 {
-            std::thread::sleep(std::time::Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(2));
         }
         over.store(true, Relaxed);
         sleepers.iter().for_each(|sleeper| sleeper.thread().unpark());
@@ -124,7 +124,7 @@ fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>)
 /// Above what the C library keeps for the next thread, so that the memory of a thread goes when it exits.
 const BIG_STACK: usize = 64 << 20;
 
-pub(super) fn exits(arena: &Arena, record: &LockRecord) {
+pub(super) fn exits(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
@@ -135,6 +135,7 @@ pub(super) fn exits(arena: &Arena, record: &LockRecord) {
                 let mut worker = arena.worker(number);
                 while !over.load(Relaxed) {
                     guarded.section(&mut worker, dawdle);
+                    dawdle(&mut worker);
                 }
             });
         }
@@ -154,6 +155,8 @@ pub(super) fn exits(arena: &Arena, record: &LockRecord) {
                 Ok(owner) => drop(owner.join()),
                 Err(error) => arena.skip(&format!("no thread with a stack of {BIG_STACK} bytes: {error}")),
             }
+            // Its memory is gone now, until the next one gets the same addresses.
+            std::thread::sleep(Duration::from_micros(100));
         }
         over.store(true, Relaxed);
     });
@@ -180,7 +183,7 @@ extern "C" fn say(value: *mut libc::c_void) {
     }
 }
 
-pub(super) fn last_words(arena: &Arena, record: &LockRecord) {
+pub(super) fn last_words(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let mut key = 0;
     // SAFETY: `key` is writable, and `say` has a destructor's signature. Keys are destroyed in the order of creation;
@@ -189,7 +192,7 @@ pub(super) fn last_words(arena: &Arena, record: &LockRecord) {
         arena.skip("no key for thread-specific data");
     }
     while arena.goes_on() {
-        let threads = record.can.crowd.min(4);
+        let threads = threads(record, 4);
         std::thread::scope(|s| {
             // `join` returns when the destructors ran; the end of a scope does not wait for them.
             let say_at_exit = |number| {

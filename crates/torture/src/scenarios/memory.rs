@@ -46,6 +46,8 @@ struct Site<'a> {
     arrived: AtomicU64,
     /// Only the owner of the lock touches this.
     users: AtomicU64,
+    /// Likewise.
+    notified: AtomicU64,
 }
 
 impl Site<'_> {
@@ -53,7 +55,8 @@ impl Site<'_> {
         // SAFETY: a page of our own, used for nothing else; locks are smaller.
         let lock: &dyn Lock = unsafe { &*(record.place)(page) };
         let users = AtomicU64::new(THREADS as u64);
-        Site { guarded: Guarded::new(lock), page: page.addr(), arrived: AtomicU64::new(0), users }
+        let zero = || AtomicU64::new(0);
+        Site { guarded: Guarded::new(lock), page: page.addr(), arrived: zero(), users, notified: zero() }
     }
 
     /// Lets the threads start together, so that they contend.
@@ -85,6 +88,25 @@ impl Site<'_> {
     fn use_once(&self, worker: &mut Worker, timed: bool, fair: bool) {
         self.meet();
         let held = self.acquire(worker, timed);
+        self.leave(worker, held, fair);
+    }
+
+    /// One thread notifies the others, which wait for it; the last of all ends the lock and the condition variable.
+    fn notify_once(&self, worker: &mut Worker, notifies: bool, fair: bool) {
+        self.meet();
+        let held = self.guarded.acquire(worker);
+        if notifies {
+            self.notified.store(1, Relaxed);
+            self.guarded.lock.notify_all();
+        }
+        while self.notified.load(Relaxed) == 0 {
+            self.guarded.wait(worker, None);
+        }
+        self.leave(worker, held, fair);
+    }
+
+    /// Counts and releases; the last user takes the page away.
+    fn leave(&self, worker: &mut Worker, held: Held, fair: bool) {
         self.guarded.count(worker, |_| ());
         let users = self.users.load(Relaxed) - 1;
         self.users.store(users, Relaxed);
@@ -100,14 +122,23 @@ impl Site<'_> {
     }
 }
 
-pub(super) fn destroy(arena: &Arena, record: &LockRecord) {
+pub(super) fn destroy(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, _, worker| site.use_once(worker, record.can.timed, record.can.fair));
+}
+
+pub(super) fn destroy_condvar(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, number, worker| {
+        site.notify_once(worker, number % THREADS == worker.number, record.can.fair);
+    });
+}
+
+/// Sends the threads from site to site, one region after the other.
+fn on_sites(arena: &Arena, record: &LockRecord, visit: impl Fn(&Site, usize, &mut Worker) + Sync) {
     while arena.goes_on() {
         let region = Region::new(arena);
         let sites: Vec<Site> = (0..PAGES).map(|page| Site::new(region.page(page), record)).collect();
         arena.on_threads(THREADS, |worker| {
-            for site in &sites {
-                site.use_once(worker, record.can.timed, record.can.fair);
-            }
+            sites.iter().enumerate().for_each(|(number, site)| visit(site, number, worker));
         });
     }
 }

@@ -20,14 +20,14 @@ pub struct ScenarioRecord {
     /// Whether a lock with these abilities can go through it.
     pub suits: fn(&Abilities) -> bool,
     /// Runs it; ends the process with a verdict if something is wrong.
-    pub run: fn(&Arena, &LockRecord),
+    pub run: fn(&'static Arena, &LockRecord),
 }
 
 const fn scenario(
     name: &'static str,
     about: &'static str,
     suits: fn(&Abilities) -> bool,
-    run: fn(&Arena, &LockRecord),
+    run: fn(&'static Arena, &LockRecord),
 ) -> ScenarioRecord {
     ScenarioRecord { name, about, suits, run }
 }
@@ -69,6 +69,12 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         "the last owner unmaps the lock at once: nobody touches it after its release",
         any,
         memory::destroy,
+    ),
+    scenario(
+        "destroy-condvar",
+        "the last of those notified unmaps lock and condition variable at once",
+        |can| can.condvar,
+        memory::destroy_condvar,
     ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),

@@ -1,6 +1,6 @@
 //! Who waits for what, and how long.
 
-use crate::arena::{Arena, Worker, dawdle, spin};
+use crate::arena::{Arena, Worker, dawdle, spin, threads};
 use crate::cell::Verdict;
 use crate::locks::LockRecord;
 use rand::RngExt;
@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-pub(super) fn nested(arena: &Arena, record: &LockRecord) {
+pub(super) fn nested(arena: &'static Arena, record: &LockRecord) {
     let locks = [arena.guarded(record), arena.guarded(record), arena.guarded(record)];
-    arena.rounds(3, |worker| {
+    arena.rounds(threads(record, 3), |worker| {
         let mut held = Vec::new();
         // Always in this order: there is no cycle.
         for guarded in &locks {
@@ -30,10 +30,10 @@ pub(super) fn nested(arena: &Arena, record: &LockRecord) {
     arena.expect_counted(&[&locks[0], &locks[1], &locks[2]]);
 }
 
-/// A waiter that is overtaken for this long starves. The mutex promises a hundredth; a busy machine adds time slices.
-const STARVED_AFTER: Duration = Duration::from_millis(500);
+/// A waiter that is overtaken for this long starves. The mutex promises far less; a busy machine adds time slices.
+const STARVED_AFTER: Duration = Duration::from_secs(1);
 
-pub(super) fn starvation(arena: &Arena, record: &LockRecord) {
+pub(super) fn starvation(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let started = Instant::now();
     /// Nobody waits.

@@ -1,6 +1,6 @@
 //! Signal handlers lock (a lock of their own) while the thread that they interrupt waits for another.
 
-use crate::arena::{Arena, Guarded, dawdle};
+use crate::arena::{Arena, Guarded, dawdle, threads};
 use crate::locks::LockRecord;
 use rand::RngExt;
 use std::cell::Cell;
@@ -43,8 +43,8 @@ fn install(arena: &Arena) {
     }
 }
 
-pub(super) fn signals(arena: &Arena, record: &LockRecord) {
-    let threads = record.can.crowd.min(4);
+pub(super) fn signals(arena: &'static Arena, record: &LockRecord) {
+    let threads = threads(record, 4);
     let outer = arena.guarded(record);
     let data: *mut ForHandler = Box::leak(Box::new(ForHandler { arena, guarded: arena.guarded(record) }));
     FOR_HANDLER.store(data.cast(), SeqCst);

@@ -19,7 +19,10 @@
 //! A place in the line cannot be given up, and a timed wait outside the line would overtake it; take
 //! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
 //! while the lock is held, which a guard cannot promise (it may be forgotten, and its stack frame be left): hence
-//! [`McsLock::with`] and no guard.
+//! [`McsLock::with`] and no guard, and no place under the lock_api crate, whose guards move.
+//!
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;

@@ -34,6 +34,9 @@
 //!
 //! A place in line cannot be given up, so `lock_until` competes outside the line, too, and overtakes it.
 //! `try_lock` takes the lock only when nobody has it and nobody is in line.
+//!
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
@@ -185,8 +188,8 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn join(&self, token: u32) -> Option<Token> {
         let mut word = self.word.load(Relaxed);
         loop {
-            // ORDERING queued.join: Release shows our cleared node to the one that joins next; Acquire pairs with that
-            // of the one before us: its node is cleared before we link to it.
+            // ORDERING queued.join: Release shows our cleared node to the one that joins next, whose Acquire pairs with
+            // queued.join here, in `join`: so the node before us is cleared before we link to it.
             match self.word.compare_exchange(word, word & !TAIL | token, AcqRel, Relaxed) {
                 Ok(_) => return Token::new(word & TAIL),
                 Err(found) => word = found,

@@ -28,6 +28,9 @@
 //! A drawn ticket cannot be given back, so a wait that may end draws none: `try_lock` takes the lock only when it is
 //! free, and `lock_until` repeats that until its deadline. Such a waiter overtakes nobody, and may be overtaken for
 //! ever.
+//!
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
+//! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::backoff::{Backoff, NoBackoff};
