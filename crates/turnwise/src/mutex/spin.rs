@@ -9,9 +9,9 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Longest spin before sleeping: about what a sleep and the wake-up cost both sides together.
-const SPIN_NS: u64 = 30_000;
+const SPIN_NS: u64 = 50_000;
 /// Longest spin of a thread that was just woken, before it sleeps again.
-const SPIN_WOKEN_NS: u64 = 5_000;
+const SPIN_WOKEN_NS: u64 = 10_000;
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are any.
 ///
 /// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for

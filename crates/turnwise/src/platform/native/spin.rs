@@ -28,19 +28,20 @@ static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
 /// What it costs to fetch a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
 static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
 
-/// A counter of constant rate, read in a few nanoseconds.
+/// A counter of constant rate, read in a few nanoseconds when all loads before it are done.
 #[inline]
 fn ticks() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: every x86-64 CPU has the instruction.
+    // SAFETY: every x86-64 CPU has the instructions.
     unsafe {
+        core::arch::x86_64::_mm_lfence();
         core::arch::x86_64::_rdtsc()
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
     {
         let ticks: u64;
         // SAFETY: Linux lets user space read the virtual counter.
-        unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
+        unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
         ticks
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -66,34 +67,39 @@ pub(super) fn start() {
 /// How long to stay away from a word between two looks, in spin hints.
 ///
 /// A look takes the line from the owner, who then pays twice: to release the lock and to reach its data. So the first
-/// rest is about one short section; if the lock is taken then (again), the owner is busy with it, and the next rests
-/// are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this machine
+/// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the next
+/// rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this machine
 /// charges for a line.
 struct Rests {
-    next: u32,
+    taken: u32,
 }
 
 impl Rests {
-    /// The first rest.
+    /// The first rest; the second is twice as long.
     const FIRST_NS: u32 = 150;
-    /// Later rests, in transfers of a line, and their bounds in nanoseconds.
-    const LINES: u32 = 24;
-    const LATER_NS: (u32, u32) = (400, 8_000);
+    /// The third, in transfers of a line; each later one is twice as long as the one before.
+    const LINES: u32 = 16;
+    /// Bounds of the third and later ones.
+    const LATER_NS: (u32, u32) = (400, 16_000);
 
-    fn new(limit: SpinLimit) -> Self {
-        Rests { next: if limit.stay_away { hints(Self::FIRST_NS) } else { 1 } }
+    fn new() -> Self {
+        Rests { taken: 0 }
     }
 
     fn next(&mut self, limit: SpinLimit) -> u32 {
-        let rest = self.next;
-        if limit.stay_away {
-            let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
-            let (min_ns, max_ns) = Self::LATER_NS;
-            let later = hints((line_ns.saturating_mul(Self::LINES)).clamp(min_ns, max_ns));
-            // Each later rest is twice the one before, up to the bound.
-            self.next = (rest * 2).clamp(later, hints(max_ns).max(later));
+        if !limit.stay_away {
+            return 1;
         }
-        rest
+        self.taken += 1;
+        let ns = match self.taken {
+            short @ 1..=2 => Self::FIRST_NS * short,
+            long => {
+                let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
+                let (min_ns, max_ns) = Self::LATER_NS;
+                (line_ns.saturating_mul(Self::LINES << (long - 3).min(8))).clamp(min_ns, max_ns)
+            }
+        };
+        hints(ns)
     }
 }
 
@@ -105,9 +111,6 @@ fn hints(ns: u32) -> u32 {
 fn timed_look<W: Word>(word: &W) -> W::Value {
     let begin = ticks();
     let value = word.load(Relaxed);
-    // The load's value decides nothing before the second reading, but the reading waits for it: x86's and arm64's
-    // counters are read in order with older loads closely enough for a mean.
-    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
     let took = (ticks() - begin).min(4096) as u32;
     let mean = LINE_TICKS.load(Relaxed);
     LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
@@ -120,7 +123,7 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let mut rests = Rests::new(limit);
+    let mut rests = Rests::new();
     let mut spinner = None;
     let mut since_clock = 0;
     let mut value = word.load(Relaxed);

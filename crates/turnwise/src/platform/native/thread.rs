@@ -173,5 +173,5 @@ extern "C" fn in_child() {
 }
 
 #[used]
-#[cfg_attr(not(miri), unsafe(link_section = ".init_array"))]
+#[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
 static START: extern "C" fn() = start;
