@@ -10,6 +10,8 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Longest spin before sleeping: about what a sleep and the wake-up cost both sides together.
 const SPIN_NS: u64 = 50_000;
+/// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
+const SPIN_SHORT_NS: u64 = 500;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 const SPIN_WOKEN_NS: u64 = 10_000;
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are any.
@@ -103,12 +105,21 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
 }
 
 fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<(), SpinEnd> {
-    let mut until = P::now().saturating_add(SPIN_NS);
-    if let Some(Deadline { clock: Clock::Monotonic, at }) = deadline {
-        until = until.min(at);
+    let begin = P::now();
+    let limit = match deadline {
+        Some(Deadline { clock: Clock::Monotonic, at }) => at,
+        _ => u64::MAX,
+    };
+    let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
+    // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
+    if lock.spinners.is_empty() {
+        match spin_first(lock, me.token, until(SPIN_SHORT_NS)) {
+            Err(SpinEnd::Deadline) => P::yield_now(),
+            end => return end,
+        }
     }
-    lock.spinners.lock(me, Some(until))?;
-    let end = spin_first(lock, me.token, until);
+    lock.spinners.lock(me, Some(until(SPIN_NS)))?;
+    let end = spin_first(lock, me.token, until(SPIN_NS));
     lock.spinners.unlock(me);
     end
 }
