@@ -26,3 +26,13 @@ fn osq() {
 fn mutex() {
     hold(Lock::Mutex);
 }
+
+#[test]
+fn condvar() {
+    hold(Lock::Condvar);
+}
+
+#[test]
+fn spin() {
+    hold(Lock::Spin);
+}

@@ -22,3 +22,13 @@ fn osq() {
 fn mutex() {
     all_caught(Lock::Mutex);
 }
+
+#[test]
+fn condvar() {
+    all_caught(Lock::Condvar);
+}
+
+#[test]
+fn spin() {
+    all_caught(Lock::Spin);
+}

@@ -1,6 +1,6 @@
 //! The adaptive mutex.
 
-use super::Protected;
+use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use turnwise::RawMutex;
@@ -17,6 +17,7 @@ const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS 
 
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
+const DROP: Shows = &["dropped"];
 const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
@@ -44,6 +45,9 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: hand-off", LATE, (1, 2), CLAIM, || held(2)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
+    model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
+    model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
+    model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
     model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
@@ -180,4 +184,13 @@ fn fair_claim() {
     unsafe { guarded.raw.unlock_fair() };
     waiters.into_iter().for_each(Handle::join);
     guarded.settled(4);
+}
+
+fn dropped(threads: u32) {
+    drop_after_release(RawMutex::<Loom>::new_in(), threads, |raw, section| {
+        raw.lock();
+        section();
+        // SAFETY: locked above.
+        unsafe { raw.unlock() };
+    });
 }

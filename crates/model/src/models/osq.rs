@@ -32,7 +32,7 @@ struct Queue {
 /// One stay in the queue; whether it came to be first.
 fn stay(queue: &Queue) -> bool {
     let me = Loom::me().expect("the threads of this model have slots");
-    let first = queue.osq.lock(me, None);
+    let first = queue.osq.lock(me, None).is_ok();
     if first {
         queue.data.add();
         queue.osq.unlock(me);
@@ -53,7 +53,6 @@ fn run(threads: usize, rounds: usize) -> u32 {
     firsts();
     others.into_iter().for_each(Handle::join);
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
-    assert_eq!(queue.osq.count(), 0);
     queue.data.get()
 }
 

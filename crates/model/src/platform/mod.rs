@@ -67,6 +67,10 @@ unsafe impl Platform for Loom {
         world::spin(Location::caller());
     }
 
+    fn yield_now() {
+        rest();
+    }
+
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,
@@ -144,7 +148,8 @@ unsafe impl Platform for Loom {
 
 /// Ends a spin with a limit after its looks.
 fn give_up(look: u32, limit: SpinLimit) -> Result<(), SpinEnd> {
-    if limit == SpinLimit::NONE || look < world::with(|w| w.setup.looks) {
+    let endless = limit.until.is_none() && limit.owner.is_none();
+    if endless || look < world::with(|w| w.setup.looks) {
         return Ok(());
     }
     if limit.owner.is_some() {

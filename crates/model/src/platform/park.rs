@@ -131,6 +131,7 @@ fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32) -> u32 {
         if index == 0 {
             w.wake_thread(sleeper.thread);
         } else {
+            world::saw("moved a sleeper");
             others.push(Sleeper { word: to, lane: Lane::Waiters, moved: true, ..*sleeper });
         }
     }

@@ -18,6 +18,8 @@ use turnwise::platform::{ThreadSlot, Token};
 pub const THREADS: usize = 4;
 /// Fruitless looks in a row, by all threads together, after which nobody will ever get on.
 const STALL: u32 = 60;
+/// Fruitless looks in a row after which a schedule that keeps a thread waiting that could run is not explored further.
+const PATIENCE: u32 = 4;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
 pub const JUMP_NS: u64 = turnwise::mutex::HANDOFF_AFTER_NS + 1_000_000;
 
@@ -250,10 +252,17 @@ pub(super) fn sleep() {
 }
 
 fn idle() {
-    with(|w| {
+    let unfair = with(|w| {
         w.stall += 1;
+        // At a yield loom also tries the other waiting threads in place of the ones that can run, again and again.
+        let unfair = w.stall > PATIENCE && w.threads.iter().any(|t| t.doing == Doing::Running);
         assert!(w.stall < STALL, "{}", w.describe());
+        unfair
     });
+    if unfair {
+        // Nothing new can come of more looks in vain; end this execution by the shortest way.
+        loom::skip_branch();
+    }
     loom::thread::yield_now();
 }
 
