@@ -7,7 +7,7 @@ fn hold(lock: Lock) {
     let width = Width::from_environment();
     let mut failed = Vec::new();
     for model in models::of(lock) {
-        let outcome = model.run(width, None);
+        let outcome = model.run(width, &[]);
         println!("{:>9} executions {:>6} ms  {}", outcome.executions, outcome.elapsed.as_millis(), model.name);
         if let Some(failure) = outcome.failure {
             println!("{failure}");

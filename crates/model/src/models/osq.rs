@@ -3,7 +3,7 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Loom, Setup, keep, saw, spawn};
+use crate::platform::{Handle, Loom, Setup, keep, rest, saw, spawn};
 use turnwise::osq::Osq;
 use turnwise::platform::Platform;
 
@@ -22,6 +22,10 @@ pub(super) const MODELS: &[Model] = &[
     model("osq: three threads, all wait", PATIENT, (2, 3), || everyone(3, 1)),
     model("osq: three threads, each may leave", HASTY, (2, 3), || some(3, 1)),
     model("osq: three threads, each may leave late", Setup::PLAIN, (2, 3), || some(3, 1)),
+    model("osq: two behind the first, each may leave", HASTY, (2, 3), || behind(2, 1)),
+    model("osq: two behind the first, each may leave late", Setup::PLAIN, (2, 3), || behind(2, 1)),
+    model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
+    model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
 ];
 
 struct Queue {
@@ -39,6 +43,24 @@ fn stay(queue: &Queue) -> bool {
     }
     saw(if first { "first" } else { "left" });
     first
+}
+
+/// The first thread is first and rests, so that `others` come behind it, `rounds` times each.
+fn behind(others: usize, rounds: usize) {
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let me = Loom::me().expect("the threads of this model have slots");
+    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
+    let body = move || {
+        for _ in 0..rounds {
+            stay(queue);
+        }
+    };
+    let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
+    rest();
+    queue.data.add();
+    queue.osq.unlock(me);
+    handles.into_iter().for_each(Handle::join);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 
 /// Runs `stay` on `threads` threads, `rounds` times each; the queue and how many were first.

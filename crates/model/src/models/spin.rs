@@ -43,6 +43,9 @@ pub(super) const MODELS: &[Model] = &[
     model("queued: two threads", PLAIN, (3, 6), &[], || all::<Queued>(Queued::new_in, 2, 2)),
     model("queued: three threads", PLAIN, (2, 3), &[], || all::<Queued>(Queued::new_in, 3, 1)),
     model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
+    model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || lined_up(2, 1)),
+    model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up(2, 2)),
+    model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
     model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 1)),
     model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawSpin::try_lock)),
     model("queued: timed", PLAIN, (3, 6), EITHER, || attempt::<Queued>(Queued::new_in, soon)),
@@ -98,6 +101,18 @@ fn uneven() {
     guarded.section();
     others.into_iter().for_each(Handle::join);
     guarded.settled(4);
+}
+
+/// The first thread has the lock and rests, so that `others` line up, `rounds` times each.
+fn lined_up(others: u32, rounds: u32) {
+    let guarded = Guarded::keep(Queued::new_in);
+    guarded.raw.lock();
+    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
+    rest();
+    guarded.leave();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(1 + others * rounds);
 }
 
 /// One thread acquires, one attempts to.
