@@ -15,6 +15,8 @@ const TIMED_LATE: Setup = Setup { jumps: 2, alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
+const LAPSE: Setup = Setup { lapse: true, ..LATE };
+
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
 const DROP: Shows = &["dropped"];
@@ -48,7 +50,11 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
-    model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
+    model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), &["gave up"], timed_barging),
+    model("mutex: hand-off, the promise may lapse", LAPSE, (0, 1), CLAIM, barging),
+    model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
+    model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(0)),
+    model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(1)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
 ];
@@ -74,6 +80,22 @@ impl Guarded {
         self.data.add();
         // SAFETY: the caller has the lock.
         unsafe { self.raw.unlock() };
+    }
+
+    /// Acquires if there is time; whether it did shows in the count.
+    fn impatient(&self) {
+        let got = self.raw.lock_until(SOON);
+        saw(if got { "got it after all" } else { "gave up" });
+        if got {
+            self.leave();
+        }
+    }
+
+    /// Everybody is done: at least `sections` were entered, and an impatient thread may have entered one more.
+    fn settled_with(&self, sections: u32) {
+        let entered = self.data.get();
+        assert!((sections..=sections + 1).contains(&entered), "{entered} critical sections");
+        self.settled(entered);
     }
 
     /// Everybody is done: `sections` were entered, and nothing is left in the words.
@@ -193,4 +215,31 @@ fn dropped(threads: u32) {
         // SAFETY: locked above.
         unsafe { raw.unlock() };
     });
+}
+
+/// A timed waiter that is woken may find the lock taken and its time out: it must not take the other's wake-up along.
+fn timed_barging() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [spawn(move || guarded.impatient()), spawn(move || guarded.section())];
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled_with(3);
+}
+
+/// The first thread releases fairly and does not come back; `timed` tells whether the waiter is.
+fn fair_once(timed: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiter = spawn(move || if timed == 0 { guarded.section() } else { guarded.impatient() });
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    waiter.join();
+    guarded.settled_with(1);
 }

@@ -24,6 +24,7 @@ pub(super) const MODELS: &[Model] = &[
     model("osq: three threads, each may leave late", Setup::PLAIN, (2, 3), || some(3, 1)),
     model("osq: two behind the first, each may leave", HASTY, (2, 3), || behind(2, 1)),
     model("osq: two behind the first, each may leave late", Setup::PLAIN, (2, 3), || behind(2, 1)),
+    model("osq: two leave while the first stays", HASTY, (2, 3), leave_early),
     model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
     model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
 ];
@@ -60,6 +61,18 @@ fn behind(others: usize, rounds: usize) {
     queue.data.add();
     queue.osq.unlock(me);
     handles.into_iter().for_each(Handle::join);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+}
+
+/// Nobody needs the first thread's help to leave.
+fn leave_early() {
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    saw("first");
+    let me = Loom::me().expect("the threads of this model have slots");
+    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
+    let others = [(); 2].map(|()| spawn(|| assert!(!stay(queue), "two are first")));
+    others.into_iter().for_each(Handle::join);
+    queue.osq.unlock(me);
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 

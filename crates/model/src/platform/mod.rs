@@ -42,6 +42,8 @@ pub struct Setup {
     pub jumps: u8,
     /// How many sleeps with a deadline may be tried with the time running out at once, too.
     pub alarms: u8,
+    /// Whether the mutex's promises may lapse. Where they may not, one that nobody takes up is found.
+    pub lapse: bool,
     /// One sleeper may return this without having been woken.
     pub spurious: Option<Parked>,
     /// Looks before a spin with a limit ends.
@@ -50,7 +52,8 @@ pub struct Setup {
 
 impl Setup {
     /// Threads with slots, a clock that does not jump, two looks.
-    pub const PLAIN: Setup = Setup { identity: Identity::Full, jumps: 0, alarms: 0, spurious: None, looks: 2 };
+    pub const PLAIN: Setup =
+        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2 };
 }
 
 /// The model checker as a platform. Only usable inside of a model.

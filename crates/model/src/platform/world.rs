@@ -57,7 +57,7 @@ pub(super) struct World {
     slots: Box<[ThreadSlot<Loom>]>,
     /// Who sleeps, longest first.
     pub(super) sleepers: Vec<Sleeper>,
-    clock: u64,
+    pub(super) clock: u64,
     coins: Rc<[AtomicU32]>,
     jumps: Coins,
     alarms: Coins,
