@@ -6,7 +6,7 @@
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
 //! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
-//! | `now` | a counter; each reading may jump past the hand-off bound, [`Setup::jumps`] times |
+//! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
 //! | `on_cpu` | `Unknown` |
 
@@ -38,7 +38,7 @@ pub enum Identity {
 pub struct Setup {
     /// Who the threads are.
     pub identity: Identity,
-    /// How many readings of the clock may find it far advanced ([`JUMP_NS`]).
+    /// How often the clock jumps ([`JUMP_NS`]) at most, at any of its first readings.
     pub jumps: u8,
     /// How many sleeps with a deadline may be tried with the time running out at once, too.
     pub alarms: u8,

@@ -48,8 +48,8 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
         world::saw("slept in the first lane");
     }
     let parked = asleep(thread, deadline.filter(|d| with(|w| w.setup.lapse || d.at < w.clock + FAR_NS)));
-    if parked == Parked::Woken && lane == Lane::First {
-        world::saw("woken in the first lane");
+    if lane == Lane::First {
+        world::saw(if parked == Parked::Woken { "woken in the first lane" } else { "unwoken in the first lane" });
     }
     world::note(if parked == Parked::Woken { "woken" } else { "not woken" }, at, 0, 0);
     parked

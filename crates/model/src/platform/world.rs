@@ -20,6 +20,8 @@ pub const THREADS: usize = 4;
 const STALL: u32 = 60;
 /// Fruitless looks in a row after which a schedule that keeps a thread waiting that could run is not explored further.
 const PATIENCE: u32 = 4;
+/// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
+const READINGS: usize = 8;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
 pub const JUMP_NS: u64 = turnwise::mutex::HANDOFF_AFTER_NS + 1_000_000;
 
@@ -89,7 +91,8 @@ pub(super) fn with<R>(f: impl FnOnce(&mut World) -> R) -> R {
 /// Begins an execution. Loom must not explore yet.
 pub(crate) fn start(name: &'static str, setup: Setup) {
     let slots = (0..THREADS).map(|_| ThreadSlot::new_in()).collect();
-    let (jumps, all) = (usize::from(setup.jumps), usize::from(setup.jumps + setup.alarms));
+    let jumps = if setup.jumps == 0 { 0 } else { READINGS };
+    let all = jumps + usize::from(setup.alarms);
     let coins = toss(all);
     let world = World {
         name,
@@ -148,8 +151,9 @@ pub(super) fn alarm() -> bool {
 }
 
 pub(super) fn now() -> u64 {
-    let jump = flip(|w| &mut w.jumps);
+    let jump = with(|w| w.setup.jumps > 0) && flip(|w| &mut w.jumps);
     with(|w| {
+        w.setup.jumps = w.setup.jumps.saturating_sub(u8::from(jump));
         w.clock += if jump { JUMP_NS } else { 1 };
         w.clock
     })
