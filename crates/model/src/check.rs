@@ -108,8 +108,8 @@ const BRANCHES: usize = 4_000;
 const EXECUTIONS: u64 = 100_000;
 
 impl Model {
-    /// Runs the model, with one ordering weakened if asked for.
-    pub fn run(&self, width: Width, weakening: Option<Weakening>) -> Outcome {
+    /// Runs the model, with these orderings weakened.
+    pub fn run(&self, width: Width, weakenings: &[Weakening]) -> Outcome {
         let model = *self;
         let executions = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&executions);
@@ -118,7 +118,7 @@ impl Model {
         builder.preemption_bound = Some(if width == Width::Wide { self.preemptions.1 } else { self.preemptions.0 });
         builder.expect_explicit_explore = true;
         let limit = if width == Width::Wide { u64::MAX } else { EXECUTIONS };
-        lab::start(weakening);
+        lab::start(weakenings);
         platform::take_seen();
         let start = Instant::now();
         let result = quietly(|| {

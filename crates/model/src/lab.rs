@@ -71,7 +71,7 @@ pub type Sites = BTreeMap<Site, Ordering>;
 #[derive(Default)]
 struct Lab {
     sites: Sites,
-    weakening: Option<Weakening>,
+    weakenings: Vec<Weakening>,
     /// What to use, by address of the location: spares the comparison of file names.
     known: Vec<(*const Location<'static>, Part, Ordering)>,
 }
@@ -80,9 +80,9 @@ thread_local! {
     static LAB: RefCell<Lab> = RefCell::default();
 }
 
-/// Starts an experiment on this thread: forgets the sites seen, sets the weakening.
-pub fn start(weakening: Option<Weakening>) {
-    LAB.with_borrow_mut(|lab| *lab = Lab { weakening, ..Lab::default() });
+/// Starts an experiment on this thread: forgets the sites seen, sets what is weakened.
+pub fn start(weakenings: &[Weakening]) {
+    LAB.with_borrow_mut(|lab| *lab = Lab { weakenings: weakenings.to_vec(), ..Lab::default() });
 }
 
 /// The sites seen since [`start`].
@@ -101,7 +101,7 @@ pub(crate) fn order(at: &'static Location<'static>, part: Part, order: Ordering)
             return known.2;
         }
         let site = Site { file: at.file(), line: at.line(), column: at.column(), part };
-        let used = lab.weakening.as_ref().filter(|w| w.site == site).map_or(order, |w| w.to);
+        let used = lab.weakenings.iter().find(|w| w.site == site).map_or(order, |w| w.to);
         lab.sites.insert(site, order);
         lab.known.push((at, part, used));
         used

@@ -7,7 +7,7 @@ fn hold(lock: Lock) {
     let width = Width::from_environment();
     let mut failed = Vec::new();
     for model in models::of(lock) {
-        let outcome = model.run(width, None);
+        let outcome = model.run(width, &[]);
         println!("{:>9} executions {:>6} ms  {}", outcome.executions, outcome.elapsed.as_millis(), model.name);
         if let Some(failure) = outcome.failure {
             println!("{failure}");
@@ -25,4 +25,14 @@ fn osq() {
 #[test]
 fn mutex() {
     hold(Lock::Mutex);
+}
+
+#[test]
+fn condvar() {
+    hold(Lock::Condvar);
+}
+
+#[test]
+fn spin() {
+    hold(Lock::Spin);
 }

@@ -6,6 +6,9 @@ use turnwise_model::mutants;
 fn all_caught(lock: Lock) {
     let report = mutants::run(lock, Width::from_environment()).unwrap_or_else(|e| panic!("{e}"));
     report.verdicts.iter().for_each(|verdict| println!("{verdict}"));
+    if let Some(caught) = report.together {
+        println!("all survivors relaxed at once: {}", if caught { "caught" } else { "SURVIVE" });
+    }
     let survivors: Vec<_> = report.verdicts.iter().filter(|v| v.caught.is_none() && v.excused.is_none()).collect();
     let survivors = survivors.iter().map(|v| v.to_string()).collect::<Vec<_>>();
     assert!(survivors.is_empty(), "no model needs these orderings: {survivors:#?}");
@@ -21,4 +24,14 @@ fn osq() {
 #[test]
 fn mutex() {
     all_caught(Lock::Mutex);
+}
+
+#[test]
+fn condvar() {
+    all_caught(Lock::Condvar);
+}
+
+#[test]
+fn spin() {
+    all_caught(Lock::Spin);
 }

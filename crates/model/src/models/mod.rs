@@ -7,13 +7,15 @@
 mod condvar;
 mod mutex;
 mod osq;
+mod spin;
 
 use crate::check::{Lock, Model};
+use crate::platform::{Handle, keep, saw, spawn};
 use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS].concat()
+    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS].concat()
 }
 
 /// The models of one lock.
@@ -38,8 +40,40 @@ impl Protected {
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 
+    /// Takes one away if there is one; whether there was.
+    pub(crate) fn take(&self) -> bool {
+        // SAFETY: as in `add`.
+        self.0.with_mut(|value| unsafe {
+            let some = *value > 0;
+            *value -= u32::from(some);
+            some
+        })
+    }
+
     pub(crate) fn get(&self) -> u32 {
         // SAFETY: as in `add`.
         self.0.with(|value| unsafe { *value })
     }
+}
+
+/// Each thread enters the section once; the last one drops the lock as soon as it has released it. Nobody may touch a
+/// word of it after that.
+pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, section: fn(&L, &mut dyn FnMut())) {
+    let (lock, entered) = (keep(lock), keep(Protected::new()));
+    let body = move || {
+        let mut last = false;
+        section(lock, &mut || {
+            entered.add();
+            last = entered.get() == threads;
+        });
+        if last {
+            saw("dropped");
+            // SAFETY: everybody has released it, so nobody uses it again; the model fails if somebody does. The memory
+            // stays.
+            unsafe { std::ptr::drop_in_place(std::ptr::from_ref(lock).cast_mut()) };
+        }
+    };
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
 }

@@ -1,6 +1,6 @@
 //! The adaptive mutex.
 
-use super::Protected;
+use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use turnwise::RawMutex;
@@ -9,14 +9,18 @@ use turnwise::platform::{Clock, Deadline, Parked};
 const PLAIN: Setup = Setup::PLAIN;
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
-const LATE: Setup = Setup { jumps: 2, ..PARKS };
+const LATE: Setup = Setup { jumps: 1, ..PARKS };
 const TIMED: Setup = Setup { alarms: 1, ..PARKS };
-const TIMED_LATE: Setup = Setup { jumps: 2, alarms: 1, ..PARKS };
+const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
+const LAPSE: Setup = Setup { lapse: true, ..LATE };
+
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
+const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
+const DROP: Shows = &["dropped"];
 const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
@@ -44,7 +48,14 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: hand-off", LATE, (1, 2), CLAIM, || held(2)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
-    model("mutex: fair release", PARKS, (3, 6), &["slept"], || fair(1)),
+    model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
+    model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
+    model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
+    model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
+    model("mutex: hand-off, the promise may lapse", LAPSE, (0, 1), CLAIM, barging),
+    model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
+    model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(0)),
+    model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(1)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
 ];
@@ -70,6 +81,22 @@ impl Guarded {
         self.data.add();
         // SAFETY: the caller has the lock.
         unsafe { self.raw.unlock() };
+    }
+
+    /// Acquires if there is time; whether it did shows in the count.
+    fn impatient(&self) {
+        let got = self.raw.lock_until(SOON);
+        saw(if got { "got it after all" } else { "gave up" });
+        if got {
+            self.leave();
+        }
+    }
+
+    /// Everybody is done: at least `sections` were entered, and an impatient thread may have entered one more.
+    fn settled_with(&self, sections: u32) {
+        let entered = self.data.get();
+        assert!((sections..=sections + 1).contains(&entered), "{entered} critical sections");
+        self.settled(entered);
     }
 
     /// Everybody is done: `sections` were entered, and nothing is left in the words.
@@ -180,4 +207,40 @@ fn fair_claim() {
     unsafe { guarded.raw.unlock_fair() };
     waiters.into_iter().for_each(Handle::join);
     guarded.settled(4);
+}
+
+fn dropped(threads: u32) {
+    drop_after_release(RawMutex::<Loom>::new_in(), threads, |raw, section| {
+        raw.lock();
+        section();
+        // SAFETY: locked above.
+        unsafe { raw.unlock() };
+    });
+}
+
+/// A timed waiter that is woken may find the lock taken and its time out: it must not take the other's wake-up along.
+fn timed_barging() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiters = [spawn(move || guarded.impatient()), spawn(move || guarded.section())];
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled_with(3);
+}
+
+/// The first thread releases fairly and does not come back; `timed` tells whether the waiter is.
+fn fair_once(timed: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiter = spawn(move || if timed == 0 { guarded.section() } else { guarded.impatient() });
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    waiter.join();
+    guarded.settled_with(1);
 }

@@ -6,7 +6,7 @@
 //! | `park`, `wake`, `requeue` | a table of sleepers; no happens-before edge comes with a wake-up |
 //! | a deadline of a sleeper | may pass at once ([`Setup::alarms`]) and whenever the sleeper is scheduled |
 //! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
-//! | `now` | a counter; each reading may jump past the hand-off bound, [`Setup::jumps`] times |
+//! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
 //! | `on_cpu` | `Unknown` |
 
@@ -38,10 +38,12 @@ pub enum Identity {
 pub struct Setup {
     /// Who the threads are.
     pub identity: Identity,
-    /// How many readings of the clock may find it far advanced ([`JUMP_NS`]).
+    /// How often the clock jumps ([`JUMP_NS`]) at most, at any of its first readings.
     pub jumps: u8,
     /// How many sleeps with a deadline may be tried with the time running out at once, too.
     pub alarms: u8,
+    /// Whether the mutex's promises may lapse. Where they may not, one that nobody takes up is found.
+    pub lapse: bool,
     /// One sleeper may return this without having been woken.
     pub spurious: Option<Parked>,
     /// Looks before a spin with a limit ends.
@@ -50,7 +52,8 @@ pub struct Setup {
 
 impl Setup {
     /// Threads with slots, a clock that does not jump, two looks.
-    pub const PLAIN: Setup = Setup { identity: Identity::Full, jumps: 0, alarms: 0, spurious: None, looks: 2 };
+    pub const PLAIN: Setup =
+        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2 };
 }
 
 /// The model checker as a platform. Only usable inside of a model.
@@ -65,6 +68,10 @@ unsafe impl Platform for Loom {
     #[track_caller]
     fn relax() {
         world::spin(Location::caller());
+    }
+
+    fn yield_now() {
+        rest();
     }
 
     #[track_caller]
@@ -144,7 +151,8 @@ unsafe impl Platform for Loom {
 
 /// Ends a spin with a limit after its looks.
 fn give_up(look: u32, limit: SpinLimit) -> Result<(), SpinEnd> {
-    if limit == SpinLimit::NONE || look < world::with(|w| w.setup.looks) {
+    let endless = limit.until.is_none() && limit.owner.is_none();
+    if endless || look < world::with(|w| w.setup.looks) {
         return Ok(());
     }
     if limit.owner.is_some() {

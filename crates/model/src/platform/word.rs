@@ -118,6 +118,7 @@ macro_rules! word {
             #[track_caller]
             fn store(&self, value: $value, order: Ordering) {
                 let order = lab::order(Location::caller(), Part::Main, order);
+                self.life.check();
                 if self.chain.binds() {
                     self.see_newest(); // after this, loom puts our store behind it
                     loom::stop_exploring(); // the two are one step
@@ -126,6 +127,7 @@ macro_rules! word {
                 } else {
                     self.cell.store(value, order);
                 }
+                self.life.check();
                 self.chain.stored();
                 world::progress();
                 self.note("store", value, value);
@@ -134,6 +136,7 @@ macro_rules! word {
             #[track_caller]
             fn swap(&self, value: $value, order: Ordering) -> $value {
                 let old = self.cell.swap(value, lab::order(Location::caller(), Part::Main, order));
+                self.life.check();
                 self.chain.exchanged();
                 if old != value {
                     world::progress();
@@ -155,6 +158,7 @@ macro_rules! word {
                 let result = self.cell.compare_exchange(current, new, success, failure);
                 match result {
                     Ok(old) => {
+                        self.life.check();
                         self.chain.exchanged();
                         world::progress();
                         self.note("cmpxchg", old, new);
@@ -174,6 +178,7 @@ macro_rules! int_method {
             let old = self.cell.$method(value, lab::order(Location::caller(), Part::Main, order));
             let new: fn($value, $value) -> $value = $new;
             let new = new(old, value);
+            self.life.check();
             self.chain.exchanged();
             if new != old {
                 world::progress();

@@ -18,6 +18,10 @@ use turnwise::platform::{ThreadSlot, Token};
 pub const THREADS: usize = 4;
 /// Fruitless looks in a row, by all threads together, after which nobody will ever get on.
 const STALL: u32 = 60;
+/// Fruitless looks in a row after which a schedule that keeps a thread waiting that could run is not explored further.
+const PATIENCE: u32 = 4;
+/// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
+const READINGS: usize = 8;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
 pub const JUMP_NS: u64 = turnwise::mutex::HANDOFF_AFTER_NS + 1_000_000;
 
@@ -55,7 +59,7 @@ pub(super) struct World {
     slots: Box<[ThreadSlot<Loom>]>,
     /// Who sleeps, longest first.
     pub(super) sleepers: Vec<Sleeper>,
-    clock: u64,
+    pub(super) clock: u64,
     coins: Rc<[AtomicU32]>,
     jumps: Coins,
     alarms: Coins,
@@ -87,7 +91,8 @@ pub(super) fn with<R>(f: impl FnOnce(&mut World) -> R) -> R {
 /// Begins an execution. Loom must not explore yet.
 pub(crate) fn start(name: &'static str, setup: Setup) {
     let slots = (0..THREADS).map(|_| ThreadSlot::new_in()).collect();
-    let (jumps, all) = (usize::from(setup.jumps), usize::from(setup.jumps + setup.alarms));
+    let jumps = if setup.jumps == 0 { 0 } else { READINGS };
+    let all = jumps + usize::from(setup.alarms);
     let coins = toss(all);
     let world = World {
         name,
@@ -146,8 +151,9 @@ pub(super) fn alarm() -> bool {
 }
 
 pub(super) fn now() -> u64 {
-    let jump = flip(|w| &mut w.jumps);
+    let jump = with(|w| w.setup.jumps > 0) && flip(|w| &mut w.jumps);
     with(|w| {
+        w.setup.jumps = w.setup.jumps.saturating_sub(u8::from(jump));
         w.clock += if jump { JUMP_NS } else { 1 };
         w.clock
     })
@@ -250,10 +256,17 @@ pub(super) fn sleep() {
 }
 
 fn idle() {
-    with(|w| {
+    let unfair = with(|w| {
         w.stall += 1;
+        // At a yield loom also tries the other waiting threads in place of the ones that can run, again and again.
+        let unfair = w.stall > PATIENCE && w.threads.iter().any(|t| t.doing == Doing::Running);
         assert!(w.stall < STALL, "{}", w.describe());
+        unfair
     });
+    if unfair {
+        // Nothing new can come of more looks in vain; end this execution by the shortest way.
+        loom::skip_branch();
+    }
     loom::thread::yield_now();
 }
 

@@ -1,0 +1,193 @@
+//! The spin locks: mutual exclusion, try and timed paths, nobody forgotten, and nothing touched after the release.
+
+use super::{Protected, drop_after_release};
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use turnwise::backoff::{Exponential, NoBackoff, Proportional};
+use turnwise::platform::{Clock, Deadline};
+use turnwise::spin::mcs::McsNode;
+use turnwise::spin::{RawMcsLock, RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+
+const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+
+type Ttas<B = NoBackoff> = RawSpinLock<B, Loom>;
+type Ticket<B = NoBackoff> = RawTicketLock<B, Loom>;
+type Queued = RawQueuedSpinLock<Loom>;
+
+type Shows = &'static [&'static str];
+const EITHER: Shows = &["got it", "did not"];
+const DROP: Shows = &["dropped"];
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Spin, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("spin: two threads", PLAIN, (4, 8), &[], || all::<Ttas>(Ttas::new_in, 2, 2)),
+    model("spin: three threads", PLAIN, (2, 3), &[], || all::<Ttas>(Ttas::new_in, 3, 1)),
+    model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || {
+        all::<Ttas<Exponential>>(Ttas::new_in, 2, 1);
+    }),
+    model("spin: try", PLAIN, (4, 8), EITHER, || attempt::<Ttas>(Ttas::new_in, RawSpin::try_lock)),
+    model("spin: timed", PLAIN, (3, 6), EITHER, || attempt::<Ttas>(Ttas::new_in, soon)),
+    model("spin: dropped", PLAIN, (3, 6), DROP, || dropped::<Ttas>(Ttas::new_in)),
+    model("ticket: two threads", PLAIN, (4, 8), &[], || all::<Ticket>(Ticket::new_in, 2, 2)),
+    model("ticket: three threads", PLAIN, (2, 3), &[], || all::<Ticket>(Ticket::new_in, 3, 1)),
+    model("ticket: three threads that back off", Setup::PLAIN, (1, 2), &[], || {
+        all::<Ticket<Proportional>>(Ticket::new_in, 3, 1);
+    }),
+    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt::<Ticket>(Ticket::new_in, RawSpin::try_lock)),
+    model("ticket: timed", PLAIN, (3, 6), EITHER, || attempt::<Ticket>(Ticket::new_in, soon)),
+    model("ticket: dropped", PLAIN, (3, 6), DROP, || dropped::<Ticket>(Ticket::new_in)),
+    model("queued: two threads", PLAIN, (3, 6), &[], || all::<Queued>(Queued::new_in, 2, 2)),
+    model("queued: three threads", PLAIN, (2, 3), &[], || all::<Queued>(Queued::new_in, 3, 1)),
+    model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
+    model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || lined_up(2, 1)),
+    model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up(2, 2)),
+    model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
+    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 1)),
+    model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawSpin::try_lock)),
+    model("queued: timed", PLAIN, (3, 6), EITHER, || attempt::<Queued>(Queued::new_in, soon)),
+    model("queued: dropped", PLAIN, (3, 6), DROP, || dropped::<Queued>(Queued::new_in)),
+    model("mcs: two threads", PLAIN, (3, 6), &[], || mcs(2, 2)),
+    model("mcs: three threads", PLAIN, (2, 3), &[], || mcs(3, 1)),
+    model("mcs: try", PLAIN, (4, 8), EITHER, mcs_try),
+    model("mcs: dropped", PLAIN, (3, 6), DROP, mcs_dropped),
+];
+
+struct Guarded<R> {
+    raw: R,
+    data: Protected,
+}
+
+impl<R: RawSpin + 'static> Guarded<R> {
+    fn keep(new: fn() -> R) -> &'static Self {
+        keep(Guarded { raw: new(), data: Protected::new() })
+    }
+
+    fn section(&self) {
+        self.raw.lock();
+        self.leave();
+    }
+
+    fn leave(&self) {
+        self.data.add();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
+    }
+
+    fn settled(&self, sections: u32) {
+        assert!(!self.raw.is_locked(), "locked when everybody has left");
+        assert_eq!(self.data.get(), sections, "critical sections");
+    }
+}
+
+/// Every thread acquires `rounds` times.
+fn all<R: RawSpin + 'static>(new: fn() -> R, threads: u32, rounds: u32) {
+    let guarded = Guarded::keep(new);
+    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(threads * rounds);
+}
+
+/// The first of three threads comes again: its node is used again while the others may still look at it.
+fn uneven() {
+    let guarded = Guarded::keep(Queued::new_in);
+    let others = [(); 2].map(|()| spawn(move || guarded.section()));
+    guarded.section();
+    guarded.section();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(4);
+}
+
+/// The first thread has the lock and rests, so that `others` line up, `rounds` times each.
+fn lined_up(others: u32, rounds: u32) {
+    let guarded = Guarded::keep(Queued::new_in);
+    guarded.raw.lock();
+    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
+    rest();
+    guarded.leave();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(1 + others * rounds);
+}
+
+/// One thread acquires, one attempts to.
+fn attempt<R: RawSpin + 'static>(new: fn() -> R, attempt: fn(&R) -> bool) {
+    let guarded = Guarded::keep(new);
+    let other = spawn(move || {
+        guarded.raw.lock();
+        rest();
+        guarded.leave();
+    });
+    let got = attempt(&guarded.raw);
+    saw(if got { "got it" } else { "did not" });
+    if got {
+        guarded.leave();
+    }
+    other.join();
+    guarded.settled(1 + u32::from(got));
+}
+
+fn soon<R: RawSpin>(raw: &R) -> bool {
+    raw.lock_until(Deadline { clock: Clock::Monotonic, at: 1_000 })
+}
+
+fn dropped<R: RawSpin + 'static>(new: fn() -> R) {
+    drop_after_release(new(), 2, |raw, section| {
+        raw.lock();
+        section();
+        // SAFETY: locked above.
+        unsafe { raw.unlock() };
+    });
+}
+
+/// One stay in the line of an MCS lock, with a node of its own that is dropped right after.
+fn mcs_section(raw: &RawMcsLock<Loom>, section: &mut dyn FnMut()) {
+    let node = keep(McsNode::new_in());
+    // SAFETY: the node is in no other line, and its memory stays.
+    unsafe { raw.lock(node) };
+    section();
+    mcs_leave(raw, node);
+}
+
+fn mcs_leave(raw: &RawMcsLock<Loom>, node: &'static McsNode<Loom>) {
+    // SAFETY: the lock was acquired through the node, which is in no line after this; the memory stays.
+    unsafe {
+        raw.unlock(node);
+        std::ptr::drop_in_place(std::ptr::from_ref(node).cast_mut());
+    }
+}
+
+fn mcs(threads: u32, rounds: u32) {
+    let (raw, data) = (keep(RawMcsLock::<Loom>::new_in()), keep(Protected::new()));
+    let body = move || (0..rounds).for_each(|_| mcs_section(raw, &mut || data.add()));
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+    assert!(!raw.is_locked(), "locked when everybody has left");
+    assert_eq!(data.get(), threads * rounds, "critical sections");
+}
+
+fn mcs_try() {
+    let (raw, data) = (keep(RawMcsLock::<Loom>::new_in()), keep(Protected::new()));
+    let other = spawn(move || mcs_section(raw, &mut || data.add()));
+    let node = keep(McsNode::new_in());
+    // SAFETY: as in `mcs_section`.
+    let got = unsafe { raw.try_lock(node) };
+    saw(if got { "got it" } else { "did not" });
+    if got {
+        data.add();
+        mcs_leave(raw, node);
+    }
+    other.join();
+    assert!(!raw.is_locked(), "locked when everybody has left");
+    assert_eq!(data.get(), 1 + u32::from(got), "critical sections");
+}
+
+fn mcs_dropped() {
+    drop_after_release(RawMcsLock::<Loom>::new_in(), 2, mcs_section);
+}

@@ -1,0 +1,162 @@
+//! The locks on a simulated machine: everybody gets on, in bounded time, and a run can be repeated to the last step.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use turnwise::mutex::HANDOFF_AFTER_NS;
+use turnwise::osq::Osq;
+use turnwise::platform::{Deadline, Platform};
+use turnwise::{Condvar, Mutex, RawMutex};
+use turnwise_model::stub::{Config, Report, Stub, run};
+
+type Body = Box<dyn FnOnce()>;
+
+/// `threads` that each do this.
+fn each(threads: usize, body: impl Fn(usize) + 'static) -> Vec<Body> {
+    let body = Rc::new(body);
+    let one = |number| -> Body {
+        let body = Rc::clone(&body);
+        Box::new(move || body(number))
+    };
+    (0..threads).map(one).collect()
+}
+
+/// Work that takes virtual time.
+fn work(lines: usize) {
+    (0..lines).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
+}
+
+struct Crowd {
+    report: Report,
+    wait_max_ns: u64,
+}
+
+/// 8 threads acquire a mutex so often each.
+fn crowd(config: Config, rounds: u64) -> Crowd {
+    let (mutex, inside) = (RawMutex::<Stub>::new_in(), Rc::new(Cell::new(0)));
+    let wait_max = Rc::new(Cell::new(0));
+    let (its_inside, its_wait) = (Rc::clone(&inside), Rc::clone(&wait_max));
+    let threads = each(8, move |_| {
+        for _ in 0..rounds {
+            let start = Stub::now();
+            mutex.lock();
+            its_wait.set(its_wait.get().max(Stub::now() - start));
+            let entered = its_inside.get();
+            work(10);
+            assert_eq!(its_inside.get(), entered, "two threads in one critical section");
+            its_inside.set(entered + 1);
+            // SAFETY: locked above.
+            unsafe { mutex.unlock() };
+            work(5);
+        }
+    });
+    let report = run(config, threads).expect("everybody gets on");
+    assert_eq!(inside.get(), 8 * rounds);
+    Crowd { report, wait_max_ns: wait_max.get() }
+}
+
+#[test]
+fn a_crowd_on_two_cpus_gets_on_and_waits_a_bounded_time() {
+    for seed in 1..=5 {
+        let config = Config { slice_ns: 50_000, ..Config::new(2, seed) };
+        let crowd = crowd(config, 2_000);
+        assert!(crowd.report.elapsed_ns > 2 * HANDOFF_AFTER_NS, "seed {seed}: too short to tell");
+        // A waiter that claims the next turn waits for the owner to be scheduled and then for itself, each behind the
+        // others.
+        let bound = HANDOFF_AFTER_NS + 2 * 8 * config.slice_ns;
+        assert!(crowd.wait_max_ns < bound, "seed {seed}: a wait of {} ns", crowd.wait_max_ns);
+        assert!(crowd.report.preemptions > 0, "seed {seed}: nobody was preempted");
+        assert!(crowd.report.spins_off_cpu > 0, "seed {seed}: no spin ended as the owner was off its CPU");
+    }
+}
+
+#[test]
+fn one_seed_is_one_run() {
+    let traced = |seed| crowd(Config { traced: true, ..Config::new(2, seed) }, 100).report.trace;
+    let trace = traced(3);
+    assert!(trace.lines().count() > 1_000);
+    assert!(trace == traced(3), "the same seed gave two runs");
+    assert!(trace != traced(4), "chance plays no part");
+}
+
+#[test]
+fn spinners_take_turns() {
+    let (queue, first, left) = (Osq::<Stub>::new_in(), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let (its_first, its_left) = (Rc::clone(&first), Rc::clone(&left));
+    let inside = Cell::new(false);
+    let threads = each(8, move |_| {
+        for _ in 0..50 {
+            let me = Stub::me().expect("threads of the machine have slots");
+            if queue.lock(me, Some(Stub::now() + 20_000)).is_ok() {
+                assert!(!inside.replace(true), "two threads are first");
+                work(20);
+                inside.set(false);
+                its_first.set(its_first.get() + 1);
+                queue.unlock(me);
+            } else {
+                its_left.set(its_left.get() + 1);
+            }
+            work(2);
+        }
+    });
+    run(Config { slice_ns: 20_000, ..Config::new(4, 11) }, threads).expect("everybody gets on");
+    assert_eq!(first.get() + left.get(), 400);
+    assert!(first.get() > 0 && left.get() > 0, "{} were first, {} left", first.get(), left.get());
+}
+
+#[test]
+fn notifications_reach_everybody() {
+    let shared = Rc::new((Mutex::<u32, Stub>::new_in(0), Condvar::<Stub>::new_in()));
+    let its = Rc::clone(&shared);
+    let threads = each(7, move |number| {
+        let (coins, more) = &*its;
+        if number == 0 {
+            (0..3).for_each(|_| {
+                work(1_000);
+                *coins.lock() += 1;
+                more.notify_one();
+            });
+            work(1_000);
+            *coins.lock() += 3;
+            more.notify_all();
+        } else {
+            let mut guard = coins.lock();
+            more.wait_while(&mut guard, |coins| *coins == 0);
+            *guard -= 1;
+        }
+    });
+    run(Config::new(2, 5), threads).expect("everybody gets on");
+    assert_eq!(*shared.0.lock(), 0);
+}
+
+#[test]
+fn a_timed_waiter_gives_up_when_its_time_is_out() {
+    let mutex = RawMutex::<Stub>::new_in();
+    let threads = each(2, move |number| {
+        if number == 0 {
+            mutex.lock();
+            work(200_000);
+            // SAFETY: locked above.
+            unsafe { mutex.unlock() };
+        } else {
+            work(10);
+            let deadline = Deadline::after::<Stub>(std::time::Duration::from_millis(1));
+            assert!(!mutex.lock_until(deadline));
+            let late = Stub::now().checked_sub(deadline.at).expect("not before its time");
+            assert!(late < 100_000, "{late} ns late");
+        }
+    });
+    run(Config::new(2, 1), threads).expect("everybody gets on");
+}
+
+#[test]
+fn a_deadlock_is_reported_with_who_waits_for_what() {
+    let mutexes = [RawMutex::<Stub>::new_in(), RawMutex::<Stub>::new_in()];
+    let threads = each(2, move |number| {
+        mutexes[number].lock();
+        work(1_000);
+        mutexes[1 - number].lock();
+    });
+    let stuck = run(Config { traced: true, ..Config::new(2, 1) }, threads).expect_err("a deadlock");
+    let message = stuck.to_string();
+    assert!(message.contains("thread 0 sleeps on word") && message.contains("thread 1 sleeps on word"), "{message}");
+}
