@@ -5,7 +5,7 @@ use crate::lab::{Site, Sites, Weakening, weaker};
 use crate::models;
 use crate::tags::{self, Tag};
 use std::fmt;
-use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::{Duration, Instant};
 
 /// An ordering that no model can show to be needed, and why it stays.
@@ -16,12 +16,8 @@ struct Exception {
     reason: &'static str,
 }
 
-/// To be removed with the orderings themselves.
-const EXCEPTIONS: &[Exception] = &[
-    Exception { tag: "osq.unlink", to: &[Acquire, Release], reason: "the exchange alone decides who gets the link" },
-    Exception { tag: "queued.link", to: &[Relaxed], reason: "queued.acquire of the head shows the joins behind it" },
-    Exception { tag: "queued.grant", to: &[Relaxed], reason: "the data comes by the word, not by the grant" },
-];
+/// None at the moment.
+const EXCEPTIONS: &[Exception] = &[];
 
 /// What became of one mutant.
 pub struct Verdict {

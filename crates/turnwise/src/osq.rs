@@ -118,8 +118,8 @@ impl<P: Platform> Osq<P> {
         // Step A: take our place back from the predecessor, so that it cannot make us first (invariant 2).
         let prev = loop {
             let prev = Token::new(node.prev.load(Relaxed)).expect("a linked node has a predecessor");
-            // ORDERING osq.unlink: Acquire and Release as in osq.link: what we leave behind is settled.
-            if P::slot(prev).node.next.compare_exchange(me.token.get(), 0, AcqRel, Relaxed).is_ok() {
+            // Relaxed: the exchange alone decides who gets the link.
+            if P::slot(prev).node.next.compare_exchange(me.token.get(), 0, Relaxed, Relaxed).is_ok() {
                 break prev;
             }
             // ORDERING osq.grant: as above.

@@ -164,23 +164,19 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
         if let Some(prev) = self.join(me.token.get()) {
-            // ORDERING queued.link: Release pairs with the Acquire in step C of `prev`; shows our cleared node.
-            P::slot(prev).node.next.store(me.token.get(), Release);
+            // Relaxed: `prev` took the lock after our join, and saw our cleared node with the word (queued.acquire).
+            P::slot(prev).node.next.store(me.token.get(), Relaxed);
             let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
-            // ORDERING queued.grant: Acquire pairs with the Release in step C of the one before us; so the steps of
-            // successive heads, and their waits for the word, come one after the other.
-            node.granted.load(Acquire);
         }
         // Step B: head of the line: take the lock.
         if self.take_as_head(me.token.get()) & TAIL == me.token.get() {
             return; // we were the last in line, and took the tail back
         }
         // Step C: the one after us is about to link itself, or has; it becomes head while we have the lock.
-        let _ = P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE);
-        // ORDERING queued.link: as in step A, on our side.
-        if let Some(next) = Token::new(node.next.load(Acquire)) {
-            // ORDERING queued.grant: as in step A, on our side.
-            P::slot(next).node.granted.store(1, Release);
+        let next = P::spin_until(&node.next, |next| next != 0, SpinLimit::NONE);
+        if let Some(next) = next.ok().and_then(Token::new) {
+            // Relaxed: the data comes by the word, not by the grant.
+            P::slot(next).node.granted.store(1, Relaxed);
         }
     }
 

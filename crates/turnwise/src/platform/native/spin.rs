@@ -41,7 +41,9 @@ fn ticks() -> u64 {
     {
         let ticks: u64;
         // SAFETY: Linux lets user space read the virtual counter.
-        unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
+        unsafe {
+            core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
+        };
         ticks
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
