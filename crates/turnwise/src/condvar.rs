@@ -7,9 +7,9 @@
 //! | `mutex` | where the waiters' mutex lies: distance from here in 4-byte words, 0: not known |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
-//! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd. The one
-//! that was woken acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; a
-//! moved thread is thus never forgotten.
+//! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd.
+//! The one that was woken acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the
+//! next; a moved thread is thus never forgotten.
 //!
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
 //! 2^32 notifications in some nanoseconds. With no waiters a notification is one load.
@@ -59,8 +59,8 @@ impl<P: Platform> RawCondvar<P> {
         RawCondvar { sequence: P::U32::new(0), waiters: P::U32::new(0), mutex: P::U32::new(0) }
     }
 
-    /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait ended;
-    /// like every condition variable it may also return for no reason.
+    /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
+    /// ended; like every condition variable it may also return for no reason.
     ///
     /// # Safety
     /// The caller has `mutex`. All threads that wait at the same time use the same mutex.
@@ -179,8 +179,8 @@ impl<P: Platform> Condvar<P> {
         Condvar { raw: RawCondvar::new_in() }
     }
 
-    /// Releases the mutex, waits for a notification, and acquires the mutex again. May return for no reason: call it in a
-    /// loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
+    /// Releases the mutex, waits for a notification, and acquires the mutex again. May return for no reason: call it
+    /// in a loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
     /// `notify_all` may wake some of them late (when their mutex is next released), never not at all.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
         // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.

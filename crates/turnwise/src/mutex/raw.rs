@@ -12,14 +12,16 @@
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]).
 //!
 //! Invariants:
-//! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is set.
+//! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is
+//!    set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
 //!    the duty to wake the next passes on and is never lost.
-//! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a promise
-//!    not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds `HANDOFF` gone
-//!    is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds out.
-//! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its memory.
-//!    The wake-up that follows uses the address alone.
+//! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
+//!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
+//!    `HANDOFF` gone is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds
+//!    out.
+//! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
+//!    memory. The wake-up that follows uses the address alone.
 //!
 //! Waiting has three stages: at most one thread spins on the word, at the head of the queue, while the owner runs;
 //! then it sleeps; and a sleeper that was woken [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more,
@@ -126,8 +128,8 @@ impl<P: Platform> RawMutex<P> {
 
     /// Releases the lock to the thread that has slept longest, if any sleeps: nobody can overtake it.
     ///
-    /// The one place that wakes before it releases: afterwards it could not tell whether anybody sleeps without touching
-    /// a lock that is no longer its own (invariant 4).
+    /// The one place that wakes before it releases: afterwards it could not tell whether anybody sleeps without
+    /// touching a lock that is no longer its own (invariant 4).
     ///
     /// # Safety
     /// The caller has the lock.

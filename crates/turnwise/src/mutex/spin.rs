@@ -14,7 +14,8 @@ const SPIN_NS: u64 = 50_000;
 const SPIN_SHORT_NS: u64 = 500;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 const SPIN_WOKEN_NS: u64 = 10_000;
-/// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are any.
+/// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are
+/// any.
 ///
 /// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for
 /// dozens of them; with this they take turns a hundred times as often, for one switch a turn.

@@ -122,8 +122,8 @@ pub struct SpinLimit {
     pub until: Option<u64>,
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
-    /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is about
-    /// to write takes the cache line from it. `false` suits a word that is written once, for the spinner.
+    /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is
+    /// about to write takes the cache line from it. `false` suits a word that is written once, for the spinner.
     pub stay_away: bool,
 }
 

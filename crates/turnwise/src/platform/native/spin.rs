@@ -69,9 +69,9 @@ pub(super) fn start() {
 /// How long to stay away from a word between two looks, in spin hints.
 ///
 /// A look takes the line from the owner, who then pays twice: to release the lock and to reach its data. So the first
-/// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the next
-/// rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what this machine
-/// charges for a line.
+/// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the
+/// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what
+/// this machine charges for a line.
 struct Rests {
     taken: u32,
 }

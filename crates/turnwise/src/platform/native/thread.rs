@@ -8,7 +8,7 @@ use super::super::{Me, ThreadSlot, Token};
 use super::{Native, on_cpu, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
 
 /// Threads that can hold a slot at the same time.
@@ -126,7 +126,8 @@ fn pop_free() -> Option<u32> {
         let index = top as u32 - 1;
         let next = u64::from(TABLE[index as usize].next_free.load(Relaxed));
         let new = (top >> 32).wrapping_add(1) << 32 | next;
-        match FREE.compare_exchange(top, new, AcqRel, Acquire) {
+        // ORDERING thread.free: as above; nobody acquires what a pop releases.
+        match FREE.compare_exchange(top, new, Acquire, Acquire) {
             Ok(_) => return Some(index),
             Err(found) => top = found,
         }
@@ -163,8 +164,8 @@ extern "C" fn start() {
     unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
-/// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited queue
-/// may still name them.
+/// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited
+/// queue may still name them.
 extern "C" fn in_child() {
     let own = tls::token().get().checked_sub(FIRST);
     for (index, entry) in (0..).zip(&TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)]) {
