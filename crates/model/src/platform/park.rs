@@ -56,7 +56,7 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
 }
 
 fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
-    let mut alarm = deadline.is_some() && world::alarm();
+    let alarm = deadline.is_some() && world::alarm();
     loop {
         if !alarm {
             world::sleep();
@@ -66,7 +66,6 @@ fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
         }
         let spurious = || with(|w| w.setup.spurious.filter(|_| std::mem::take(&mut w.spurious)));
         let Some(why) = deadline.map(|_| Parked::TimedOut).or_else(spurious) else { continue };
-        alarm = false;
         leave_word(thread);
         if world::take_woken() {
             world::saw("woken as the time was out");

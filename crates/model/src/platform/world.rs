@@ -284,7 +284,8 @@ thread_local! {
     static SEEN: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Notes that something happened in this execution; a model can ask that it happened in some ([`crate::check::Model::shows`]).
+/// Notes that something happened in this execution; a model can ask that it happened in some
+/// ([`crate::check::Model::shows`]).
 pub fn saw(what: &'static str) {
     SEEN.with_borrow_mut(|seen| seen.insert(what));
 }

@@ -2,8 +2,8 @@
 //!
 //! Each CPU has a time at which it acts next. The one whose time comes first runs its thread up to the thread's next
 //! operation, whose cost sets the CPU's next time. A spinning thread keeps its CPU, which acts again when the word is
-//! written, the owner leaves its CPU, or the time is out. Ready threads wait in one line for a CPU; a thread whose slice
-//! is over goes to its end.
+//! written, the owner leaves its CPU, or the time is out. Ready threads wait in one line for a CPU; a thread whose
+//! slice is over goes to its end.
 
 use super::Stub;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
