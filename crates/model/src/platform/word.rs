@@ -202,7 +202,10 @@ macro_rules! int_word {
 
 word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, 0xdead_beef, u64::from);
 word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value);
-word!(/** A pointer. */ LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64);
+word!(
+    /** A pointer. */
+    LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64
+);
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);
 
