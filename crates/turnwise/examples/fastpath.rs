@@ -74,13 +74,12 @@ pub fn hand_lock(lock: &Hand) {
     }
 }
 
-/// A look and one compare-exchange, by hand.
+/// One compare-exchange, by hand.
 // SAFETY: the name is used once.
 #[unsafe(no_mangle)]
 #[inline(never)]
 pub fn hand_unlock(lock: &Hand) {
-    let word = lock.word.load(Relaxed);
-    if word >> 16 != 0 || lock.word.compare_exchange(word, 0, Release, Relaxed).is_err() {
+    if lock.word.compare_exchange(TOKEN.get(), 0, Release, Relaxed).is_err() {
         hand_unlock_slow(lock);
     }
 }
@@ -95,8 +94,7 @@ pub fn hand_add(lock: &Hand) {
     }
     // SAFETY: under the lock.
     unsafe { *lock.count.get() += 1 };
-    let word = lock.word.load(Relaxed);
-    if word >> 16 != 0 || lock.word.compare_exchange(word, 0, Release, Relaxed).is_err() {
+    if lock.word.compare_exchange(TOKEN.get(), 0, Release, Relaxed).is_err() {
         hand_unlock_slow(lock);
     }
 }
