@@ -40,6 +40,29 @@ pub(crate) struct Cond {
     pub(crate) clock: AtomicU32,
 }
 
+/// `pthread_rwlock_t` (56 bytes).
+#[repr(C, align(8))]
+pub(crate) struct RwLock {
+    /// Bytes 0..8.
+    pub(crate) lock: turnwise::RawRwSem,
+    /// Bytes 8..16: the writer that has the lock ([`crate::owner`]), 0: nobody.
+    pub(crate) writer: AtomicUsize,
+    /// Bytes 16..28.
+    unused: [AtomicU32; 3],
+    /// Bytes 28..32: glibc's mark of process-shared locks.
+    pub(crate) shared: AtomicU32,
+    /// Bytes 32..48.
+    unused_too: [AtomicU64; 2],
+    /// Bytes 48..52: glibc's kind; static initialisers put it there.
+    pub(crate) kind: AtomicU32,
+}
+
+const _: () = {
+    use core::mem::{offset_of, size_of};
+    assert!(size_of::<RwLock>() <= size_of::<libc::pthread_rwlock_t>());
+    assert!(offset_of!(RwLock, writer) == 8 && offset_of!(RwLock, shared) == 28 && offset_of!(RwLock, kind) == 48);
+};
+
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
@@ -71,5 +94,17 @@ impl Cond {
     pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_cond_t) -> &'a Cond {
         // SAFETY: as for the mutex.
         unsafe { &*object.cast::<Cond>() }
+    }
+}
+
+impl RwLock {
+    /// The caller's object.
+    ///
+    /// # Safety
+    /// `object` is a `pthread_rwlock_t` that lives while the reference is used.
+    #[inline(always)]
+    pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_rwlock_t) -> &'a RwLock {
+        // SAFETY: as for the mutex.
+        unsafe { &*object.cast::<RwLock>() }
     }
 }

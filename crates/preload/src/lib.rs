@@ -1,4 +1,4 @@
-//! `LD_PRELOAD` library: pthread mutexes and condition variables of programs that nobody rebuilds, on Turnwise's locks.
+//! `LD_PRELOAD` library: pthread locks and condition variables of programs that nobody rebuilds, on Turnwise's locks.
 //!
 //! The state lies inside the caller's objects; there is no table and no allocation, and zero bytes are an unlocked
 //! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched.
@@ -6,10 +6,11 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout.rs` | the bytes of `pthread_mutex_t` and `pthread_cond_t` as we use them |
+//! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `word.rs` | the lock itself, by policy |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
+//! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
@@ -36,6 +37,7 @@ mod mutex;
 mod owner;
 mod policy;
 mod real;
+mod rwlock;
 mod start;
 mod time;
 mod word;

@@ -7,6 +7,7 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use libc::{pthread_rwlock_t, pthread_rwlockattr_t};
 
 /// A function of the next library in line.
 struct Real {
@@ -88,6 +89,19 @@ real! {
     fn cond_destroy(c: *mut pthread_cond_t) = cond c"pthread_cond_destroy";
     fn cond_signal(c: *mut pthread_cond_t) = cond c"pthread_cond_signal";
     fn cond_broadcast(c: *mut pthread_cond_t) = cond c"pthread_cond_broadcast";
+    fn rwlock_destroy(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_destroy";
+    fn rwlock_rdlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_rdlock";
+    fn rwlock_tryrdlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_tryrdlock";
+    fn rwlock_wrlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_wrlock";
+    fn rwlock_trywrlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_trywrlock";
+    fn rwlock_unlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_unlock";
+    fn rwlock_init(l: *mut pthread_rwlock_t, a: *const pthread_rwlockattr_t) = mutex c"pthread_rwlock_init";
+    fn rwlock_timedrdlock(l: *mut pthread_rwlock_t, t: *const timespec) = mutex c"pthread_rwlock_timedrdlock";
+    fn rwlock_clockrdlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
+        = mutex c"pthread_rwlock_clockrdlock";
+    fn rwlock_timedwrlock(l: *mut pthread_rwlock_t, t: *const timespec) = mutex c"pthread_rwlock_timedwrlock";
+    fn rwlock_clockwrlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
+        = mutex c"pthread_rwlock_clockwrlock";
 }
 
 /// Waits on the C library's condition variables. They are cancellation points, so no Rust frame may be below them:

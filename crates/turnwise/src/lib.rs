@@ -6,6 +6,7 @@
 //! | for | take |
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
+//! | many readers, few writers, data kept elsewhere | [`RawRwSem`] (a typed lock is to come) |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex` with feature `lock_api` |
 //!
@@ -22,10 +23,12 @@ mod lock_api_impl;
 pub mod mutex;
 pub mod osq;
 pub mod platform;
+pub mod rwsem;
 pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+pub use rwsem::RawRwSem;
 pub use spin::{
     McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,
 };

@@ -3,4 +3,5 @@
 
 mod cond;
 mod mutex;
+mod rwlock;
 mod threads;

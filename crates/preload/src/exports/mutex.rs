@@ -128,6 +128,7 @@ macro_rules! alias {
         )*
     };
 }
+pub(super) use alias;
 
 alias! {
     __pthread_mutex_lock = pthread_mutex_lock(object: *mut pthread_mutex_t);

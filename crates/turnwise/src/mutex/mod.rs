@@ -10,7 +10,7 @@ pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
-pub(crate) use spin::{SpinRecord, Turn};
+pub(crate) use spin::{Notes, SPIN_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
 
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;

@@ -9,11 +9,11 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Longest spin before sleeping: about what a sleep and the wake-up cost both sides together.
-const SPIN_NS: u64 = 50_000;
+pub(crate) const SPIN_NS: u64 = 50_000;
 /// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
 const SPIN_SHORT_NS: u64 = 500;
 /// Longest spin of a thread that was just woken, before it sleeps again.
-const SPIN_WOKEN_NS: u64 = 10_000;
+pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are
 /// any.
 ///
@@ -57,13 +57,13 @@ impl SpinRecord {
 }
 
 /// A thread's notes about one lock.
-struct Notes<'a> {
+pub(crate) struct Notes<'a> {
     cell: &'a Cell<SpinRecord>,
     record: SpinRecord,
 }
 
 impl<'a> Notes<'a> {
-    fn of(private: &'a Private, address: usize) -> Self {
+    pub(crate) fn of(private: &'a Private, address: usize) -> Self {
         let tag = (address >> 2) as u32;
         // Fibonacci hashing: the high bits of the product mix all bits of the address.
         let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
@@ -72,13 +72,13 @@ impl<'a> Notes<'a> {
         Notes { cell, record }
     }
 
-    fn attempt(&mut self) -> bool {
+    pub(crate) fn attempt(&mut self) -> bool {
         let yes = self.record.attempt();
         self.cell.set(self.record);
         yes
     }
 
-    fn learn(&mut self, success: bool) {
+    pub(crate) fn learn(&mut self, success: bool) {
         self.record.learn(success);
         self.cell.set(self.record);
     }
@@ -176,7 +176,7 @@ impl Turn {
 }
 
 /// Gives up the CPU at the end of a turn.
-fn take_turns<P: Platform>(private: &Private, address: usize) {
+pub(crate) fn take_turns<P: Platform>(private: &Private, address: usize) {
     let mut turn = private.turn.get();
     turn.ticks = turn.ticks.wrapping_add(1);
     if turn.ticks.is_multiple_of(TURN_TICKS) {
