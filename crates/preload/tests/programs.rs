@@ -36,6 +36,9 @@ programs! {
     c11_threads: "c11.c",
     symbol_versions: "versions.c",
     cpp_library: "cpp.cpp",
+    readers_writer_locks: "rwlock.c",
+    readers_writer_exclusion: "rwlock_stress.c",
+    cpp_shared_mutexes: "rwlock_cpp.cpp",
 }
 
 /// Policies whose locks keep no line of waiters in the word. A child inherits the line, in which its parent's threads
@@ -117,6 +120,11 @@ const EXPORTS: &str = "
     __pthread_mutex_init __pthread_mutex_destroy __pthread_mutex_lock __pthread_mutex_trylock __pthread_mutex_unlock
     pthread_cond_init pthread_cond_destroy pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait
     pthread_cond_signal pthread_cond_broadcast
+    pthread_rwlock_init pthread_rwlock_destroy pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock
+    pthread_rwlock_clockrdlock pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock
+    pthread_rwlock_clockwrlock pthread_rwlock_unlock
+    __pthread_rwlock_init __pthread_rwlock_destroy __pthread_rwlock_rdlock __pthread_rwlock_tryrdlock
+    __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast";
 
