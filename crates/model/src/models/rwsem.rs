@@ -26,24 +26,24 @@ const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), sh
 use Prefer::{Readers, Writers};
 
 pub(super) const MODELS: &[Model] = &[
-    model("rwsem: a writer and a reader", PARKS, (3, 6), SLEEP, || mixed(Readers, 1, 1)),
-    model("rwsem: a writer and a reader that spin", PLAIN, (2, 3), &[], || mixed(Readers, 1, 1)),
-    model("rwsem: a writer and two readers", PARKS, (2, 3), BOTH, || mixed(Readers, 1, 2)),
-    model("rwsem: two writers and a reader", PARKS, (2, 3), BOTH, || mixed(Readers, 2, 1)),
-    model("rwsem: two writers and a reader, writers first", PARKS, (1, 2), BOTH, || mixed(Writers, 2, 1)),
-    model("rwsem: two writers and a reader that spin", PLAIN, (1, 1), &[], || mixed(Readers, 2, 1)),
-    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 2), &["woke unwoken"], || behind_writer(Readers)),
-    model("rwsem: all wait for a writer", PARKS, (1, 2), BOTH, || behind_writer(Readers)),
-    model("rwsem: all wait for a writer, writers first", PARKS, (1, 2), BOTH, || behind_writer(Writers)),
-    model("rwsem: a reader reads again while a writer sleeps", PARKS, (2, 4), SLEEP, recursion),
-    model("rwsem: a reader waits behind a sleeping writer", PARKS, (1, 2), BOTH, behind_claim),
+    model("rwsem: a writer and a reader", PARKS, (4, 8), SLEEP, || mixed(Readers, 1, 1)),
+    model("rwsem: a writer and a reader that spin", PLAIN, (4, 8), &[], || mixed(Readers, 1, 1)),
+    model("rwsem: a writer and two readers", PARKS, (3, 4), BOTH, || mixed(Readers, 1, 2)),
+    model("rwsem: two writers and a reader", PARKS, (3, 4), BOTH, || mixed(Readers, 2, 1)),
+    model("rwsem: two writers and a reader, writers first", PARKS, (2, 4), BOTH, || mixed(Writers, 2, 1)),
+    model("rwsem: two writers and a reader that spin", PLAIN, (2, 3), &[], || mixed(Readers, 2, 1)),
+    model("rwsem: a sleeper wakes for no reason", RESTLESS, (2, 3), &["woke unwoken"], || behind_writer(Readers)),
+    model("rwsem: all wait for a writer", PARKS, (2, 4), BOTH, || behind_writer(Readers)),
+    model("rwsem: all wait for a writer, writers first", PARKS, (2, 4), BOTH, || behind_writer(Writers)),
+    model("rwsem: a reader reads again while a writer sleeps", PARKS, (4, 8), SLEEP, recursion),
+    model("rwsem: a reader waits behind a sleeping writer", PARKS, (2, 4), BOTH, behind_claim),
     model("rwsem: a timed writer gives up or gets it", TIMED, (2, 3), EITHER, || timed_writer(Readers, true)),
     model("rwsem: a timed writer and a patient one", TIMED, (1, 2), EITHER, || timed_writer(Readers, false)),
     model("rwsem: a claim is withdrawn", TIMED, (1, 2), CLAIM, || timed_writer(Writers, true)),
-    model("rwsem: a claim is withdrawn or taken over", TIMED, (1, 1), EITHER, || timed_writer(Writers, false)),
+    model("rwsem: a claim is withdrawn or taken over", TIMED, (1, 3), EITHER, || timed_writer(Writers, false)),
     model("rwsem: a timed reader", TIMED, (2, 3), EITHER, timed_reader),
-    model("rwsem: freed right after a writer's release", PARKS, (2, 4), &[], || freed(true)),
-    model("rwsem: freed right after a reader's release", PARKS, (2, 4), &[], || freed(false)),
+    model("rwsem: freed right after a writer's release", PARKS, (4, 8), &[], || freed(true)),
+    model("rwsem: freed right after a reader's release", PARKS, (4, 8), &[], || freed(false)),
 ];
 
 /// A lock and what it protects.
