@@ -19,6 +19,8 @@ pub enum Lock {
     Mutex,
     /// The condition variable.
     Condvar,
+    /// The readers-writer lock.
+    RwSem,
     /// The spin locks.
     Spin,
     /// Locks that are wrong on purpose.

@@ -33,6 +33,7 @@ impl Lock {
             Lock::Osq => &["osq.rs"],
             Lock::Mutex => &["mutex"],
             Lock::Condvar => &["condvar.rs"],
+            Lock::RwSem => &["rwsem.rs", "rwsem"],
             Lock::Spin => &["spin", "backoff.rs"],
             Lock::Broken => &[],
         }

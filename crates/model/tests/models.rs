@@ -36,3 +36,8 @@ fn condvar() {
 fn spin() {
     hold(Lock::Spin);
 }
+
+#[test]
+fn rwsem() {
+    hold(Lock::RwSem);
+}

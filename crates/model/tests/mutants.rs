@@ -35,3 +35,8 @@ fn condvar() {
 fn spin() {
     all_caught(Lock::Spin);
 }
+
+#[test]
+fn rwsem() {
+    all_caught(Lock::RwSem);
+}

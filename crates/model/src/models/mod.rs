@@ -7,6 +7,7 @@
 mod condvar;
 mod mutex;
 mod osq;
+mod rwsem;
 mod spin;
 
 use crate::check::{Lock, Model};
@@ -15,7 +16,7 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS].concat()
+    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat()
 }
 
 /// The models of one lock.
