@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use turnwise::platform::Deadline;
 use turnwise::spin::RawSpin;
 use turnwise::spin::mcs::McsNode;
-use turnwise::{RawCondvar, RawMcsLock, RawMutex};
+use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawRwSem};
 
 /// What an acquisition left behind for the release: the node of an MCS lock.
 pub type Held = Option<Box<McsNode>>;
@@ -104,6 +104,31 @@ impl Lock for MutexAndCondvar {
 
     fn notify_all(&self) {
         self.condvar.notify_all();
+    }
+
+    fn words(&self) -> String {
+        words_of(self)
+    }
+}
+
+/// The readers-writer lock, by its writers alone.
+impl Lock for RawRwSem {
+    fn acquire(&self) -> Held {
+        self.write();
+        None
+    }
+
+    fn try_acquire(&self) -> Option<Held> {
+        self.try_write().then_some(None)
+    }
+
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        self.write_until(deadline).then_some(None)
+    }
+
+    unsafe fn release(&self, _held: Held) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock_write() };
     }
 
     fn words(&self) -> String {

@@ -2,7 +2,7 @@
 
 use crate::lock::{Lock, MutexAndCondvar, Spin};
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+use turnwise::{RawMcsLock, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
 
 /// What a lock can do beside `acquire`, `try_acquire` and `release`.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +80,7 @@ const SLEEPER: Abilities = Abilities {
     slots: true,
     crowd: 32,
 };
+const WRITERS: Abilities = Abilities { fair: false, condvar: false, bounded: false, ..SLEEPER };
 const SPINNER: Abilities =
     Abilities { fair: false, condvar: false, bounded: false, slots: false, crowd: 12, ..SLEEPER };
 /// A line that is copied into a forked child has waiters that nobody runs there.
@@ -90,6 +91,7 @@ const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
+    record::<RawRwSem>("rwsem-write", "RawRwSem, its writers", WRITERS),
     record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
     record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
     record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),

@@ -9,7 +9,6 @@ struct attempt {
     pthread_rwlock_t *lock;
     operation *operation;
     int expected;
-    int keep;
 };
 
 static void *attempt(void *argument)
@@ -18,14 +17,14 @@ static void *attempt(void *argument)
     errno = 99;
     CHECK_EQ(a->operation(a->lock), a->expected);
     CHECK_EQ(errno, 99);
-    if (a->expected == 0 && !a->keep)
+    if (a->expected == 0)
         CHECK_EQ(pthread_rwlock_unlock(a->lock), 0);
     return NULL;
 }
 
 static void from_elsewhere(pthread_rwlock_t *lock, operation *operation, int expected)
 {
-    struct attempt a = {lock, operation, expected, 0};
+    struct attempt a = {lock, operation, expected};
     in_thread(attempt, &a);
 }
 
@@ -35,9 +34,11 @@ static int timed(pthread_rwlock_t *lock, clockid_t clock, int write, long long a
     if (bad_ns)
         at.tv_nsec = bad_ns;
     long long begun = now_ns(CLOCK_MONOTONIC);
-    int result = clock == CLOCK_REALTIME ? (write ? pthread_rwlock_timedwrlock(lock, &at) : pthread_rwlock_timedrdlock(lock, &at))
-                 : write                 ? pthread_rwlock_clockwrlock(lock, clock, &at)
-                                         : pthread_rwlock_clockrdlock(lock, clock, &at);
+    int result;
+    if (clock == CLOCK_REALTIME)
+        result = write ? pthread_rwlock_timedwrlock(lock, &at) : pthread_rwlock_timedrdlock(lock, &at);
+    else
+        result = write ? pthread_rwlock_clockwrlock(lock, clock, &at) : pthread_rwlock_clockrdlock(lock, clock, &at);
     long long took = now_ns(CLOCK_MONOTONIC) - begun;
     if (result == ETIMEDOUT && after_ns > 0)
         CHECK(took >= after_ns - MS);
@@ -72,9 +73,16 @@ static void bad_arguments(pthread_rwlock_t *lock)
 
 static void free_lock(pthread_rwlock_t *lock)
 {
-    operation *all[] = {pthread_rwlock_rdlock, pthread_rwlock_wrlock,  pthread_rwlock_tryrdlock, pthread_rwlock_trywrlock,
-                        soon_read_wall,        soon_read,              soon_write_wall,          soon_write,
-                        past_read,             past_write};
+    operation *all[] = {pthread_rwlock_rdlock,
+                        pthread_rwlock_wrlock,
+                        pthread_rwlock_tryrdlock,
+                        pthread_rwlock_trywrlock,
+                        soon_read_wall,
+                        soon_read,
+                        soon_write_wall,
+                        soon_write,
+                        past_read,
+                        past_write};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         CHECK_EQ(all[i](lock), 0);
         CHECK_EQ(pthread_rwlock_unlock(lock), 0);
@@ -120,7 +128,8 @@ static void under_writer(pthread_rwlock_t *lock)
     from_elsewhere(lock, soon_write, ETIMEDOUT);
     from_elsewhere(lock, past_write, ETIMEDOUT);
     bad_arguments(lock);
-    struct attempt waiters[] = {{lock, pthread_rwlock_rdlock, 0, 0}, {lock, patient_write, 0, 0}, {lock, pthread_rwlock_rdlock, 0, 0}};
+    struct attempt waiters[] = {
+        {lock, pthread_rwlock_rdlock, 0}, {lock, patient_write, 0}, {lock, pthread_rwlock_rdlock, 0}};
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
         threads[i] = start(attempt, &waiters[i]);
@@ -134,7 +143,7 @@ static void under_writer(pthread_rwlock_t *lock)
 static void reader_while_writer_waits(pthread_rwlock_t *lock, int expected)
 {
     CHECK_EQ(pthread_rwlock_rdlock(lock), 0);
-    struct attempt writer = {lock, pthread_rwlock_wrlock, 0, 0};
+    struct attempt writer = {lock, pthread_rwlock_wrlock, 0};
     pthread_t thread = start(attempt, &writer);
     sleep_ms(50);
     from_elsewhere(lock, pthread_rwlock_tryrdlock, expected);
@@ -143,7 +152,7 @@ static void reader_while_writer_waits(pthread_rwlock_t *lock, int expected)
         CHECK_EQ(pthread_rwlock_rdlock(lock), 0);
         CHECK_EQ(pthread_rwlock_unlock(lock), 0);
     }
-    struct attempt reader = {lock, pthread_rwlock_rdlock, 0, 0};
+    struct attempt reader = {lock, pthread_rwlock_rdlock, 0};
     pthread_t other = start(attempt, &reader);
     sleep_ms(20);
     CHECK_EQ(pthread_rwlock_unlock(lock), 0);
@@ -155,7 +164,7 @@ static void reader_while_writer_waits(pthread_rwlock_t *lock, int expected)
 static void writer_gives_up(pthread_rwlock_t *lock)
 {
     CHECK_EQ(pthread_rwlock_rdlock(lock), 0);
-    struct attempt writer = {lock, soon_write, ETIMEDOUT, 0};
+    struct attempt writer = {lock, soon_write, ETIMEDOUT};
     pthread_t thread = start(attempt, &writer);
     sleep_ms(10);
     from_elsewhere(lock, pthread_rwlock_rdlock, 0);
