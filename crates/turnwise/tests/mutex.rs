@@ -4,19 +4,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use turnwise::{Condvar, Mutex, MutexGuard};
 
+/// Miri interprets, some thousand times slower.
+const ROUNDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
+const TURNS: usize = if cfg!(miri) { 5 } else { 500 };
+
 #[test]
 fn counts_every_increment() {
     let total = Mutex::new(0_u64);
     std::thread::scope(|s| {
         for _ in 0..8 {
             s.spawn(|| {
-                for _ in 0..20_000 {
+                for _ in 0..ROUNDS {
                     *total.lock() += 1;
                 }
             });
         }
     });
-    assert_eq!(total.into_inner(), 160_000);
+    assert_eq!(total.into_inner(), 8 * ROUNDS);
 }
 
 #[test]
@@ -53,7 +57,7 @@ fn condvar_passes_a_token_around() {
         for me in 0..THREADS {
             let (turn, changed) = (&turn, &changed);
             s.spawn(move || {
-                for _ in 0..500 {
+                for _ in 0..TURNS {
                     let mut now = turn.lock();
                     changed.wait_while(&mut now, |t| *t % THREADS != me);
                     *now += 1;
@@ -62,7 +66,7 @@ fn condvar_passes_a_token_around() {
             });
         }
     });
-    assert_eq!(turn.into_inner(), THREADS * 500);
+    assert_eq!(turn.into_inner(), THREADS * TURNS);
 }
 
 #[test]

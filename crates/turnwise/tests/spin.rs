@@ -11,7 +11,7 @@ use turnwise::spin::{Lock, RawSpin};
 use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
 
 const THREADS: usize = 3;
-const ROUNDS: u64 = 400;
+const ROUNDS: u64 = if cfg!(miri) { 10 } else { 400 };
 
 /// Two counters that a section leaves equal.
 #[derive(Default)]

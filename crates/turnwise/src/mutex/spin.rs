@@ -19,7 +19,7 @@ pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
 ///
 /// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for
 /// dozens of them; with this they take turns a hundred times as often, for one switch a turn.
-pub const TURN_NS: u64 = 128_000;
+pub const TURN_NS: u64 = 64_000;
 /// The clock is asked once in so many contended acquisitions.
 const TURN_TICKS: u32 = 4;
 

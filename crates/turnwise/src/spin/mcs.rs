@@ -99,7 +99,7 @@ impl<P: Platform> RawMcsLock<P> {
         let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
         if !prev.is_null() {
             // SAFETY: `prev` was reachable, and stays until its owner saw our link (invariants 1 and 2).
-            Self::wait(unsafe { &*prev }, node);
+            unsafe { Self::wait(prev, node) };
         }
     }
 
@@ -134,7 +134,7 @@ impl<P: Platform> RawMcsLock<P> {
         }
         // SAFETY: the successor waits on its node until this store (invariants 1 and 2), our last access.
         // ORDERING mcs.grant: pairs with the Acquire in `wait`; shows what we wrote.
-        unsafe { &*next }.granted.store(1, Release);
+        unsafe { &(*next).granted }.store(1, Release);
     }
 
     /// Whether somebody has the lock at this moment.
@@ -143,10 +143,14 @@ impl<P: Platform> RawMcsLock<P> {
     }
 
     /// Queued -> held.
+    ///
+    /// # Safety
+    /// `prev` is alive until the store to its `next`. (A pointer, since it may be gone before this function returns.)
     #[cold]
-    fn wait(prev: &McsNode<P>, node: &McsNode<P>) {
+    unsafe fn wait(prev: *const McsNode<P>, node: &McsNode<P>) {
+        // SAFETY: alive until this store, our only access.
         // ORDERING mcs.link: pairs with the Acquire loads of `next` in `unlock`.
-        prev.next.store(ptr::from_ref(node).cast_mut(), Release);
+        unsafe { &(*prev).next }.store(ptr::from_ref(node).cast_mut(), Release);
         let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
         // ORDERING mcs.grant: pairs with the Release in `unlock`; shows what the last owner wrote.
         node.granted.load(Acquire);

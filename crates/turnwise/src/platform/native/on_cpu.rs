@@ -171,7 +171,7 @@ impl Area {
 }
 
 /// CPUs that have a slot for spinners; on those above, spinners stay unseen.
-const CPUS: usize = 1024;
+const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
 /// A published spinner counts for this long after its last sign of life.
 const FRESH_NS: u64 = 4_000;
 

@@ -73,6 +73,9 @@ pub(super) fn futex_wake(word: *const AtomicU32, lane: Lane, count: u32) -> u32 
 }
 
 pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU32) -> Option<u32> {
+    if cfg!(miri) {
+        return None; // Miri has no FUTEX_CMP_REQUEUE
+    }
     let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
     let _errno = KeepErrno::new();
     // SAFETY: `from` is alive; the kernel validates `to` and answers EFAULT if it is gone.

@@ -11,8 +11,8 @@ use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
 
-/// Threads that can hold a slot at the same time.
-pub const SLOTS: usize = 4096;
+/// Threads that can hold a slot at the same time. (Few under Miri, which pays for the table's size with each look.)
+pub const SLOTS: usize = if cfg!(miri) { 32 } else { 4096 };
 
 /// The first token with a slot; those below are special.
 const FIRST: u32 = 2;
@@ -97,7 +97,7 @@ fn take_slot(key: libc::pthread_key_t) -> Option<u32> {
     let index = pop_free()?;
     // SAFETY: the key was created in `start`; the value is the index + 1, so it is not null and the destructor runs.
     // The C library keeps the first keys' values in the thread's descriptor: no allocation.
-    if unsafe { libc::pthread_setspecific(key, (index as usize + 1) as *const _) } != 0 {
+    if unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(index as usize + 1)) } != 0 {
         push_free(index);
         return None;
     }
@@ -114,7 +114,7 @@ extern "C" fn thread_exits(value: *mut libc::c_void) {
         (*words).token = Token::ANONYMOUS.get();
         (*words).stage = STAGE_GONE;
     }
-    let index = (value as usize - 1) as u32;
+    let index = (value.addr() - 1) as u32;
     TABLE[index as usize].area.leave();
     push_free(index);
 }
@@ -160,8 +160,11 @@ extern "C" fn start() {
         // ORDERING thread.key: pairs with the Acquire in `register`.
         EXIT_KEY.store(i64::from(key), Release);
     }
-    // SAFETY: registers a handler that touches statics only.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // Miri knows no fork.
+    if !cfg!(miri) {
+        // SAFETY: registers a handler that touches statics only.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
 }
 
 /// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited
@@ -175,4 +178,5 @@ extern "C" fn in_child() {
 
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
+#[cfg_attr(miri, unsafe(link_section = ".init_array"))] // the one section that Miri runs
 static START: extern "C" fn() = start;
