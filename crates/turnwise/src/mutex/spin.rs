@@ -4,7 +4,7 @@
 
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex};
 use crate::platform::slot::Private;
-use crate::platform::{Clock, Deadline, Me, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -87,6 +87,10 @@ impl<'a> Notes<'a> {
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
 pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
+    let owner = Token::new(lock.word.load(Relaxed) & OWNER);
+    if owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning) {
+        return false;
+    }
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     take_turns::<P>(private, address);

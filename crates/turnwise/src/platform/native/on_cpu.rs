@@ -215,10 +215,11 @@ impl Drop for Spinner {
 }
 
 pub(super) fn on_cpu(token: Token) -> OnCpu {
-    on_cpu_at(token, sys::clock_ns(libc::CLOCK_MONOTONIC))
+    on_cpu_at(token, || sys::clock_ns(libc::CLOCK_MONOTONIC))
 }
 
-pub(super) fn on_cpu_at(token: Token, now: u64) -> OnCpu {
+/// The clock is read only if somebody spins on the thread's CPU.
+pub(super) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
     let Some(entry) = thread::entry(token) else { return OnCpu::Unknown };
     let Some(its_cpu) = entry.area.cpu() else { return OnCpu::Unknown };
     if token == tls::token() {
@@ -228,7 +229,7 @@ pub(super) fn on_cpu_at(token: Token, now: u64) -> OnCpu {
         return OnCpu::NotRunning;
     }
     match SPINNERS.get(its_cpu as usize).map(|slot| slot.0.load(Relaxed)) {
-        Some(word) if word != 0 && word as u16 != token.get() as u16 && fresh(word, now) => OnCpu::NotRunning,
+        Some(word) if word != 0 && word as u16 != token.get() as u16 && fresh(word, now()) => OnCpu::NotRunning,
         _ => OnCpu::Unknown,
     }
 }
