@@ -16,8 +16,10 @@ use turnwise::platform::{ThreadSlot, Token};
 
 /// Threads of a model, the first one included. Loom has room for five; one tosses the coins.
 pub const THREADS: usize = 4;
-/// Fruitless looks in a row, by all threads together, after which nobody will ever get on.
+/// Fruitless looks in a row, by all threads together, after which nobody will ever get on if each had its share.
 const STALL: u32 = 60;
+/// Fruitless looks of one thread that are its share: the first may return an old value, the second not.
+const LOOKS: u32 = 3;
 /// Fruitless looks in a row after which a schedule that keeps a thread waiting that could run is not explored further.
 const PATIENCE: u32 = 4;
 /// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
@@ -38,6 +40,8 @@ enum Doing {
 struct Thread {
     doing: Doing,
     woken: bool,
+    /// Its fruitless looks since anything last changed.
+    looks: u32,
 }
 
 /// An operation on a word, for the trace.
@@ -96,7 +100,7 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
     let coins = toss(all);
     let world = World {
         name,
-        threads: vec![Thread { doing: Doing::Running, woken: false }],
+        threads: vec![Thread { doing: Doing::Running, woken: false, looks: 0 }],
         slots,
         sleepers: Vec::new(),
         clock: 0,
@@ -207,7 +211,7 @@ const STACK_WORDS: usize = 0x4000;
 pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
     let number = with(|w| {
         assert!(w.threads.len() < THREADS, "a model has at most {THREADS} threads");
-        w.threads.push(Thread { doing: Doing::Running, woken: false });
+        w.threads.push(Thread { doing: Doing::Running, woken: false, looks: 0 });
         w.threads.len() - 1
     });
     let body = move || {
@@ -215,7 +219,7 @@ pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
         f();
         with(|w| {
             w.threads[number].doing = Doing::Finished;
-            w.stall = 0;
+            w.moved();
         });
     };
     let thread = loom::thread::Builder::new().stack_size(STACK_WORDS).spawn(body);
@@ -256,12 +260,15 @@ pub(super) fn sleep() {
 }
 
 fn idle() {
+    let me = number();
     let unfair = with(|w| {
         w.stall += 1;
-        // At a yield loom also tries the other waiting threads in place of the ones that can run, again and again.
-        let unfair = w.stall > PATIENCE && w.threads.iter().any(|t| t.doing == Doing::Running);
-        assert!(w.stall < STALL, "{}", w.describe());
-        unfair
+        w.threads[me].looks += 1;
+        // A thread that saw an old value before sees the newest one at its next look: only who looked again is stuck.
+        let all_looked = w.waiting().all(|t| t.looks >= LOOKS);
+        assert!(w.stall < STALL || !all_looked, "{}", w.describe());
+        // At a yield loom also tries the other waiting threads in place of the ones that can get on, again and again.
+        w.stall > PATIENCE && !all_looked
     });
     if unfair {
         // Nothing new can come of more looks in vain; end this execution by the shortest way.
@@ -272,7 +279,7 @@ fn idle() {
 
 /// Something changed: whoever waits may get on.
 pub(super) fn progress() {
-    with(|w| w.stall = 0);
+    with(World::moved);
 }
 
 /// Lets the other threads run first, if they can: a long critical section, at no preemption's cost.
@@ -325,7 +332,18 @@ pub(crate) fn trace() -> String {
 impl World {
     pub(super) fn wake_thread(&mut self, number: usize) {
         self.threads[number].woken = true;
+        self.moved();
+    }
+
+    /// Something changed: all looks so far count for nothing.
+    fn moved(&mut self) {
         self.stall = 0;
+        self.threads.iter_mut().for_each(|t| t.looks = 0);
+    }
+
+    /// The threads that could get on if they were scheduled, or wait.
+    fn waiting(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.iter().filter(|t| !matches!(t.doing, Doing::Finished | Doing::Joining))
     }
 
     /// Who waits for what, when nobody gets on.
