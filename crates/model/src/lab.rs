@@ -1,6 +1,6 @@
 //! The laboratory: which memory orderings the locks use, where, and how one of them is weakened for a run.
 //!
-//! Every word operation asks [`order`] which ordering to use. It answers with the one in the source, unless that
+//! Every word operation asks `order` which ordering to use. It answers with the one in the source, unless that
 //! place is the subject of the experiment. A place is known by `#[track_caller]`, so nothing is recompiled.
 
 use std::cell::RefCell;

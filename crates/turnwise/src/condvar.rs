@@ -3,7 +3,7 @@
 //! | word | meaning |
 //! |---|---|
 //! | `sequence` | notifications so far, modulo 2^32; waiters sleep on it |
-//! | `waiters` | threads between [`RawCondvar::prepare`] and their return |
+//! | `waiters` | threads in [`RawCondvar::wait`] |
 //! | `mutex` | where the waiters' mutex lies: distance from here in 4-byte words, 0: not known |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one

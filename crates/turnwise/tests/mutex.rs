@@ -82,7 +82,7 @@ fn fair_unlock_lets_the_sleeper_go_first() {
         while asleep.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(Duration::from_millis(if cfg!(miri) { 3000 } else { 50 }));
         MutexGuard::unlock_fair(held);
         order.lock().push("releaser");
     });

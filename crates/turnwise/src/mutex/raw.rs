@@ -135,7 +135,8 @@ impl<P: Platform> RawMutex<P> {
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
         loop {
-            let word = self.word.load(Relaxed);
+            // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
+            let word = self.word.fetch_or(0, Relaxed);
             if word & WAITERS == 0 || word & HANDOFF != 0 {
                 return self.unlock_slow();
             }
