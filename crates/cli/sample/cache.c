@@ -5,12 +5,13 @@
  * are popular), looks it up or stores it, and works a little on the value outside the lock. The sections are
  * short and all threads want the same mutex, so the kind of mutex decides the speed.
  *
- *     cache [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]
+ *     cache [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE] [-v VALUE_BYTES]
  *
  *     -t  threads (4)
  *     -s  how long to run, seconds (0.7)
  *     -k  different keys; the cache holds half of them (20000)
  *     -r  share of lookups among the operations, 0 to 1 (0.9)
+ *     -v  bytes of a value (1024): copied inside the lock, worked on outside
  *
  * Prints `ops_per_second: N`. Exits with 1 if the cache is inconsistent in the end, i.e. if the mutex did not exclude.
  */
@@ -24,13 +25,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VALUE_BYTES = 48, MAX_THREADS = 4096 };
+enum { MAX_VALUE_BYTES = 65536, MAX_THREADS = 4096 };
 
 struct entry {
     uint64_t key;
     struct entry *chain;         /* next in the same bucket */
     struct entry *newer, *older; /* order of use */
-    unsigned char value[VALUE_BYTES];
+    unsigned char *value;
 };
 
 struct cache {
@@ -52,6 +53,7 @@ static struct cache cache = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static atomic_bool stop;
 static uint64_t keys = 20000;
 static double read_share = 0.9;
+static size_t value_bytes = 1024;
 
 static uint64_t mix(uint64_t x)
 {
@@ -113,7 +115,7 @@ static bool get(uint64_t key, unsigned char *value)
     if (entry) {
         unlink_from_order(entry);
         make_newest(entry);
-        memcpy(value, entry->value, VALUE_BYTES);
+        memcpy(value, entry->value, value_bytes);
     }
     pthread_mutex_unlock(&cache.mutex);
     return entry != NULL;
@@ -132,7 +134,7 @@ static void put(uint64_t key, const unsigned char *value)
         *bucket_of(key) = entry;
     }
     make_newest(entry);
-    memcpy(entry->value, value, VALUE_BYTES);
+    memcpy(entry->value, value, value_bytes);
     pthread_mutex_unlock(&cache.mutex);
 }
 
@@ -151,20 +153,20 @@ static double draw_fraction(uint64_t *seed)
 
 static void fill(unsigned char *value, uint64_t key)
 {
-    for (int i = 0; i < VALUE_BYTES; i++)
+    for (size_t i = 0; i < value_bytes; i++)
         value[i] = (unsigned char)(key >> i % 8 * 8) ^ (unsigned char)i;
 }
 
 static void *work(void *argument)
 {
     struct worker *self = argument;
-    unsigned char value[VALUE_BYTES];
+    unsigned char value[MAX_VALUE_BYTES];
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
         double popularity = draw_fraction(&self->seed);
         uint64_t key = (uint64_t)(popularity * popularity * (double)keys);
         if (draw_fraction(&self->seed) < read_share && get(key, value)) {
             self->hits++;
-            for (int i = 0; i < VALUE_BYTES; i++)
+            for (size_t i = 0; i < value_bytes; i++)
                 self->checksum = self->checksum * 31 + value[i];
         } else {
             fill(value, key);
@@ -179,10 +181,10 @@ static void *work(void *argument)
 static bool consistent(void)
 {
     uint64_t seen = 0;
-    unsigned char expected[VALUE_BYTES];
+    unsigned char expected[MAX_VALUE_BYTES];
     for (struct entry *entry = cache.newest; entry; entry = entry->older) {
         fill(expected, entry->key);
-        if (++seen > cache.used || find(entry->key) != entry || memcmp(entry->value, expected, VALUE_BYTES) != 0)
+        if (++seen > cache.used || find(entry->key) != entry || memcmp(entry->value, expected, value_bytes) != 0)
             return false;
     }
     return seen == cache.used;
@@ -197,10 +199,13 @@ static void prepare(void)
     cache.bucket_mask = buckets - 1;
     cache.buckets = calloc(buckets, sizeof *cache.buckets);
     cache.pool = calloc(cache.capacity, sizeof *cache.pool);
-    if (!cache.buckets || !cache.pool) {
-        fputs("cache: out of memory; use fewer keys (-k)\n", stderr);
+    unsigned char *values = calloc(cache.capacity, value_bytes);
+    if (!cache.buckets || !cache.pool || !values) {
+        fputs("cache: out of memory; use fewer keys (-k) or smaller values (-v)\n", stderr);
         exit(2);
     }
+    for (uint64_t i = 0; i < cache.capacity; i++)
+        cache.pool[i].value = values + i * value_bytes;
 }
 
 static double number(const char *text, double low, double high, char option)
@@ -234,13 +239,16 @@ int main(int argc, char **argv)
     static struct worker workers[MAX_THREADS];
     int threads = 4;
     double seconds = 0.7;
-    for (int option; (option = getopt(argc, argv, "t:s:k:r:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "t:s:k:r:v:")) != -1;) {
         switch (option) {
         case 't': threads = (int)number(optarg, 1, MAX_THREADS, 't'); break;
         case 's': seconds = number(optarg, 0.001, 86400, 's'); break;
         case 'k': keys = (uint64_t)number(optarg, 1, 1e9, 'k'); break;
         case 'r': read_share = number(optarg, 0, 1, 'r'); break;
-        default: fputs("usage: cache [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]\n", stderr); return 2;
+        case 'v': value_bytes = (size_t)number(optarg, 1, MAX_VALUE_BYTES, 'v'); break;
+        default:
+            fputs("usage: cache [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE] [-v VALUE_BYTES]\n", stderr);
+            return 2;
         }
     }
     prepare();
