@@ -51,7 +51,7 @@ impl SpinRecord {
         self.failures = if success { 0 } else { self.failures.saturating_add(1) };
         self.skip = match self.failures.saturating_sub(FORGIVEN) {
             0 => 0,
-            excess => 1 << (2 * excess).min(SKIP_BITS_MAX),
+            excess => 1 << excess.saturating_mul(2).min(SKIP_BITS_MAX),
         };
     }
 }
@@ -207,7 +207,7 @@ mod tests {
         assert!(record.attempt());
         record.learn(false);
         assert!(record.attempt(), "one failure is forgiven");
-        (0..8).for_each(|_| record.learn(false));
+        (0..100_000).for_each(|_| record.learn(false));
         let left_out = (0..100).take_while(|_| !record.attempt()).count();
         assert_eq!(left_out, 63);
         record.learn(true);
