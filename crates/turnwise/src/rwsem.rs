@@ -18,7 +18,7 @@
 //!    with `WRITERS` set again, or sets it before it sleeps or gives up: the duty to wake the next is never lost.
 //! 3. While `CLAIM` is set, a writer that set it has not left. It clears the bit when it leaves, on behalf of all that
 //!    set it (they set it again before they next sleep), and if it leaves without the lock it wakes the readers.
-//!    (Only a `fork` can break this: readers let a claim on a free lock lapse after [`PROMISE_NS`].)
+//!    (Only a `fork` can break this: readers let a claim on a free lock lapse after [`crate::mutex::PROMISE_NS`].)
 //! 4. A release does not touch the lock after the exchange that frees it: another thread may then free its memory.
 //!    The wake-ups that follow use the address alone.
 //!
@@ -29,10 +29,10 @@
 #[cfg(feature = "spin")]
 mod spin;
 
-use crate::mutex::PROMISE_NS;
+use crate::mutex::await_promised;
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Clock, Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const COUNT: u32 = (1 << 28) - 1;
@@ -266,24 +266,12 @@ impl<P: Platform> RawRwSem<P> {
             return;
         }
         if word & HELD == 0 {
-            return self.await_claimant(announced, deadline);
+            await_promised::<P>(&self.word, announced, CLAIM, READERS_LANE, deadline);
+            return;
         }
         if P::park(&self.word, announced, READERS_LANE, deadline) == Parked::Woken {
             #[cfg(feature = "spin")]
             spin::woken(self, prefer.barred());
-        }
-    }
-
-    /// Sleeps while the lock is free but claimed; lets the claim lapse in time (invariant 3).
-    fn await_claimant(&self, word: u32, deadline: Option<Deadline>) {
-        let lapse = P::now().saturating_add(PROMISE_NS);
-        let limit = match deadline {
-            Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
-            _ => Deadline { clock: Clock::Monotonic, at: lapse },
-        };
-        if P::park(&self.word, word, READERS_LANE, Some(limit)) == Parked::TimedOut && limit.at == lapse {
-            // Fails if anything happened meanwhile.
-            let _ = self.word.compare_exchange(word, word & !CLAIM, Relaxed, Relaxed);
         }
     }
 

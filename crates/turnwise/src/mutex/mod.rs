@@ -6,6 +6,7 @@ mod raw;
 mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
+pub(crate) use raw::await_promised;
 pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;

@@ -210,6 +210,28 @@ impl<P: Platform> RawMutex<P> {
     }
 }
 
+/// Sleeps in `lane` of a lock that is free but, as flags `promise` of its `word` say, promised to another; takes the
+/// flags back if the promise is not taken up for [`PROMISE_NS`].
+pub(crate) fn await_promised<P: Platform>(
+    lock: &P::U32,
+    word: u32,
+    promise: u32,
+    lane: Lane,
+    deadline: Option<Deadline>,
+) -> Parked {
+    let lapse = P::now().saturating_add(PROMISE_NS);
+    let limit = match deadline {
+        Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
+        _ => Deadline { clock: Clock::Monotonic, at: lapse },
+    };
+    let parked = P::park(lock, word, lane, Some(limit));
+    if parked == Parked::TimedOut && limit.at == lapse {
+        // Fails if anything happened meanwhile. The other flags stay: others may sleep.
+        let _ = lock.compare_exchange(word, word & !promise, Relaxed, Relaxed);
+    }
+    parked
+}
+
 /// A thread in the sleeping stage.
 struct Waiter {
     /// It was woken since it came (invariant 2).
@@ -243,29 +265,13 @@ impl Waiter {
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) {
         let lane = if self.first { Lane::First } else { Lane::Waiters };
         if word & OWNER == 0 {
-            return self.await_promised(lock, word, lane, deadline);
+            self.woken |= await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline) == Parked::Woken;
+            return;
         }
         if P::park(&lock.word, word, lane, deadline) == Parked::Woken {
             self.woken = true;
             #[cfg(feature = "spin")]
             spin::spin_woken(lock);
-        }
-    }
-
-    /// Sleeps while the lock is free but promised to another; lets the promise lapse in time.
-    fn await_promised<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, lane: Lane, deadline: Option<Deadline>) {
-        let lapse = P::now().saturating_add(PROMISE_NS);
-        let limit = match deadline {
-            Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
-            _ => Deadline { clock: Clock::Monotonic, at: lapse },
-        };
-        match P::park(&lock.word, word, lane, Some(limit)) {
-            Parked::Woken => self.woken = true,
-            Parked::TimedOut if limit.at == lapse => {
-                // Fails if anything happened meanwhile. WAITERS stays: others may sleep.
-                let _ = lock.word.compare_exchange(word, word & !(HANDOFF | GRANTED), Relaxed, Relaxed);
-            }
-            _ => {}
         }
     }
 
