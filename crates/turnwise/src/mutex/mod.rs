@@ -20,8 +20,8 @@ use core::time::Duration;
 
 /// A mutual exclusion lock that protects `T`.
 ///
-/// Eight bytes beside the data (four without feature `spin`). It spins briefly, then behind a queue, and only while the owner
-/// may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken for
+/// Eight bytes beside the data (four without feature `spin`). It spins briefly, then behind a queue, and only while
+/// the owner may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken for
 /// [`HANDOFF_AFTER_NS`] gets the next turn. It does not poison.
 ///
 /// ```

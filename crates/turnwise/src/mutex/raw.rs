@@ -23,8 +23,8 @@
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses the address alone.
 //!
-//! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the word,
-//! at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
+//! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
+//! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
 //! [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more, claims the next turn.
 
 #[cfg(feature = "spin")]
