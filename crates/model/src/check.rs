@@ -23,6 +23,30 @@ pub enum Lock {
     RwSem,
     /// The spin locks.
     Spin,
+    /// The sequence lock with a blocking reader.
+    SeqRwLock,
+    /// Reference count and lock in one word.
+    LockRef,
+    /// The counting semaphore.
+    Semaphore,
+    /// The re-entrant mutex.
+    Reentrant,
+    /// Lineage: the Linux mutex of 2013.
+    LinuxMutex,
+    /// Lineage: the rwsem on a spin lock.
+    RwsemSpinlock,
+    /// Lineage: the rwsem by exchange and add.
+    RwsemXadd,
+    /// Lineage: the ticket spin lock and the rwlocks of that kernel.
+    KernelSpin,
+    /// Lineage: a dentry's reference count.
+    DCount,
+    /// Lineage: the rename lock.
+    RenameLock,
+    /// Lineage: the ia64 spin lock.
+    Ia64Spin,
+    /// Lineage: OSv's hand-off mutex.
+    OsvMutex,
     /// Locks that are wrong on purpose.
     Broken,
 }

@@ -27,21 +27,33 @@ impl Tag {
 }
 
 impl Lock {
-    /// The sources of the lock: files or folders below `crates/turnwise/src`.
+    /// The sources of the lock: files or folders below `crates`.
     pub fn sources(self) -> &'static [&'static str] {
         match self {
-            Lock::Osq => &["osq.rs"],
-            Lock::Mutex => &["mutex"],
-            Lock::Condvar => &["condvar.rs"],
-            Lock::RwSem => &["rwsem.rs", "rwsem"],
-            Lock::Spin => &["spin", "backoff.rs"],
+            Lock::Osq => &["turnwise/src/osq.rs"],
+            Lock::Mutex => &["turnwise/src/mutex"],
+            Lock::Condvar => &["turnwise/src/condvar.rs"],
+            Lock::RwSem => &["turnwise/src/rwsem"],
+            Lock::Spin => &["turnwise/src/spin", "turnwise/src/backoff.rs"],
+            Lock::SeqRwLock => &["turnwise/src/seqrwlock"],
+            Lock::LockRef => &["turnwise/src/lockref"],
+            Lock::Semaphore => &["turnwise/src/semaphore.rs"],
+            Lock::Reentrant => &["turnwise/src/reentrant.rs"],
+            Lock::LinuxMutex => &["lineage/src/linux_mutex"],
+            Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs"],
+            Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],
+            Lock::KernelSpin => &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"],
+            Lock::DCount => &["lineage/src/d_count.rs"],
+            Lock::RenameLock => &["lineage/src/rename_lock.rs"],
+            Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
+            Lock::OsvMutex => &["lineage/src/osv_mutex"],
             Lock::Broken => &[],
         }
     }
 
     /// Whether a place is in them.
     pub fn owns(self, site: &Site) -> bool {
-        let inner = site.file.strip_prefix("crates/turnwise/src/").unwrap_or_default();
+        let inner = site.file.strip_prefix("crates/").unwrap_or_default();
         self.sources().iter().any(|source| Path::new(inner).starts_with(source))
     }
 }
@@ -54,7 +66,7 @@ pub fn of(lock: Lock) -> io::Result<Vec<Tag>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut tags = Vec::new();
     for source in lock.sources() {
-        read(&root, &Path::new("crates/turnwise/src").join(source), &mut tags)?;
+        read(&root, &Path::new("crates").join(source), &mut tags)?;
     }
     Ok(tags)
 }

@@ -100,17 +100,17 @@ fn design_page(tree: &Tree, report: &mut Report<'_>) {
 
 /// The page that belongs to a source file, if it is a lock's.
 fn page_of(path: &str) -> Option<String> {
-    let name = path.strip_prefix("crates/turnwise/src/")?.strip_suffix(".rs")?;
-    let page = match name {
-        "lib" | "lock_api_impl" | "backoff" | "spin/mod" | "spin/lock" => return None,
-        "mutex/mod" => "mutex".to_string(),
-        "platform/mod" => "platform".to_string(),
-        "platform/native/on_cpu" => "on-cpu".to_string(),
-        _ => match name.split_once('/') {
-            None => name.to_string(),
-            Some(("spin", lock)) if !lock.contains('/') => format!("spin-{lock}"),
-            Some(_) => return None,
-        },
+    let name = path.strip_prefix("crates/")?.strip_suffix(".rs")?;
+    let (krate, name) = name.split_once("/src/")?;
+    let name = name.strip_suffix("/mod").unwrap_or(name);
+    let page = match (krate, name.split_once('/')) {
+        ("turnwise" | "lineage", None) if ["lib", "lock_api_impl", "backoff", "spin"].contains(&name) => return None,
+        ("turnwise", None) => name.to_string(),
+        ("turnwise", Some(("spin", "lock"))) => return None,
+        ("turnwise", Some(("spin", lock))) => format!("spin-{lock}"),
+        ("turnwise", Some(("platform", "native/on_cpu"))) => "on-cpu".to_string(),
+        ("lineage", None) => format!("lineage-{name}"),
+        _ => return None,
     };
     Some(format!("docs/design/{}.md", page.replace('_', "-")))
 }

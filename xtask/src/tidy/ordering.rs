@@ -20,15 +20,14 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Files and folders whose orderings must be explained.
-const LOCK_CODE: &[&str] = &["mutex/", "spin/", "platform/native/", "osq.rs", "condvar.rs", "lock_api_impl.rs"];
+/// Folders whose orderings must be explained.
+const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "crates/lineage/src/"];
 const ORDERINGS: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 const OPERATIONS: &[&str] = &["load", "store", "swap", "compare_exchange", "compare_exchange_weak", "fence"];
 const NEAR: usize = 4;
 
 fn is_lock_code(file: &File) -> bool {
-    let path = file.path.strip_prefix("crates/turnwise/src/");
-    path.is_some_and(|p| LOCK_CODE.iter().any(|code| p.starts_with(code)))
+    LOCK_CODE.iter().any(|code| file.path.starts_with(code))
 }
 
 fn lock_code(tree: &Tree) -> impl Iterator<Item = (&File, &Rust)> {
