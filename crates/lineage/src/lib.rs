@@ -6,3 +6,8 @@
 
 #[cfg(test)]
 extern crate std;
+
+pub mod ticket;
+mod wait;
+
+pub use ticket::KernelTicketLock;
