@@ -61,3 +61,23 @@ fn rwsem_spinlock() {
 fn rwsem_xadd() {
     hold(Lock::RwsemXadd);
 }
+
+#[test]
+fn d_count() {
+    hold(Lock::DCount);
+}
+
+#[test]
+fn rename_lock() {
+    hold(Lock::RenameLock);
+}
+
+#[test]
+fn ia64_spin() {
+    hold(Lock::Ia64Spin);
+}
+
+#[test]
+fn osv_mutex() {
+    hold(Lock::OsvMutex);
+}

@@ -60,3 +60,23 @@ fn rwsem_spinlock() {
 fn rwsem_xadd() {
     all_caught(Lock::RwsemXadd);
 }
+
+#[test]
+fn d_count() {
+    all_caught(Lock::DCount);
+}
+
+#[test]
+fn rename_lock() {
+    all_caught(Lock::RenameLock);
+}
+
+#[test]
+fn ia64_spin() {
+    all_caught(Lock::Ia64Spin);
+}
+
+#[test]
+fn osv_mutex() {
+    all_caught(Lock::OsvMutex);
+}
