@@ -7,7 +7,7 @@ mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub(crate) use raw::await_promised;
-pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
+pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
