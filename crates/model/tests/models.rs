@@ -41,3 +41,13 @@ fn spin() {
 fn rwsem() {
     hold(Lock::RwSem);
 }
+
+#[test]
+fn seqrwlock() {
+    hold(Lock::SeqRwLock);
+}
+
+#[test]
+fn lockref() {
+    hold(Lock::LockRef);
+}

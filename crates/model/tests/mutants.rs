@@ -40,3 +40,13 @@ fn spin() {
 fn rwsem() {
     all_caught(Lock::RwSem);
 }
+
+#[test]
+fn seqrwlock() {
+    all_caught(Lock::SeqRwLock);
+}
+
+#[test]
+fn lockref() {
+    all_caught(Lock::LockRef);
+}

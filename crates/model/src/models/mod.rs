@@ -5,9 +5,11 @@
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
 mod condvar;
+mod lockref;
 mod mutex;
 mod osq;
 mod rwsem;
+mod seqrwlock;
 mod spin;
 
 use crate::check::{Lock, Model};
@@ -16,7 +18,8 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat()
+    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS, seqrwlock::MODELS, lockref::MODELS]
+        .concat()
 }
 
 /// The models of one lock.
