@@ -6,8 +6,8 @@
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
 //! | 0..16 | owner | token of the owner, if it told | the owner |
-//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, in `unlock` |
-//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, in `unlock` |
+//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, as it leaves |
+//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, as it leaves |
 //! | 32..63 | count | references | `HELD` clear: anybody; set: the owner |
 //! | 63 | `DEAD` | no new references to an object that somebody finds | the owner; never cleared |
 //!
@@ -18,7 +18,7 @@
 //! 3. The count never leaves `0..=COUNT_MAX`: every change looks first.
 //! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; who clears them wakes all
 //!    that sleep at that token's slot. So nobody sleeps for a lock that is free.
-//! 5. `unlock` does not touch the word after the exchange that frees it: another thread may then free its memory.
+//! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
 //! There is no room for a futex in the word's lock half, since words of a platform have one width; but a waiter knows
 //! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All who wait
@@ -406,10 +406,12 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
+    /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
+    ///
     /// # Safety
-    /// The caller has the lock.
+    /// The lock is held, and its guard was forgotten.
     #[inline]
-    unsafe fn unlock(&self) {
+    pub unsafe fn force_unlock(&self) {
         // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found.
         let word = self.word.fetch_and(!LOCK, Release);
         if word & WAITERS != 0 {
@@ -515,8 +517,8 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
 impl<P: Platform> Drop for LockRefGuard<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard has the lock.
-        unsafe { self.of.unlock() }
+        // SAFETY: the guard has the lock, and is gone.
+        unsafe { self.of.force_unlock() }
     }
 }
 
