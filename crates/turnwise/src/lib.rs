@@ -6,9 +6,9 @@
 //! | for | take |
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
-//! | many readers, few writers, data kept elsewhere | [`RawRwSem`] (a typed lock is to come) |
+//! | data that many read and few write | [`RwSem`] (also as [`RwLock`]) |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
-//! | the lock_api ecosystem | `RawMutex` with feature `lock_api` |
+//! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
@@ -28,7 +28,10 @@ pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
-pub use rwsem::RawRwSem;
+pub use rwsem::{
+    MappedRwSemReadGuard, MappedRwSemWriteGuard, RawRwSem, RwLock, RwSem, RwSemReadGuard, RwSemUpgradableGuard,
+    RwSemWriteGuard,
+};
 pub use spin::{
     McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,
 };
