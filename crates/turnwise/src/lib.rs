@@ -20,6 +20,7 @@ extern crate std;
 
 pub mod backoff;
 pub mod condvar;
+pub mod events;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;
 pub mod lockref;

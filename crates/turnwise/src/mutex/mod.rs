@@ -100,6 +100,12 @@ impl<T: ?Sized, P: Platform> Mutex<T, P> {
         self.raw.is_locked()
     }
 
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
+    }
+
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()

@@ -30,6 +30,7 @@
 
 #[cfg(feature = "spin")]
 use super::spin;
+use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
@@ -62,6 +63,7 @@ pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
     #[cfg(feature = "spin")]
     pub(super) spinners: Osq<P>,
+    pub(crate) counters: Counters<{ Kind::Mutex as usize }>,
 }
 
 impl RawMutex {
@@ -72,6 +74,7 @@ impl RawMutex {
             word: core::sync::atomic::AtomicU32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new(),
+            counters: Counters::new(),
         }
     }
 }
@@ -89,6 +92,7 @@ impl<P: Platform> RawMutex<P> {
             word: P::U32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new_in(),
+            counters: Counters::new(),
         }
     }
 
@@ -96,7 +100,9 @@ impl<P: Platform> RawMutex<P> {
     #[inline]
     pub fn lock(&self) {
         // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
-        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() {
+            self.counters.count(Event::Acquired);
+        } else {
             self.lock_slow(None);
         }
     }
@@ -105,7 +111,11 @@ impl<P: Platform> RawMutex<P> {
     #[inline]
     pub fn lock_until(&self, deadline: Deadline) -> bool {
         // ORDERING mutex.acquire: as in `lock`.
-        self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() || self.lock_slow(Some(deadline))
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+            return self.lock_slow(Some(deadline));
+        }
+        self.counters.count(Event::Acquired);
+        true
     }
 
     /// Acquires the lock if it is free.
@@ -115,11 +125,17 @@ impl<P: Platform> RawMutex<P> {
         loop {
             // ORDERING mutex.acquire: as in `lock`.
             match self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(found) if found & BLOCKED != 0 => return false,
+                Ok(_) => break,
+                Err(found) if found & BLOCKED != 0 => {
+                    self.counters.count(Event::TryFailed);
+                    return false;
+                }
                 Err(found) => word = found,
             }
         }
+        self.counters.count(Event::Acquired);
+        self.counters.count_if(word & WAITERS != 0, Event::Stole);
+        true
     }
 
     /// Releases the lock, then wakes a waiter if there is one.
@@ -162,6 +178,12 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+
     /// Whether somebody has the lock or was promised it.
     pub fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & BLOCKED != 0
@@ -200,6 +222,7 @@ impl<P: Platform> RawMutex<P> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+        self.counters.count(Event::Contended);
         #[cfg(feature = "spin")]
         if spin::spin(self, deadline) {
             return true;
@@ -210,6 +233,7 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock as a thread that was woken on it: for a condition variable's waiter, which may leave others
     /// asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
+        self.counters.count(Event::Contended);
         self.lock_parked(None, true);
     }
 
@@ -258,10 +282,12 @@ impl Waiter {
             self.first &= word & HANDOFF != 0;
             if self.may_take(word) {
                 if self.take(lock, word) {
+                    lock.counters.count_if(self.first || word & GRANTED != 0, Event::HandedOff);
                     return true;
                 }
             } else if timed_out {
                 if self.give_up(lock, word) {
+                    lock.counters.count(Event::TimedOut);
                     return false;
                 }
             } else if let Some(word) = self.announce(lock, word) {
@@ -273,14 +299,19 @@ impl Waiter {
 
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) {
         let lane = if self.first { Lane::First } else { Lane::Waiters };
-        if word & OWNER == 0 {
-            self.woken |= await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline) == Parked::Woken;
-            return;
-        }
-        if P::park(&lock.word, word, lane, deadline) == Parked::Woken {
+        let promised = word & OWNER == 0;
+        let parked = if promised {
+            await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline)
+        } else {
+            P::park(&lock.word, word, lane, deadline)
+        };
+        lock.counters.count_sleep(parked);
+        if parked == Parked::Woken {
             self.woken = true;
             #[cfg(feature = "spin")]
-            spin::spin_woken(lock);
+            if !promised {
+                spin::spin_woken(lock);
+            }
         }
     }
 
@@ -327,6 +358,7 @@ impl Waiter {
             return None;
         }
         self.first |= claim;
+        lock.counters.count_if(claim, Event::Claimed);
         Some(new)
     }
 

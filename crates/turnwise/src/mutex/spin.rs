@@ -2,7 +2,8 @@
 //!
 //! All limits are in time. None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex};
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
+use crate::events::Event;
 use crate::platform::slot::Private;
 use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::cell::Cell;
@@ -106,7 +107,10 @@ impl<'a> Notes<'a> {
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
 pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-    let Some(me) = P::me() else { return false };
+    let Some(me) = P::me() else {
+        lock.counters.count(Event::SpinLeftOut);
+        return false;
+    };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut notes = Notes::of(private, address);
@@ -117,21 +121,28 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         }
         if owner_is_off(lock) {
             notes.gave_up();
+            lock.counters.count(Event::SpinOffCpu);
             return false;
         }
     }
     take_turns::<P>(private, address);
     // The node is busy when a signal handler interrupted a wait.
     if !notes.attempt() || private.node_busy.replace(true) {
+        lock.counters.count(Event::SpinLeftOut);
         return false;
     }
     let end = spin_queued(lock, me, deadline);
     private.node_busy.set(false);
     match end {
-        Ok(()) => notes.learn(true),
+        Ok(_) => notes.learn(true),
         Err(SpinEnd::Deadline) => notes.learn(false),
         Err(SpinEnd::NotRunning) => notes.gave_up(),
     }
+    lock.counters.count(match end {
+        Ok(how) => how,
+        Err(SpinEnd::Deadline) => Event::SpinTimedOut,
+        Err(SpinEnd::NotRunning) => Event::SpinOffCpu,
+    });
     end.is_ok()
 }
 
@@ -141,7 +152,8 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
 }
 
-fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<(), SpinEnd> {
+/// `Ok`: acquired, and how.
+fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<Event, SpinEnd> {
     let begin = P::now();
     let limit = match deadline {
         Some(Deadline { clock: Clock::Monotonic, at }) => at,
@@ -152,13 +164,13 @@ fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Dead
     if lock.spinners.is_empty() {
         match spin_first(lock, me.token, until(SPIN_SHORT_NS)) {
             Err(SpinEnd::Deadline) => P::yield_now(),
-            end => return end,
+            end => return end.map(|()| Event::Spun),
         }
     }
     lock.spinners.lock(me, Some(until(SPIN_NS)))?;
     let end = spin_first(lock, me.token, until(SPIN_NS));
     lock.spinners.unlock(me);
-    end
+    end.map(|()| Event::SpunQueued)
 }
 
 /// Spins as the first of the queue.
@@ -172,6 +184,7 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
         if owner == 0 {
             // ORDERING mutex.acquire: as in `RawMutex::lock`.
             if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
+                lock.counters.count_if(word & WAITERS != 0, Event::Stole);
                 return Ok(());
             }
             continue;
