@@ -1,0 +1,108 @@
+//! Locks that many may read under.
+
+use crate::adapt::raw::RawSharedLock;
+use crate::load::exclusive::Lock;
+use crate::load::shared::{Record, SharedLock};
+
+/// A lock whose `read` and `write` return guards, or what `$guard` makes of them.
+macro_rules! guarded {
+    ($lock:ty, $new:path $(, $guard:ident)?) => {
+        impl SharedLock for $lock {
+            fn new(value: Record) -> Self {
+                $new(value)
+            }
+
+            #[inline]
+            fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+                f(&self.read()$(.$guard(NO_PANIC))?)
+            }
+
+            #[inline]
+            fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+                f(&mut self.write()$(.$guard(NO_PANIC))?)
+            }
+
+            fn into_inner(self) -> Record {
+                <$lock>::into_inner(self)$(.$guard(NO_PANIC))?
+            }
+        }
+    };
+}
+
+const NO_PANIC: &str = "no workload panics with the lock held";
+
+guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
+guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
+guarded!(spin::RwLock<Record>, spin::RwLock::new);
+
+// SAFETY: it is what the lock is for.
+unsafe impl RawSharedLock for turnwise::RawRwSem {
+    fn new() -> Self {
+        turnwise::RawRwSem::new()
+    }
+
+    #[inline]
+    fn read(&self) {
+        turnwise::RawRwSem::read(self);
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { turnwise::RawRwSem::unlock_read(self) };
+    }
+
+    #[inline]
+    fn write(&self) {
+        turnwise::RawRwSem::write(self);
+    }
+
+    #[inline]
+    unsafe fn unlock_write(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { turnwise::RawRwSem::unlock_write(self) };
+    }
+}
+
+/// A mutex in place of a readers-writer lock: readers exclude one another.
+pub struct Alone<L>(L);
+
+impl<L: Lock<Record>> SharedLock for Alone<L> {
+    fn new(value: Record) -> Self {
+        Alone(L::new(value))
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        self.0.with(|data| f(data))
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        self.0.with(f)
+    }
+
+    fn into_inner(self) -> Record {
+        self.0.into_inner()
+    }
+}
+
+impl SharedLock for seqlock::SeqLock<Record> {
+    fn new(value: Record) -> Self {
+        seqlock::SeqLock::new(value)
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        f(&seqlock::SeqLock::read(self))
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        f(&mut self.lock_write())
+    }
+
+    fn into_inner(self) -> Record {
+        seqlock::SeqLock::into_inner(self)
+    }
+}
