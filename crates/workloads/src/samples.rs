@@ -52,7 +52,7 @@ impl Samples {
         let both = !matches!(self.roles, Roles::Mixed { read_percent: 0 | 100 });
         LockReport {
             name: self.lock.name.to_owned(),
-            ours: self.lock.is_ours(),
+            ours: self.lock.ours,
             sleeps: self.lock.waiting != Waiting::Spins,
             rounds_ns: padded(&self.per(elapsed_ns, Outcome::total), rounds),
             op_ns: spread(elapsed_ns),

@@ -32,7 +32,9 @@ pub struct LockInfo {
     pub help: &'static str,
     /// What its waiters do.
     pub waiting: Waiting,
-    /// This project's own: its name in the [catalogue](crate::catalogue). A peer has none.
+    /// One to judge, rather than one to judge by.
+    pub ours: bool,
+    /// Its name in the [catalogue](crate::catalogue), if it is a lock of this project.
     pub entry: Option<&'static str>,
     /// Measures one sample of a workload with this lock.
     pub sample: fn(&Plan) -> anyhow::Result<Outcome>,
@@ -45,7 +47,7 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, entry: None, sample: exclusive::sample::<L> }
+        LockInfo { name, help, waiting, ours: false, entry: None, sample: exclusive::sample::<L> }
     }
 
     /// A peer for readers and writers.
@@ -54,7 +56,7 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, entry: None, sample: shared::sample::<L> }
+        LockInfo { name, help, waiting, ours: false, entry: None, sample: shared::sample::<L> }
     }
 
     /// A peer that counts references.
@@ -63,18 +65,17 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, entry: None, sample: counted::sample::<C> }
+        LockInfo { name, help, waiting, ours: false, entry: None, sample: counted::sample::<C> }
     }
 
-    /// The same as one of ours.
+    /// The same, as a lock of this project.
     pub(crate) const fn ours(self, entry: &'static str) -> LockInfo {
-        LockInfo { entry: Some(entry), ..self }
+        LockInfo { ours: true, ..self.made_of(entry) }
     }
 
-    /// Whether it is this project's own.
-    #[must_use]
-    pub fn is_ours(&self) -> bool {
-        self.entry.is_some()
+    /// The same, made of a lock of this project to compare another with.
+    pub(crate) const fn made_of(self, entry: &'static str) -> LockInfo {
+        LockInfo { entry: Some(entry), ..self }
     }
 }
 

@@ -26,17 +26,17 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::counter::<Additions>("atomic-add", Never, "a bare word, an addition each way"),
     LockInfo::counter::<Arc<()>>("arc", Never, "std::sync::Arc, cloned and dropped"),
     LockInfo::counter::<Locked<std::sync::Mutex<u64>>>("std-mutex", Sleeps, "a count under std::sync::Mutex"),
-    LockInfo::counter::<Locked<turnwise::Mutex<u64>>>("mutex", Sleeps, "a count under our mutex").ours("Mutex"),
+    LockInfo::counter::<Locked<turnwise::Mutex<u64>>>("mutex", Sleeps, "a count under our mutex").made_of("Mutex"),
     LockInfo::counter::<Locked<SpinLock<u64>>>("ttas", Spins, "a count under our test-and-test-and-set lock")
-        .ours("SpinLock"),
+        .made_of("SpinLock"),
     LockInfo::counter::<Locked<SpinLock<u64, Exponential>>>("ttas-backoff", Spins, "with exponential back-off")
-        .ours("SpinLock"),
-    LockInfo::counter::<Locked<TicketLock<u64>>>("ticket", Spins, "a count under our ticket lock").ours("TicketLock"),
+        .made_of("SpinLock"),
+    LockInfo::counter::<Locked<TicketLock<u64>>>("ticket", Spins, "a count under our ticket lock").made_of("TicketLock"),
     LockInfo::counter::<Locked<TicketLock<u64, Proportional>>>("ticket-backoff", Spins, "with proportional back-off")
-        .ours("TicketLock"),
+        .made_of("TicketLock"),
     LockInfo::counter::<Locked<QueuedSpinLock<u64>>>("queued", Spins, "a count under our queued spin lock")
-        .ours("QueuedSpinLock"),
-    LockInfo::counter::<Locked<McsLock<u64>>>("mcs", Spins, "a count under our MCS lock").ours("McsLock"),
+        .made_of("QueuedSpinLock"),
+    LockInfo::counter::<Locked<McsLock<u64>>>("mcs", Spins, "a count under our MCS lock").made_of("McsLock"),
     LockInfo::counter::<Locked<spin::mutex::SpinMutex<u64>>>("spin", Spins, "a count under spin 0.12's lock"),
 ];
 
