@@ -42,7 +42,9 @@ impl Lock {
             Lock::LinuxMutex => &["lineage/src/linux_mutex"],
             Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs"],
             Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],
-            Lock::KernelSpin => &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"],
+            Lock::KernelSpin => {
+                &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"]
+            }
             Lock::DCount => &["lineage/src/d_count.rs"],
             Lock::RenameLock => &["lineage/src/rename_lock.rs"],
             Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
 //! | many readers, few writers, data kept elsewhere | [`RawRwSem`] (a typed lock is to come) |
+//! | small values that are read far more often than written | [`SeqRwLock`] |
+//! | objects that count their references, and have a lock | [`LockRef`], [`LockRefCell`] |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex` with feature `lock_api` |
 //!
@@ -20,15 +22,19 @@ pub mod backoff;
 pub mod condvar;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;
+pub mod lockref;
 pub mod mutex;
 pub mod osq;
 pub mod platform;
 pub mod rwsem;
+pub mod seqrwlock;
 pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
+pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
 pub use rwsem::RawRwSem;
+pub use seqrwlock::{RawSeqRwLock, SeqReadGuard, SeqReader, SeqRwLock, SeqWriteGuard};
 pub use spin::{
     McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,
 };

@@ -6,6 +6,7 @@
 //! its machine through its current coroutine.
 
 mod bare;
+pub(crate) mod racy;
 pub(crate) mod slot;
 mod word;
 
@@ -176,6 +177,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     type U64: IntWord<Value = u64>;
     /// A pointer that threads share.
     type Ptr<T: 'static>: Word<Value = *mut T>;
+
+    /// An atomic fence, as [`core::sync::atomic::fence`]; a model checker has its own.
+    #[inline(always)]
+    #[track_caller]
+    fn fence(order: core::sync::atomic::Ordering) {
+        core::sync::atomic::fence(order);
+    }
 
     /// Tells the CPU that this is a spin loop.
     fn relax();
