@@ -56,6 +56,13 @@ pub static CATALOGUE: &[Entry] = &[
         timed: true,
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")
     },
+    Entry {
+        order: "blocking: any",
+        waiters: ADAPTIVE,
+        timed: true,
+        ..entry("SeqRwLock", Home::Turnwise, size_of::<turnwise::RawSeqRwLock>(), "dcache")
+    },
+    Entry { timed: true, ..entry("LockRef", Home::Turnwise, size_of::<turnwise::LockRef>(), "dcache, Linux 3.12") },
     Entry { timed: true, ..entry("SpinLock", Home::Turnwise, size_of::<turnwise::RawSpinLock>(), "spin_backoff") },
     Entry {
         order: "FIFO",

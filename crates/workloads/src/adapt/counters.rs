@@ -1,9 +1,10 @@
-//! Counts of references without a lock.
+//! Counts of references that need no lock, or seldom.
 
 use crate::load::counted::Counter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use turnwise::LockRef;
 
 /// `Arc`: cloned and dropped.
 impl Counter for Arc<()> {
@@ -85,5 +86,27 @@ impl Counter for Exchanges {
 
     fn count(&self) -> u64 {
         self.0.load(Acquire)
+    }
+}
+
+impl Counter for LockRef {
+    type Held = ();
+
+    fn new() -> Self {
+        LockRef::new(1)
+    }
+
+    #[inline]
+    fn get(&self) {
+        LockRef::get(self);
+    }
+
+    #[inline]
+    fn put(&self, (): ()) {
+        LockRef::put(self);
+    }
+
+    fn count(&self) -> u64 {
+        LockRef::count(self).into()
     }
 }

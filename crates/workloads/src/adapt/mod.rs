@@ -5,3 +5,4 @@ pub mod mutexes;
 pub mod pthread;
 pub mod raw;
 pub mod rwlocks;
+pub mod seqlocks;

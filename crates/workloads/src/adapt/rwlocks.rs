@@ -86,23 +86,3 @@ impl<L: Lock<Record>> SharedLock for Alone<L> {
         self.0.into_inner()
     }
 }
-
-impl SharedLock for seqlock::SeqLock<Record> {
-    fn new(value: Record) -> Self {
-        seqlock::SeqLock::new(value)
-    }
-
-    #[inline]
-    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
-        f(&seqlock::SeqLock::read(self))
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
-        f(&mut self.lock_write())
-    }
-
-    fn into_inner(self) -> Record {
-        seqlock::SeqLock::into_inner(self)
-    }
-}

@@ -5,7 +5,7 @@ use crate::adapt::counters::{Additions, Exchanges};
 use crate::load::counted::Locked;
 use std::sync::Arc;
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise::{LockRef, McsLock, QueuedSpinLock, SpinLock, TicketLock};
 
 /// Counts of references.
 pub static SUBJECT: Subject = Subject {
@@ -22,6 +22,7 @@ static REFCOUNT: Group =
     Group { name: "refcount", help: "all scenarios", locks: LOCKS, default: &["all"], reference: Some("cmpxchg") };
 
 static LOCKS: &[LockInfo] = &[
+    LockInfo::counter::<LockRef>("turnwise", Spins, "our LockRef: count and lock in one word").ours("LockRef"),
     LockInfo::counter::<Exchanges>("cmpxchg", Never, "a bare word, a compare-exchange each way"),
     LockInfo::counter::<Additions>("atomic-add", Never, "a bare word, an addition each way"),
     LockInfo::counter::<Arc<()>>("arc", Never, "std::sync::Arc, cloned and dropped"),
@@ -31,7 +32,8 @@ static LOCKS: &[LockInfo] = &[
         .made_of("SpinLock"),
     LockInfo::counter::<Locked<SpinLock<u64, Exponential>>>("ttas-backoff", Spins, "with exponential back-off")
         .made_of("SpinLock"),
-    LockInfo::counter::<Locked<TicketLock<u64>>>("ticket", Spins, "a count under our ticket lock").made_of("TicketLock"),
+    LockInfo::counter::<Locked<TicketLock<u64>>>("ticket", Spins, "a count under our ticket lock")
+        .made_of("TicketLock"),
     LockInfo::counter::<Locked<TicketLock<u64, Proportional>>>("ticket-backoff", Spins, "with proportional back-off")
         .made_of("TicketLock"),
     LockInfo::counter::<Locked<QueuedSpinLock<u64>>>("queued", Spins, "a count under our queued spin lock")

@@ -1,6 +1,7 @@
 //! The sequence lock and its peers: reads that write nothing.
 
 use super::{Cast, Group, LockInfo, Scenario, Subject, Waiting::*};
+use crate::adapt::seqlocks::{Blocking, Optimistic, With};
 use crate::load::shared::Record;
 
 /// The sequence lock and its peers.
@@ -27,7 +28,7 @@ static OPTIMISTIC: Group = Group {
     name: "optimistic",
     help: "all scenarios with optimistic readers",
     locks: LOCKS,
-    default: &["seqlock", "std", "parking_lot"],
+    default: &["turnwise", "turnwise-with", "seqlock", "std", "parking_lot"],
     reference: Some("seqlock"),
 };
 
@@ -35,12 +36,16 @@ static BLOCKING: Group = Group {
     name: "blocking",
     help: "all scenarios with readers that keep writers out",
     locks: LOCKS,
-    default: &["std", "parking_lot"],
+    default: &["turnwise-blocking", "std", "parking_lot"],
     reference: None,
 };
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::shared::<seqlock::SeqLock<Record>>("seqlock", Spins, "the seqlock crate 0.2"),
+    LockInfo::shared::<Optimistic>("turnwise", Sleeps, "our sequence lock: readers copy").ours("SeqRwLock"),
+    LockInfo::shared::<With>("turnwise-with", Sleeps, "the same, with read_with").ours("SeqRwLock"),
+    LockInfo::shared::<Blocking>("turnwise-blocking", Sleeps, "the same, with readers that keep writers out")
+        .ours("SeqRwLock"),
+    LockInfo::shared::<seqlock::SeqLock<Record>>("seqlock", Sleeps, "the seqlock crate 0.2"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),
 ];
