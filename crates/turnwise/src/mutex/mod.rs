@@ -11,7 +11,7 @@ pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
-pub(crate) use spin::{Notes, SPIN_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
+pub(crate) use spin::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
 
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;

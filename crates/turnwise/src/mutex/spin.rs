@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 /// machines measured), since a long spin is mostly rest, away from the lock's line.
 pub(crate) const SPIN_NS: u64 = 50_000;
 /// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
-const SPIN_SHORT_NS: u64 = 500;
+pub(crate) const SPIN_SHORT_NS: u64 = 500;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are

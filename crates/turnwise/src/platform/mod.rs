@@ -162,6 +162,8 @@ pub enum Lane {
     Waiters,
     /// The one waiter that was promised the next turn.
     First,
+    /// Waiters that are woken all together.
+    Readers,
 }
 
 /// A machine that locks run on. See the module's documentation.
