@@ -52,6 +52,8 @@ pub static CATALOGUE: &[Entry] = &[
         ..entry("Mutex", Home::Turnwise, size_of::<turnwise::RawMutex>(), "mutex_spinners")
     },
     Entry {
+        order: "any, hand-off",
+        overtaken: "4 ms",
         waiters: ADAPTIVE,
         timed: true,
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")

@@ -1,6 +1,5 @@
 //! Locks that many may read under.
 
-use crate::adapt::raw::RawSharedLock;
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
 
@@ -31,38 +30,10 @@ macro_rules! guarded {
 
 const NO_PANIC: &str = "no workload panics with the lock held";
 
+guarded!(turnwise::RwSem<Record>, turnwise::RwSem::new);
 guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
 guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
 guarded!(spin::RwLock<Record>, spin::RwLock::new);
-
-// SAFETY: it is what the lock is for.
-unsafe impl RawSharedLock for turnwise::RawRwSem {
-    fn new() -> Self {
-        turnwise::RawRwSem::new()
-    }
-
-    #[inline]
-    fn read(&self) {
-        turnwise::RawRwSem::read(self);
-    }
-
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { turnwise::RawRwSem::unlock_read(self) };
-    }
-
-    #[inline]
-    fn write(&self) {
-        turnwise::RawRwSem::write(self);
-    }
-
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { turnwise::RawRwSem::unlock_write(self) };
-    }
-}
 
 /// A mutex in place of a readers-writer lock: readers exclude one another.
 pub struct Alone<L>(L);

@@ -2,10 +2,9 @@
 
 use super::{Cast, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::pthread::PthreadRwLock;
-use crate::adapt::raw::Behind;
 use crate::adapt::rwlocks::Alone;
 use crate::load::shared::Record;
-use turnwise::RawRwSem;
+use turnwise::RwSem;
 
 /// The readers-writer lock and its peers.
 pub static SUBJECT: Subject = Subject {
@@ -37,7 +36,7 @@ static RWLOCK: Group = Group {
 };
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::shared::<Behind<RawRwSem, Record>>("turnwise", Sleeps, "our readers-writer lock").ours("RwSem"),
+    LockInfo::shared::<RwSem<Record>>("turnwise", Sleeps, "our readers-writer lock").ours("RwSem"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),
     LockInfo::shared::<PthreadRwLock<false>>("pthread", Sleeps, "the C library's default, which prefers readers"),
