@@ -41,3 +41,23 @@ fn spin() {
 fn rwsem() {
     hold(Lock::RwSem);
 }
+
+#[test]
+fn kernel_spin() {
+    hold(Lock::KernelSpin);
+}
+
+#[test]
+fn linux_mutex() {
+    hold(Lock::LinuxMutex);
+}
+
+#[test]
+fn rwsem_spinlock() {
+    hold(Lock::RwsemSpinlock);
+}
+
+#[test]
+fn rwsem_xadd() {
+    hold(Lock::RwsemXadd);
+}

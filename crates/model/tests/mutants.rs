@@ -40,3 +40,23 @@ fn spin() {
 fn rwsem() {
     all_caught(Lock::RwSem);
 }
+
+#[test]
+fn kernel_spin() {
+    all_caught(Lock::KernelSpin);
+}
+
+#[test]
+fn linux_mutex() {
+    all_caught(Lock::LinuxMutex);
+}
+
+#[test]
+fn rwsem_spinlock() {
+    all_caught(Lock::RwsemSpinlock);
+}
+
+#[test]
+fn rwsem_xadd() {
+    all_caught(Lock::RwsemXadd);
+}

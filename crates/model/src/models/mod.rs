@@ -5,6 +5,7 @@
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
 mod condvar;
+mod lineage;
 mod mutex;
 mod osq;
 mod rwsem;
@@ -16,7 +17,9 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat()
+    let mut models = [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat();
+    models.extend(lineage::all());
+    models
 }
 
 /// The models of one lock.
