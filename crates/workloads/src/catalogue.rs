@@ -1,6 +1,11 @@
 //! Every lock of this project: how large it is, where it comes from, and what it promises.
 
 use std::mem::size_of;
+use turnwise_lineage::{
+    linux_mutex::{self, LinuxMutex},
+    rwsem_spinlock::{self, RwsemSpinlock},
+    rwsem_xadd::{self, RwsemXadd},
+};
 
 /// A crate of this project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +88,39 @@ pub static CATALOGUE: &[Entry] = &[
         overtaken: NEVER,
         ..entry("McsLock", Home::Turnwise, size_of::<turnwise::RawMcsLock>(), "MCS 1991")
     },
+    mutex("LinuxMutex<Baseline>", size_of::<LinuxMutex<linux_mutex::Baseline>>(), "spin, sleep"),
+    mutex("LinuxMutex<Patch1>", size_of::<LinuxMutex<linux_mutex::Patch1>>(), "spin, sleep"),
+    mutex("LinuxMutex<Patch1And2>", size_of::<LinuxMutex<linux_mutex::Patch1And2>>(), "queue, sleep"),
+    mutex("LinuxMutex<NoSpin>", size_of::<LinuxMutex<linux_mutex::NoSpin>>(), "sleep"),
+    rwsem("RwsemSpinlock<Fifo>", size_of::<RwsemSpinlock<rwsem_spinlock::Fifo>>(), FIFO),
+    rwsem("RwsemSpinlock<Stealing>", size_of::<RwsemSpinlock<rwsem_spinlock::Stealing>>(), STEAL),
+    rwsem("RwsemXadd<Fifo>", size_of::<RwsemXadd<rwsem_xadd::Fifo>>(), FIFO),
+    rwsem("RwsemXadd<Stealing>", size_of::<RwsemXadd<rwsem_xadd::Stealing>>(), STEAL),
+    rwsem("RwsemXadd<FastStealing>", size_of::<RwsemXadd<rwsem_xadd::FastStealing>>(), STEAL),
+    entry("BiasedRwLock", Home::Lineage, size_of::<turnwise_lineage::BiasedRwLock>(), "mutex_spinners"),
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        ..entry("QueuedRwLock", Home::Lineage, size_of::<turnwise_lineage::QueuedRwLock>(), "Linux 3.16")
+    },
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        ..entry("KernelTicketLock", Home::Lineage, size_of::<turnwise_lineage::KernelTicketLock>(), "Linux 2.6.25")
+    },
 ];
+
+/// What comes next, and for how long a waiter may be overtaken.
+const FIFO: (&str, &str) = ("FIFO", NEVER);
+const STEAL: (&str, &str) = ("writers: any", NO_BOUND);
+
+const fn mutex(name: &'static str, bytes: usize, waiters: &'static str) -> Entry {
+    Entry { waiters, ..entry(name, Home::Lineage, bytes, "mutex_spinners") }
+}
+
+const fn rwsem(name: &'static str, bytes: usize, (order, overtaken): (&'static str, &'static str)) -> Entry {
+    Entry { order, overtaken, waiters: "sleep", ..entry(name, Home::Lineage, bytes, "rwsem_stealing") }
+}
 
 /// The locks of a crate as lines of text, with a head.
 #[must_use]

@@ -94,8 +94,26 @@ fn reads_and_writes_are_reported_apart_and_survive_json() {
         assert_eq!(sum(&reads.wait) + sum(&writes.wait), sum(&lock.wait), "{lock:?}");
     }
     let text = render(&report, Style::Plain);
-    for part in ["1w7r", "per read", "per write", "mean write wait", "longest read wait", "reads "] {
+    for part in ["1w7r", "per read", "per write", "longest read wait", "longest write wait", "reads "] {
         assert!(text.contains(part), "no {part} in:\n{text}");
+    }
+}
+
+#[test]
+fn documents_are_laid_beside_what_was_measured() {
+    let report = measure(&args("lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock fifo,stealing"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    let switches = report.documents.iter().find(|row| row.unit == "voluntary switches/s").expect("they were counted");
+    let published = switches.published.as_ref().expect("the document counted them, too");
+    assert_eq!((published.before, published.after), (640_595_016.0, 157_915_561.0));
+    assert!(switches.before.value.is_some() && switches.after.value.is_some(), "{switches:?}");
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    for style in [Style::Plain, Style::Markdown] {
+        let text = render(&again, style);
+        for part in ["the documents, here and as published", "fifo -> stealing", "1.58e8", "rwsem_stealing"] {
+            assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
+        }
     }
 }
 

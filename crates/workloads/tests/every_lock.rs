@@ -98,6 +98,11 @@ fn spin_figures_are_sane() {
     figures_are_sane("spin");
 }
 
+#[test]
+fn lineage_figures_are_sane() {
+    figures_are_sane("lineage");
+}
+
 /// On a busy machine a sample of 4 ms may pass without anybody having run; one of a second may not.
 #[test]
 fn every_lock_lets_somebody_in() {

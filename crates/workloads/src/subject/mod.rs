@@ -1,6 +1,7 @@
 //! What can be benchmarked: subjects, their scenarios in groups, and the locks that run in each group. One record for
 //! each, from which the lists, the filters and the reports derive.
 
+pub mod lineage;
 pub mod mutex;
 pub mod refcount;
 pub mod rwlock;
@@ -220,7 +221,7 @@ pub struct Subject {
 
 /// Every subject.
 pub static SUBJECTS: &[&Subject] =
-    &[&mutex::SUBJECT, &rwlock::SUBJECT, &seqlock::SUBJECT, &refcount::SUBJECT, &spin::SUBJECT];
+    &[&mutex::SUBJECT, &rwlock::SUBJECT, &seqlock::SUBJECT, &refcount::SUBJECT, &spin::SUBJECT, &lineage::SUBJECT];
 
 impl Subject {
     /// The subject of this name.
