@@ -1,5 +1,6 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 
+use crate::broken_shared;
 use crate::cell::Verdict;
 use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
 use crate::lock::{Held, Lock, words_of};
@@ -19,7 +20,7 @@ pub struct BrokenRecord {
     pub caught_by: &'static [(&'static str, Verdict)],
 }
 
-const CAN: Abilities = Abilities {
+pub(crate) const CAN: Abilities = Abilities {
     timed: true,
     fair: true,
     condvar: true,
@@ -27,6 +28,9 @@ const CAN: Abilities = Abilities {
     forks: true,
     signals: true,
     slots: true,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 12,
 };
 
@@ -82,6 +86,18 @@ pub static BROKEN: &[BrokenRecord] = &[
     broken::<LooksAtStack>("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]),
     broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
+    broken_shared::LOOKS_AWAY,
+    broken_shared::LOOKS_EARLY,
+    broken_shared::TRY_LIES,
+    broken_shared::HASTY,
+    broken_shared::ONE_READER,
+    broken_shared::FORGETS_TO_WAKE,
+    broken_shared::LETS_GO_TO_DOWNGRADE,
+    broken_shared::LETS_GO_TO_UPGRADE,
+    broken_shared::READERS_FIRST,
+    broken_shared::WRITERS_FIRST,
+    broken_shared::TOUCHES_AFTER,
+    broken_shared::FORK_FORGETS,
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.
