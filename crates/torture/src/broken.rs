@@ -1,5 +1,6 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 
+use crate::broken_shared;
 use crate::cell::Verdict;
 use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
 use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
@@ -21,7 +22,7 @@ pub struct BrokenRecord {
     pub caught_by: &'static [(&'static str, Verdict)],
 }
 
-const CAN: Abilities = Abilities {
+pub(crate) const CAN: Abilities = Abilities {
     timed: true,
     fair: true,
     condvar: true,
@@ -31,6 +32,9 @@ const CAN: Abilities = Abilities {
     slots: true,
     sequence: false,
     counts: false,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 12,
 };
 const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
@@ -111,6 +115,18 @@ pub static BROKEN: &[BrokenRecord] = &[
     counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
     counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
+    broken_shared::LOOKS_AWAY,
+    broken_shared::LOOKS_EARLY,
+    broken_shared::TRY_LIES,
+    broken_shared::HASTY,
+    broken_shared::ONE_READER,
+    broken_shared::FORGETS_TO_WAKE,
+    broken_shared::LETS_GO_TO_DOWNGRADE,
+    broken_shared::LETS_GO_TO_UPGRADE,
+    broken_shared::READERS_FIRST,
+    broken_shared::WRITERS_FIRST,
+    broken_shared::TOUCHES_AFTER,
+    broken_shared::FORK_FORGETS,
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.

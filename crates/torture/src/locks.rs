@@ -27,6 +27,12 @@ pub struct Abilities {
     pub sequence: bool,
     /// A count of references.
     pub counts: bool,
+    /// Readers beside one another: [`crate::lock::Shared`].
+    pub shared: bool,
+    /// A writer may become a reader.
+    pub downgrades: bool,
+    /// Upgradable readers.
+    pub upgrades: bool,
     /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
     pub crowd: usize,
 }
@@ -86,11 +92,16 @@ const SLEEPER: Abilities = Abilities {
     slots: true,
     sequence: false,
     counts: false,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 32,
 };
 const WRITERS: Abilities = Abilities { fair: false, condvar: false, bounded: false, ..SLEEPER };
 const SEQUENCE: Abilities = Abilities { sequence: true, ..WRITERS };
 const COUNTS: Abilities = Abilities { counts: true, ..WRITERS };
+const SHARED: Abilities =
+    Abilities { fair: false, condvar: false, shared: true, downgrades: true, upgrades: true, ..SLEEPER };
 const SPINNER: Abilities =
     Abilities { fair: false, condvar: false, bounded: false, slots: false, crowd: 12, ..SLEEPER };
 /// A line that is copied into a forked child has waiters that nobody runs there.
@@ -101,9 +112,9 @@ const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
-    record::<RawRwSem>("rwsem-write", "RawRwSem, its writers", WRITERS),
     record::<SeqLock>("seqrwlock", "SeqRwLock, and its writers", SEQUENCE),
     record::<CountedLock>("lockref", "LockRef", COUNTS),
+    record::<RawRwSem>("rwsem", "RwSem", SHARED),
     record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
     record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
     record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),
