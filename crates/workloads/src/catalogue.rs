@@ -64,12 +64,17 @@ pub static CATALOGUE: &[Entry] = &[
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")
     },
     Entry {
-        order: "blocking: any",
+        order: "any, hand-off",
+        overtaken: "4 ms",
         waiters: ADAPTIVE,
         timed: true,
         ..entry("SeqRwLock", Home::Turnwise, size_of::<turnwise::RawSeqRwLock>(), "dcache")
     },
-    Entry { timed: true, ..entry("LockRef", Home::Turnwise, size_of::<turnwise::LockRef>(), "dcache, Linux 3.12") },
+    Entry {
+        waiters: ADAPTIVE,
+        timed: true,
+        ..entry("LockRef", Home::Turnwise, size_of::<turnwise::LockRef>(), "dcache, Linux 3.12")
+    },
     Entry { timed: true, ..entry("SpinLock", Home::Turnwise, size_of::<turnwise::RawSpinLock>(), "spin_backoff") },
     Entry {
         order: "FIFO",
@@ -132,7 +137,7 @@ pub fn table(home: Home) -> String {
 
 fn line(cells: &[String; 8]) -> String {
     let [name, bytes, source, order, overtaken, waiters, timed, again] = cells;
-    format!("  {name:<24} {bytes:>5}  {source:<19}  {order:<13}  {overtaken:<13}  {waiters:<11}  {timed:<5}  {again}\n")
+    format!("  {name:<24} {bytes:>5}  {source:<19}  {order:<13}  {overtaken:<13}  {waiters:<12}  {timed:<5}  {again}\n")
 }
 
 impl Entry {

@@ -53,7 +53,7 @@ static MUTEX_SPINNERS: Group = Group {
         LockInfo::exclusive::<turnwise::Mutex<Protected>>("turnwise", Sleeps, "our mutex, today").ours("Mutex"),
     ],
     default: &["all"],
-    reference: Some("baseline"),
+    reference: &["baseline"],
 };
 
 static RWSEM_STEALING: Group = Group {
@@ -77,7 +77,7 @@ static RWSEM_STEALING: Group = Group {
         LockInfo::shared::<RwSem<Record>>("turnwise", Sleeps, "our readers-writer lock, today").ours("RwSem"),
     ],
     default: &["all"],
-    reference: Some("fifo"),
+    reference: &["fifo"],
 };
 
 static RWLOCK: Group = Group {
@@ -90,7 +90,7 @@ static RWLOCK: Group = Group {
             .ours("QueuedRwLock"),
     ],
     default: &["all"],
-    reference: Some("biased"),
+    reference: &["biased"],
 };
 
 const fn short(group: &'static Group, name: &'static str, threads: usize, help: &'static str) -> Scenario {

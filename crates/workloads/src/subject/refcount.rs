@@ -11,18 +11,31 @@ use turnwise::{LockRef, McsLock, QueuedSpinLock, SpinLock, TicketLock};
 pub static SUBJECT: Subject = Subject {
     name: "refcount",
     help: "reference counts: an operation takes one and drops it",
-    groups: &[&REFCOUNT],
-    default: &["refcount"],
+    groups: &[&ALONE, &SHARED],
+    default: &["alone", "shared"],
     scenarios: SCENARIOS,
     figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
     exhibits: &[],
 };
 
-static REFCOUNT: Group =
-    Group { name: "refcount", help: "all scenarios", locks: LOCKS, default: &["all"], reference: Some("cmpxchg") };
+static ALONE: Group = Group {
+    name: "alone",
+    help: "all scenarios without contention",
+    locks: LOCKS,
+    default: &["all"],
+    reference: &["cmpxchg"],
+};
+
+static SHARED: Group = Group {
+    name: "shared",
+    help: "all scenarios with contention",
+    locks: LOCKS,
+    default: &["all"],
+    reference: &["ttas", "ttas-backoff", "ticket", "ticket-backoff", "queued", "mcs", "spin"],
+};
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::counter::<LockRef>("turnwise", Spins, "our LockRef: count and lock in one word").ours("LockRef"),
+    LockInfo::counter::<LockRef>("turnwise", Sleeps, "our LockRef: count and lock in one word").ours("LockRef"),
     LockInfo::counter::<Exchanges>("cmpxchg", Never, "a bare word, a compare-exchange each way"),
     LockInfo::counter::<Additions>("atomic-add", Never, "a bare word, an addition each way"),
     LockInfo::counter::<Arc<()>>("arc", Never, "std::sync::Arc, cloned and dropped"),
@@ -43,7 +56,7 @@ static LOCKS: &[LockInfo] = &[
 ];
 
 static SCENARIOS: &[Scenario] = &[
-    Scenario::tight(&REFCOUNT, "uncontended", 1, "1 thread"),
-    Scenario::tight(&REFCOUNT, "shared-2", 2, "2 threads, one object"),
-    Scenario::tight(&REFCOUNT, "shared-8", 8, "8 threads, one object"),
+    Scenario::tight(&ALONE, "uncontended", 1, "1 thread"),
+    Scenario::tight(&SHARED, "shared-2", 2, "2 threads, one object"),
+    Scenario::tight(&SHARED, "shared-8", 8, "8 threads, one object"),
 ];

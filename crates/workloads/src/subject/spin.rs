@@ -17,7 +17,7 @@ pub static SUBJECT: Subject = Subject {
 };
 
 static SPIN: Group =
-    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: Some("spin") };
+    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: &["spin"] };
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::exclusive::<SpinLock<Protected>>("ttas", Spins, "our test-and-test-and-set lock").ours("SpinLock"),
