@@ -6,6 +6,7 @@ use crate::load::counted::Locked;
 use std::sync::Arc;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{LockRef, McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise_lineage::d_count::{self, DCount};
 
 /// Counts of references.
 pub static SUBJECT: Subject = Subject {
@@ -39,6 +40,11 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::counter::<Exchanges>("cmpxchg", Never, "a bare word, a compare-exchange each way"),
     LockInfo::counter::<Additions>("atomic-add", Never, "a bare word, an addition each way"),
     LockInfo::counter::<Arc<()>>("arc", Never, "std::sync::Arc, cloned and dropped"),
+    LockInfo::counter::<DCount<d_count::UnderLock>>("d_count", Spins, "Linux 3.10: d_count under d_lock")
+        .made_of("DCount<UnderLock>"),
+    LockInfo::counter::<DCount<d_count::CmpXchg>>("d_count-cmpxchg", Spins, "d_count by compare-exchange above 1")
+        .made_of("DCount<CmpXchg>"),
+    LockInfo::counter::<DCount<d_count::LockRef>>("lockref", Spins, "Linux 3.12's lockref").made_of("DCount<LockRef>"),
     LockInfo::counter::<Locked<std::sync::Mutex<u64>>>("std-mutex", Sleeps, "a count under std::sync::Mutex"),
     LockInfo::counter::<Locked<turnwise::Mutex<u64>>>("mutex", Sleeps, "a count under our mutex").made_of("Mutex"),
     LockInfo::counter::<Locked<SpinLock<u64>>>("ttas", Spins, "a count under our test-and-test-and-set lock")
