@@ -1,5 +1,7 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 
+mod lineage;
+
 use crate::cell::Verdict;
 use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
 use crate::lock::{Held, Lock, words_of};
@@ -24,6 +26,7 @@ const CAN: Abilities = Abilities {
     fair: true,
     condvar: true,
     bounded: true,
+    lets_go: true,
     forks: true,
     signals: true,
     slots: true,
@@ -81,6 +84,27 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     broken::<LooksAtStack>("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]),
     broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
+    broken::<lineage::TwoOfATicket>(
+        "two-of-a-ticket",
+        "two threads may draw the same ticket",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::ServesTwo>(
+        "serves-two",
+        "a release serves two tickets now and then",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::WokenOwns>(
+        "woken-owns",
+        "who was woken takes the lock unseen, though others may steal it",
+        &[("crowd", TwoOwners)],
+    ),
+    broken::<lineage::BlindSpinner>(
+        "blind-spinner",
+        "a spinner that sees no owner takes the lock without a compare-exchange",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
 ];
 

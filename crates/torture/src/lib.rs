@@ -22,6 +22,7 @@
 pub mod arena;
 pub mod broken;
 pub mod cell;
+mod lineage;
 pub mod lock;
 pub mod locks;
 pub mod scenarios;
