@@ -5,6 +5,9 @@ use crate::lock::{Lock, MutexAndCondvar, Spin};
 use crate::sequence::SeqLock;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
+use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
+use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
+use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
 /// What a lock can do beside `acquire`, `try_acquire` and `release`.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +20,8 @@ pub struct Abilities {
     pub condvar: bool,
     /// No waiter is overtaken for ever.
     pub bounded: bool,
+    /// A release touches nothing once another thread may have the lock.
+    pub lets_go: bool,
     /// A forked child can use the lock that its only thread owned in the parent, whoever waited for it there.
     pub forks: bool,
     /// A signal handler may acquire it. (Not with this harness if a node must be allocated.)
@@ -87,6 +92,7 @@ const SLEEPER: Abilities = Abilities {
     fair: true,
     condvar: true,
     bounded: true,
+    lets_go: true,
     forks: true,
     signals: true,
     slots: true,
@@ -108,6 +114,13 @@ const SPINNER: Abilities =
 const LINE: Abilities = Abilities { bounded: true, forks: false, crowd: 4, ..SPINNER };
 const QUEUED: Abilities = Abilities { slots: true, ..LINE };
 const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
+/// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
+/// interrupts a section under the `wait_lock` must not lock.
+const LINEAGE: Abilities = Abilities { timed: false, signals: false, forks: false, bounded: false, ..SPINNER };
+const SEMAPHORE: Abilities = Abilities { lets_go: false, ..LINEAGE };
+const LINUX_MUTEX: Abilities = Abilities { slots: true, ..SEMAPHORE };
+const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..LINEAGE };
+const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
 
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
@@ -121,4 +134,16 @@ pub static LOCKS: &[LockRecord] = &[
     record::<Spin<RawTicketLock<Proportional>>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
     record::<Spin<RawQueuedSpinLock>>("queued", "QueuedSpinLock", QUEUED),
     record::<RawMcsLock>("mcs", "McsLock", MCS),
+    record::<KernelTicketLock>("kernel-ticket", "the kernel's ticket lock", KERNEL_LINE),
+    record::<LinuxMutex<Baseline>>("linux-mutex", "Linux mutex of 3.7", LINUX_MUTEX),
+    record::<LinuxMutex<Patch1>>("linux-mutex-1", "Linux mutex of 3.7 with patch 1", LINUX_MUTEX),
+    record::<LinuxMutex<Patch1And2>>("linux-mutex-2", "Linux mutex of 3.7 with patches 1 and 2", LINUX_MUTEX),
+    record::<LinuxMutex<NoSpin>>("linux-mutex-no-spin", "the same without spinning", LINUX_MUTEX),
+    record::<RwsemSpinlock<rwsem_spinlock::Fifo>>("rwsem-spinlock-fifo", "rwsem on a spin lock", SEMAPHORE),
+    record::<RwsemSpinlock<rwsem_spinlock::Stealing>>("rwsem-spinlock", "the same with writer stealing", SEMAPHORE),
+    record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", SEMAPHORE),
+    record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", SEMAPHORE),
+    record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", SEMAPHORE),
+    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
+    record::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
 ];
