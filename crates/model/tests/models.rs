@@ -41,3 +41,13 @@ fn spin() {
 fn rwsem() {
     hold(Lock::RwSem);
 }
+
+#[test]
+fn semaphore() {
+    hold(Lock::Semaphore);
+}
+
+#[test]
+fn reentrant() {
+    hold(Lock::Reentrant);
+}

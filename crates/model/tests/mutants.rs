@@ -40,3 +40,13 @@ fn spin() {
 fn rwsem() {
     all_caught(Lock::RwSem);
 }
+
+#[test]
+fn semaphore() {
+    all_caught(Lock::Semaphore);
+}
+
+#[test]
+fn reentrant() {
+    all_caught(Lock::Reentrant);
+}

@@ -1,8 +1,8 @@
 //! One record per lock.
 
-use crate::lock::{Lock, MutexAndCondvar, Spin};
+use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{RawMcsLock, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
+use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
 
 /// What a lock can do beside `acquire`, `try_acquire` and `release`.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +88,12 @@ const LINE: Abilities = Abilities { bounded: true, forks: false, crowd: 4, ..SPI
 const QUEUED: Abilities = Abilities { slots: true, ..LINE };
 const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 
+/// A handler, or a forked child, would stand in line behind a thread that cannot get on.
+const SEMAPHORE: Abilities =
+    Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, ..SLEEPER };
+/// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
+const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
+
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
@@ -98,4 +104,7 @@ pub static LOCKS: &[LockRecord] = &[
     record::<Spin<RawTicketLock<Proportional>>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
     record::<Spin<RawQueuedSpinLock>>("queued", "QueuedSpinLock", QUEUED),
     record::<RawMcsLock>("mcs", "McsLock", MCS),
+    record::<OnePermit<false>>("semaphore", "Semaphore of one permit", SEMAPHORE),
+    record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", SEMAPHORE),
+    record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
 ];

@@ -6,6 +6,8 @@
 //! | for | take |
 //! |---|---|
 //! | data shared between threads | [`Mutex`], [`Condvar`] |
+//! | data that a thread may lock again while it has it | [`ReentrantMutex`] |
+//! | so many at a time, not one | [`Semaphore`], [`FairSemaphore`] |
 //! | many readers, few writers, data kept elsewhere | [`RawRwSem`] (a typed lock is to come) |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex` with feature `lock_api` |
@@ -13,7 +15,7 @@
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
 
-#[cfg(any(test, miri))]
+#[cfg(any(test, miri, feature = "order-check"))]
 extern crate std;
 
 pub mod backoff;
@@ -22,14 +24,19 @@ pub mod events;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;
 pub mod mutex;
+pub mod order;
 pub mod osq;
 pub mod platform;
+pub mod reentrant;
 pub mod rwsem;
+pub mod semaphore;
 pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+pub use reentrant::{RawReentrantMutex, ReentrantMutex, ReentrantMutexGuard};
 pub use rwsem::RawRwSem;
+pub use semaphore::{FairSemaphore, Permits, Semaphore};
 pub use spin::{
     McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,
 };

@@ -7,7 +7,9 @@
 mod condvar;
 mod mutex;
 mod osq;
+mod reentrant;
 mod rwsem;
+mod semaphore;
 mod spin;
 
 use crate::check::{Lock, Model};
@@ -16,7 +18,8 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat()
+    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS, semaphore::MODELS, reentrant::MODELS]
+        .concat()
 }
 
 /// The models of one lock.
