@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use turnwise::platform::Deadline;
 use turnwise::spin::RawSpin;
 use turnwise::spin::mcs::McsNode;
-use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawRwSem};
+use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore};
 
 /// What an acquisition left behind for the release: the node of an MCS lock.
 pub type Held = Option<Box<McsNode>>;
@@ -269,6 +269,79 @@ impl Shared for RawRwSem {
     unsafe fn unlock_upgradable(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.unlock_upgradable() }
+    }
+}
+
+/// A semaphore with one permit.
+pub struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
+
+impl<const FAIR: bool> Default for OnePermit<FAIR> {
+    fn default() -> Self {
+        OnePermit(Semaphore::new_in(1))
+    }
+}
+
+impl<const FAIR: bool> Lock for OnePermit<FAIR> {
+    fn acquire(&self) -> Held {
+        self.0.acquire().forget();
+        None
+    }
+
+    fn try_acquire(&self) -> Option<Held> {
+        self.0.try_acquire().map(|permit| {
+            permit.forget();
+            None
+        })
+    }
+
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        self.0.try_acquire_until(1, deadline).map(|permit| {
+            permit.forget();
+            None
+        })
+    }
+
+    unsafe fn release(&self, _held: Held) {
+        self.0.release(1);
+    }
+
+    fn words(&self) -> String {
+        words_of(&self.0)
+    }
+}
+
+/// The re-entrant mutex, entered twice each time.
+impl Lock for RawReentrantMutex {
+    fn acquire(&self) -> Held {
+        self.lock();
+        self.lock();
+        None
+    }
+
+    fn try_acquire(&self) -> Option<Held> {
+        (self.try_lock() && self.try_lock()).then_some(None)
+    }
+
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        (self.lock_until(deadline) && self.try_lock()).then_some(None)
+    }
+
+    unsafe fn release(&self, _held: Held) {
+        // SAFETY: the caller has the lock, acquired twice.
+        unsafe { self.unlock() };
+        // SAFETY: as above.
+        unsafe { self.unlock() };
+    }
+
+    unsafe fn release_fair(&self, _held: Held) {
+        // SAFETY: the caller has the lock, acquired twice.
+        unsafe { self.unlock() };
+        // SAFETY: as above.
+        unsafe { self.unlock_fair() };
+    }
+
+    fn words(&self) -> String {
+        words_of(self)
     }
 }
 
