@@ -6,3 +6,18 @@
 
 #[cfg(test)]
 extern crate std;
+
+pub mod biased_rwlock;
+pub mod linux_mutex;
+pub mod queued_rwlock;
+pub mod rwsem_spinlock;
+pub mod rwsem_xadd;
+pub mod ticket;
+mod wait;
+
+pub use biased_rwlock::BiasedRwLock;
+pub use linux_mutex::LinuxMutex;
+pub use queued_rwlock::QueuedRwLock;
+pub use rwsem_spinlock::RwsemSpinlock;
+pub use rwsem_xadd::RwsemXadd;
+pub use ticket::KernelTicketLock;

@@ -40,7 +40,7 @@ impl Lock {
             Lock::Semaphore => &["turnwise/src/semaphore.rs"],
             Lock::Reentrant => &["turnwise/src/reentrant.rs"],
             Lock::LinuxMutex => &["lineage/src/linux_mutex"],
-            Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs"],
+            Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs", "lineage/src/wait"],
             Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],
             Lock::KernelSpin => {
                 &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"]

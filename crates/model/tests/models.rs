@@ -17,37 +17,28 @@ fn hold(lock: Lock) {
     assert!(failed.is_empty(), "these models fail: {failed:#?}");
 }
 
-#[test]
-fn osq() {
-    hold(Lock::Osq);
+/// One test for each lock.
+macro_rules! locks {
+    ($($name:ident: $lock:ident,)*) => {$(
+        #[test]
+        fn $name() {
+            hold(Lock::$lock);
+        }
+    )*};
 }
 
-#[test]
-fn mutex() {
-    hold(Lock::Mutex);
-}
-
-#[test]
-fn condvar() {
-    hold(Lock::Condvar);
-}
-
-#[test]
-fn spin() {
-    hold(Lock::Spin);
-}
-
-#[test]
-fn rwsem() {
-    hold(Lock::RwSem);
-}
-
-#[test]
-fn semaphore() {
-    hold(Lock::Semaphore);
-}
-
-#[test]
-fn reentrant() {
-    hold(Lock::Reentrant);
+locks! {
+    osq: Osq,
+    mutex: Mutex,
+    condvar: Condvar,
+    spin: Spin,
+    rwsem: RwSem,
+    seqrwlock: SeqRwLock,
+    lockref: LockRef,
+    semaphore: Semaphore,
+    reentrant: Reentrant,
+    linux_mutex: LinuxMutex,
+    rwsem_spinlock: RwsemSpinlock,
+    rwsem_xadd: RwsemXadd,
+    kernel_spin: KernelSpin,
 }

@@ -16,37 +16,28 @@ fn all_caught(lock: Lock) {
     assert!(report.unreached.is_empty(), "no model reaches what these comments speak for: {:#?}", report.unreached);
 }
 
-#[test]
-fn osq() {
-    all_caught(Lock::Osq);
+/// One test for each lock.
+macro_rules! locks {
+    ($($name:ident: $lock:ident,)*) => {$(
+        #[test]
+        fn $name() {
+            all_caught(Lock::$lock);
+        }
+    )*};
 }
 
-#[test]
-fn mutex() {
-    all_caught(Lock::Mutex);
-}
-
-#[test]
-fn condvar() {
-    all_caught(Lock::Condvar);
-}
-
-#[test]
-fn spin() {
-    all_caught(Lock::Spin);
-}
-
-#[test]
-fn rwsem() {
-    all_caught(Lock::RwSem);
-}
-
-#[test]
-fn semaphore() {
-    all_caught(Lock::Semaphore);
-}
-
-#[test]
-fn reentrant() {
-    all_caught(Lock::Reentrant);
+locks! {
+    osq: Osq,
+    mutex: Mutex,
+    condvar: Condvar,
+    spin: Spin,
+    rwsem: RwSem,
+    seqrwlock: SeqRwLock,
+    lockref: LockRef,
+    semaphore: Semaphore,
+    reentrant: Reentrant,
+    linux_mutex: LinuxMutex,
+    rwsem_spinlock: RwsemSpinlock,
+    rwsem_xadd: RwsemXadd,
+    kernel_spin: KernelSpin,
 }

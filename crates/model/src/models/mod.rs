@@ -5,11 +5,14 @@
 //! happens-before edge to the last one fails the model whatever the interleaving.
 
 mod condvar;
+mod lineage;
+mod lockref;
 mod mutex;
 mod osq;
 mod reentrant;
 mod rwsem;
 mod semaphore;
+mod seqrwlock;
 mod spin;
 
 use crate::check::{Lock, Model};
@@ -18,8 +21,21 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS, semaphore::MODELS, reentrant::MODELS]
-        .concat()
+    let mut all = Vec::new();
+    let own = [
+        osq::MODELS,
+        mutex::MODELS,
+        condvar::MODELS,
+        spin::MODELS,
+        rwsem::MODELS,
+        seqrwlock::MODELS,
+        lockref::MODELS,
+        semaphore::MODELS,
+        reentrant::MODELS,
+    ];
+    own.iter().for_each(|models| all.extend_from_slice(models));
+    all.extend(lineage::all());
+    all
 }
 
 /// The models of one lock.

@@ -1,4 +1,4 @@
-//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, two lanes.
+//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, in lanes.
 //!
 //! Each step is one operation on the word for loom ([`LoomU32::newest`]), so that it explores both orders of a look
 //! and a wake-up. None of them orders anything else.
@@ -47,6 +47,9 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
     if lane == Lane::First {
         world::saw("slept in the first lane");
     }
+    if lane == Lane::Readers {
+        world::saw("slept in the readers' lane");
+    }
     let parked = asleep(thread, deadline.filter(|d| with(|w| w.setup.lapse || d.at < w.clock + FAR_NS)));
     if lane == Lane::First {
         world::saw(if parked == Parked::Woken { "woken in the first lane" } else { "unwoken in the first lane" });
@@ -84,22 +87,16 @@ fn leave_word(thread: usize) {
     loop {
         let word_of = |w: &mut world::World| w.sleepers.iter().find(|s| s.thread == thread).map(|s| s.word);
         let Some(word) = with(word_of) else { return };
-        touch(word);
+        LoomU32::touch(word);
         if with(word_of).is_none_or(|now| now == word) {
             return;
         }
     }
 }
 
-/// An operation for loom on the word at this address, if it is still there.
-fn touch(word: *const LoomU32) {
-    // SAFETY: models keep the memory of their locks to the end of the execution, and `newest` refuses a dead word.
-    unsafe { &*word }.newest();
-}
-
 #[track_caller]
 pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
-    touch(word);
+    LoomU32::touch(word);
     let woken = with(|w| {
         let mut woken = 0;
         while woken < count {
@@ -118,11 +115,11 @@ pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
 #[track_caller]
 pub(super) fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Option<u32> {
     // `to` is touched before and after: loom shall try a wake-up there before, between and after.
-    touch(to);
+    LoomU32::touch(to);
     let found = from.newest().expect("a thread moves sleepers off a word that was dropped");
     let moved = (found == expected).then(|| with(|w| move_all(w, from, to)));
     world::note("requeue", Location::caller(), u64::from(found), moved.map_or(u64::MAX, u64::from));
-    touch(to);
+    LoomU32::touch(to);
     moved
 }
 

@@ -9,6 +9,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, Location};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{IntWord, Word};
 
@@ -17,6 +18,8 @@ use turnwise::platform::{IntWord, Word};
 #[derive(Default)]
 struct Life {
     over: Cell<bool>,
+    /// The world knows where the word is.
+    known: Cell<bool>,
 }
 
 // SAFETY: the threads of a model are coroutines of one thread of the operating system.
@@ -30,11 +33,21 @@ impl Life {
             panic!("{} uses a word after it was dropped, at {at}", world::name());
         }
     }
+
+    /// Calls `register` with our address at the first use.
+    fn used(&self, register: impl FnOnce(usize)) {
+        if !self.known.replace(true) {
+            register((&raw const *self).addr());
+        }
+    }
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
         self.over.set(true);
+        if self.known.get() {
+            world::forget((&raw const *self).addr());
+        }
     }
 }
 
@@ -77,11 +90,14 @@ impl Chain {
     }
 }
 
+/// A value that no lock uses.
+const NEVER: u32 = 0xdead_beef;
+
 macro_rules! word {
-    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr) => {
+    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
-            cell: $atomic,
+            cell: Arc<$atomic>,
             life: Life,
             chain: Chain,
         }
@@ -90,8 +106,14 @@ macro_rules! word {
             #[track_caller]
             fn note(&self, what: &'static str, old: $value, new: $value) {
                 self.life.check();
+                self.register();
                 let shown: fn($value) -> u64 = $shown;
                 world::note(what, Location::caller(), shown(old), shown(new));
+            }
+
+            fn register(&self) {
+                let register: fn(usize, &Arc<$atomic>) = $register;
+                self.life.used(|at| register(at, &self.cell));
             }
 
             /// Takes note of the newest value, without any ordering; returns it. To loom it counts as a write.
@@ -105,7 +127,7 @@ macro_rules! word {
             type Value = $value;
 
             fn new(value: $value) -> Self {
-                $name { cell: <$atomic>::new(value), life: Life::default(), chain: Chain::new() }
+                $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain: Chain::new() }
             }
 
             #[track_caller]
@@ -200,11 +222,12 @@ macro_rules! int_word {
     };
 }
 
-word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, 0xdead_beef, u64::from);
-word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value);
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register);
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| ());
 word!(
     /** A pointer. */
-    LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64
+    LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
+    |_, _| ()
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);
@@ -215,10 +238,18 @@ unsafe impl<T> Send for LoomPtr<T> {}
 unsafe impl<T> Sync for LoomPtr<T> {}
 
 impl LoomU32 {
+    /// An operation for loom on the word at this address, if there is one. The word may be dropped meanwhile, or be gone
+    /// already, with something else in its place: it may have been on a stack.
+    pub(super) fn touch(word: *const LoomU32) {
+        let cell = world::registered(word.addr() + std::mem::offset_of!(LoomU32, life));
+        cell.map(|cell| cell.compare_exchange(NEVER, NEVER, Relaxed, Relaxed));
+    }
+
     /// What a futex call reads: the newest value, whatever this thread has seen so far, and no ordering with it.
     ///
     /// A dropped word has no value, and to a futex call it is a number only.
     pub(super) fn newest(&self) -> Option<u32> {
+        self.register();
         (!self.life.over.get()).then(|| self.see_newest())
     }
 }

@@ -7,10 +7,11 @@
 use super::{Identity, Loom, Setup, park::Sleeper};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{ThreadSlot, Token};
 
@@ -71,6 +72,8 @@ pub(super) struct World {
     pub(super) spurious: bool,
     stall: u32,
     trace: Vec<Event>,
+    /// The words that were used and not dropped, by address: a wake-up may name one that is gone.
+    words: BTreeMap<usize, Arc<AtomicU32>>,
     /// Memory that stays valid after what was in it is dropped.
     cellar: Vec<Box<dyn std::any::Any>>,
 }
@@ -110,6 +113,7 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
         spurious: setup.spurious.is_some(),
         stall: 0,
         trace: Vec::new(),
+        words: BTreeMap::new(),
         cellar: Vec::new(),
         setup,
     };
@@ -195,6 +199,25 @@ pub fn keep<T: 'static>(value: T) -> &'static T {
     let value = unsafe { &*kept.as_ptr() };
     with(|w| w.cellar.push(kept));
     value
+}
+
+/// There is a word at this address.
+pub(super) fn register(address: usize, word: &Arc<AtomicU32>) {
+    with(|w| w.words.insert(address, Arc::clone(word)));
+}
+
+/// The word at this address is dropped. (One that outlives its execution is dropped later.)
+pub(super) fn forget(address: usize) {
+    let _ = WORLD.try_with(|world| {
+        if let Ok(mut world) = world.try_borrow_mut() {
+            world.iter_mut().for_each(|w| drop(w.words.remove(&address)));
+        }
+    });
+}
+
+/// The word at this address, if there is one.
+pub(super) fn registered(address: usize) -> Option<Arc<AtomicU32>> {
+    with(|w| w.words.get(&address).cloned())
 }
 
 /// A thread of a model.

@@ -5,6 +5,7 @@
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
+//! | 28 | `CROWD` | many sleep, though sections are short | a waiter past [`CROWD_AFTER_NS`], as it takes the lock | `unlock`, which wakes several |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
 //! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
@@ -41,7 +42,15 @@ pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
 pub const PROMISE_NS: u64 = 50_000_000;
 
+/// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one at a
+/// time, each of which must be scheduled before the next is woken, would then take a time slice a head.
+pub const CROWD_AFTER_NS: u64 = 1_000_000;
+
+/// How many of a crowd are woken at once.
+pub const CROWD_WAKES: u32 = 8;
+
 pub(super) const OWNER: u32 = 0xffff;
+pub(super) const CROWD: u32 = 1 << 28;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
@@ -157,7 +166,7 @@ impl<P: Platform> RawMutex<P> {
                 return self.unlock_slow();
             }
             // The duty to wake (invariant 2) is ours while the bit is off.
-            self.word.fetch_and(!WAITERS, Relaxed);
+            self.word.fetch_and(!(WAITERS | CROWD), Relaxed);
             if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
                 continue; // the sleepers' time was out
             }
@@ -206,7 +215,7 @@ impl<P: Platform> RawMutex<P> {
         if word & HANDOFF != 0 {
             P::wake(address, Lane::First, u32::MAX);
         } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, 1);
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
         }
     }
 
@@ -319,9 +328,23 @@ impl Waiter {
 
     /// Free -> ours.
     fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        let keep = word & WAITERS | if self.woken { WAITERS } else { 0 };
+        let duty = if self.woken { WAITERS | self.crowd(lock) } else { 0 };
+        let keep = word & (WAITERS | CROWD) | duty;
         // ORDERING mutex.acquire: as in `lock`.
         lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
+    }
+
+    /// `CROWD`, if the wait shows that many sleep.
+    #[cfg(feature = "spin")]
+    fn crowd<P: Platform>(&self, lock: &RawMutex<P>) -> u32 {
+        let long = P::now().saturating_sub(self.since) >= CROWD_AFTER_NS;
+        if long && spin::pays(lock) { CROWD } else { 0 }
+    }
+
+    /// Without spins nobody knows whether sections are short.
+    #[cfg(not(feature = "spin"))]
+    fn crowd<P: Platform>(&self, _: &RawMutex<P>) -> u32 {
+        0
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.

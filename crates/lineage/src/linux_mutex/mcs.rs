@@ -1,0 +1,93 @@
+//! The queue of spinners of patch 2: an MCS lock whose nodes are on the spinners' stacks.
+//! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
+//!
+//! The word points to the last node; null: nobody spins. A place cannot be given up, and who waits for it asks neither
+//! whether the mutex' owner runs nor whether its own slice is over; in user space it yields every 10 us.
+//!
+//! Invariants:
+//! 1. A node is in the queue from the exchange of the tail until its owner passed the turn on, or emptied the queue.
+//! 2. `next` is written once, by the successor; `locked` once, by the predecessor, whose last access that is.
+
+use crate::wait;
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, Platform, Word};
+
+/// A spinner's place.
+struct Node<P: Platform> {
+    next: P::Ptr<Node<P>>,
+    locked: P::U32,
+}
+
+/// The queue. Zero bytes = empty.
+#[repr(transparent)]
+pub struct SpinnerQueue<P: Platform> {
+    tail: P::Ptr<Node<P>>,
+}
+
+impl SpinnerQueue<DefaultPlatform> {
+    /// An empty queue.
+    #[expect(clippy::declare_interior_mutable_const, reason = "for const constructors, which make a new one each")]
+    pub(super) const EMPTY: Self = SpinnerQueue { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) };
+}
+
+impl<P: Platform> SpinnerQueue<P> {
+    /// An empty queue on any platform.
+    pub fn new_in() -> Self {
+        SpinnerQueue { tail: P::Ptr::new(ptr::null_mut()) }
+    }
+
+    /// Runs `turn` when all who came before have had theirs: one thread at a time, and each sees what the last did.
+    pub fn take_turn<R>(&self, turn: impl FnOnce() -> R) -> R {
+        let node = Node { next: P::Ptr::new(ptr::null_mut()), locked: P::U32::new(0) };
+        self.enter(&node);
+        let pass_on = PassOn { queue: self, node: &node };
+        let result = turn();
+        drop(pass_on);
+        result
+    }
+
+    fn enter(&self, node: &Node<P>) {
+        let me = ptr::from_ref(node).cast_mut();
+        // ORDERING mspin.join: Release shows the fresh node to the next exchange, whose thread writes to it; Acquire
+        // pairs with that of the thread before, and with mspin.empty.
+        let prev = self.tail.swap(me, AcqRel);
+        // SAFETY: `prev` stays until its owner saw our link (invariants 1 and 2).
+        let Some(prev) = (unsafe { prev.as_ref() }) else { return };
+        // ORDERING mspin.link: Release shows the fresh node to the predecessor, which acquires `next`.
+        prev.next.store(me, Release);
+        wait::spin_until::<P, _>(&node.locked, |locked| locked != 0);
+        // ORDERING mspin.pass: pairs with the Release in `leave`; shows what the predecessor did.
+        node.locked.load(Acquire);
+    }
+
+    fn leave(&self, node: &Node<P>) {
+        let me = ptr::from_ref(node).cast_mut();
+        // ORDERING mspin.link: Acquire pairs with the Release in `enter`.
+        let mut next = node.next.load(Acquire);
+        if next.is_null() {
+            // ORDERING mspin.empty: Release pairs with mspin.join; shows what we did.
+            if self.tail.compare_exchange(me, ptr::null_mut(), Release, Relaxed).is_ok() {
+                return;
+            }
+            wait::spin_until::<P, _>(&node.next, |next| !next.is_null());
+            // ORDERING mspin.link: as above.
+            next = node.next.load(Acquire);
+        }
+        // SAFETY: the successor waits in `enter` until this store (invariants 1 and 2), our last access.
+        // ORDERING mspin.pass: pairs with the Acquire in `enter`.
+        unsafe { &(*next).locked }.store(1, Release);
+    }
+}
+
+/// Passes the turn on when dropped: the node may not go away before, even if the turn panics.
+struct PassOn<'a, P: Platform> {
+    queue: &'a SpinnerQueue<P>,
+    node: &'a Node<P>,
+}
+
+impl<P: Platform> Drop for PassOn<'_, P> {
+    fn drop(&mut self) {
+        self.queue.leave(self.node);
+    }
+}

@@ -1,0 +1,260 @@
+//! The mutex of Linux 3.7 to 3.10 on x86-64, before and after the two patches of `mutex_spinners` (W. Long, "mutex:
+//! Improve mutex performance by doing less atomic-ops & better spinning", April 2013).
+//!
+//! | bytes | word | meaning | written by |
+//! |---|---|---|---|
+//! | 4 | count | free, held, or held and somebody may sleep: see below | everybody |
+//! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`] |
+//! | 4 | owner | token of the owner, 0: none, or not yet, or no more | whoever takes the lock; `unlock`, first of all |
+//! | 16 | list | who sleeps, longest first | who has `wait_lock` |
+//! | 8 | spinners | tail of the MCS queue: with patch 2 only | whoever spins |
+//!
+//! All 40 bytes are in one cache line, as there: the owner's stores disturb the spinners.
+//!
+//! The count is signed. The word holds one less than the kernel's, so that zero bytes are a free lock:
+//!
+//! | kernel's count | word | state |
+//! |---|---|---|
+//! | 1 | 0 | free |
+//! | 0 | -1 | held, nobody waits |
+//! | below 0 | below -1 | held, or being released; somebody may sleep |
+//!
+//! Invariants:
+//! 1. Who changes the count from free has the lock.
+//! 2. A waiter that sleeps is in the list, and the count is below 0; an `unlock` that finds it so sets the count to
+//!    free and wakes the first in the list, under `wait_lock`. The first stays in the list until it has the lock.
+//! 3. The list is empty or the count is below 0, but between that release and the next waiter's look at the count.
+//!
+//! **`unlock` touches the lock after releasing it**: the slow half sets the count to free, and then still has
+//! `wait_lock`. A thread that got the lock and frees its memory at once frees it under the last owner's hands.
+
+pub mod mcs;
+pub mod policy;
+
+pub use policy::{Baseline, NoSpin, Patch1, Patch1And2, Policy};
+
+use crate::ticket::KernelTicketLock;
+use crate::wait::{self, ASLEEP, AWAKE, Kind, List, Slice, Waiter};
+use core::fmt;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use policy::Spinners;
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, SpinLimit, Token, Word};
+
+const FREE: u32 = 0;
+const HELD: u32 = FREE.wrapping_sub(1);
+/// The kernel's -1.
+const WAITERS: u32 = FREE.wrapping_sub(2);
+/// No owner.
+const NOBODY: u32 = 0;
+
+/// The mutex without data, in the version `V`. Zero bytes = unlocked.
+#[repr(C)]
+pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
+    count: P::U32,
+    wait_lock: KernelTicketLock<P>,
+    owner: P::U32,
+    list: List<P>,
+    spinners: V::Spinners<P>,
+}
+
+impl<V: Policy> LinuxMutex<V> {
+    /// An unlocked mutex.
+    #[must_use]
+    pub const fn new() -> Self {
+        use core::sync::atomic::AtomicU32;
+        LinuxMutex {
+            count: AtomicU32::new(FREE),
+            wait_lock: KernelTicketLock::new(),
+            owner: AtomicU32::new(NOBODY),
+            list: List::new(),
+            spinners: V::NO_SPINNERS,
+        }
+    }
+}
+
+impl<V: Policy> Default for LinuxMutex<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How a spinner's round ended.
+enum Round {
+    Acquired,
+    Again,
+    Sleep,
+}
+
+impl<V: Policy, P: Platform> LinuxMutex<V, P> {
+    /// An unlocked mutex on any platform.
+    pub fn new_in() -> Self {
+        LinuxMutex {
+            count: P::U32::new(FREE),
+            wait_lock: KernelTicketLock::new_in(),
+            owner: P::U32::new(NOBODY),
+            list: List::new_in(),
+            spinners: V::Spinners::new_in(),
+        }
+    }
+
+    /// Acquires the lock.
+    #[inline]
+    pub fn lock(&self) {
+        // ORDERING linux_mutex.acquire: pairs with linux_mutex.release; shows what the last owner wrote.
+        if self.count.fetch_sub(1, Acquire) == FREE {
+            self.set_owner();
+        } else {
+            self.lock_slow();
+        }
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        let taken = self.exchange();
+        if taken {
+            self.set_owner();
+        }
+        taken
+    }
+
+    /// Releases the lock; if somebody may sleep, wakes the one that came first. May touch the lock after another
+    /// thread has it.
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        self.owner.store(NOBODY, Relaxed);
+        // ORDERING linux_mutex.release: pairs with linux_mutex.acquire.
+        if self.count.fetch_add(1, Release) != HELD {
+            self.unlock_slow();
+        }
+    }
+
+    /// Whether somebody has the lock at this moment, or is about to release it.
+    pub fn is_locked(&self) -> bool {
+        self.count.load(Relaxed) != FREE
+    }
+
+    fn set_owner(&self) {
+        self.owner.store(P::current().get(), Relaxed);
+    }
+
+    /// Free -> held, by a compare-exchange.
+    #[inline]
+    fn exchange(&self) -> bool {
+        // ORDERING linux_mutex.acquire: as in `lock`.
+        self.count.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    #[cold]
+    fn unlock_slow(&self) {
+        self.wait_lock.with(|| {
+            // ORDERING linux_mutex.release: as in `unlock`. From here on another thread may have the lock.
+            self.count.store(FREE, Release);
+            // SAFETY: we have the list's lock.
+            if let Some(first) = unsafe { self.list.first() } {
+                first.wake();
+            }
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&self) {
+        P::me(); // a thread that contends gets a name, so that others can ask whether it runs
+        if !(V::SPINS && self.spin()) {
+            self.lock_asleep();
+        }
+    }
+
+    /// Spins while the owner runs; `true`: acquired.
+    fn spin(&self) -> bool {
+        if V::Spinners::<P>::GATE {
+            let owner = Token::new(self.owner.load(Relaxed));
+            if owner.is_some_and(|owner| !wait::runs::<P>(owner)) {
+                return false;
+            }
+        }
+        let mut slice = Slice::begin::<P>();
+        loop {
+            match self.spinners.round(|| self.spin_round(&mut slice)) {
+                Round::Acquired => return true,
+                Round::Sleep => return false,
+                Round::Again => P::relax(),
+            }
+        }
+    }
+
+    fn spin_round(&self, slice: &mut Slice) -> Round {
+        let owner = Token::new(self.owner.load(Relaxed));
+        if owner.is_some_and(|owner| !self.spin_on_owner(owner, slice)) {
+            return Round::Sleep;
+        }
+        if (!V::LOOKS_FIRST || self.count.load(Relaxed) == FREE) && self.exchange() {
+            self.set_owner();
+            return Round::Acquired;
+        }
+        // Nobody is the owner, and yet the lock is taken: its owner is about to say so, or was preempted before it did.
+        if owner.is_none() && slice.is_over::<P>() { Round::Sleep } else { Round::Again }
+    }
+
+    /// Waits while `owner` is the owner and runs; `true`: now there is none. An owner that succeeds another is a sign
+    /// of much contention, and ends the spinning.
+    fn spin_on_owner(&self, owner: Token, slice: &Slice) -> bool {
+        let limit = SpinLimit { until: Some(slice.end), owner: Some(owner), stay_away: false };
+        let now = P::spin_until(&self.owner, |now| now != owner.get(), limit);
+        now.unwrap_or_else(|_| self.owner.load(Relaxed)) == NOBODY
+    }
+
+    /// Waits in the list, asleep.
+    fn lock_asleep(&self) {
+        let me = Waiter::new(Kind::Write, AWAKE);
+        self.wait_lock.lock();
+        // SAFETY: we have the list's lock; the node stays until it is removed below.
+        unsafe { self.list.push(&me) };
+        if !self.claim() {
+            while !self.claim() {
+                me.word.store(ASLEEP, Relaxed);
+                // SAFETY: locked above, or at the end of the last round.
+                unsafe { self.wait_lock.unlock() };
+                me.sleep();
+                self.wait_lock.lock();
+            }
+        }
+        // SAFETY: we have the list's lock, and are in the list.
+        unsafe { self.list.remove(&me) };
+        self.set_owner();
+        if self.list.is_empty() {
+            self.count.store(HELD, Relaxed);
+        }
+        // SAFETY: locked above.
+        unsafe { self.wait_lock.unlock() };
+    }
+
+    /// Says that somebody sleeps; `true`: the lock was free, and is ours. With `wait_lock`.
+    fn claim(&self) -> bool {
+        if V::LOOKS_FIRST && self.count.load(Relaxed) == WAITERS {
+            return false; // said already
+        }
+        // ORDERING linux_mutex.acquire: as in `lock`.
+        self.count.swap(WAITERS, Acquire) == FREE
+    }
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for LinuxMutex<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count.load(Relaxed).wrapping_add(1).cast_signed();
+        let (owner, sleepers) = (self.owner.load(Relaxed), !self.list.is_empty());
+        f.debug_struct("LinuxMutex").field("count", &count).field("owner", &owner).field("list", &sleepers).finish()
+    }
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(size_of::<LinuxMutex<Patch1And2>>() == 40, "as there");
+    assert!(size_of::<LinuxMutex<Patch1>>() == 32, "patch 2 costs 8 bytes");
+    assert!(size_of::<LinuxMutex<Baseline>>() == 32, "patch 1 costs nothing");
+    assert!(size_of::<LinuxMutex<NoSpin>>() == 32, "and without spinning neither does patch 2");
+};

@@ -1,0 +1,98 @@
+//! What the document changed.
+
+use super::mcs::SpinnerQueue;
+use turnwise::platform::{DefaultPlatform, Platform};
+
+/// A version of the mutex. The four types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+    /// Whether waiters spin while the owner runs.
+    const SPINS: bool;
+    /// Patch 1: whether waiters look at the count before an atomic operation on it that may be in vain.
+    const LOOKS_FIRST: bool;
+    /// Patch 2: what the spinners queue on.
+    type Spinners<P: Platform>: Spinners<P>;
+    /// Nobody in it.
+    const NO_SPINNERS: Self::Spinners<DefaultPlatform>;
+}
+
+/// Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
+pub struct Baseline;
+/// Baseline with patch 1: look at the count first.
+pub struct Patch1;
+/// Baseline with both patches: the spinners queue, and only the first competes.
+pub struct Patch1And2;
+/// Both patches, compiled without spinning.
+pub struct NoSpin;
+
+impl Policy for Baseline {
+    const SPINS: bool = true;
+    const LOOKS_FIRST: bool = false;
+    type Spinners<P: Platform> = Crowd;
+    const NO_SPINNERS: Crowd = Crowd;
+}
+
+impl Policy for Patch1 {
+    const LOOKS_FIRST: bool = true;
+    const SPINS: bool = true;
+    type Spinners<P: Platform> = Crowd;
+    const NO_SPINNERS: Crowd = Crowd;
+}
+
+impl Policy for Patch1And2 {
+    const SPINS: bool = true;
+    const LOOKS_FIRST: bool = true;
+    type Spinners<P: Platform> = SpinnerQueue<P>;
+    const NO_SPINNERS: SpinnerQueue<DefaultPlatform> = SpinnerQueue::EMPTY;
+}
+
+impl Policy for NoSpin {
+    const SPINS: bool = false;
+    const LOOKS_FIRST: bool = true;
+    type Spinners<P: Platform> = Crowd;
+    const NO_SPINNERS: Crowd = Crowd;
+}
+
+/// How the spinners stand to each other.
+pub trait Spinners<P: Platform>: sealed::Sealed + Send + Sync + 'static {
+    /// Whether a thread looks for a running owner before it begins to spin.
+    const GATE: bool;
+    /// Nobody in it, on any platform.
+    fn new_in() -> Self;
+    /// Runs one round of a spinner.
+    fn round<R>(&self, round: impl FnOnce() -> R) -> R;
+}
+
+/// Spinners that know nothing of each other.
+pub struct Crowd;
+
+impl<P: Platform> Spinners<P> for Crowd {
+    const GATE: bool = false;
+    fn new_in() -> Self {
+        Crowd
+    }
+    #[inline]
+    fn round<R>(&self, round: impl FnOnce() -> R) -> R {
+        round()
+    }
+}
+
+impl<P: Platform> Spinners<P> for SpinnerQueue<P> {
+    const GATE: bool = true;
+    fn new_in() -> Self {
+        SpinnerQueue::new_in()
+    }
+    #[inline]
+    fn round<R>(&self, round: impl FnOnce() -> R) -> R {
+        self.take_turn(round)
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Baseline {}
+    impl Sealed for super::Patch1 {}
+    impl Sealed for super::Patch1And2 {}
+    impl Sealed for super::NoSpin {}
+    impl Sealed for super::Crowd {}
+    impl<P: turnwise::platform::Platform> Sealed for super::SpinnerQueue<P> {}
+}

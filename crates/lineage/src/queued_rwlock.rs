@@ -1,0 +1,173 @@
+//! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): who cannot have the lock at
+//! once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long, Linux 3.16,
+//! 2014, on the ticket lock as there.)
+//!
+//! | bytes | word | meaning |
+//! |---|---|---|
+//! | 4 | count | bits below |
+//! | 8 | line | [`KernelTicketLock`]: who has it is the first that waits |
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | it | it, as it takes the lock |
+//! | 1 | `WRITER` | a writer has the lock | it | it, in `unlock_write` |
+//! | 8..32 | readers | how many have the lock, or are about to find out | readers | readers |
+//!
+//! Invariants:
+//! 1. A reader has the lock if neither `WAITS` nor `WRITER` was set when it counted itself, or, as the first of the
+//!    line, once `WRITER` is not set.
+//! 2. A writer has the lock if it took the word from 0 or, as the first of the line, from `WAITS` alone, to `WRITER`.
+//! 3. A release is one subtraction, and the last access.
+//!
+//! Fair but for one thing: a newcomer may take a lock that is free at the moment, before the first of the line sees it.
+
+use crate::ticket::KernelTicketLock;
+use crate::wait;
+use core::fmt;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+
+const WAITS: u32 = 1;
+const WRITER: u32 = 2;
+const READER: u32 = 1 << 8;
+
+/// The lock without data. Zero bytes = unlocked.
+#[repr(C)]
+pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
+    count: P::U32,
+    line: KernelTicketLock<P>,
+}
+
+impl QueuedRwLock {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        QueuedRwLock { count: core::sync::atomic::AtomicU32::new(0), line: KernelTicketLock::new() }
+    }
+}
+
+impl Default for QueuedRwLock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> QueuedRwLock<P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        QueuedRwLock { count: P::U32::new(0), line: KernelTicketLock::new_in() }
+    }
+
+    /// Acquires the lock for reading.
+    #[inline]
+    pub fn read(&self) {
+        if !self.count_in() {
+            self.read_slow();
+        }
+    }
+
+    /// Acquires the lock for reading if no writer has it or waits first in line.
+    #[inline]
+    pub fn try_read(&self) -> bool {
+        self.count.load(Relaxed) & (WRITER | WAITS) == 0 && (self.count_in() || self.count_out())
+    }
+
+    /// Acquires the lock for writing.
+    #[inline]
+    pub fn write(&self) {
+        if !self.take(0) {
+            self.write_slow();
+        }
+    }
+
+    /// Acquires the lock for writing if it is free and nobody waits first in line to write.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        self.count.load(Relaxed) == 0 && self.take(0)
+    }
+
+    /// Releases a read lock.
+    ///
+    /// # Safety
+    /// The caller has a read lock.
+    #[inline]
+    pub unsafe fn unlock_read(&self) {
+        // ORDERING queued_rw.unlock_read: pairs with queued_rw.write: the writer comes after our reads. All changes of
+        // the word are read-modify-writes, so a writer also sees the readers that left before the last.
+        self.count.fetch_sub(READER, Release);
+    }
+
+    /// Releases the write lock.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn unlock_write(&self) {
+        // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write.
+        self.count.fetch_sub(WRITER, Release);
+    }
+
+    /// Whether anybody has the lock at this moment, or is first in line.
+    pub fn is_locked(&self) -> bool {
+        self.count.load(Relaxed) != 0 || self.line.is_locked()
+    }
+
+    /// Counts a reader in; whether it has the lock now.
+    #[inline]
+    fn count_in(&self) -> bool {
+        // ORDERING queued_rw.read: pairs with queued_rw.unlock_write; shows what the last writer wrote.
+        self.count.fetch_add(READER, Acquire) & (WRITER | WAITS) == 0
+    }
+
+    /// Takes back what [`QueuedRwLock::count_in`] did in vain; `false`.
+    fn count_out(&self) -> bool {
+        self.count.fetch_sub(READER, Relaxed);
+        false
+    }
+
+    /// `from` -> a writer has it.
+    #[inline]
+    fn take(&self, from: u32) -> bool {
+        // ORDERING queued_rw.write: pairs with queued_rw.unlock_write and queued_rw.unlock_read.
+        self.count.compare_exchange(from, WRITER, Acquire, Relaxed).is_ok()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_slow(&self) {
+        self.count_out();
+        self.line.with(|| {
+            self.count.fetch_add(READER, Relaxed);
+            // Nobody else is first in line, so `WAITS` is not set; a writer that has the lock will go.
+            wait::spin_until::<P, _>(&self.count, |count| count & WRITER == 0);
+            // ORDERING queued_rw.read: as in `count_in`.
+            self.count.load(Acquire);
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_slow(&self) {
+        self.line.with(|| {
+            if self.take(0) {
+                return;
+            }
+            self.count.fetch_or(WAITS, Relaxed);
+            loop {
+                wait::spin_until::<P, _>(&self.count, |count| count == WAITS);
+                if self.take(WAITS) {
+                    return; // fails if a reader counted itself in just now, in vain
+                }
+            }
+        });
+    }
+}
+
+impl<P: Platform> fmt::Debug for QueuedRwLock<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count.load(Relaxed);
+        f.debug_struct("QueuedRwLock").field("count", &format_args!("{count:#x}")).field("line", &self.line).finish()
+    }
+}
+
+const _: () = assert!(size_of::<QueuedRwLock>() == 12, "three words");

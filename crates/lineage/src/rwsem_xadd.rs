@@ -1,0 +1,428 @@
+//! The readers-writer semaphore by exchange and add (Linux lib/rwsem.c, 3.8 to 3.10, x86-64): one signed word, fast
+//! paths of one instruction, and a list for those who fail. Without writer lock stealing, with it in the slow path
+//! (A. Shi, 3.9), and with it in the fast path (M. Lespinasse, 3.10).
+//!
+//! | bytes | word | meaning |
+//! |---|---|---|
+//! | 8 | count | signed: see below |
+//! | 8 | `wait_lock` | guards the list: [`KernelTicketLock`] |
+//! | 16 | list | who waits, longest first |
+//!
+//! count = active + [`WAITING`] if the list is not empty + [`WAITING`] if a writer is active, where active (the low 32
+//! bits) counts the readers and the writer that have the lock, and those that just came and do not know yet whether
+//! they have it:
+//!
+//! | count | state |
+//! |---|---|
+//! | 0 | free |
+//! | n > 0 | n readers |
+//! | [`WAITING`] | free, and the list is not empty |
+//! | `WAITING + n` | n readers and a list; or one writer; or somebody who is about to find out |
+//! | below `2 * WAITING + ...` | a writer and a list |
+//!
+//! Invariants:
+//! 1. A reader has the lock if the count was not below 0 when it added 1, or since a granter counted it in.
+//! 2. A writer has the lock if active was 0 when it added its bias and, for a newcomer without fast-path stealing, the
+//!    list was empty too.
+//! 3. `WAITING` is in the count for the list from before `wait_lock` is given back until the list is empty.
+//! 4. Whoever takes active to 0 while the count is negative takes `wait_lock` and lets the first in the list go on.
+//!
+//! **A release touches the lock after another thread has it**: it takes `wait_lock` after the addition that released.
+
+use crate::ticket::KernelTicketLock;
+use crate::wait::{ASLEEP, AWAKE, Kind, List, Waiter};
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+
+/// One that has the lock, or is finding out.
+const ACTIVE: i64 = 1;
+/// The bits that count those.
+const ACTIVE_MASK: i64 = 0xffff_ffff;
+/// The list is not empty; once more: a writer is active.
+const WAITING: i64 = -ACTIVE_MASK - 1;
+/// What a writer adds.
+const WRITER: i64 = WAITING + ACTIVE;
+
+/// A version of the lock. The three types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+    /// Whether a waiting writer is only woken, and any writer in the list may take a free lock.
+    const STEALS: bool;
+    /// Whether a newcomer may take a free lock although others wait.
+    const STEALS_AT_ONCE: bool;
+}
+
+/// Linux 3.8: first come, first served in the list.
+pub struct Fifo;
+/// Linux 3.9: writers in the list are woken, and take the lock themselves.
+pub struct Stealing;
+/// Linux 3.10: writers that come may take a free lock at once; waiting ones look at the count before they try.
+pub struct FastStealing;
+
+impl Policy for Fifo {
+    const STEALS: bool = false;
+    const STEALS_AT_ONCE: bool = false;
+}
+impl Policy for Stealing {
+    const STEALS: bool = true;
+    const STEALS_AT_ONCE: bool = false;
+}
+impl Policy for FastStealing {
+    const STEALS: bool = true;
+    const STEALS_AT_ONCE: bool = true;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Fifo {}
+    impl Sealed for super::Stealing {}
+    impl Sealed for super::FastStealing {}
+}
+
+/// What whoever wakes others knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wake {
+    /// It released the lock; others may have it by now.
+    Any,
+    /// Nobody had the lock a moment ago.
+    Free,
+    /// Readers have the lock: only readers can join them.
+    ReadOwned,
+}
+
+/// The lock without data, in the version `V`. Zero bytes = unlocked.
+#[repr(C)]
+pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
+    count: P::U64,
+    wait_lock: KernelTicketLock<P>,
+    list: List<P>,
+    policy: PhantomData<V>,
+}
+
+impl<V: Policy> RwsemXadd<V> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RwsemXadd {
+            count: core::sync::atomic::AtomicU64::new(0),
+            wait_lock: KernelTicketLock::new(),
+            list: List::new(),
+            policy: PhantomData,
+        }
+    }
+}
+
+impl<V: Policy> Default for RwsemXadd<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Policy, P: Platform> RwsemXadd<V, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RwsemXadd {
+            count: P::U64::new(0),
+            wait_lock: KernelTicketLock::new_in(),
+            list: List::new_in(),
+            policy: PhantomData,
+        }
+    }
+
+    /// Acquires the lock for reading (`down_read`).
+    #[inline]
+    pub fn read(&self) {
+        // ORDERING rwsem_xadd.read: pairs with rwsem_xadd.up_write; shows what the last writer wrote.
+        if (self.count.fetch_add(ACTIVE as u64, Acquire) as i64) < 0 {
+            self.read_slow();
+        }
+    }
+
+    /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
+    #[inline]
+    pub fn try_read(&self) -> bool {
+        let mut count = self.load();
+        while count >= 0 {
+            // ORDERING rwsem_xadd.read: as in `read`.
+            match self.count.compare_exchange(count as u64, (count + ACTIVE) as u64, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => count = found as i64,
+            }
+        }
+        false
+    }
+
+    /// Acquires the lock for writing (`down_write`).
+    #[inline]
+    pub fn write(&self) {
+        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read: all who had it are done.
+        let before = self.count.fetch_add(WRITER as u64, Acquire) as i64;
+        if !Self::may_write(before) {
+            self.write_slow();
+        }
+    }
+
+    /// Acquires the lock for writing if it is free (`down_write_trylock`); with [`FastStealing`] whoever waits.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        let mut count = self.load();
+        while Self::may_write(count) {
+            // ORDERING rwsem_xadd.write: as in `write`.
+            match self.count.compare_exchange(count as u64, (count + WRITER) as u64, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => count = found as i64,
+            }
+        }
+        false
+    }
+
+    /// Releases a read lock (`up_read`).
+    ///
+    /// # Safety
+    /// The caller has a read lock.
+    #[inline]
+    pub unsafe fn unlock_read(&self) {
+        // ORDERING rwsem_xadd.up_read: pairs with rwsem_xadd.write and rwsem_xadd.update: the writer comes after our
+        // reads; every change of the count is an exchange, so it comes after those of the readers before us too.
+        self.released(self.count.fetch_sub(ACTIVE as u64, Release) as i64 - ACTIVE);
+    }
+
+    /// Releases the write lock (`up_write`).
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn unlock_write(&self) {
+        // ORDERING rwsem_xadd.up_write: pairs with rwsem_xadd.read, rwsem_xadd.write and rwsem_xadd.update.
+        self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
+    }
+
+    /// Turns the write lock into a read lock (`downgrade_write`), and lets in the readers at the head of the list.
+    ///
+    /// # Safety
+    /// The caller has the write lock, and has a read lock afterwards.
+    #[inline]
+    pub unsafe fn downgrade(&self) {
+        // ORDERING rwsem_xadd.up_write: as in `unlock_write`, for readers.
+        let before = self.count.fetch_sub(WAITING as u64, Release) as i64;
+        if before - WAITING < 0 {
+            self.wait_lock.with(|| self.wake(Wake::ReadOwned));
+        }
+    }
+
+    /// Whether anybody has the lock at this moment, or is finding out.
+    pub fn is_locked(&self) -> bool {
+        self.load() & ACTIVE_MASK != 0
+    }
+
+    /// Whether nobody waits at this moment.
+    pub fn has_no_waiters(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    fn load(&self) -> i64 {
+        self.count.load(Relaxed) as i64
+    }
+
+    /// Whether a writer has the lock that finds this count as it adds its bias (invariant 2).
+    #[inline]
+    fn may_write(before: i64) -> bool {
+        if V::STEALS_AT_ONCE { before & ACTIVE_MASK == 0 } else { before == 0 }
+    }
+
+    /// Adds; returns the sum.
+    fn update(&self, by: i64) -> i64 {
+        // ORDERING rwsem_xadd.update: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, for whoever gets the lock
+        // here, or is granted it.
+        (self.count.fetch_add(by as u64, Acquire) as i64).wrapping_add(by)
+    }
+
+    /// The rest of a release that left `count`.
+    #[inline]
+    fn released(&self, count: i64) {
+        if count < 0 && count & ACTIVE_MASK == 0 {
+            self.wake_slow();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_slow(&self) {
+        self.wait_lock.with(|| self.wake(Wake::Any));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn read_slow(&self) {
+        let me = Waiter::new(Kind::Read, ASLEEP);
+        self.wait_lock.lock();
+        if self.join(&me, -ACTIVE) == WAITING {
+            self.wake(Wake::Free);
+        }
+        // SAFETY: locked above.
+        unsafe { self.wait_lock.unlock() };
+        me.await_grant();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_slow(&self) {
+        let me = Waiter::new(Kind::Write, if V::STEALS { AWAKE } else { ASLEEP });
+        self.wait_lock.lock();
+        let first = self.list.is_empty();
+        let count = self.join(&me, -WRITER);
+        if count == WAITING && !V::STEALS_AT_ONCE {
+            self.wake(Wake::Free);
+        } else if count > WAITING && !first {
+            self.wake(Wake::ReadOwned); // others waited before us, and there is no writer: readers ahead may go in
+        }
+        if V::STEALS {
+            while !self.steal(&me) {
+                me.word.store(ASLEEP, Relaxed);
+                // SAFETY: locked above, or at the end of the last round.
+                unsafe { self.wait_lock.unlock() };
+                me.sleep();
+                self.wait_lock.lock();
+            }
+        }
+        // SAFETY: locked above.
+        unsafe { self.wait_lock.unlock() };
+        if !V::STEALS {
+            me.await_grant();
+        }
+    }
+
+    /// Appends a waiter that adds `by` to the count, to take back what it added when it came; the count after that.
+    /// With `wait_lock`.
+    fn join(&self, me: &Waiter<P>, by: i64) -> i64 {
+        let list = if self.list.is_empty() { WAITING } else { 0 };
+        // SAFETY: we have the list's lock; the node stays until it is removed: by us, or by our granter.
+        unsafe { self.list.push(me) };
+        self.update(by + list)
+    }
+
+    /// Takes the lock for a writer in the list, wherever it stands, if it is free; with `wait_lock`.
+    fn steal(&self, me: &Waiter<P>) -> bool {
+        // What the list's share of the count will be when we have left it.
+        let list = if self.list.is_alone(me) { -WAITING } else { 0 };
+        let taken = if V::STEALS_AT_ONCE { self.exchange(WRITER + list) } else { self.add_or_undo(WRITER + list) };
+        if taken {
+            // SAFETY: we have the list's lock, and are in the list.
+            unsafe { self.list.remove(me) };
+        }
+        taken
+    }
+
+    /// As 3.10: look, then compare-exchange.
+    fn exchange(&self, by: i64) -> bool {
+        // ORDERING rwsem_xadd.write: as in `write`.
+        self.load() == WAITING
+            && self.count.compare_exchange(WAITING as u64, (WAITING + by) as u64, Acquire, Relaxed).is_ok()
+    }
+
+    /// As 3.9: only while a writer is first in the list, so that readers keep their turn; add, and take it back if
+    /// somebody has the lock.
+    fn add_or_undo(&self, by: i64) -> bool {
+        // SAFETY: we have the list's lock.
+        unsafe { self.list.first() }.is_some_and(|first| first.kind == Kind::Write) && self.try_add(by)
+    }
+
+    /// Adds `by` if nobody is active; says whether it did. If those who were leave before it is taken back, tries
+    /// again, since they left the waking to us.
+    fn try_add(&self, by: i64) -> bool {
+        loop {
+            if (self.update(by) - by) & ACTIVE_MASK == 0 {
+                return true;
+            }
+            if self.update(-by) & ACTIVE_MASK != 0 {
+                return false;
+            }
+        }
+    }
+
+    /// Lets the first in the list go on, and if that is a reader, all before the first writer. With `wait_lock`; the
+    /// list is not empty, unless somebody was faster.
+    fn wake(&self, why: Wake) {
+        // SAFETY: we have the list's lock.
+        let Some(first) = (unsafe { self.list.first() }) else { return };
+        if first.kind == Kind::Read {
+            self.wake_readers(why);
+        } else if why != Wake::ReadOwned {
+            self.wake_writer(first);
+        }
+    }
+
+    fn wake_writer(&self, first: &Waiter<P>) {
+        if V::STEALS {
+            return first.wake();
+        }
+        let list = if self.list.is_alone(first) { -WAITING } else { 0 };
+        if self.try_add(WRITER + list) {
+            // SAFETY: we have the list's lock, and it is the first there.
+            unsafe { self.list.remove(first) };
+            first.grant();
+        }
+    }
+
+    fn wake_readers(&self, why: Wake) {
+        // Only one who writes can be in the way: its bias takes the count below `WAITING`.
+        let counted_in = if V::STEALS_AT_ONCE {
+            if why != Wake::ReadOwned && !self.admit_first_reader() {
+                return;
+            }
+            if why == Wake::ReadOwned { 0 } else { ACTIVE }
+        } else {
+            // An exchange that changes nothing: the line is about to be written.
+            if why == Wake::Any && self.update(0) < WAITING {
+                return;
+            }
+            0
+        };
+        let (readers, all) = self.count_readers();
+        let list = if all { -WAITING } else { 0 };
+        self.update(readers * ACTIVE - counted_in + list);
+        for _ in 0..readers {
+            // SAFETY: we have the list's lock, and forget the waiter when it is granted.
+            unsafe {
+                let first = self.list.first().expect("as many as counted");
+                self.list.remove(first);
+                first.grant();
+            }
+        }
+    }
+
+    /// Counts one reader in before the others are counted, which takes a while; `false`: a newcomer stole the lock.
+    fn admit_first_reader(&self) -> bool {
+        loop {
+            if self.update(ACTIVE) - ACTIVE >= WAITING {
+                return true;
+            }
+            if self.update(-ACTIVE) & ACTIVE_MASK != 0 {
+                return false;
+            }
+        }
+    }
+
+    /// How many readers stand before the first writer, and whether they are the whole list.
+    fn count_readers(&self) -> (i64, bool) {
+        let mut readers = 0;
+        // SAFETY: we have the list's lock, so nobody leaves it.
+        let mut next = unsafe { self.list.first() };
+        while let Some(reader) = next.filter(|next| next.kind == Kind::Read) {
+            readers += 1;
+            // SAFETY: as above.
+            next = unsafe { self.list.after(reader) };
+        }
+        (readers, next.is_none())
+    }
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for RwsemXadd<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, list) = (self.load(), !self.list.is_empty());
+        f.debug_struct("RwsemXadd").field("count", &format_args!("{count:#x}")).field("list", &list).finish()
+    }
+}
+
+const _: () = assert!(size_of::<RwsemXadd<Fifo>>() == size_of::<RwsemXadd<FastStealing>>(), "stealing is free");

@@ -1,0 +1,70 @@
+//! The Linux mutex of 2013 in its versions, and the queue of its spinners.
+
+use super::*;
+use crate::check::Lock;
+use crate::platform::Identity;
+use turnwise::platform::Parked;
+use turnwise_lineage::linux_mutex::mcs::SpinnerQueue;
+use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2, Policy};
+
+impl<V: Policy> Exclusive for LinuxMutex<V, Loom> {
+    fn make() -> Self {
+        LinuxMutex::new_in()
+    }
+    fn lock(&self) {
+        self.lock();
+    }
+    fn try_lock(&self) -> bool {
+        self.try_lock()
+    }
+    fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock() };
+    }
+    fn is_settled(&self) -> bool {
+        !self.is_locked()
+    }
+}
+
+type Mutex<V> = LinuxMutex<V, Loom>;
+
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::LinuxMutex, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("linux mutex, baseline: two threads", PLAIN, (2, 3), &[], || all_lock::<Mutex<Baseline>>(2, 1)),
+    model("linux mutex, baseline: one waits", PLAIN, (2, 3), SLEEP, || held::<Mutex<Baseline>>(1, 0)),
+    model("linux mutex, baseline: the owner comes again", PLAIN, (1, 2), SLEEP, || held::<Mutex<Baseline>>(1, 1)),
+    model("linux mutex, baseline: two wait", PLAIN, (1, 2), SLEEP, || held::<Mutex<Baseline>>(2, 0)),
+    model("linux mutex, baseline: without names", NAMELESS, (2, 3), &[], || all_lock::<Mutex<Baseline>>(2, 1)),
+    model("linux mutex, baseline: try", PLAIN, (2, 3), EITHER, attempt::<Mutex<Baseline>>),
+    model("linux mutex, patch 1: two threads", PLAIN, (2, 3), &[], || all_lock::<Mutex<Patch1>>(2, 1)),
+    model("linux mutex, patch 1: the owner comes again", PLAIN, (1, 2), SLEEP, || held::<Mutex<Patch1>>(1, 1)),
+    model("linux mutex, patch 1: two wait", PLAIN, (0, 1), &[], || held::<Mutex<Patch1>>(2, 0)),
+    model("linux mutex, patches 1 and 2: two threads", PLAIN, (2, 3), &[], || all_lock::<Mutex<Patch1And2>>(2, 1)),
+    model("linux mutex, patches 1 and 2: one waits", PLAIN, (1, 2), SLEEP, || held::<Mutex<Patch1And2>>(1, 1)),
+    model("linux mutex, patches 1 and 2: two wait", PLAIN, (0, 1), &[], || held::<Mutex<Patch1And2>>(2, 0)),
+    model("linux mutex, no spinning: two threads", PLAIN, (3, 4), SLEEP, || all_lock::<Mutex<NoSpin>>(2, 1)),
+    model("linux mutex, no spinning: twice", PLAIN, (2, 3), SLEEP, || all_lock::<Mutex<NoSpin>>(2, 2)),
+    model("linux mutex, no spinning: three threads", PLAIN, (1, 2), SLEEP, || all_lock::<Mutex<NoSpin>>(3, 1)),
+    model("linux mutex, no spinning: two sleep", PLAIN, (1, 2), SLEEP, || held::<Mutex<NoSpin>>(2, 0)),
+    model("linux mutex: a sleeper wakes for no reason", RESTLESS, (0, 1), &["woke unwoken"], || {
+        held::<Mutex<NoSpin>>(2, 0);
+    }),
+    model("spinner queue: two threads", PLAIN, (3, 6), &[], || queue(2, 2)),
+    model("spinner queue: three threads", PLAIN, (2, 3), &[], || queue(3, 1)),
+];
+
+/// Every thread takes so many turns.
+fn queue(threads: u32, rounds: u32) {
+    let (queue, data) = (keep(SpinnerQueue::<Loom>::new_in()), keep(Protected::new()));
+    let body = move || (0..rounds).for_each(|_| queue.take_turn(|| data.add()));
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+    assert_eq!(data.get(), threads * rounds, "turns");
+}

@@ -1,0 +1,294 @@
+//! The documents' locks on a simulated machine: what each policy changes, and nothing more.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use turnwise::platform::Platform;
+use turnwise_lineage::linux_mutex::{self, Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
+use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
+use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
+use turnwise_model::stub::{Config, Report, Stub, run};
+
+type Body = Box<dyn FnOnce()>;
+
+/// Work that takes virtual time.
+fn work(lines: usize) {
+    (0..lines).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
+}
+
+/// A readers-writer lock with a list.
+trait Rwsem: Sized + 'static {
+    fn make() -> Self;
+    fn read(&self);
+    fn write(&self);
+    fn try_write(&self) -> bool;
+    /// The caller has it so.
+    fn unlock(&self, writes: bool);
+    fn is_awaited(&self) -> bool;
+}
+
+macro_rules! rwsem {
+    ($lock:ident, $policy:path) => {
+        impl<V: $policy> Rwsem for $lock<V, Stub> {
+            fn make() -> Self {
+                $lock::new_in()
+            }
+            fn read(&self) {
+                self.read();
+            }
+            fn write(&self) {
+                self.write();
+            }
+            fn try_write(&self) -> bool {
+                self.try_write()
+            }
+            fn unlock(&self, writes: bool) {
+                // SAFETY: the caller has the lock.
+                unsafe { if writes { self.unlock_write() } else { self.unlock_read() } };
+            }
+            fn is_awaited(&self) -> bool {
+                !self.has_no_waiters()
+            }
+        }
+    };
+}
+
+rwsem!(RwsemSpinlock, rwsem_spinlock::Policy);
+rwsem!(RwsemXadd, rwsem_xadd::Policy);
+
+type Spinlock<V> = RwsemSpinlock<V, Stub>;
+type Xadd<V> = RwsemXadd<V, Stub>;
+
+/// One CPU, and slices longer than a test: a thread runs until it sleeps or yields.
+fn one_cpu() -> Config {
+    Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) }
+}
+
+/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got what, in
+/// order.
+fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
+    let shared = Rc::new((L::make(), RefCell::new(Vec::new())));
+    let (owner, other, result) = (Rc::clone(&shared), Rc::clone(&shared), shared);
+    let first: Body = Box::new(move || {
+        let (lock, order) = &*owner;
+        lock.write();
+        while !lock.is_awaited() {
+            Stub::yield_now();
+        }
+        Stub::yield_now(); // it is asleep now
+        lock.unlock(true);
+        let got = then(lock);
+        order.borrow_mut().push(if got { "first" } else { "refused" });
+        if got {
+            lock.unlock(true);
+        }
+    });
+    let second: Body = Box::new(move || {
+        let (lock, order) = &*other;
+        if writes {
+            lock.write()
+        } else {
+            lock.read()
+        }
+        order.borrow_mut().push("second");
+        lock.unlock(writes);
+    });
+    run(one_cpu(), vec![first, second]).expect("everybody gets on");
+    result.1.take()
+}
+
+/// A writer that comes back at once.
+fn back<L: Rwsem>(lock: &L) -> bool {
+    lock.write();
+    true
+}
+
+#[test]
+fn a_running_writer_overtakes_a_woken_one_only_if_it_may_steal() {
+    let fifo = ["second", "first"];
+    let stolen = ["first", "second"];
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Fifo>>(true, back), fifo);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(true, back), stolen);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Fifo>>(true, back), fifo);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(true, back), stolen);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(true, back), stolen);
+}
+
+#[test]
+fn a_try_to_write_ignores_the_list_where_newcomers_may_steal() {
+    let refused = ["refused", "second"];
+    let taken = ["first", "second"];
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Fifo>>(true, Rwsem::try_write), refused);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(true, Rwsem::try_write), taken);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Fifo>>(true, Rwsem::try_write), refused);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(true, Rwsem::try_write), refused);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(true, Rwsem::try_write), taken);
+}
+
+#[test]
+fn nobody_steals_from_a_reader_that_was_granted_the_lock() {
+    let fair = ["second", "first"];
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(false, back), fair);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(false, Rwsem::try_write), ["refused", "second"]);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(false, back), fair);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(false, back), fair);
+}
+
+/// Threads that write by turns under contention, and what it cost.
+fn writers<L: Rwsem>(threads: usize, rounds: usize) -> Report {
+    let shared = Rc::new((L::make(), Cell::new(0)));
+    let one = |_| -> Body {
+        let shared = Rc::clone(&shared);
+        Box::new(move || {
+            for _ in 0..rounds {
+                shared.0.write();
+                let inside = shared.1.get();
+                work(2);
+                assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
+                shared.0.unlock(true);
+                work(4);
+            }
+        })
+    };
+    let config = Config { slice_ns: 50_000, ..Config::new(2, 3) };
+    let report = run(config, (0..threads).map(one).collect()).expect("everybody gets on");
+    assert_eq!(shared.1.get(), threads * rounds);
+    report
+}
+
+#[test]
+fn stealing_ends_the_convoy() {
+    let (fifo, stealing) =
+        (writers::<Spinlock<rwsem_spinlock::Fifo>>(8, 1_000), writers::<Spinlock<rwsem_spinlock::Stealing>>(8, 1_000));
+
+    assert!(fifo.elapsed_ns > 2 * stealing.elapsed_ns, "{} ns against {}", fifo.elapsed_ns, stealing.elapsed_ns);
+    assert!(fifo.sleeps > 4 * stealing.sleeps, "{} sleeps against {}", fifo.sleeps, stealing.sleeps);
+}
+
+/// Threads that contend for a mutex, on so many CPUs.
+fn crowd<V: linux_mutex::Policy>(cpus: usize, threads: usize, rounds: usize) -> Report {
+    let shared = Rc::new((LinuxMutex::<V, Stub>::new_in(), Cell::new(0)));
+    let one = |_| -> Body {
+        let shared = Rc::clone(&shared);
+        Box::new(move || {
+            for _ in 0..rounds {
+                shared.0.lock();
+                let inside = shared.1.get();
+                work(10);
+                assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
+                // SAFETY: locked above.
+                unsafe { shared.0.unlock() };
+                work(2);
+            }
+        })
+    };
+    let config = Config { traced: true, ..Config::new(cpus, 5) };
+    let report = run(config, (0..threads).map(one).collect()).expect("everybody gets on");
+    assert_eq!(shared.1.get(), threads * rounds);
+    report
+}
+
+/// Operations of this kind in the trace.
+fn count(report: &Report, what: &str) -> usize {
+    report.trace.lines().filter(|line| line.contains(what)).count()
+}
+
+#[test]
+fn queued_spinners_do_not_compete() {
+    let crowds = [crowd::<Baseline>(4, 4, 100), crowd::<Patch1>(4, 4, 100), crowd::<Patch1And2>(4, 4, 100)];
+    let [baseline, patch1, both] = crowds.each_ref().map(|report| count(report, "cmpxchg failed"));
+    assert!(baseline > 400 && patch1 > 400, "two in vain per acquisition: {baseline}, {patch1}");
+    assert_eq!(both, 0);
+}
+
+#[test]
+fn spinners_do_not_sleep_while_the_owner_runs() {
+    assert_eq!(crowd::<Patch1And2>(2, 2, 100).sleeps, 0);
+    assert!(crowd::<NoSpin>(2, 2, 100).sleeps > 0);
+}
+
+/// The owner of a mutex is off its CPU when another thread comes.
+fn behind_an_absent_owner<V: linux_mutex::Policy>() -> Report {
+    let lock = Rc::new(LinuxMutex::<V, Stub>::new_in());
+    let (owner, waiter) = (Rc::clone(&lock), lock);
+    let first: Body = Box::new(move || {
+        owner.lock();
+        Stub::yield_now();
+        // SAFETY: locked above.
+        unsafe { owner.unlock() };
+    });
+    let second: Body = Box::new(move || {
+        waiter.lock();
+        // SAFETY: locked above.
+        unsafe { waiter.unlock() };
+    });
+    let report = run(Config { traced: true, ..one_cpu() }, vec![first, second]).expect("everybody gets on");
+    assert_eq!(report.sleeps, 1);
+    report
+}
+
+#[test]
+fn nobody_spins_for_an_owner_that_is_off_its_cpu() {
+    assert_eq!(behind_an_absent_owner::<Baseline>().spins_off_cpu, 1, "it begins to spin, and finds out");
+    assert_eq!(behind_an_absent_owner::<Patch1And2>().spins_off_cpu, 0, "it looks before it begins");
+}
+
+#[test]
+fn who_goes_to_sleep_exchanges_the_count_twice_before_patch_1_and_not_in_vain_after() {
+    let exchanges = |report: Report| {
+        let (before, after) = report.trace.split_once(" park ").expect("it slept");
+        let count = |trace: &str| trace.lines().filter(|line| line.contains(" swap ")).count();
+        (count(before), count(after))
+    };
+    assert_eq!(exchanges(behind_an_absent_owner::<Baseline>()), (2, 1));
+    // Its decrement at the beginning said already that somebody waits.
+    assert_eq!(exchanges(behind_an_absent_owner::<Patch1>()), (0, 1));
+    assert_eq!(exchanges(behind_an_absent_owner::<NoSpin>()), (0, 1));
+}
+
+#[test]
+fn the_biased_lock_lets_readers_pass_a_waiting_writer_and_the_queued_one_does_not() {
+    /// Whether a newcomer can read while one reads and a writer waits.
+    fn passes(read: impl Fn() + 'static, try_read: impl Fn() -> bool + 'static, write: impl Fn() + 'static) -> bool {
+        let passed = Rc::new(Cell::new(false));
+        let its_passed = Rc::clone(&passed);
+        let reader: Body = Box::new(move || {
+            read();
+            work(1_000); // the writer comes meanwhile, on the other CPU
+            its_passed.set(try_read());
+        });
+        let writer: Body = Box::new(move || {
+            work(10);
+            write();
+        });
+        // The reader never leaves, so the writer waits for ever.
+        run(Config::new(2, 1), vec![reader, writer]).expect_err("the writer spins");
+        passed.get()
+    }
+    let a = Rc::new(BiasedRwLock::<Stub>::new_in());
+    let (b, c) = (Rc::clone(&a), Rc::clone(&a));
+    assert!(passes(move || a.read(), move || b.try_read(), move || c.write()));
+    let a = Rc::new(QueuedRwLock::<Stub>::new_in());
+    let (b, c) = (Rc::clone(&a), Rc::clone(&a));
+    assert!(!passes(move || a.read(), move || b.try_read(), move || c.write()));
+}
+
+#[test]
+fn tickets_are_served_in_order_even_if_the_next_in_line_is_off_its_cpu() {
+    let shared = Rc::new((KernelTicketLock::<Stub>::new_in(), Cell::new(0)));
+    let one = |_| -> Body {
+        let shared = Rc::clone(&shared);
+        Box::new(move || {
+            for _ in 0..50 {
+                shared.0.with(|| {
+                    let inside = shared.1.get();
+                    work(10);
+                    assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
+                });
+            }
+        })
+    };
+    let config = Config { slice_ns: 20_000, ..Config::new(2, 9) };
+    let report = run(config, (0..6).map(one).collect()).expect("everybody gets on");
+    assert_eq!(shared.1.get(), 300);
+    assert!(report.preemptions > 0);
+}

@@ -1,0 +1,152 @@
+//! Words of protected data that one thread may read while another writes them.
+//!
+//! A sequence lock reads first and asks afterwards whether it was allowed to. For the language that is a data race
+//! unless both accesses are atomic; and an atomic access through an integer is undefined for a word with padding in
+//! it, and loses the provenance of a pointer. Hence words of [`MaybeUninit`], accessed by inline assembly, one plain
+//! load or store each: the compiler knows nothing of the values, nor that they do not change. What is read may be torn
+//! anywhere; whoever reads it must not believe it before the sequence says so.
+
+use core::mem::MaybeUninit;
+
+/// What such data are made of.
+pub(crate) type RacyWord = MaybeUninit<usize>;
+
+/// Words of a [`load_wide`].
+pub(crate) const WIDE: usize = 4;
+
+/// Reads [`WIDE`] words, with no ordering: as [`load`] for each, by fewer instructions.
+///
+/// # Safety
+/// As for [`load`] of each.
+#[inline(always)]
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
+    use core::arch::x86_64::__m128i;
+    let (low, high): (MaybeUninit<__m128i>, MaybeUninit<__m128i>);
+    // SAFETY: reads what the caller promises; two vectors are as large as four words, and any bytes are such words.
+    unsafe {
+        core::arch::asm!(
+            "movups {low}, xmmword ptr [{words}]",
+            "movups {high}, xmmword ptr [{words} + 16]",
+            words = in(reg) words,
+            low = out(xmm_reg) low,
+            high = out(xmm_reg) high,
+            options(nostack, preserves_flags),
+        );
+        core::mem::transmute([low, high])
+    }
+}
+
+/// Reads [`WIDE`] words, with no ordering: as [`load`] for each, by fewer instructions.
+///
+/// # Safety
+/// As for [`load`] of each.
+#[inline(always)]
+#[cfg(all(target_arch = "aarch64", target_pointer_width = "64", not(miri)))]
+pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
+    let (a, b, c, d): (RacyWord, RacyWord, RacyWord, RacyWord);
+    // SAFETY: reads what the caller promises. Both loads come before any output is needed as the address.
+    unsafe {
+        core::arch::asm!(
+            "ldp {a}, {b}, [{words}]",
+            "ldp {c}, {d}, [{words}, #16]",
+            words = in(reg) words,
+            a = out(reg) a,
+            b = out(reg) b,
+            c = out(reg) c,
+            d = out(reg) d,
+            options(nostack, preserves_flags),
+        );
+    }
+    [a, b, c, d]
+}
+
+/// Reads [`WIDE`] words, with no ordering: as [`load`] for each.
+///
+/// # Safety
+/// As for [`load`] of each.
+#[inline(always)]
+#[cfg(any(
+    miri,
+    not(any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "aarch64", target_pointer_width = "64")
+    ))
+))]
+pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
+    // SAFETY: the caller's promise.
+    core::array::from_fn(|word| unsafe { load(words.add(word)) })
+}
+
+/// Reads a word, with no ordering.
+///
+/// # Safety
+/// `word` is aligned and readable; other threads write it with [`store`] only, unless that is ordered with this call.
+#[inline(always)]
+pub(crate) unsafe fn load(word: *const RacyWord) -> RacyWord {
+    #[cfg(not(miri))]
+    // SAFETY: the caller's promise; a load writes nothing.
+    return unsafe { AtomicMaybeUninit::from_ptr(word.cast_mut()) }.load(Relaxed);
+    #[cfg(miri)]
+    // SAFETY: the caller's promise; one access at a time.
+    one_at_a_time(|| unsafe { *word })
+}
+
+/// Writes a word, with no ordering.
+///
+/// # Safety
+/// `word` is aligned and writable; other threads access it with [`load`], [`load_wide`] and [`store`] only, unless that
+/// is ordered with this call.
+#[inline(always)]
+pub(crate) unsafe fn store(word: *mut RacyWord, value: RacyWord) {
+    #[cfg(not(miri))]
+    // SAFETY: the caller's promise.
+    unsafe { AtomicMaybeUninit::from_ptr(word) }.store(value, Relaxed);
+    #[cfg(miri)]
+    // SAFETY: the caller's promise; one access at a time.
+    one_at_a_time(|| unsafe { *word = value });
+}
+
+#[cfg(not(miri))]
+use atomic_maybe_uninit::AtomicMaybeUninit;
+#[cfg(not(miri))]
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Miri runs no assembly, and has no other access that is atomic and takes padding. There each access is a critical
+/// section of its own: data may still be torn between two words, but an ordering that is missing would not show. (The
+/// models show it.)
+#[cfg(miri)]
+fn one_at_a_time<R>(access: impl FnOnce() -> R) -> R {
+    use core::sync::atomic::{AtomicBool, Ordering};
+    static BUSY: AtomicBool = AtomicBool::new(false);
+    // ORDERING racy.enter: pairs with racy.leave.
+    while BUSY.swap(true, Ordering::Acquire) {
+        core::hint::spin_loop();
+    }
+    let result = access();
+    // ORDERING racy.leave: pairs with racy.enter.
+    BUSY.store(false, Ordering::Release);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_was_stored_in_order() {
+        let mut words = [RacyWord::new(0); WIDE];
+        for (number, word) in words.iter_mut().enumerate() {
+            // SAFETY: a word of our own.
+            unsafe { store(word, RacyWord::new(usize::MAX - number)) };
+        }
+        // SAFETY: words of our own, initialised.
+        unsafe {
+            let wide = load_wide(words.as_ptr());
+            for number in 0..WIDE {
+                assert_eq!(wide[number].assume_init(), usize::MAX - number);
+                assert_eq!(load(&raw const words[number]).assume_init(), usize::MAX - number);
+            }
+        }
+    }
+}
