@@ -1,5 +1,7 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 
+mod lineage;
+
 use crate::broken_shared;
 use crate::cell::Verdict;
 use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
@@ -27,6 +29,7 @@ pub(crate) const CAN: Abilities = Abilities {
     fair: true,
     condvar: true,
     bounded: true,
+    lets_go: true,
     forks: true,
     signals: true,
     slots: true,
@@ -114,6 +117,27 @@ pub static BROKEN: &[BrokenRecord] = &[
     counts::<LooksBeforeLocking>("looks-before", "who locks believes an earlier look", &[("count-order", NoOrder)]),
     counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
     counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
+    broken::<lineage::TwoOfATicket>(
+        "two-of-a-ticket",
+        "two threads may draw the same ticket",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::ServesTwo>(
+        "serves-two",
+        "a release serves two tickets now and then",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::WokenOwns>(
+        "woken-owns",
+        "who was woken takes the lock unseen, though others may steal it",
+        &[("crowd", TwoOwners)],
+    ),
+    broken::<lineage::BlindSpinner>(
+        "blind-spinner",
+        "a spinner that sees no owner takes the lock without a compare-exchange",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
     broken_shared::LOOKS_AWAY,
     broken_shared::LOOKS_EARLY,

@@ -25,6 +25,7 @@ pub mod broken;
 mod broken_shared;
 pub mod cell;
 pub mod counts;
+mod lineage;
 pub mod lock;
 pub mod locks;
 pub mod scenarios;

@@ -117,14 +117,15 @@ const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 /// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
 /// interrupts a section under the `wait_lock` must not lock.
 const LINEAGE: Abilities = Abilities { timed: false, signals: false, forks: false, bounded: false, ..SPINNER };
-const SEMAPHORE: Abilities = Abilities { lets_go: false, ..LINEAGE };
-const LINUX_MUTEX: Abilities = Abilities { slots: true, ..SEMAPHORE };
+const RWSEM: Abilities = Abilities { lets_go: false, ..LINEAGE };
+const LINUX_MUTEX: Abilities = Abilities { slots: true, ..RWSEM };
 const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..LINEAGE };
 const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
+
 /// A handler, or a forked child, would stand in line behind a thread that cannot get on.
-const PERMIT: Abilities =
+const SEMAPHORE: Abilities =
     Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, ..SLEEPER };
-/// A handler that interrupted an acquisition cannot tell how far that came.
+/// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
 const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
 
 /// The locks.
@@ -139,19 +140,19 @@ pub static LOCKS: &[LockRecord] = &[
     record::<Spin<RawTicketLock<Proportional>>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
     record::<Spin<RawQueuedSpinLock>>("queued", "QueuedSpinLock", QUEUED),
     record::<RawMcsLock>("mcs", "McsLock", MCS),
-    record::<OnePermit<false>>("semaphore", "Semaphore of one permit", PERMIT),
-    record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", PERMIT),
-    record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
     record::<KernelTicketLock>("kernel-ticket", "the kernel's ticket lock", KERNEL_LINE),
     record::<LinuxMutex<Baseline>>("linux-mutex", "Linux mutex of 3.7", LINUX_MUTEX),
     record::<LinuxMutex<Patch1>>("linux-mutex-1", "Linux mutex of 3.7 with patch 1", LINUX_MUTEX),
     record::<LinuxMutex<Patch1And2>>("linux-mutex-2", "Linux mutex of 3.7 with patches 1 and 2", LINUX_MUTEX),
     record::<LinuxMutex<NoSpin>>("linux-mutex-no-spin", "the same without spinning", LINUX_MUTEX),
-    record::<RwsemSpinlock<rwsem_spinlock::Fifo>>("rwsem-spinlock-fifo", "rwsem on a spin lock", SEMAPHORE),
-    record::<RwsemSpinlock<rwsem_spinlock::Stealing>>("rwsem-spinlock", "the same with writer stealing", SEMAPHORE),
-    record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", SEMAPHORE),
-    record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", SEMAPHORE),
-    record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", SEMAPHORE),
+    record::<RwsemSpinlock<rwsem_spinlock::Fifo>>("rwsem-spinlock-fifo", "rwsem on a spin lock", RWSEM),
+    record::<RwsemSpinlock<rwsem_spinlock::Stealing>>("rwsem-spinlock", "the same with writer stealing", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", RWSEM),
     record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
     record::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
+    record::<OnePermit<false>>("semaphore", "Semaphore of one permit", SEMAPHORE),
+    record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", SEMAPHORE),
+    record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
 ];

@@ -226,6 +226,7 @@ fn a_read_within_a_read_is_told_and_so_is_a_write() {
     let lock = RwSem::new(0);
     let reading = lock.read();
     assert!(report(|| drop(lock.read())).starts_with("read lock within a read lock"));
+    assert!(report(|| drop(lock.upgradable_read())).starts_with("read lock within a read lock"));
     assert!(report(|| drop(lock.write())).starts_with("self-deadlock"));
     drop(lock.try_read().expect("a try does not wait"));
     drop(reading);

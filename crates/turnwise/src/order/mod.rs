@@ -39,6 +39,8 @@ pub use report::{Fault, Place, Report, Step, set_handler};
 pub(crate) enum How {
     /// Alone.
     Write,
+    /// With readers, but with none that may upgrade.
+    Upgradable,
     /// With other readers.
     Read,
 }

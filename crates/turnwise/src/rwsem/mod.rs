@@ -172,9 +172,9 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn upgradable_read(&self) -> RwSemUpgradableGuard<'_, T, P> {
-        self.class.before(self.name(), How::Write);
+        self.class.before(self.name(), How::Upgradable);
         self.raw.upgradable_read();
-        self.class.acquired(self.name(), How::Write);
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
         unsafe { RwSemUpgradableGuard::new(self) }
     }
@@ -186,7 +186,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         if !self.raw.try_upgradable_read() {
             return None;
         }
-        self.class.acquired(self.name(), How::Write);
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
         Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
@@ -203,11 +203,11 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
     /// Acquires the lock for upgradable reading, or gives up at `deadline`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_upgradable_read_until(&self, deadline: Deadline) -> Option<RwSemUpgradableGuard<'_, T, P>> {
-        self.class.before(self.name(), How::Write);
+        self.class.before(self.name(), How::Upgradable);
         if !self.raw.upgradable_read_until(deadline) {
             return None;
         }
-        self.class.acquired(self.name(), How::Write);
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
         Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
@@ -222,6 +222,12 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
     /// Whether a writer has the lock at this moment.
     pub fn is_write_locked(&self) -> bool {
         self.raw.is_write_locked()
+    }
+
+    /// What has happened to this lock so far. Upgrades are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 
     /// What the order checker calls this lock.
