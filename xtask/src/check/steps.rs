@@ -49,6 +49,7 @@ pub(crate) const STEPS: &[Step] = &[
             cmd("cargo clippy --workspace --all-targets -- -D warnings"),
             cmd("cargo clippy -p turnwise --no-default-features -- -D warnings"),
             cmd("cargo clippy -p turnwise --all-targets --features lock_api -- -D warnings"),
+            cmd("cargo clippy -p turnwise --all-targets --features stats,order-check -- -D warnings"),
         ],
     },
     Step {
@@ -59,11 +60,12 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "features",
-        what: "the locks without optimistic spinning, and with lock_api",
+        what: "the locks without optimistic spinning, with lock_api, and with counters and the order checker",
         needs: &[],
         commands: &[
             cmd("cargo test -p turnwise --no-default-features --features native"),
             cmd("cargo test -p turnwise --features lock_api"),
+            cmd("cargo test -p turnwise --features stats,order-check"),
         ],
     },
     Step {
