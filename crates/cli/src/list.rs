@@ -7,8 +7,9 @@ use crate::target::{SAMPLE_METRIC, SAMPLE_NAME};
 use anyhow::Result;
 use std::fmt::Write;
 use std::process::ExitCode;
+use turnwise_workloads::catalogue::{self, Home};
 
-/// List lock policies and metrics, and what this machine offers
+/// List lock policies, metrics and locks, and what this machine offers
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
@@ -28,6 +29,7 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     }
     writeln!(text, "\nMetrics from the program's output: --metric 'REGEX', the first group is the number")?;
     writeln!(text, "  {SAMPLE_NAME:<22}{SAMPLE_METRIC}")?;
+    text += &locks();
     text += "\nLocks and scenarios of the benchmark: turnwise bench --list\n";
     let machine = Machine::look();
     text += "\nThis machine:\n";
@@ -44,6 +46,16 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     }
     crate::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn locks() -> String {
+    let (ours, old) = (catalogue::table(Home::Turnwise), catalogue::table(Home::Lineage));
+    format!(
+        "\nLocks of the library (crate turnwise), without data, on this machine:\n{ours}\
+         \nLocks of the five documents, before and after (crate turnwise-lineage), to measure:\n{old}\
+         \n  next is: who gets the lock; overtaken for: how long those who come later may go first;\n  \
+         again: what happens when a thread acquires what it has\n"
+    )
 }
 
 fn describe_layer(layer: &str) -> String {

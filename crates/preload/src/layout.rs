@@ -43,12 +43,12 @@ pub(crate) struct Cond {
 /// `pthread_rwlock_t` (56 bytes).
 #[repr(C, align(8))]
 pub(crate) struct RwLock {
-    /// Bytes 0..8.
+    /// Bytes 0..12.
     pub(crate) lock: turnwise::RawRwSem,
-    /// Bytes 8..16: the writer that has the lock ([`crate::owner`]), 0: nobody.
+    /// Bytes 16..24: the writer that has the lock ([`crate::owner`]), 0: nobody.
     pub(crate) writer: AtomicUsize,
-    /// Bytes 16..28.
-    unused: [AtomicU32; 3],
+    /// Bytes 24..28.
+    unused: AtomicU32,
     /// Bytes 28..32: glibc's mark of process-shared locks.
     pub(crate) shared: AtomicU32,
     /// Bytes 32..48.
@@ -60,7 +60,7 @@ pub(crate) struct RwLock {
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<RwLock>() <= size_of::<libc::pthread_rwlock_t>());
-    assert!(offset_of!(RwLock, writer) == 8 && offset_of!(RwLock, shared) == 28 && offset_of!(RwLock, kind) == 48);
+    assert!(offset_of!(RwLock, writer) == 16 && offset_of!(RwLock, shared) == 28 && offset_of!(RwLock, kind) == 48);
 };
 
 const _: () = {

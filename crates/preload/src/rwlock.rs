@@ -61,7 +61,7 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     if lock.is_mine() {
         return EDEADLK;
     }
-    if lock.lock.write_with(lock.prefer(), deadline) { lock.own() } else { ETIMEDOUT }
+    if lock.lock.write_with(deadline) { lock.own() } else { ETIMEDOUT }
 }
 
 /// Acquires for writing if that is possible at once.
@@ -77,7 +77,7 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
         unsafe { lock.lock.unlock_write() };
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller has the lock, and readers have it.
-        unsafe { lock.lock.unlock_read() };
+        unsafe { lock.lock.unlock_read_with(lock.prefer()) };
     } else {
         return EPERM;
     }

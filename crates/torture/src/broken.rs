@@ -3,9 +3,11 @@
 mod lineage;
 
 use crate::cell::Verdict;
-use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
+use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
+use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
 use crate::lock::{Held, Lock, words_of};
 use crate::locks::{Abilities, LockRecord, record};
+use crate::sequence::broken::{BrokenSequence, DeafWriter, NoSecondLook, OneStep};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -30,8 +32,12 @@ const CAN: Abilities = Abilities {
     forks: true,
     signals: true,
     slots: true,
+    sequence: false,
+    counts: false,
     crowd: 12,
 };
+const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
+const COUNTS: Abilities = Abilities { counts: true, ..CAN };
 
 const fn broken<F: Flaw>(
     name: &'static str,
@@ -39,6 +45,22 @@ const fn broken<F: Flaw>(
     caught_by: &'static [(&'static str, Verdict)],
 ) -> BrokenRecord {
     BrokenRecord { lock: record::<Broken<F>>(name, about, CAN), caught_by }
+}
+
+const fn sequence<F: crate::sequence::broken::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<BrokenSequence<F>>(name, about, SEQUENCE), caught_by }
+}
+
+const fn counts<F: crate::counts::broken::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<BrokenCount<F>>(name, about, COUNTS), caught_by }
 }
 
 /// The locks.
@@ -105,6 +127,13 @@ pub static BROKEN: &[BrokenRecord] = &[
         &[("exclusion", TwoOwners)],
     ),
     broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
+    sequence::<NoSecondLook>("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)]),
+    sequence::<OneStep>("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)]),
+    sequence::<DeafWriter>("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)]),
+    counts::<NonAtomicPut>("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]),
+    counts::<LooksBeforeLocking>("looks-before", "who locks believes an earlier look", &[("count-order", NoOrder)]),
+    counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
+    counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
 ];
 

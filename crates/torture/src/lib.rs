@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`lock`] | what a lock must offer to be tortured |
+//! | [`sequence`], [`counts`] | what a sequence lock and a reference count offer besides |
 //! | [`locks`] | one record per lock |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
@@ -22,7 +23,9 @@
 pub mod arena;
 pub mod broken;
 pub mod cell;
+pub mod counts;
 mod lineage;
 pub mod lock;
 pub mod locks;
 pub mod scenarios;
+pub mod sequence;

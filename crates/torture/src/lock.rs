@@ -1,5 +1,7 @@
 //! What a lock must offer to be tortured.
 
+use crate::counts::Counts;
+use crate::sequence::Sequence;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
 use turnwise::spin::RawSpin;
@@ -56,6 +58,16 @@ pub trait Lock: Send + Sync {
     /// Wakes all of those in [`Lock::wait`].
     fn notify_all(&self) {
         unreachable!("not among its abilities: condvar")
+    }
+
+    /// Its optimistic and blocking reads.
+    fn sequence(&self) -> &dyn Sequence {
+        unreachable!("not among its abilities: sequence")
+    }
+
+    /// Its count of references.
+    fn counts(&self) -> &dyn Counts {
+        unreachable!("not among its abilities: counts")
     }
 
     /// The words of the lock, for a report of who waits.

@@ -1,6 +1,8 @@
 //! One record per lock.
 
+use crate::counts::CountedLock;
 use crate::lock::{Lock, MutexAndCondvar, Spin};
+use crate::sequence::SeqLock;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
@@ -26,6 +28,10 @@ pub struct Abilities {
     pub signals: bool,
     /// It asks a thread's slot for something: its node in a queue, or whether its owner runs.
     pub slots: bool,
+    /// Optimistic and blocking reads.
+    pub sequence: bool,
+    /// A count of references.
+    pub counts: bool,
     /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
     pub crowd: usize,
 }
@@ -84,9 +90,13 @@ const SLEEPER: Abilities = Abilities {
     forks: true,
     signals: true,
     slots: true,
+    sequence: false,
+    counts: false,
     crowd: 32,
 };
 const WRITERS: Abilities = Abilities { fair: false, condvar: false, bounded: false, ..SLEEPER };
+const SEQUENCE: Abilities = Abilities { sequence: true, ..WRITERS };
+const COUNTS: Abilities = Abilities { counts: true, ..WRITERS };
 const SPINNER: Abilities =
     Abilities { fair: false, condvar: false, bounded: false, slots: false, crowd: 12, ..SLEEPER };
 /// A line that is copied into a forked child has waiters that nobody runs there.
@@ -105,6 +115,8 @@ const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
     record::<RawRwSem>("rwsem-write", "RawRwSem, its writers", WRITERS),
+    record::<SeqLock>("seqrwlock", "SeqRwLock, and its writers", SEQUENCE),
+    record::<CountedLock>("lockref", "LockRef", COUNTS),
     record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
     record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
     record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),

@@ -14,6 +14,7 @@
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
 //! 2^32 notifications in some nanoseconds. With no waiters a notification is one load.
 
+use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
@@ -36,6 +37,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
     waiters: P::U32,
     mutex: P::U32,
+    counters: Counters<{ Kind::Condvar as usize }>,
 }
 
 impl RawCondvar {
@@ -43,7 +45,12 @@ impl RawCondvar {
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
-        RawCondvar { sequence: AtomicU32::new(0), waiters: AtomicU32::new(0), mutex: AtomicU32::new(0) }
+        RawCondvar {
+            sequence: AtomicU32::new(0),
+            waiters: AtomicU32::new(0),
+            mutex: AtomicU32::new(0),
+            counters: Counters::new(),
+        }
     }
 }
 
@@ -56,7 +63,12 @@ impl Default for RawCondvar {
 impl<P: Platform> RawCondvar<P> {
     /// A condition variable on any platform.
     pub fn new_in() -> Self {
-        RawCondvar { sequence: P::U32::new(0), waiters: P::U32::new(0), mutex: P::U32::new(0) }
+        RawCondvar {
+            sequence: P::U32::new(0),
+            waiters: P::U32::new(0),
+            mutex: P::U32::new(0),
+            counters: Counters::new(),
+        }
     }
 
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
@@ -83,7 +95,9 @@ impl<P: Platform> RawCondvar<P> {
     /// Second part: sleeps until notified. The caller has released its mutex.
     fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
         loop {
-            match P::park(&self.sequence, sequence, Lane::Waiters, deadline) {
+            let parked = P::park(&self.sequence, sequence, Lane::Waiters, deadline);
+            self.counters.count_sleep(parked);
+            match parked {
                 // Nobody notified us, and nobody can have moved us to the mutex.
                 Parked::Interrupted if self.sequence.load(Relaxed) == sequence => {}
                 parked => return parked,
@@ -96,12 +110,14 @@ impl<P: Platform> RawCondvar<P> {
         self.waiters.fetch_sub(1, Relaxed);
         // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
         mutex.lock_as_woken();
+        self.counters.count_if(parked == Parked::TimedOut, Event::TimedOut);
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
     /// Wakes one waiter, if there is one.
     pub fn notify_one(&self) {
         if self.waiters.load(Relaxed) != 0 {
+            self.counters.count(Event::Notified);
             self.sequence.fetch_add(1, Relaxed);
             P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
@@ -112,6 +128,7 @@ impl<P: Platform> RawCondvar<P> {
         if self.waiters.load(Relaxed) == 0 {
             return;
         }
+        self.counters.count(Event::Notified);
         let sequence = self.sequence.fetch_add(1, Relaxed).wrapping_add(1);
         let moved = self.mutex_word().and_then(|word| P::requeue(&self.sequence, sequence, word));
         if moved.is_none() {
@@ -213,6 +230,22 @@ impl<P: Platform> Condvar<P> {
     /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.raw.notify_all();
+    }
+}
+
+#[cfg(feature = "stats")]
+impl<P: Platform> RawCondvar<P> {
+    /// What has happened to this condition variable so far.
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+}
+
+#[cfg(feature = "stats")]
+impl<P: Platform> Condvar<P> {
+    /// What has happened to this condition variable so far.
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 }
 

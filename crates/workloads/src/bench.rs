@@ -1,18 +1,19 @@
-//! The command `bench`: every lock in every scenario, in interleaved rounds.
+//! The command `bench`: every lock in every scenario of a subject, in interleaved rounds.
 
-use crate::locks::{LOCKS, LockInfo};
+pub use crate::args::BenchArgs;
+
+use crate::documents::{self, DocumentRow};
 use crate::machine::{self, Machine};
-use crate::report::{Method, Report, Samples, ScenarioReport};
+use crate::report::{FORMAT, Method, Report, ScenarioReport};
 use crate::run::{Plan, Section};
-use crate::scenario::{Group, SCENARIOS, Scenario};
+use crate::samples::Samples;
+use crate::subject::{LockInfo, Scenario};
 use crate::text::{self, Style};
 use crate::work::cost_ns;
 use anyhow::{Context, Result};
-use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs::{self, OpenOptions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,88 +21,8 @@ use std::time::Duration;
 const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// The same in a quick run.
 const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
-
-/// Compare mutexes on this machine.
-#[derive(Args, Clone, Debug)]
-pub struct BenchArgs {
-    /// Locks to run; default: ours and the peers that each scenario is about
-    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',', value_parser = lock_names())]
-    pub lock: Vec<String>,
-    /// Scenarios or groups of scenarios to run
-    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',', value_parser = scenario_names(),
-        default_value = "mutex")]
-    pub scenario: Vec<String>,
-    /// Compare speeds with this lock, and run it, too; default: the fastest peer that sleeps
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(LOCKS.iter().map(|l| l.name)))]
-    pub against: Option<String>,
-    /// Fewer and shorter samples: all default scenarios within a minute
-    #[arg(long)]
-    pub quick: bool,
-    /// Samples of each lock in each scenario; default: 7, quick: 5
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub samples: Option<u32>,
-    /// Length of a sample in milliseconds; default: 150, quick: 60
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
-    pub sample_ms: Option<u32>,
-    /// Seed of the order of locks within the rounds
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Write the report as JSON, too
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write the report as Markdown, too
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// List the locks and scenarios, and run nothing
-    #[arg(long)]
-    pub list: bool,
-}
-
-impl Method {
-    /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
-    fn rounds(&self, scenario: &Scenario) -> u32 {
-        self.samples + if scenario.contended() { self.timed_samples } else { 0 }
-    }
-}
-
-fn lock_names() -> PossibleValuesParser {
-    let all = PossibleValue::new("all").help("every lock");
-    LOCKS.iter().map(|l| PossibleValue::new(l.name).help(l.help)).chain([all]).collect::<Vec<_>>().into()
-}
-
-fn scenario_names() -> PossibleValuesParser {
-    let groups = [
-        PossibleValue::new(Group::Mutex.name()).help("all scenarios that compare mutexes"),
-        PossibleValue::new(Group::OnCpu.name()).help("all scenarios that show what the on_cpu layer brings"),
-        PossibleValue::new("all").help("everything"),
-    ];
-    SCENARIOS.iter().map(|s| PossibleValue::new(s.name).help(s.help)).chain(groups).collect::<Vec<_>>().into()
-}
-
-impl BenchArgs {
-    fn method(&self) -> Method {
-        let (samples, sample_ms) = if self.quick { (5, 60) } else { (7, 150) };
-        let samples = self.samples.unwrap_or(samples);
-        Method {
-            samples,
-            timed_samples: if self.quick { samples.min(2) } else { samples },
-            sample_ms: self.sample_ms.unwrap_or(sample_ms),
-            seed: self.seed,
-        }
-    }
-
-    fn scenarios(&self) -> Vec<&'static Scenario> {
-        let asked = |s: &&Scenario| self.scenario.iter().any(|n| n == s.name || n == s.group.name() || n == "all");
-        SCENARIOS.iter().filter(asked).collect()
-    }
-
-    fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
-        let default: Vec<String> = scenario.group.locks().iter().map(|&name| name.to_owned()).collect();
-        let names = if self.lock.is_empty() { &default } else { &self.lock };
-        let asked = |l: &&LockInfo| names.iter().chain(&self.against).any(|n| n == l.name || n == "all");
-        LOCKS.iter().filter(asked).collect()
-    }
-}
+/// What all samples of a quick run may last together.
+const QUICK_MS: u64 = 40_000;
 
 /// Runs the benchmark and prints the report.
 ///
@@ -110,7 +31,7 @@ impl BenchArgs {
 /// lock lets two threads in at once.
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
     if args.list {
-        print!("{}", list());
+        print!("{}", args.lists());
         return Ok(ExitCode::SUCCESS);
     }
     for path in args.json.iter().chain(&args.markdown) {
@@ -135,10 +56,10 @@ fn writable(path: &Path) -> Result<()> {
     file.map(drop).with_context(|| format!("cannot write {}: name a file in a folder that exists", path.display()))
 }
 
-fn list() -> String {
-    let locks = LOCKS.iter().map(|l| format!("  {:<18} {}\n", l.name, l.help));
-    let scenarios = SCENARIOS.iter().map(|s| format!("  {:<18} {:<8} {}\n", s.name, s.group.name(), s.help));
-    format!("locks\n{}\nscenarios (name, group)\n{}", locks.collect::<String>(), scenarios.collect::<String>())
+/// A scenario, and the locks that are to run in it.
+struct Stage {
+    scenario: &'static Scenario,
+    locks: Vec<&'static LockInfo>,
 }
 
 /// Measures, and prints nothing but a progress bar.
@@ -147,23 +68,35 @@ fn list() -> String {
 /// As [`run`].
 pub fn measure(args: &BenchArgs) -> Result<Report> {
     let machine = Machine::here();
-    let mut runner = Runner::new(args)?;
+    let stages: Vec<Stage> =
+        args.scenarios()?.into_iter().map(|scenario| Stage { scenario, locks: args.locks(scenario) }).collect();
+    let mut runner = Runner::new(args, &stages)?;
     let mut scenarios = Vec::new();
-    for scenario in args.scenarios() {
-        let mut report =
-            runner.scenario(scenario, &args.locks(scenario)).with_context(|| format!("scenario {}", scenario.name))?;
-        report.compare(args.against.as_deref().or(scenario.group.reference()));
+    for stage in &stages {
+        let name = stage.scenario.name;
+        let mut report = runner.scenario(stage).with_context(|| format!("scenario {name}"))?;
+        report.compare(args.reference(stage.scenario));
         scenarios.push(report);
     }
     runner.bar.finish_and_clear();
     Ok(Report {
-        format: "turnwise-bench/1".to_owned(),
+        format: FORMAT.to_owned(),
+        subject: args.subject().name.to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         commit: machine::commit(),
         machine,
         method: runner.method,
+        documents: exhibits(args, &stages, &scenarios),
         scenarios,
     })
+}
+
+fn exhibits(args: &BenchArgs, stages: &[Stage], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
+    let row = |exhibit: &documents::Exhibit| {
+        let index = stages.iter().position(|stage| stage.scenario.name == exhibit.scenario)?;
+        documents::row(exhibit, stages[index].scenario.group.name, &reports[index])
+    };
+    args.subject().exhibits.iter().filter_map(row).collect()
 }
 
 /// What the scenarios of a run share.
@@ -174,11 +107,34 @@ struct Runner {
     bar: ProgressBar,
 }
 
+impl Method {
+    /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
+    fn rounds(&self, scenario: &Scenario) -> u32 {
+        self.samples + if scenario.contended() { self.timed_samples } else { 0 }
+    }
+
+    fn of(args: &BenchArgs, stages: &[Stage]) -> Method {
+        let samples = args.samples.unwrap_or(if args.quick { 5 } else { 7 });
+        let timed_samples = if args.quick { samples.min(2) } else { samples };
+        let mut method = Method { samples, timed_samples, sample_ms: 150, seed: args.seed };
+        if args.quick {
+            // Each sample warms up for a tenth of its length, and its threads need a moment to start and to stop.
+            let all = method.all(stages).max(1);
+            method.sample_ms = (QUICK_MS * 10 / 11 / all).clamp(5, 60) as u32;
+        }
+        method.sample_ms = args.sample_ms.unwrap_or(method.sample_ms);
+        method
+    }
+
+    fn all(&self, stages: &[Stage]) -> u64 {
+        stages.iter().map(|stage| u64::from(self.rounds(stage.scenario)) * stage.locks.len() as u64).sum()
+    }
+}
+
 impl Runner {
-    fn new(args: &BenchArgs) -> Result<Runner> {
-        let method = args.method();
-        let samples = |s: &Scenario| u64::from(method.rounds(s)) * args.locks(s).len() as u64;
-        let bar = ProgressBar::new(args.scenarios().into_iter().map(samples).sum());
+    fn new(args: &BenchArgs, stages: &[Stage]) -> Result<Runner> {
+        let method = Method::of(args, stages);
+        let bar = ProgressBar::new(method.all(stages));
         bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} samples, {eta} left: {msg}")?);
         let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
         Ok(Runner { rng: fastrand::Rng::with_seed(method.seed), method, drain_max, bar })
@@ -187,16 +143,25 @@ impl Runner {
     fn plan(&self, scenario: &Scenario) -> Plan {
         let duration = Duration::from_millis(self.method.sample_ms.into());
         let warm_up = (duration / 10).min(Duration::from_millis(20));
-        Plan { threads: scenario.threads, section: scenario.section(), warm_up, duration, timed: false }
+        Plan {
+            threads: scenario.threads,
+            section: scenario.section(),
+            roles: scenario.roles(),
+            pinned: scenario.pinned,
+            warm_up,
+            duration,
+            timed: false,
+        }
     }
 
-    fn scenario(&mut self, scenario: &Scenario, locks: &[&'static LockInfo]) -> Result<ScenarioReport> {
+    fn scenario(&mut self, stage: &Stage) -> Result<ScenarioReport> {
+        let scenario = stage.scenario;
         let plan = self.plan(scenario);
         let (inside_ns, outside_ns) = match plan.section {
             Section::Work { inside, outside } => (Some(cost_ns(inside)), Some(cost_ns(outside))),
             _ => (None, None),
         };
-        let mut samples: Vec<Samples> = locks.iter().map(|&lock| Samples::none(lock)).collect();
+        let mut samples: Vec<Samples> = stage.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
         for round in 0..self.method.rounds(scenario) {
             self.round(scenario, &Plan { timed: round >= self.method.samples, ..plan }, &mut samples)?;
         }

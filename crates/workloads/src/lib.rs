@@ -2,24 +2,33 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `locks.rs` | the table of locks |
-//! | `scenario.rs` | the table of scenarios |
-//! | `run.rs` | one sample: threads, one lock, a fixed time |
-//! | `bench.rs` | the command: rounds of samples, interleaved |
-//! | `report.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
+//! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
+//! | `adapt/` | locks of all kinds, in the shape that the workloads want |
+//! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
+//! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
+//! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
+//! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
+//! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
+//! | `catalogue.rs` | every lock of this project, with its guarantees |
 //! | `machine.rs` | where it ran |
 //! | `stats.rs` | medians and paired ratios |
 //! | `work.rs` | calibrated work |
-//! | `blind.rs`, `pthread.rs` | a platform and locks to compare with |
+//! | `blind.rs` | a platform to compare with |
 
+pub mod adapt;
+pub mod args;
 pub mod bench;
 pub mod blind;
-pub mod locks;
+pub mod catalogue;
+pub mod documents;
+pub mod figure;
+pub mod load;
 pub mod machine;
-pub mod pthread;
+pub mod probe;
 pub mod report;
 pub mod run;
-pub mod scenario;
+pub mod samples;
 pub mod stats;
+pub mod subject;
 pub mod text;
 pub mod work;

@@ -4,33 +4,67 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
 //! collapses, count.
 
-use crate::locks::Lock;
-use crate::work::work;
-use anyhow::{Context, ensure};
+use crate::probe::{Probe, Timed, Untimed};
+use anyhow::Context;
 use hdrhistogram::Histogram;
-use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the lock protects. With any lock compared here it fits one cache line.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Protected {
-    /// Critical sections completed.
-    count: u64,
-    /// The same, written at another time in the section.
-    mirror: u64,
-    /// Where the work inside takes its seed and leaves its result.
-    chain: u64,
+/// What an operation did to the data. Locks that do not tell the two apart only write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It looked, with others.
+    Read,
+    /// It changed something, alone.
+    Write,
+}
+
+/// A figure for each [`Kind`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ByKind<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+}
+
+/// Operations by kind.
+pub type Counts = ByKind<u64>;
+
+impl<T> ByKind<T> {
+    /// The one of `kind`.
+    pub fn get(&self, kind: Kind) -> &T {
+        match kind {
+            Kind::Read => &self.read,
+            Kind::Write => &self.write,
+        }
+    }
+
+    /// The one of `kind`, to change it.
+    pub fn get_mut(&mut self, kind: Kind) -> &mut T {
+        match kind {
+            Kind::Read => &mut self.read,
+            Kind::Write => &mut self.write,
+        }
+    }
+}
+
+impl Counts {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.read + self.write
+    }
 }
 
 /// What a thread does inside and outside the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Section {
-    /// One increment inside, nothing outside.
+    /// The least that touches the data inside, nothing outside.
     Tight,
-    /// Steps of [`work`] inside and outside.
+    /// Steps of [`crate::work::work`] inside and outside.
     Work {
         /// Steps with the lock.
         inside: u32,
@@ -41,6 +75,28 @@ pub enum Section {
     Sleep(Duration),
 }
 
+/// Who reads and who writes, where the lock tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Roles {
+    /// Everybody reads in this many of a hundred operations, at random, and writes in the others.
+    Mixed {
+        /// 0 to 100.
+        read_percent: u8,
+    },
+    /// Some only write, the others only read.
+    Apart {
+        /// This many threads write.
+        writers: usize,
+        /// Steps of work that they rest after each write, beside what everybody does outside.
+        rest: u32,
+    },
+}
+
+impl Roles {
+    /// Everybody writes: all that a mutex can do.
+    pub const WRITE: Roles = Roles::Mixed { read_percent: 0 };
+}
+
 /// How to take one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -48,6 +104,10 @@ pub struct Plan {
     pub threads: usize,
     /// What they do.
     pub section: Section,
+    /// Who reads and who writes.
+    pub roles: Roles,
+    /// Thread `n` stays on the `n`th of the process's CPUs, and again from the first.
+    pub pinned: bool,
     /// How long they run before the measured interval.
     pub warm_up: Duration,
     /// The measured interval.
@@ -56,13 +116,16 @@ pub struct Plan {
     pub timed: bool,
 }
 
+/// WaitTimes in nanoseconds.
+pub type WaitTimes = ByKind<Histogram<u64>>;
+
 /// What one sample showed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Outcome {
     /// The interval as it really was.
     pub elapsed: Duration,
     /// Operations of each thread in the interval.
-    pub ops: Vec<u64>,
+    pub ops: Vec<Counts>,
     /// CPU time of the whole process in the interval, user and system.
     pub cpu: Duration,
     /// Context switches of the process in the interval: a thread slept or yielded.
@@ -71,142 +134,64 @@ pub struct Outcome {
     pub involuntary: u64,
     /// How long the threads needed to end after they were told to.
     pub drain: Duration,
-    /// Waits in nanoseconds, if the plan asked for them.
-    pub waits: Option<Histogram<u64>>,
+    /// How long they waited, if the plan asked for it.
+    pub waits: Option<WaitTimes>,
 }
 
 impl Outcome {
     /// Operations of all threads.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.ops.iter().sum()
+        self.ops.iter().map(|ops| ops.total()).sum()
     }
+
+    /// Operations of one kind, of all threads.
+    #[must_use]
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.ops.iter().map(|ops| ops.get(kind)).sum()
+    }
+}
+
+/// What threads do to a lock, and what must hold when they are done. Every lock is inlined into its own copy.
+pub trait Workload: Copy + Send + Sync {
+    /// What they fight over: the lock and its data.
+    type Shared: Sync;
+    /// What a thread has for itself.
+    type Local: Send;
+
+    /// A fresh lock.
+    fn shared(self) -> Self::Shared;
+
+    /// For the thread of this number.
+    fn local(self, plan: &Plan, thread: usize) -> Self::Local;
+
+    /// In the thread, before its first operation.
+    fn prepare(self) {}
+
+    /// Operations between two looks at the signal to stop; more than one where an operation costs as much as the look.
+    fn batch(self, _plan: &Plan) -> u32 {
+        1
+    }
+
+    /// One operation, with the lock.
+    fn operate<P: Probe>(self, shared: &Self::Shared, local: &mut Self::Local, probe: &mut P) -> Kind;
+
+    /// What comes after it, without the lock.
+    fn rest(self, _local: &mut Self::Local) {}
+
+    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not.
+    ///
+    /// # Errors
+    /// When it did not.
+    fn check(shared: Self::Shared, locals: &[Self::Local], done: Counts) -> anyhow::Result<()>;
 }
 
 /// Runs one sample of `plan` with a fresh lock.
 ///
 /// # Errors
-/// When a thread cannot be started, or when the lock let two threads in at the same time.
-pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match (plan.section, plan.timed) {
-        (Section::Tight, false) => measure::<L, _, Untimed>(plan, Tight),
-        (Section::Tight, true) => measure::<L, _, Timed>(plan, Tight),
-        (Section::Work { inside, outside }, false) => measure::<L, _, Untimed>(plan, Work { inside, outside }),
-        (Section::Work { inside, outside }, true) => measure::<L, _, Timed>(plan, Work { inside, outside }),
-        (Section::Sleep(time), false) => measure::<L, _, Untimed>(plan, Sleep(time)),
-        (Section::Sleep(time), true) => measure::<L, _, Timed>(plan, Sleep(time)),
-    }
-}
-
-/// The two halves of an operation.
-trait Body: Copy + Send + Sync {
-    /// In the thread, before the first operation.
-    fn prepare(self) {}
-    fn inside(self, data: &mut Protected);
-    fn outside(self, _local: &mut u64) {}
-}
-
-#[derive(Clone, Copy)]
-struct Tight;
-impl Body for Tight {
-    #[inline(always)]
-    fn inside(self, data: &mut Protected) {
-        data.count += 1;
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Work {
-    inside: u32,
-    outside: u32,
-}
-impl Body for Work {
-    #[inline(always)]
-    fn inside(self, data: &mut Protected) {
-        let count = data.count;
-        data.chain = work(data.chain, self.inside);
-        // The compiler must take it that anybody may have changed the data here.
-        let data = black_box(data);
-        data.count = count + 1;
-        data.mirror += 1;
-    }
-
-    #[inline(always)]
-    fn outside(self, local: &mut u64) {
-        *local = black_box(work(*local, self.outside));
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Sleep(Duration);
-impl Body for Sleep {
-    /// The kernel rounds sleeps up by 50 us otherwise.
-    fn prepare(self) {
-        // SAFETY: sets the calling thread's timer slack to 1 ns; no memory is involved.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-    }
-
-    fn inside(self, data: &mut Protected) {
-        let count = data.count;
-        thread::sleep(self.0);
-        let data = black_box(data);
-        data.count = count + 1;
-        data.mirror += 1;
-    }
-}
-
-/// What is recorded of an acquisition.
-trait Probe: Send {
-    fn new() -> Self;
-    fn mark(&self) -> u64;
-    fn record(&mut self, asked: u64, acquired: u64);
-    fn into_waits(self) -> Option<Histogram<u64>>;
-}
-
-struct Untimed;
-impl Probe for Untimed {
-    fn new() -> Self {
-        Untimed
-    }
-    #[inline(always)]
-    fn mark(&self) -> u64 {
-        0
-    }
-    #[inline(always)]
-    fn record(&mut self, _asked: u64, _acquired: u64) {}
-    fn into_waits(self) -> Option<Histogram<u64>> {
-        None
-    }
-}
-
-struct Timed {
-    clock: quanta::Clock,
-    waits: Histogram<u64>,
-}
-
-/// The CPU's own counter where it is steady, else the system's clock; calibrated once.
-static CLOCK: LazyLock<quanta::Clock> = LazyLock::new(quanta::Clock::new);
-
-/// Waits from 1 ns to 100 s, to two digits.
-fn waits() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, 100_000_000_000, 2).expect("the bounds are constants that it accepts")
-}
-
-impl Probe for Timed {
-    fn new() -> Self {
-        Timed { clock: CLOCK.clone(), waits: waits() }
-    }
-    #[inline(always)]
-    fn mark(&self) -> u64 {
-        self.clock.raw()
-    }
-    #[inline(always)]
-    fn record(&mut self, asked: u64, acquired: u64) {
-        self.waits.saturating_record(self.clock.delta_as_nanos(asked, acquired));
-    }
-    fn into_waits(self) -> Option<Histogram<u64>> {
-        Some(self.waits)
-    }
+/// When a thread cannot be started, or when the lock broke its promise.
+pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
+    if plan.timed { measure::<W, Timed>(plan, work) } else { measure::<W, Untimed>(plan, work) }
 }
 
 /// On lines of its own, so that nothing else slows the lock down.
@@ -235,11 +220,15 @@ impl<L> Shelf<L> {
     }
 }
 
+/// What a thread has done so far, for the sampling thread to read.
+type Tally = Apart<ByKind<AtomicU64>>;
+
 /// What the threads of a sample share.
-struct Arena<L> {
+struct Arena<'a, L> {
+    plan: &'a Plan,
     lock: Shelf<L>,
     stop: Apart<AtomicBool>,
-    ops: Vec<Apart<AtomicU64>>,
+    tallies: Vec<Tally>,
     gate: Gate,
 }
 
@@ -262,96 +251,150 @@ impl Gate {
     }
 }
 
-/// What one thread brings home: all its operations, in the interval or not, and its waits.
-type Share = (u64, Option<Histogram<u64>>);
+/// What one thread brings home.
+struct Share<L> {
+    /// All its operations, in the interval or not.
+    done: Counts,
+    local: L,
+    waits: Option<WaitTimes>,
+}
 
-fn measure<L: Lock<Protected>, B: Body, P: Probe>(plan: &Plan, body: B) -> anyhow::Result<Outcome> {
+fn measure<W: Workload, P: Probe>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
     let arena = Arena {
-        lock: Shelf::new(L::new(Protected::default())),
+        plan,
+        lock: Shelf::new(work.shared()),
         stop: Apart(AtomicBool::new(false)),
-        ops: (0..plan.threads).map(|_| Apart(AtomicU64::new(0))).collect(),
+        tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
         gate: Gate::default(),
     };
     let (mut outcome, shares) = thread::scope(|scope| {
-        let start = |ops| {
+        let start = |number| {
             let probe = P::new();
             let arena = &arena;
-            thread::Builder::new().spawn_scoped(scope, move || operate(arena, ops, body, probe))
+            thread::Builder::new().spawn_scoped(scope, move || attend(arena, number, work, probe))
         };
-        let threads: Result<Vec<_>, _> = arena.ops.iter().map(start).collect();
+        let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
         if threads.is_err() {
             arena.stop.0.store(true, Relaxed);
         }
         arena.gate.open();
         let threads = threads.with_context(|| format!("cannot start {} threads", plan.threads))?;
-        let (stopped, mut outcome) = observe(&arena, plan);
-        let shares: Vec<Share> = threads.into_iter().map(|t| t.join().expect("a workload does not panic")).collect();
+        let (stopped, mut outcome) = observe(&arena);
+        let shares: Vec<_> = threads.into_iter().map(|t| t.join().expect("a workload does not panic")).collect();
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))
     })?;
-    check(&arena.lock.take().into_inner(), &shares)?;
-    outcome.waits = shares.into_iter().filter_map(|share| share.1).reduce(|mut all, one| {
-        all += one;
-        all
-    });
+    outcome.waits = check::<W>(arena.lock.take(), shares)?;
     Ok(outcome)
 }
 
-/// What a thread does.
-fn operate<L: Lock<Protected>, B: Body, P: Probe>(
-    arena: &Arena<L>,
-    ops: &Apart<AtomicU64>,
-    body: B,
-    mut probe: P,
-) -> Share {
-    let lock = arena.lock.lock();
-    let mut local = 1;
-    let mut total = 0_u64;
-    body.prepare();
-    arena.gate.pass();
-    while !arena.stop.0.load(Relaxed) {
-        let asked = probe.mark();
-        let acquired = lock.with(|data| {
-            let acquired = probe.mark();
-            body.inside(data);
-            acquired
-        });
-        total += 1;
-        ops.0.store(total, Relaxed);
-        probe.record(asked, acquired);
-        body.outside(&mut local);
+/// All waits, if the lock kept its promise.
+fn check<W: Workload>(shared: W::Shared, shares: Vec<Share<W::Local>>) -> anyhow::Result<Option<WaitTimes>> {
+    let mut done = Counts::default();
+    let mut locals = Vec::new();
+    let mut all: Option<WaitTimes> = None;
+    for share in shares {
+        done.read += share.done.read;
+        done.write += share.done.write;
+        locals.push(share.local);
+        match (&mut all, share.waits) {
+            (Some(all), Some(waits)) => all.add(&waits),
+            (all, waits) => *all = waits,
+        }
     }
-    (total, probe.into_waits())
+    W::check(shared, &locals, done)?;
+    Ok(all)
+}
+
+impl WaitTimes {
+    /// Adds the waits of another.
+    pub fn add(&mut self, more: &WaitTimes) {
+        self.read += &more.read;
+        self.write += &more.write;
+    }
+}
+
+/// A thread's life.
+fn attend<W: Workload, P: Probe>(arena: &Arena<'_, W::Shared>, number: usize, work: W, probe: P) -> Share<W::Local> {
+    if arena.plan.pinned {
+        pin(number);
+    }
+    let local = work.local(arena.plan, number);
+    work.prepare();
+    arena.gate.pass();
+    operate(arena, &arena.tallies[number], work, local, probe)
+}
+
+/// What a thread does all day.
+fn operate<W: Workload, P: Probe>(
+    arena: &Arena<'_, W::Shared>,
+    tally: &Tally,
+    work: W,
+    mut local: W::Local,
+    mut probe: P,
+) -> Share<W::Local> {
+    let lock = arena.lock.lock();
+    let more = work.batch(arena.plan) - 1;
+    let mut done = Counts::default();
+    while !arena.stop.0.load(Relaxed) {
+        for _ in 0..more {
+            *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+            work.rest(&mut local);
+        }
+        *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+        tally.0.read.store(done.read, Relaxed);
+        tally.0.write.store(done.write, Relaxed);
+        work.rest(&mut local);
+    }
+    Share { done, local, waits: probe.into_waits() }
+}
+
+/// Keeps the calling thread on one CPU; where that is not allowed, it roams.
+fn pin(number: usize) {
+    // SAFETY: all bytes zero is a valid, empty set.
+    let (mut all, mut one): (libc::cpu_set_t, libc::cpu_set_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: `all` is writable and has the size given.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&all), &mut all) };
+    // SAFETY: the numbers are within the set.
+    let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
+    if let Some(&cpu) = cpus.get(number % cpus.len().max(1)) {
+        // SAFETY: as above; `one` is readable and has the size given.
+        unsafe {
+            libc::CPU_SET(cpu, &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one);
+        }
+    }
 }
 
 /// What the sampling thread does. Returns when the threads were told to stop, too.
-fn observe<L>(arena: &Arena<L>, plan: &Plan) -> (Instant, Outcome) {
-    thread::sleep(plan.warm_up);
-    let begin = Snapshot::take(&arena.ops);
-    thread::sleep(plan.duration);
-    let end = Snapshot::take(&arena.ops);
+fn observe<L>(arena: &Arena<'_, L>) -> (Instant, Outcome) {
+    thread::sleep(arena.plan.warm_up);
+    let begin = Snapshot::take(&arena.tallies);
+    thread::sleep(arena.plan.duration);
+    let end = Snapshot::take(&arena.tallies);
     arena.stop.0.store(true, Relaxed);
     (Instant::now(), end.since(&begin))
 }
 
 struct Snapshot {
     at: Instant,
-    ops: Vec<u64>,
+    ops: Vec<Counts>,
     cpu: Duration,
     voluntary: u64,
     involuntary: u64,
 }
 
 impl Snapshot {
-    fn take(ops: &[Apart<AtomicU64>]) -> Snapshot {
+    fn take(tallies: &[Tally]) -> Snapshot {
         // SAFETY: all bytes zero is a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is writable.
         unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
         let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        let ops = |t: &Tally| Counts { read: t.0.read.load(Relaxed), write: t.0.write.load(Relaxed) };
         Snapshot {
             at: Instant::now(),
-            ops: ops.iter().map(|n| n.0.load(Relaxed)).collect(),
+            ops: tallies.iter().map(ops).collect(),
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
             voluntary: usage.ru_nvcsw as u64,
             involuntary: usage.ru_nivcsw as u64,
@@ -359,9 +402,11 @@ impl Snapshot {
     }
 
     fn since(self, begin: &Snapshot) -> Outcome {
+        let ops =
+            |(end, begin): (&Counts, &Counts)| Counts { read: end.read - begin.read, write: end.write - begin.write };
         Outcome {
             elapsed: self.at - begin.at,
-            ops: self.ops.iter().zip(&begin.ops).map(|(end, begin)| end - begin).collect(),
+            ops: self.ops.iter().zip(&begin.ops).map(ops).collect(),
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,
             involuntary: self.involuntary - begin.involuntary,
@@ -369,16 +414,4 @@ impl Snapshot {
             waits: None,
         }
     }
-}
-
-/// Mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
-fn check(data: &Protected, shares: &[Share]) -> anyhow::Result<()> {
-    let total: u64 = shares.iter().map(|share| share.0).sum();
-    ensure!(
-        data.count == total && (data.mirror == total || data.mirror == 0),
-        "the lock let two threads in at once: {total} critical sections, but the data behind it count {} and {}",
-        data.count,
-        data.mirror,
-    );
-    Ok(())
 }

@@ -1,7 +1,10 @@
 //! A report as tables, for a terminal or in Markdown.
 
-use crate::report::{FIGURES, Figure, LockReport, Report, ScenarioReport, against_best, rate, time};
+use crate::documents::{DocumentRow, Side};
+use crate::figure::{self, FIGURES, Figure, against_best, rate, time};
+use crate::report::{LockReport, Report, ScenarioReport};
 use crate::stats::Spread;
+use crate::subject::Subject;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle, presets};
 
 /// How to draw.
@@ -16,13 +19,15 @@ pub enum Style {
 /// What each number is; printed with every report.
 const LEGEND: &[&str] = &[
     "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, same.",
+    "per read, per write: interval / operations of that kind of all threads, likewise.",
     "speed: time per op of the reference / of this lock, paired by round: median [least .. most]; above 1 is faster.",
-    "fairness: operations of the least busy / of the busiest thread in a sample, median of the samples; 1 is fair.",
-    "waits: from asking for the lock to having it, one clock reading included; every acquisition of a second pass, all \
-     its samples together.",
+    "fairness: operations of the least busy / of the busiest thread in a sample, among threads with the same role, \
+     median of the samples; 1 is fair.",
+    "waits: from asking for the lock to having it (or the copy, where a read only copies), one clock reading included; \
+     every acquisition of a second pass, all its samples together.",
     "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
     "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
-     fairness. Peers that only spin do not count: they are no substitute on a busy machine.",
+     fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
 ];
 
 /// Lines above, below and under the head.
@@ -34,9 +39,18 @@ const LINES: TableStyle = TableStyle::new()
 /// The whole report.
 #[must_use]
 pub fn render(report: &Report, style: Style) -> String {
-    let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, style)).collect();
+    let figures = figures(&report.subject);
+    let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
     let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
-    heading(report, style) + &scenarios + &summary(report, style) + "\n" + &legend
+    heading(report, style) + &scenarios + &summary(report, style) + &documents(report, style) + "\n" + &legend
+}
+
+/// Those that tables of this subject show.
+fn figures(subject: &str) -> Vec<&'static Figure> {
+    match Subject::find(subject) {
+        Some(subject) => subject.figures.iter().filter_map(|name| figure::find(name)).collect(),
+        None => FIGURES.iter().collect(),
+    }
 }
 
 fn item(line: &str, style: Style) -> String {
@@ -74,28 +88,29 @@ fn heading(report: &Report, style: Style) -> String {
     lines.iter().map(|line| item(line, style)).collect()
 }
 
-/// A table with text in the first column and numbers in the others.
-fn draw(head: Vec<String>, rows: Vec<Vec<String>>, style: Style) -> String {
+/// A table with text in the first columns and numbers in the others.
+fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
     let mut table = Table::new();
     table.load_style(if style == Style::Plain { LINES } else { presets::ASCII_MARKDOWN });
     table.set_header(head).add_rows(rows);
-    for column in table.column_iter_mut().skip(1) {
+    for column in table.column_iter_mut().skip(texts) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{table}\n")
 }
 
 /// One scenario: a table of all locks, and ours against the best peer.
-#[must_use]
-pub fn render_scenario(scenario: &ScenarioReport, style: Style) -> String {
-    let shown: Vec<&Figure> = FIGURES.iter().filter(|f| scenario.locks.iter().any(|l| (f.get)(l).is_some())).collect();
+fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style: Style) -> String {
+    let known = |f: &&&Figure| scenario.locks.iter().any(|l| (f.get)(l).is_some());
+    let shown: Vec<&Figure> = figures.iter().filter(known).copied().collect();
     let head = ["lock".to_owned()].into_iter().chain(shown.iter().map(|f| f.name.to_owned()));
     let speed = scenario.reference.as_ref().map(|name| format!("speed / {name}"));
     let rows = scenario.locks.iter().map(|lock| row(lock, &shown, speed.is_some())).collect();
-    let table = draw(head.chain(speed.clone()).collect(), rows, style);
-    let ratios = scenario.locks.iter().filter(|l| l.ours && l.sleeps).filter_map(|l| ratios(scenario, l, &shown));
+    let table = draw(head.chain(speed.clone()).collect(), rows, 1, style);
+    let kinds = scenario.reference.iter().flat_map(|name| scenario.locks.iter().filter_map(|l| kinds(name, l)));
+    let ratios = scenario.locks.iter().filter(|l| l.ours).filter_map(|l| ratios(scenario, l, &shown));
     let notes = scenario.locks.iter().flat_map(|l| l.notes.iter().map(move |note| format!("{}: {note}", l.name)));
-    let below: String = ratios.chain(notes).map(|line| item(&line, style)).collect();
+    let below: String = kinds.chain(ratios).chain(notes).map(|line| item(&line, style)).collect();
     let gap = if style == Style::Markdown && !below.is_empty() { "\n" } else { "" };
     title(&format!("{}: {}", scenario.name, scenario.help), style) + &table + gap + &below
 }
@@ -123,6 +138,13 @@ fn times(ratio: f64) -> String {
     }
 }
 
+/// How fast reads and writes are against those of the reference.
+fn kinds(reference: &str, lock: &LockReport) -> Option<String> {
+    let (reads, writes) = (lock.reads.as_ref()?.speed?, lock.writes.as_ref()?.speed?);
+    let line = format!("reads {}, writes {}", spread(reads), spread(writes));
+    (lock.name != reference).then(|| format!("{} / {reference}: {line}", lock.name))
+}
+
 /// One of ours against the best peer, figure by figure, in a line.
 fn ratios(scenario: &ScenarioReport, lock: &LockReport, figures: &[&Figure]) -> Option<String> {
     let one = |f: &&Figure| {
@@ -144,7 +166,57 @@ fn summary(report: &Report, style: Style) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    title("ours against the reference", style) + &draw(head.map(str::to_owned).to_vec(), rows, style)
+    title("ours against the reference", style) + &draw(head.map(str::to_owned).to_vec(), rows, 1, style)
+}
+
+/// What documents published, beside what was measured.
+fn documents(report: &Report, style: Style) -> String {
+    if report.documents.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "document",
+        "what",
+        "before -> after",
+        "unit",
+        "before",
+        "after",
+        "after / before",
+        "published",
+        "before",
+        "after",
+        "after / before",
+    ];
+    let rows = report.documents.iter().map(document_row).collect();
+    title("the documents, here and as published", style) + &draw(head.map(str::to_owned).to_vec(), rows, 4, style)
+}
+
+fn document_row(row: &DocumentRow) -> Vec<String> {
+    let value = |side: &Side| side.value.map_or_else(dash, |v| plain(v.median));
+    let published = match &row.published {
+        Some(p) => [format!("{}, {}", p.what, p.unit), plain(p.before), plain(p.after), times(p.ratio())],
+        None => [dash(), dash(), dash(), dash()],
+    };
+    let measured = [
+        row.document.clone(),
+        row.what.clone(),
+        format!("{} -> {}", row.before.lock, row.after.lock),
+        row.unit.clone(),
+        value(&row.before),
+        value(&row.after),
+        row.ratio.map_or_else(dash, spread),
+    ];
+    measured.into_iter().chain(published).collect()
+}
+
+/// A number with three digits at least.
+fn plain(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e7 => format!("{value:.2e}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
 }
 
 fn summary_row(scenario: &ScenarioReport, lock: &LockReport, reference: &LockReport) -> Vec<String> {

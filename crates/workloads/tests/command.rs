@@ -3,6 +3,7 @@
 use clap::Parser;
 use turnwise_workloads::bench::{BenchArgs, measure, run};
 use turnwise_workloads::report::Report;
+use turnwise_workloads::subject::SUBJECTS;
 use turnwise_workloads::text::{Style, render};
 
 #[derive(Parser)]
@@ -23,6 +24,11 @@ fn args(line: &str) -> BenchArgs {
 fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
     let cases = [
         ("--lock mutex", "parking_lot"),
+        ("--lock parkinglot", "a similar value exists: 'parking_lot'"),
+        ("rwlok", "a similar value exists: 'rwlock'"),
+        ("rwlock --lock pthread-adaptive", "pthread-writers"),
+        ("rwlock --scenario 8x95/4", "'8x95/5'"),
+        ("seqlock --against spin", "seqlock, std"),
         ("--scenario 3x50/100", "2x50/100"),
         ("--against nobody", "pthread-adaptive"),
         ("--samples 0", "1..=10000"),
@@ -71,6 +77,65 @@ fn the_lock_to_compare_with_runs_too() {
     assert_eq!(scenario.locks.len(), 2);
     assert_eq!(scenario.reference.as_deref(), Some("pthread"));
     assert!(scenario.locks.iter().all(|l| l.speed.is_some()), "{scenario:?}");
+}
+
+#[test]
+fn reads_and_writes_are_reported_apart_and_survive_json() {
+    let report = measure(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock turnwise,std"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/2", "rwlock"));
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    assert_eq!(render(&again, Style::Markdown), render(&report, Style::Markdown));
+    for lock in again.scenarios.iter().flat_map(|s| &s.locks) {
+        let (reads, writes) = (lock.reads.as_ref().expect("some read"), lock.writes.as_ref().expect("some write"));
+        assert!(reads.op_ns.is_some() && writes.op_ns.is_some() && reads.speed.is_some(), "{lock:?}");
+        let sum = |w: &Option<_>| w.map_or(0, |w: turnwise_workloads::report::Waits| w.count);
+        assert_eq!(sum(&reads.wait) + sum(&writes.wait), sum(&lock.wait), "{lock:?}");
+    }
+    let text = render(&report, Style::Plain);
+    for part in ["1w7r", "per read", "per write", "longest read wait", "longest write wait", "reads "] {
+        assert!(text.contains(part), "no {part} in:\n{text}");
+    }
+}
+
+#[test]
+fn documents_are_laid_beside_what_was_measured() {
+    let report = measure(&args("lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock fifo,stealing"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    let switches = report.documents.iter().find(|row| row.unit == "voluntary switches/s").expect("they were counted");
+    let published = switches.published.as_ref().expect("the document counted them, too");
+    assert_eq!((published.before, published.after), (640_595_016.0, 157_915_561.0));
+    assert!(switches.before.value.is_some() && switches.after.value.is_some(), "{switches:?}");
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    for style in [Style::Plain, Style::Markdown] {
+        let text = render(&again, style);
+        for part in ["the documents, here and as published", "fifo -> stealing", "1.58e8", "rwsem_stealing"] {
+            assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn every_subject_has_a_list_and_a_quick_run_that_ends() {
+    let all = args("--list").lists();
+    for subject in SUBJECTS {
+        assert!(all.contains(&format!("{}: {}", subject.name, subject.help)), "{all}");
+        let list = args(&format!("{} --list", subject.name)).lists();
+        let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios.iter().map(|s| s.name));
+        names.for_each(|name| assert!(list.contains(name), "no {name} in {list}"));
+        let first = subject.scenarios[0].name;
+        let report = measure(&args(&format!("{} --samples 1 --sample-ms 1 --scenario {first}", subject.name)));
+        let report = report.unwrap_or_else(|e| panic!("{}: {e:#}", subject.name));
+        assert!(!report.scenarios[0].locks.is_empty(), "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_scenario_without_any_lock_asked_for_is_left_out() {
+    let report = measure(&args("--samples 1 --sample-ms 1 --scenario uncontended --lock mcs")).expect("it runs");
+    assert_eq!(report.scenarios[0].reference, None, "no peer ran");
 }
 
 #[test]

@@ -38,8 +38,11 @@ pub(crate) enum Chore {
         #[arg(long)]
         wide: bool,
     },
-    /// Measure this machine and write docs/results
-    Bench,
+    /// Measure this machine and write docs/results/bench-SUBJECT.md and .json
+    Bench {
+        /// Subjects of `turnwise bench`; all unless some are named
+        subject: Vec<String>,
+    },
 }
 
 impl Chore {
@@ -48,11 +51,28 @@ impl Chore {
         let (cmd, env, args) = match self {
             Chore::Torture { seconds } => (&steps::TORTURE, None, vec!["--seconds".to_string(), seconds.to_string()]),
             Chore::Models { wide } => (&steps::MODELS, wide.then_some(("TURNWISE_MODEL_WIDE", "1")), vec![]),
-            Chore::Bench => (&steps::BENCH, None, vec![]),
+            Chore::Bench { subject } => return bench(subject),
         };
         let done = run::command(cmd, env, &args, None)?;
         Ok(done.success)
     }
+}
+
+/// One run and one pair of files for each subject; `true` if all succeeded.
+fn bench(asked: &[String]) -> Result<bool> {
+    for name in asked {
+        if !steps::SUBJECTS.contains(&name.as_str()) {
+            bail!("no subject is called `{name}`; there are {}", steps::SUBJECTS.join(", "));
+        }
+    }
+    for subject in steps::SUBJECTS.iter().filter(|s| asked.is_empty() || asked.iter().any(|a| a == *s)) {
+        let file = |kind: &str| format!("docs/results/bench-{subject}.{kind}");
+        let args = [subject.to_string(), "--json".into(), file("json"), "--markdown".into(), file("md")];
+        if !run::command(&steps::BENCH, None, &args, None)?.success {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// A step that was run.

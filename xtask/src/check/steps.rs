@@ -73,6 +73,7 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[
             cmd("cargo build -p turnwise --no-default-features --target x86_64-unknown-none"),
             cmd("cargo build -p turnwise --no-default-features --features spin --target x86_64-unknown-none"),
+            cmd("cargo build -p turnwise-lineage --no-default-features --target x86_64-unknown-none"),
         ],
     },
     Step {
@@ -93,7 +94,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: MIRI,
         commands: &[Cmd {
             env: MIRI_ENV,
-            ..cmd("cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri")
+            ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
         }],
     },
     Step {
@@ -122,6 +123,7 @@ pub(crate) const STEPS: &[Step] = &[
 pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --");
 /// `cargo xtask models`.
 pub(crate) const MODELS: Cmd = cmd("cargo test --release -p turnwise-model");
-/// `cargo xtask bench`.
-pub(crate) const BENCH: Cmd =
-    cmd("cargo run --release -p turnwise-cli -- bench --json docs/results/bench.json --markdown docs/results/bench.md");
+/// `cargo xtask bench`, for one of [`SUBJECTS`].
+pub(crate) const BENCH: Cmd = Cmd { minutes: 60, ..cmd("cargo run --release -p turnwise-cli -- bench") };
+/// The subjects of `turnwise bench`.
+pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];

@@ -2,212 +2,350 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use crate::platform::{Handle, Identity, JUMP_NS, Loom, Setup, keep, rest, saw, spawn};
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::RawRwSem;
 use turnwise::platform::{Clock, Deadline, Parked};
-use turnwise::rwsem::Prefer;
+use turnwise::rwsem::Prefer::{self, Readers, Writers};
 
 const PLAIN: Setup = Setup::PLAIN;
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
+const LATE: Setup = Setup { jumps: 1, ..PARKS };
 const TIMED: Setup = Setup { alarms: 1, ..PARKS };
+const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
+const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+const LAPSE: Setup = Setup { lapse: true, ..LATE };
 
 type Shows = &'static [&'static str];
+const ANY: Shows = &[];
 const SLEEP: Shows = &["slept"];
-const BOTH: Shows = &["slept", "slept in the first lane", "woken in the first lane"];
+const BOTH: Shows = &["slept", "slept in the readers' lane"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
-const CLAIM: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
+const UNWOKEN: Shows = &["woke unwoken"];
+const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const GAVE_UP: Shows = &["gave up"];
+const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RwSem, setup, preemptions, shows, body }
 }
 
-use Prefer::{Readers, Writers};
-
 pub(super) const MODELS: &[Model] = &[
-    model("rwsem: a writer and a reader", PARKS, (4, 8), SLEEP, || mixed(Readers, 1, 1)),
-    model("rwsem: a writer and a reader that spin", PLAIN, (4, 8), &[], || mixed(Readers, 1, 1)),
-    model("rwsem: a writer and two readers", PARKS, (3, 4), BOTH, || mixed(Readers, 1, 2)),
-    model("rwsem: two writers and a reader", PARKS, (2, 4), BOTH, || mixed(Readers, 2, 1)),
-    model("rwsem: two writers and a reader, writers first", PARKS, (2, 4), BOTH, || mixed(Writers, 2, 1)),
-    model("rwsem: two writers and a reader that spin", PLAIN, (2, 3), &[], || mixed(Readers, 2, 1)),
-    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 3), &["woke unwoken"], || behind_writer(Readers)),
-    model("rwsem: all wait for a writer", PARKS, (1, 4), BOTH, || behind_writer(Readers)),
-    model("rwsem: all wait for a writer, writers first", PARKS, (2, 4), BOTH, || behind_writer(Writers)),
+    // Two threads.
+    model("rwsem: a writer and a reader", PARKS, (4, 8), SLEEP, || meet(&[write, read])),
+    model("rwsem: a writer and a reader that spin", PLAIN, (3, 6), ANY, || meet(&[write, read])),
+    model("rwsem: two writers that spin", PLAIN, (3, 6), ANY, || meet(&[write, write])),
+    model("rwsem: a writer and a reader, readers first", PARKS, (4, 8), SLEEP, || meet(&[write, read_first])),
+    model("rwsem: a writer and an upgradable reader", PARKS, (3, 8), SLEEP, || meet(&[write, upgradable])),
+    model("rwsem: a writer and an upgrader", PARKS, (3, 8), SLEEP, || meet(&[write, upgrade])),
+    model("rwsem: a reader and an upgrader", PARKS, (4, 8), CLAIM, || meet(&[read, upgrade])),
+    model("rwsem: a reader and an upgrader that spin", PLAIN, (3, 6), ANY, || meet(&[read, upgrade])),
+    model("rwsem: two upgraders", PARKS, (3, 8), SLEEP, || meet(&[upgrade, upgrade])),
+    model("rwsem: two upgraders that spin", PLAIN, (2, 4), ANY, || meet(&[upgrade, upgrade])),
+    model("rwsem: a reader and one that downgrades", PARKS, (4, 8), SLEEP, || meet(&[downgrade, read])),
+    model("rwsem: a writer and one that downgrades by steps", PARKS, (2, 6), SLEEP, || meet(&[lower, write])),
+    model("rwsem: tries and a writer", PARKS, (3, 6), SLEEP, || meet(&[tries, write])),
+    model("rwsem: tries and a reader", PARKS, (3, 6), ANY, || meet(&[tries, read])),
     model("rwsem: a reader reads again while a writer sleeps", PARKS, (4, 8), SLEEP, recursion),
-    model("rwsem: a reader waits behind a sleeping writer", PARKS, (2, 4), BOTH, behind_claim),
-    model("rwsem: a timed writer gives up or gets it", TIMED, (2, 3), EITHER, || timed_writer(Readers, true)),
-    model("rwsem: a timed writer and a patient one", TIMED, (1, 2), EITHER, || timed_writer(Readers, false)),
-    model("rwsem: a claim is withdrawn", TIMED, (1, 2), CLAIM, || timed_writer(Writers, true)),
-    model("rwsem: a claim is withdrawn or taken over", TIMED, (1, 3), EITHER, || timed_writer(Writers, false)),
-    model("rwsem: a timed reader", TIMED, (2, 3), EITHER, timed_reader),
-    model("rwsem: freed right after a writer's release", PARKS, (4, 8), &[], || freed(true)),
-    model("rwsem: freed right after a reader's release", PARKS, (4, 8), &[], || freed(false)),
+    // Three threads.
+    model("rwsem: a writer and two readers", PARKS, (2, 4), BOTH, || meet(&[write, read, read])),
+    model("rwsem: two writers and a reader", PARKS, (1, 3), BOTH, || meet(&[write, write, read])),
+    model("rwsem: two writers and a reader that spin", PLAIN, (1, 2), ANY, || meet(&[write, write, read])),
+    model("rwsem: two writers and a reader, readers first", PARKS, (1, 3), BOTH, || meet(&[write, write, read_first])),
+    model("rwsem: all wait for a writer", PARKS, (1, 3), BOTH, || behind(HELD_TO_WRITE, &[write, read])),
+    model("rwsem: two readers wait for a writer", PARKS, (1, 4), BOTH, || behind(HELD_TO_WRITE, &[read, read])),
+    model("rwsem: a reader waits behind a sleeping writer", PARKS, (1, 4), BOTH, || {
+        behind(HELD_TO_READ, &[write, read]);
+    }),
+    model("rwsem: two writers wait for a reader", PARKS, (1, 3), SLEEP, || behind(HELD_TO_READ, &[write, write])),
+    model("rwsem: both kinds wait for an upgradable reader", PARKS, (1, 3), BOTH, || {
+        behind(HELD_TO_UPGRADE, &[upgradable, read]);
+    }),
+    model("rwsem: both kinds wait for an upgrader", PARKS, (1, 3), BOTH, || {
+        behind(UPGRADED, &[write, read]);
+    }),
+    model("rwsem: both kinds wait for one that downgrades", PARKS, (1, 3), BOTH, || {
+        behind(DOWNGRADED, &[write, read]);
+    }),
+    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 3), UNWOKEN, || behind(HELD_TO_WRITE, &[write, read])),
+    model("rwsem: a sleeper is interrupted", INTERRUPTED, (1, 3), UNWOKEN, || behind(HELD_TO_READ, &[write, read])),
+    // Waits that end.
+    model("rwsem: a timed writer", TIMED, (2, 4), EITHER, || behind(HELD_TO_READ, &[write_soon])),
+    model("rwsem: a timed reader", TIMED, (2, 4), EITHER, || behind(HELD_TO_WRITE, &[read_soon])),
+    model("rwsem: a timed writer and a reader behind it", TIMED, (1, 3), EITHER, || {
+        behind(HELD_TO_READ, &[write_soon, read]);
+    }),
+    model("rwsem: a timed writer and a patient one", TIMED, (1, 2), EITHER, || {
+        behind(HELD_TO_READ, &[write_soon, write]);
+    }),
+    model("rwsem: a timed writer and a patient one, behind a writer", TIMED, (1, 2), EITHER, || {
+        behind(HELD_TO_WRITE, &[write_soon, write]);
+    }),
+    model("rwsem: a timed upgrader", TIMED, (2, 4), EITHER, || behind(HELD_TO_READ, &[upgrade_soon])),
+    model("rwsem: a timed upgrader and a reader behind it", TIMED, (1, 3), EITHER, || {
+        behind(HELD_TO_READ, &[upgrade_soon, read]);
+    }),
+    model("rwsem: a timed upgrader and a writer behind it", TIMED, (1, 3), EITHER, || {
+        behind(HELD_TO_READ, &[upgrade_soon, write]);
+    }),
+    // Claims.
+    model("rwsem: a writer claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[write])),
+    model("rwsem: a reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[read])),
+    model("rwsem: an upgradable reader claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[upgradable])),
+    model("rwsem: a writer and a reader, and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, read])),
+    model("rwsem: two writers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[write, write])),
+    model("rwsem: two readers and a claim", LATE, (0, 1), CLAIM, || overtaken(&[read, read])),
+    model("rwsem: a claim is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[write_soon])),
+    model("rwsem: a reader's claim is given up", TIMED_LATE, (1, 2), GIVEN_UP, || overtaken(&[read_soon])),
+    model("rwsem: a timed writer and a reader, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
+        overtaken(&[write_soon, read]);
+    }),
+    model("rwsem: a timed reader and a writer, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
+        overtaken(&[read_soon, write]);
+    }),
+    model("rwsem: a claim may lapse", LAPSE, (0, 1), CLAIM, || overtaken(&[write, read])),
+    // The end of its life.
+    model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(HELD_TO_WRITE)),
+    model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_READ)),
+    model("rwsem: freed right after a reader's release, readers first", PARKS, (4, 8), ANY, || freed(READ_FIRST)),
+    model("rwsem: freed right after an upgradable reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_UPGRADE)),
 ];
 
 /// A lock and what it protects.
 struct Guarded {
     raw: RawRwSem<Loom>,
     data: Protected,
+    /// How often `data` was counted up; loom does not see it.
+    writes: AtomicU32,
 }
 
+/// What a thread does.
+type Role = fn(&Guarded);
+
+/// How the first thread has the lock, and how it leaves.
+type Hold = (fn(&RawRwSem<Loom>), fn(&Guarded));
+
+const HELD_TO_READ: Hold = (RawRwSem::read, Guarded::leave_reading);
+const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers));
+const HELD_TO_WRITE: Hold = (RawRwSem::write, Guarded::leave_writing);
+const HELD_TO_UPGRADE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
+const UPGRADED: Hold = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave);
+const DOWNGRADED: Hold = (RawRwSem::write, Guarded::downgrade_and_leave);
+
+/// Each of these ends what its name says; the caller has the lock so.
 impl Guarded {
     fn keep() -> &'static Guarded {
-        keep(Guarded { raw: RawRwSem::new_in(), data: Protected::new() })
-    }
-
-    fn read(&self, prefer: Prefer) {
-        assert!(self.raw.read_with(prefer, None));
-        self.leave_reading();
-    }
-
-    fn write(&self, prefer: Prefer) {
-        assert!(self.raw.write_with(prefer, None));
-        self.leave_writing();
+        keep(Guarded { raw: RawRwSem::new_in(), data: Protected::new(), writes: AtomicU32::new(0) })
     }
 
     fn leave_reading(&self) {
+        self.leave_reading_with(Writers);
+    }
+
+    fn leave_reading_with(&self, prefer: Prefer) {
         self.data.get();
         // SAFETY: the caller has a read lock.
-        unsafe { self.raw.unlock_read() };
+        unsafe { self.raw.unlock_read_with(prefer) };
+    }
+
+    fn write(&self) {
+        self.data.add();
+        self.writes.fetch_add(1, Relaxed);
     }
 
     fn leave_writing(&self) {
-        self.data.add();
+        self.write();
         // SAFETY: the caller has the write lock.
         unsafe { self.raw.unlock_write() };
     }
 
-    /// Everybody is done: as many as said have written, and the lock can be had by anybody.
-    fn settled(&self, writes: u32) {
+    fn leave_upgradable(&self) {
+        self.data.get();
+        // SAFETY: the caller has the upgradable read lock.
+        unsafe { self.raw.unlock_upgradable() };
+    }
+
+    fn upgrade_and_leave(&self) {
+        let seen = self.data.get();
+        // SAFETY: the caller has the upgradable read lock.
+        unsafe { self.raw.upgrade() };
+        assert_eq!(self.data.get(), seen, "a writer came between");
+        self.leave_writing();
+    }
+
+    fn downgrade_and_leave(&self) {
+        self.write();
+        let seen = self.data.get();
+        // SAFETY: the caller has the write lock.
+        unsafe { self.raw.downgrade() };
+        assert_eq!(self.data.get(), seen, "a writer came between");
+        self.leave_reading();
+    }
+
+    /// Everybody is done: the lock can be had by anybody.
+    fn settled(&self) {
         assert!(!self.raw.is_locked(), "locked when everybody has left");
-        assert!(self.raw.try_read_with(Writers), "a claim is left when everybody has left");
-        assert_eq!(self.data.get(), writes, "critical sections of writers");
+        assert!(self.raw.try_read(), "barred when everybody has left");
+        assert_eq!(self.data.get(), self.writes.load(Relaxed), "critical sections of writers");
     }
 }
 
-/// An early point in time: the clock stays below, unless an alarm rings.
-const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
-
-/// Writers and readers, once each; the first thread is a writer.
-fn mixed(prefer: Prefer, writers: u32, readers: u32) {
-    let guarded = Guarded::keep();
-    let mut handles: Vec<_> = (1..writers).map(|_| spawn(move || guarded.write(prefer))).collect();
-    handles.extend((0..readers).map(|_| spawn(move || guarded.read(prefer))));
-    guarded.write(prefer);
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(writers);
+fn read(guarded: &Guarded) {
+    guarded.raw.read();
+    guarded.leave_reading();
 }
 
-/// The first thread writes and rests, so that a writer and a reader come to wait for it.
-fn behind_writer(prefer: Prefer) {
+fn read_first(guarded: &Guarded) {
+    assert!(guarded.raw.read_with(Readers, None));
+    guarded.leave_reading_with(Readers);
+}
+
+fn write(guarded: &Guarded) {
+    guarded.raw.write();
+    guarded.leave_writing();
+}
+
+fn upgradable(guarded: &Guarded) {
+    guarded.raw.upgradable_read();
+    guarded.leave_upgradable();
+}
+
+fn upgrade(guarded: &Guarded) {
+    guarded.raw.upgradable_read();
+    guarded.upgrade_and_leave();
+}
+
+fn downgrade(guarded: &Guarded) {
+    guarded.raw.write();
+    guarded.downgrade_and_leave();
+}
+
+/// From writer to upgradable reader to reader.
+fn lower(guarded: &Guarded) {
+    guarded.raw.write();
+    guarded.write();
+    let seen = guarded.data.get();
+    // SAFETY: the caller has the lock in the mode that each step begins with.
+    unsafe {
+        guarded.raw.downgrade_to_upgradable();
+        assert_eq!(guarded.data.get(), seen, "a writer came between");
+        guarded.raw.downgrade_upgradable();
+    }
+    assert_eq!(guarded.data.get(), seen, "a writer came between");
+    guarded.leave_reading();
+}
+
+fn tries(guarded: &Guarded) {
+    if guarded.raw.try_write() {
+        guarded.leave_writing();
+    }
+    if guarded.raw.try_upgradable_read() {
+        // SAFETY: just acquired.
+        if unsafe { guarded.raw.try_upgrade() } {
+            guarded.leave_writing();
+        } else {
+            guarded.leave_upgradable();
+        }
+    }
+    if guarded.raw.try_read() {
+        guarded.leave_reading();
+    }
+}
+
+/// A point in time that the clock stays below, even if it jumps once, unless an alarm rings.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: JUMP_NS + 1_000 };
+
+fn got(it: bool) -> bool {
+    saw(if it { "got it after all" } else { "gave up" });
+    it
+}
+
+fn write_soon(guarded: &Guarded) {
+    if got(guarded.raw.write_until(SOON)) {
+        guarded.leave_writing();
+    }
+}
+
+fn read_soon(guarded: &Guarded) {
+    if got(guarded.raw.read_until(SOON)) {
+        guarded.leave_reading();
+    }
+}
+
+fn upgrade_soon(guarded: &Guarded) {
+    guarded.raw.upgradable_read();
+    // SAFETY: just acquired.
+    if got(unsafe { guarded.raw.upgrade_until(SOON) }) {
+        guarded.leave_writing();
+    } else {
+        guarded.leave_upgradable();
+    }
+}
+
+fn start(guarded: &'static Guarded, roles: &'static [Role]) -> Vec<Handle> {
+    roles.iter().map(|&role| spawn(move || role(guarded))).collect()
+}
+
+/// All at once; the first role is the first thread's.
+fn meet(roles: &'static [Role]) {
+    let guarded = Guarded::keep();
+    let others = start(guarded, &roles[1..]);
+    roles[0](guarded);
+    others.into_iter().for_each(Handle::join);
+    guarded.settled();
+}
+
+/// The first thread has the lock and rests, so that the others come to wait for it.
+fn behind((acquire, leave): Hold, roles: &'static [Role]) {
+    let guarded = Guarded::keep();
+    acquire(&guarded.raw);
+    let others = start(guarded, roles);
+    rest();
+    leave(guarded);
+    others.into_iter().for_each(Handle::join);
+    guarded.settled();
+}
+
+/// The first thread writes twice while the others wait.
+fn overtaken(roles: &'static [Role]) {
     let guarded = Guarded::keep();
     guarded.raw.write();
-    let writer = spawn(move || guarded.write(prefer));
-    let reader = spawn(move || guarded.read(prefer));
+    let others = start(guarded, roles);
     rest();
     guarded.leave_writing();
-    writer.join();
-    reader.join();
-    guarded.settled(2);
+    guarded.raw.write();
+    rest();
+    guarded.leave_writing();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled();
 }
 
 /// A writer comes between a thread's two read locks.
 fn recursion() {
     let guarded = Guarded::keep();
-    guarded.raw.read();
-    let writer = spawn(move || guarded.write(Readers));
+    assert!(guarded.raw.read_with(Readers, None));
+    let writer = spawn(move || write(guarded));
     rest();
-    guarded.raw.read();
-    guarded.leave_reading();
-    guarded.leave_reading();
+    read_first(guarded);
+    guarded.leave_reading_with(Readers);
     writer.join();
-    guarded.settled(1);
-}
-
-/// A reader that respects writers comes while one sleeps.
-fn behind_claim() {
-    let guarded = Guarded::keep();
-    guarded.raw.read();
-    let writer = spawn(move || guarded.write(Writers));
-    let reader = spawn(move || guarded.read(Writers));
-    rest();
-    guarded.leave_reading();
-    writer.join();
-    reader.join();
-    guarded.settled(1);
-}
-
-/// A timed writer waits for the first thread, which reads; so does a reader or a patient writer.
-fn timed_writer(prefer: Prefer, reader: bool) {
-    let guarded = Guarded::keep();
-    guarded.raw.read();
-    let timed = spawn(move || {
-        if guarded.raw.write_with(prefer, Some(SOON)) {
-            saw("got it after all");
-            guarded.leave_writing();
-        } else {
-            saw("gave up");
-            guarded.write(prefer);
-        }
-    });
-    let other = spawn(move || if reader { guarded.read(prefer) } else { guarded.write(prefer) });
-    rest();
-    guarded.leave_reading();
-    timed.join();
-    other.join();
-    guarded.settled(1 + u32::from(!reader));
-}
-
-/// A timed reader waits for the first thread, which writes.
-fn timed_reader() {
-    let guarded = Guarded::keep();
-    guarded.raw.write();
-    let timed = spawn(move || {
-        if guarded.raw.read_until(SOON) {
-            saw("got it after all");
-        } else {
-            saw("gave up");
-            guarded.raw.read();
-        }
-        guarded.leave_reading();
-    });
-    rest();
-    guarded.leave_writing();
-    timed.join();
-    guarded.settled(1);
+    guarded.settled();
 }
 
 /// The last to have the lock drops it while the other may still be in its release.
-fn freed(writes: bool) {
-    let lock: &'static MaybeUninit<RawRwSem<Loom>> = keep(MaybeUninit::new(RawRwSem::new_in()));
-    // SAFETY: initialised, and dropped below only when the other thread has no more business with it.
-    let raw = unsafe { lock.assume_init_ref() };
-    let first = Protected::new();
-    let first: &'static Protected = keep(first);
-    if writes {
-        raw.write();
-    } else {
-        raw.read();
-    }
+fn freed((acquire, leave): Hold) {
+    let guarded: &'static MaybeUninit<Guarded> =
+        keep(MaybeUninit::new(Guarded { raw: RawRwSem::new_in(), data: Protected::new(), writes: AtomicU32::new(0) }));
+    // SAFETY: initialised; the lock is dropped below only when the other thread has no more business with it.
+    let first = unsafe { guarded.assume_init_ref() };
+    acquire(&first.raw);
     let last = spawn(move || {
-        raw.write();
-        first.add();
-        // SAFETY: locked above; the other thread was in before us, so nobody else has business with the lock.
-        unsafe {
-            raw.unlock_write();
-            std::ptr::drop_in_place(lock.as_ptr().cast_mut());
-        }
+        write(first);
+        // SAFETY: the other thread was in before us, so nobody else has business with the lock.
+        unsafe { std::ptr::drop_in_place((&raw const first.raw).cast_mut()) };
     });
-    first.get();
-    // SAFETY: locked above.
-    unsafe {
-        if writes {
-            raw.unlock_write();
-        } else {
-            raw.unlock_read();
-        }
-    }
+    leave(first);
     last.join();
 }

@@ -18,8 +18,9 @@ pub use word::{LoomPtr, LoomU32, LoomU64};
 pub use world::{Handle, JUMP_NS, THREADS, keep, number, rest, saw, spawn};
 pub(crate) use world::{finish, start, take_seen, trace};
 
+use crate::lab::{self, Part};
 use std::panic::Location;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{self, Relaxed};
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
 /// Who the threads of a model are to the locks.
@@ -64,6 +65,14 @@ unsafe impl Platform for Loom {
     type U32 = LoomU32;
     type U64 = LoomU64;
     type Ptr<T: 'static> = LoomPtr<T>;
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        match lab::order(Location::caller(), Part::Main, order) {
+            Relaxed => {} // weakened: no fence at all
+            order => loom::sync::atomic::fence(order),
+        }
+    }
 
     #[track_caller]
     fn relax() {

@@ -1,4 +1,4 @@
-//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, two lanes.
+//! Sleeping on a word, as a futex does it: look and fall asleep in one step, wake by address, in lanes.
 //!
 //! Each step is one operation on the word for loom ([`LoomU32::newest`]), so that it explores both orders of a look
 //! and a wake-up. None of them orders anything else.
@@ -46,6 +46,9 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
     with(|w| w.sleepers.push(Sleeper { thread, word, lane, expected, moved: false }));
     if lane == Lane::First {
         world::saw("slept in the first lane");
+    }
+    if lane == Lane::Readers {
+        world::saw("slept in the readers' lane");
     }
     let parked = asleep(thread, deadline.filter(|d| with(|w| w.setup.lapse || d.at < w.clock + FAR_NS)));
     if lane == Lane::First {

@@ -1,6 +1,7 @@
 //! The lock's memory goes the moment its last owner has released it.
 
-use crate::arena::{Arena, Guarded, Worker};
+use crate::arena::{Arena, Doing, Guarded, Worker};
+use crate::counts::{Op, Said};
 use crate::lock::{Held, Lock};
 use crate::locks::LockRecord;
 use std::sync::atomic::AtomicU64;
@@ -116,10 +117,33 @@ impl Site<'_> {
             self.guarded.release(worker, held);
         }
         if users == 0 {
-            // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
-            unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
+            self.take_away();
         }
     }
+
+    /// Takes a reference, and gives it back when all have one; the last one takes the page away.
+    fn count_once(&self, worker: &Worker) {
+        let counts = self.guarded.lock.counts();
+        worker.does(Doing::Acquires);
+        counts.run(Op::FindOrRevive);
+        self.meet();
+        worker.does(Doing::Releases);
+        let last = counts.run(Op::Put) == Said::Left(0);
+        worker.does(Doing::Outside);
+        worker.gets_on();
+        if last {
+            self.take_away();
+        }
+    }
+
+    fn take_away(&self) {
+        // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
+        unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
+    }
+}
+
+pub(super) fn destroy_last(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, _, worker| site.count_once(worker));
 }
 
 pub(super) fn destroy(arena: &'static Arena, record: &LockRecord) {

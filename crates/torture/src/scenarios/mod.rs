@@ -1,11 +1,13 @@
 //! One record per scenario.
 
 mod condvar;
+mod counts;
 mod exclusion;
 mod fork;
 mod life;
 mod memory;
 mod order;
+mod sequence;
 mod signals;
 
 use crate::arena::Arena;
@@ -75,6 +77,25 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         "the last of those notified unmaps lock and condition variable at once",
         |can| can.condvar,
         memory::destroy_condvar,
+    ),
+    scenario("torn-reads", "optimistic reads see whole values, in order", |can| can.sequence, sequence::torn_reads),
+    scenario(
+        "blocking-reads",
+        "nothing changes under blocking readers, and writers get their turn",
+        |can| can.sequence,
+        sequence::blocking_reads,
+    ),
+    scenario(
+        "count-order",
+        "some order of the operations on a count explains what they say",
+        |can| can.counts,
+        counts::order,
+    ),
+    scenario(
+        "destroy-last",
+        "who gives the last reference back unmaps the count at once",
+        |can| can.counts,
+        memory::destroy_last,
     ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),

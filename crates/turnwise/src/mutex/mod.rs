@@ -7,11 +7,11 @@ mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub(crate) use raw::await_promised;
-pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
+pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
-pub(crate) use spin::{Notes, SPIN_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
+pub(crate) use spin::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
 
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
@@ -98,6 +98,12 @@ impl<T: ?Sized, P: Platform> Mutex<T, P> {
     /// Whether somebody has the lock at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.

@@ -6,6 +6,7 @@
 //! its machine through its current coroutine.
 
 mod bare;
+pub(crate) mod racy;
 pub(crate) mod slot;
 mod word;
 
@@ -161,6 +162,8 @@ pub enum Lane {
     Waiters,
     /// The one waiter that was promised the next turn.
     First,
+    /// Waiters that are woken all together.
+    Readers,
 }
 
 /// A machine that locks run on. See the module's documentation.
@@ -176,6 +179,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     type U64: IntWord<Value = u64>;
     /// A pointer that threads share.
     type Ptr<T: 'static>: Word<Value = *mut T>;
+
+    /// An atomic fence, as [`core::sync::atomic::fence`]; a model checker has its own.
+    #[inline(always)]
+    #[track_caller]
+    fn fence(order: core::sync::atomic::Ordering) {
+        core::sync::atomic::fence(order);
+    }
 
     /// Tells the CPU that this is a spin loop.
     fn relax();

@@ -1,6 +1,6 @@
 //! What the locks keep per thread: a place in a queue of spinners, and what the thread learnt about waiting.
 
-use super::{Platform, Token};
+use super::{Platform, Token, Word};
 use crate::osq::Node;
 use core::cell::Cell;
 
@@ -11,6 +11,8 @@ use core::cell::Cell;
 pub struct ThreadSlot<P: Platform> {
     /// Its node in the queue of spinners that it waits in (a thread waits in one place at a time).
     pub(crate) node: Node<P>,
+    /// Changes when the thread releases a [`crate::LockRef`] that others sleep for; they sleep here.
+    pub(crate) released: P::U32,
     /// Only the thread that owns the slot touches this.
     pub(crate) private: Private,
 }
@@ -62,7 +64,7 @@ unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
 impl<P: Platform> ThreadSlot<P> {
     /// A slot of any platform.
     pub fn new_in() -> Self {
-        ThreadSlot { node: Node::new_in(), private: Private::new() }
+        ThreadSlot { node: Node::new_in(), released: P::U32::new(0), private: Private::new() }
     }
 }
 

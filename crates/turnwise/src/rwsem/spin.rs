@@ -2,24 +2,43 @@
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::{HELD, Prefer, RawRwSem, WRITER, may_read};
-use crate::mutex::{Notes, SPIN_NS, SPIN_WOKEN_NS, take_turns};
-use crate::platform::{Clock, Deadline, Me, Platform, SpinEnd, SpinLimit, Token, Word};
+use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
+use crate::mutex::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, take_turns};
+use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// When a spin that begins now ends.
-fn end<P: Platform>(deadline: Option<Deadline>) -> u64 {
-    let until = P::now().saturating_add(SPIN_NS);
-    match deadline {
-        Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
-        _ => until,
+/// The times at which a spin that begins now ends.
+#[derive(Clone, Copy)]
+struct Until {
+    short: u64,
+    long: u64,
+}
+
+impl Until {
+    fn now<P: Platform>(deadline: Option<Deadline>) -> Self {
+        let begin = P::now();
+        let limit = match deadline {
+            Some(Deadline { clock: Clock::Monotonic, at }) => at,
+            _ => u64::MAX,
+        };
+        let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
+        Until { short: until(SPIN_SHORT_NS), long: until(SPIN_NS) }
     }
 }
 
-/// Until then, and while the writer runs, if it is one.
-fn limit(word: u32, until: u64) -> SpinLimit {
-    let owner = if word & WRITER != 0 { Token::new(word & HELD & !WRITER) } else { None };
-    SpinLimit { until: Some(until), owner, stay_away: true }
+/// The number of the writer that has the lock, as far as `word` and the note beside it say; else 0.
+fn owner<P: Platform>(lock: &RawRwSem<P>, word: u32) -> u32 {
+    if word & WRITER != 0 { lock.owner.load(Relaxed) } else { 0 }
+}
+
+fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
+    let owner = Token::new(owner(lock, lock.word.load(Relaxed)));
+    owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
+}
+
+/// Until then, and while the writer runs, if there is one.
+fn limit(owner: u32, until: u64) -> SpinLimit {
+    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true }
 }
 
 /// Notes what came of a spin; a holder found off the CPU says nothing about the length of sections.
@@ -35,30 +54,52 @@ fn learn(notes: &mut Notes<'_>, end: Result<(), SpinEnd>) -> bool {
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
 pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
+    if owner_is_off_cpu(lock) {
+        return false;
+    }
     let address = core::ptr::from_ref(lock).addr();
     take_turns::<P>(&me.slot.private, address);
     let mut notes = Notes::of(&me.slot.private, address);
-    notes.attempt() && learn(&mut notes, read_spinning(lock, prefer, end::<P>(deadline)))
+    notes.attempt() && learn(&mut notes, read_spinning(lock, prefer, Until::now::<P>(deadline).long))
 }
 
 fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) -> Result<(), SpinEnd> {
     loop {
-        if lock.try_read_with(prefer) {
-            return Ok(());
-        }
         let word = lock.word.load(Relaxed);
-        let held = word & HELD;
-        if held & WRITER != 0 {
-            P::spin_until(&lock.word, |now| now & HELD != held, limit(held, until))?;
-        } else if !may_read(word, prefer) {
-            return Err(SpinEnd::NotRunning); // a writer that sleeps goes first
+        if word & prefer.barred() == 0 {
+            if lock.enter(prefer) {
+                return Ok(());
+            }
+        } else if word & WRITER == 0 {
+            return Err(SpinEnd::NotRunning); // somebody that sleeps goes first
+        } else {
+            let owner = owner(lock, word);
+            let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
+            P::spin_until(&lock.word, over, limit(owner, until))?;
         }
     }
 }
 
 /// Spins for the write lock behind the queue of spinners; `true`: acquired.
 pub(super) fn write<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+    queued(lock, HELD, deadline, RawRwSem::try_write)
+}
+
+/// Spins for the upgradable read lock behind the queue of spinners; `true`: acquired.
+pub(super) fn upgradable<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+    queued(lock, NOT_UPGRADABLE & !HANDOFF, deadline, RawRwSem::try_upgradable_read)
+}
+
+fn queued<P: Platform>(
+    lock: &RawRwSem<P>,
+    barred: u32,
+    deadline: Option<Deadline>,
+    take: fn(&RawRwSem<P>) -> bool,
+) -> bool {
     let Some(me) = P::me() else { return false };
+    if owner_is_off_cpu(lock) {
+        return false;
+    }
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     take_turns::<P>(private, address);
@@ -67,30 +108,67 @@ pub(super) fn write<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>)
     if !notes.attempt() || private.node_busy.replace(true) {
         return false;
     }
-    let end = write_queued(lock, me, end::<P>(deadline));
+    let end = behind_queue(lock, me, Until::now::<P>(deadline), |until| first(lock, barred, until, take));
     private.node_busy.set(false);
     learn(&mut notes, end)
 }
 
-fn write_queued<P: Platform>(lock: &RawRwSem<P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
-    lock.spinners.lock(me, Some(until))?;
-    let end = write_first(lock, until);
+fn behind_queue<P: Platform>(
+    lock: &RawRwSem<P>,
+    me: Me<P>,
+    until: Until,
+    first: impl Fn(u64) -> Result<(), SpinEnd>,
+) -> Result<(), SpinEnd> {
+    // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
+    if lock.spinners.is_empty() {
+        match first(until.short) {
+            Err(SpinEnd::Deadline) => P::yield_now(),
+            end => return end,
+        }
+    }
+    lock.spinners.lock(me, Some(until.long))?;
+    let end = first(until.long);
     lock.spinners.unlock(me);
     end
 }
 
-/// Spins as the first of the queue.
-fn write_first<P: Platform>(lock: &RawRwSem<P>, until: u64) -> Result<(), SpinEnd> {
+/// Spins as the first of the queue, until `take` succeeds.
+fn first<P: Platform>(
+    lock: &RawRwSem<P>,
+    barred: u32,
+    until: u64,
+    take: fn(&RawRwSem<P>) -> bool,
+) -> Result<(), SpinEnd> {
     loop {
-        if lock.try_write() {
-            return Ok(());
+        let word = lock.word.load(Relaxed);
+        if word & HANDOFF != 0 {
+            return Err(SpinEnd::NotRunning); // promised to a sleeper
         }
-        let held = lock.word.load(Relaxed) & HELD;
+        if word & barred == 0 {
+            if take(lock) {
+                return Ok(());
+            }
+            continue;
+        }
+        let owner = owner(lock, word);
         // Readers that come and go are one spell; a writer after another is a new one, with a new owner to look at.
-        let over = |now: u32| now & HELD == 0 || (now | held) & WRITER != 0 && now & HELD != held;
-        if held != 0 {
-            P::spin_until(&lock.word, over, limit(held, until))?;
-        }
+        let over = |now: u32| {
+            now & barred == 0
+                || (now ^ word) & (WRITER | HANDOFF) != 0
+                || owner != 0 && lock.owner.load(Relaxed) != owner
+        };
+        P::spin_until(&lock.word, over, limit(owner, until))?;
+    }
+}
+
+/// The upgrader looks for a moment whether the readers leave.
+pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
+    let Some(me) = P::me() else { return };
+    let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
+    if notes.attempt() {
+        let limit = limit(0, Until::now::<P>(deadline).long);
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
+        learn(&mut notes, end.map(|_| ()));
     }
 }
 
@@ -98,14 +176,14 @@ fn write_first<P: Platform>(lock: &RawRwSem<P>, until: u64) -> Result<(), SpinEn
 pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     let word = lock.word.load(Relaxed);
     let Some(me) = P::me() else { return };
-    if word & barred == 0 || word & HELD == 0 {
+    if word & barred & HELD == 0 {
         return;
     }
     let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
     if !notes.attempt() {
         return;
     }
-    let limit = limit(word, P::now().saturating_add(SPIN_WOKEN_NS));
+    let limit = limit(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS));
     if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }

@@ -72,6 +72,12 @@ impl<R: RawSpin, T: ?Sized> Lock<R, T> {
         self.data.get_mut()
     }
 
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
+    }
+
     /// The lock without the data.
     pub fn raw(&self) -> &R {
         &self.raw

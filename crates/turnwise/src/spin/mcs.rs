@@ -24,6 +24,7 @@
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
+use crate::events::{Counters, Event, Kind};
 use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -60,16 +61,17 @@ impl<P: Platform> McsNode<P> {
 }
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     tail: P::Ptr<McsNode<P>>,
+    counters: Counters<{ Kind::McsLock as usize }>,
 }
 
 impl RawMcsLock {
     /// An unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) }
+        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
     }
 }
 
@@ -82,7 +84,7 @@ impl Default for RawMcsLock {
 impl<P: Platform> RawMcsLock<P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()) }
+        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
     }
 
     /// Acquires the lock through `node`.
@@ -97,10 +99,12 @@ impl<P: Platform> RawMcsLock<P> {
         // ORDERING mcs.join: Release shows the cleared node to the next swap; Acquire pairs with that of the thread
         // before us, whose node is cleared before we link to it, and with mcs.free.
         let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
-        if !prev.is_null() {
+        let wait = || {
             // SAFETY: `prev` was reachable, and stays until its owner saw our link (invariants 1 and 2).
             unsafe { Self::wait(prev, node) };
-        }
+            true
+        };
+        self.counters.acquisition(prev.is_null(), wait, Event::SpunQueued);
     }
 
     /// Acquires the lock through `node` if it is free; says whether it did.
@@ -113,7 +117,7 @@ impl<P: Platform> RawMcsLock<P> {
         node.granted.store(0, Relaxed);
         let me = ptr::from_ref(node).cast_mut();
         // ORDERING mcs.join: as in `lock`.
-        self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok()
+        self.counters.attempt(self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok())
     }
 
     /// Releases the lock that was acquired through `node`.
@@ -140,6 +144,12 @@ impl<P: Platform> RawMcsLock<P> {
     /// Whether somebody has the lock at this moment.
     pub fn is_locked(&self) -> bool {
         !self.tail.load(Relaxed).is_null()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 
     /// Queued -> held.

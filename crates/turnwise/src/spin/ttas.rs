@@ -17,6 +17,7 @@
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::backoff::{Backoff, NoBackoff};
+use crate::events::{Counters, Event, Kind};
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -25,10 +26,11 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
     backoff: PhantomData<fn() -> B>,
+    counters: Counters<{ Kind::SpinLock as usize }>,
 }
 
 /// `T` behind a test-and-test-and-set lock. Timed waits are exact: a waiter leaves no trace.
@@ -67,14 +69,14 @@ impl<B: Backoff> RawSpinLock<B> {
     /// An unlocked lock with the back-off policy of its type.
     #[must_use]
     pub const fn with_backoff() -> Self {
-        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData }
+        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData }
+        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
@@ -118,18 +120,17 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
 
     #[inline]
     fn lock(&self) {
-        if !self.take() {
-            self.lock_slow(None);
-        }
+        self.counters.acquisition(self.take(), || self.lock_slow(None), Event::Spun);
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        self.word.load(Relaxed) == FREE && self.take()
+        self.counters.attempt(self.word.load(Relaxed) == FREE && self.take())
     }
 
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.take() || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)))
+        let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -140,6 +141,11 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
 
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 }
 
@@ -171,4 +177,5 @@ impl<B: Backoff, P: Platform> core::fmt::Debug for RawSpinLock<B, P> {
     }
 }
 
+#[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawSpinLock>() == 4, "one word");

@@ -31,6 +31,7 @@ fn bitset(lane: Lane) -> u32 {
     match lane {
         Lane::Waiters => 1,
         Lane::First => 2,
+        Lane::Readers => 4,
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Entry {
 
 static TABLE: [Entry; SLOTS] = [const {
     Entry {
-        slot: ThreadSlot { node: Node::new(), private: Private::new() },
+        slot: ThreadSlot { node: Node::new(), released: AtomicU32::new(0), private: Private::new() },
         area: on_cpu::Area::new(),
         next_free: AtomicU32::new(0),
     }

@@ -1,0 +1,173 @@
+//! A [`LockRef`] with data.
+
+use super::{LockRef, LockRefGuard};
+use crate::platform::{Deadline, DefaultPlatform, Platform};
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use core::time::Duration;
+
+/// A reference count with a lock that protects `T`.
+///
+/// The count is about whatever contains the cell; see the example at [`super`]. It dereferences to its [`LockRef`] for
+/// all that needs no data; the operations that may end with the lock held are here too, and end with the data.
+///
+/// ```
+/// use turnwise::{LockRefCell, LockRefCellGuard};
+///
+/// static NAME: LockRefCell<&str> = LockRefCell::new(1, "old");
+/// NAME.get();
+/// *NAME.lock() = "new";
+/// assert!(NAME.put_or_lock().is_none(), "there was another reference");
+/// let last = NAME.put_or_lock().expect("the last one");
+/// assert_eq!(*last, "new");
+/// assert_eq!(LockRefCellGuard::refs(&last).put(), 0);
+/// ```
+pub struct LockRefCell<T: ?Sized, P: Platform = DefaultPlatform> {
+    refs: LockRef<P>,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock gives `&mut T` to one thread at a time, so sharing the cell only moves `T` between threads.
+unsafe impl<T: ?Sized + Send, P: Platform> Sync for LockRefCell<T, P> {}
+// SAFETY: the cell owns its data, and its word is `Send`.
+unsafe impl<T: ?Sized + Send, P: Platform> Send for LockRefCell<T, P> {}
+
+impl<T> LockRefCell<T> {
+    /// Unlocked, with `count` references.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`super::COUNT_MAX`].
+    pub const fn new(count: u32, value: T) -> Self {
+        LockRefCell { refs: LockRef::new(count), data: UnsafeCell::new(value) }
+    }
+}
+
+impl<T, P: Platform> LockRefCell<T, P> {
+    /// Unlocked, with `count` references, on any platform.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`super::COUNT_MAX`].
+    pub fn new_in(count: u32, value: T) -> Self {
+        LockRefCell { refs: LockRef::new_in(count), data: UnsafeCell::new(value) }
+    }
+
+    /// The data, without locking: nobody else can have them.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
+    #[inline]
+    fn with<'a>(&'a self, held: LockRefGuard<'a, P>) -> LockRefCellGuard<'a, T, P> {
+        LockRefCellGuard { held, cell: self }
+    }
+
+    /// As [`LockRef::lock`].
+    #[inline]
+    pub fn lock(&self) -> LockRefCellGuard<'_, T, P> {
+        self.with(self.refs.lock())
+    }
+
+    /// As [`LockRef::try_lock`].
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
+        self.refs.try_lock().map(|held| self.with(held))
+    }
+
+    /// As [`LockRef::try_lock_for`].
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefCellGuard<'_, T, P>> {
+        self.refs.try_lock_for(timeout).map(|held| self.with(held))
+    }
+
+    /// As [`LockRef::try_lock_until`].
+    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefCellGuard<'_, T, P>> {
+        self.refs.try_lock_until(deadline).map(|held| self.with(held))
+    }
+
+    /// As [`LockRef::get_or_lock`].
+    ///
+    /// # Panics
+    /// As that.
+    #[inline]
+    #[must_use = "the lock, if it was taken, is released at once"]
+    pub fn get_or_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
+        self.refs.get_or_lock().map(|held| self.with(held))
+    }
+
+    /// As [`LockRef::put_or_lock`].
+    ///
+    /// # Panics
+    /// As that.
+    #[inline]
+    #[must_use = "the lock, if it was taken, is released at once"]
+    pub fn put_or_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
+        self.refs.put_or_lock().map(|held| self.with(held))
+    }
+
+    /// The data, without locking: the exclusive borrow proves that nobody else can have them.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+}
+
+/// The count, and the lock without the data. A guard that was taken from here shuts out those of the cell.
+impl<T: ?Sized, P: Platform> Deref for LockRefCell<T, P> {
+    type Target = LockRef<P>;
+    #[inline]
+    fn deref(&self) -> &LockRef<P> {
+        &self.refs
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCell<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("LockRefCell");
+        out.field("refs", &self.refs);
+        match self.try_lock() {
+            Some(guard) => out.field("data", &&*guard),
+            None => out.field("data", &format_args!("<locked>")),
+        };
+        out.finish()
+    }
+}
+
+/// The lock of a [`LockRefCell`], held; released when dropped.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct LockRefCellGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
+    held: LockRefGuard<'a, P>,
+    cell: &'a LockRefCell<T, P>,
+}
+
+impl<'a, T: ?Sized, P: Platform> LockRefCellGuard<'a, T, P> {
+    /// The count, under the lock.
+    #[inline]
+    pub fn refs(this: &Self) -> &LockRefGuard<'a, P> {
+        // Not `&mut`: whoever can swap two guards can have data whose lock is free.
+        &this.held
+    }
+}
+
+impl<T: ?Sized, P: Platform> Deref for LockRefCellGuard<'_, T, P> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the lock.
+        unsafe { &*self.cell.data.get() }
+    }
+}
+
+impl<T: ?Sized, P: Platform> DerefMut for LockRefCellGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        unsafe { &mut *self.cell.data.get() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCellGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,95 @@
+//! Reference count and lock in one word, for objects that count their own references.
+//!
+//! | | |
+//! |---|---|
+//! | [`LockRef`] | the word |
+//! | [`LockRefCell`] | the word, and data that its lock protects |
+//!
+//! An intrusive reference, with what `Arc` does not have: the one who gives the last reference back holds the lock, so
+//! that nobody can find the object while it decides what becomes of it.
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use std::ptr::NonNull;
+//! use turnwise::{LockRefCell, LockRefCellGuard, Mutex};
+//!
+//! struct Entry {
+//!     key: u32,
+//!     /// The count of references, and how often the entry was found.
+//!     refs: LockRefCell<u64>,
+//! }
+//!
+//! /// Finds entries; holds no reference. An entry is in it as long as it is not dead.
+//! static TABLE: Mutex<Option<HashMap<u32, Ref>>> = Mutex::new(None);
+//!
+//! /// A reference, as in the table: without a count of its own.
+//! #[derive(Clone, Copy)]
+//! struct Ref(NonNull<Entry>);
+//! // SAFETY: an `Entry` may be shared, and is freed by whichever thread has the last handle.
+//! unsafe impl Send for Ref {}
+//!
+//! /// A counted reference.
+//! struct Handle(Ref);
+//!
+//! impl Handle {
+//!     fn find(key: u32) -> Handle {
+//!         let mut table = TABLE.lock();
+//!         let table = table.get_or_insert_default();
+//!         if let Some(&found) = table.get(&key) {
+//!             // SAFETY: entries leave the table before they are freed, and we have the table.
+//!             let entry = unsafe { found.0.as_ref() };
+//!             if entry.refs.get_not_zero() {
+//!                 *entry.refs.lock() += 1;
+//!                 return Handle(found);
+//!             }
+//!         }
+//!         let entry = Box::new(Entry { key, refs: LockRefCell::new(1, 0) });
+//!         let entry = Ref(NonNull::from(Box::leak(entry)));
+//!         table.insert(key, entry);
+//!         Handle(entry)
+//!     }
+//!
+//!     fn entry(&self) -> &Entry {
+//!         // SAFETY: our reference keeps it alive.
+//!         unsafe { self.0.0.as_ref() }
+//!     }
+//! }
+//!
+//! impl Clone for Handle {
+//!     fn clone(&self) -> Handle {
+//!         self.entry().refs.get();
+//!         Handle(self.0)
+//!     }
+//! }
+//!
+//! impl Drop for Handle {
+//!     fn drop(&mut self) {
+//!         // Nearly always one exchange: others have references too.
+//!         let Some(last) = self.entry().refs.put_or_lock() else { return };
+//!         let refs = LockRefCellGuard::refs(&last);
+//!         refs.mark_dead(); // from here on `find` makes a new entry
+//!         refs.put();
+//!         drop(last);
+//!         let mut table = TABLE.lock();
+//!         let table = table.get_or_insert_default();
+//!         if table.get(&self.entry().key).is_some_and(|found| found.0 == self.0.0) {
+//!             table.remove(&self.entry().key);
+//!         }
+//!         // SAFETY: made by `Box::leak`; dead, in the table no more, and nobody else has a reference.
+//!         drop(unsafe { Box::from_raw(self.0.0.as_ptr()) });
+//!     }
+//! }
+//!
+//! let first = Handle::find(7);
+//! let second = Handle::find(7);
+//! assert_eq!(first.entry().refs.count(), 2);
+//! assert_eq!(*first.entry().refs.lock(), 1);
+//! drop((second, first.clone(), first));
+//! assert!(TABLE.lock().as_ref().unwrap().is_empty());
+//! ```
+
+mod cell;
+mod raw;
+
+pub use cell::{LockRefCell, LockRefCellGuard};
+pub use raw::{COUNT_MAX, LockRef, LockRefGuard, RETRIES, SPIN_NS};

@@ -1,0 +1,552 @@
+//! A reference count and a lock in one word: while nobody has the lock, the count changes by one compare-exchange that
+//! finds that out at the same time. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
+//!
+//! The word, 8 bytes (zero: unlocked, no references):
+//!
+//! | bits | name | meaning | changed by |
+//! |---|---|---|---|
+//! | 0..16 | owner | token of the owner, if it told | the owner |
+//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, as it leaves |
+//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, as it leaves |
+//! | 32..63 | count | references | `HELD` clear: anybody; set: the owner |
+//! | 63 | `DEAD` | no new references to an object that somebody finds | the owner; never cleared |
+//!
+//! Invariants:
+//! 1. The lock half is zero if and only if nobody has the lock. Whoever sets `HELD` when it was zero has the lock until
+//!    it sets the half to zero again.
+//! 2. While `HELD` is set, the owner alone changes the count half.
+//! 3. The count never leaves `0..=COUNT_MAX`: every change looks first.
+//! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; who clears them wakes all
+//!    that sleep at that token's slot. So nobody sleeps for a lock that is free.
+//! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
+//!
+//! There is no room for a futex in the word's lock half, since words of a platform have one width; but a waiter knows
+//! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All who wait
+//! for a lock of that thread sleep on it.
+
+use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Token, Word};
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
+use core::time::Duration;
+
+/// The largest number of references. [`LockRef::get`] and its kin panic rather than exceed it.
+pub const COUNT_MAX: u32 = (1 << 31) - 1;
+
+/// Lost compare-exchanges after which a change of the count takes the lock, which keeps the others away.
+pub const RETRIES: u32 = 100;
+
+/// Longest spin for the lock half before sleeping: about what a sleep and the wake-up cost both sides together.
+pub const SPIN_NS: u64 = 20_000;
+
+const OWNER: u64 = 0xffff;
+const HELD: u64 = 1 << 16;
+const WAITERS: u64 = 1 << 17;
+/// Zero if and only if the lock is free.
+const LOCK: u64 = 0xffff_ffff;
+const ONE: u64 = 1 << 32;
+const DEAD: u64 = 1 << 63;
+
+const fn count(word: u64) -> u32 {
+    (word >> 32) as u32 & COUNT_MAX
+}
+
+/// What became of a change of the count without the lock.
+enum Change {
+    /// Done; the word before.
+    Done(u64),
+    /// This word does not allow it.
+    Refused(u64),
+    /// The lock is held, or others were faster [`RETRIES`] times.
+    Busy,
+}
+
+/// A reference count with a lock. Zero bytes = unlocked, no references.
+///
+/// It counts; what the count keeps alive is the caller's business (see the example at [`super`]). No operation wraps:
+/// one reference too many and one too few are panics that leave the count as it was.
+///
+/// | operation | needs | count | without the lock unless |
+/// |---|---|---|---|
+/// | [`get`](LockRef::get) | a reference | + 1 | the lock is held, or it loses [`RETRIES`] times |
+/// | [`get_not_zero`](LockRef::get_not_zero) | | + 1 if it is not 0, and not dead | likewise |
+/// | [`get_or_lock`](LockRef::get_or_lock) | | + 1 if it is not 0, and not dead; otherwise the lock | likewise |
+/// | [`put`](LockRef::put) | a reference | - 1 | likewise |
+/// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 | likewise |
+/// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock | likewise |
+#[repr(transparent)]
+pub struct LockRef<P: Platform = DefaultPlatform> {
+    word: P::U64,
+}
+
+impl LockRef {
+    /// Unlocked, with `count` references.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`COUNT_MAX`].
+    #[must_use]
+    pub const fn new(count: u32) -> Self {
+        LockRef { word: core::sync::atomic::AtomicU64::new(initial(count)) }
+    }
+}
+
+const fn initial(count: u32) -> u64 {
+    assert!(count <= COUNT_MAX, "more references than a LockRef can count");
+    (count as u64) << 32
+}
+
+impl Default for LockRef {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn too_many() -> ! {
+    panic!("more references than a LockRef can count")
+}
+
+#[cold]
+#[inline(never)]
+fn no_reference() -> ! {
+    panic!("a LockRef without references was used as if the caller had one")
+}
+
+/// The count.
+impl<P: Platform> LockRef<P> {
+    /// Unlocked, with `count` references, on any platform.
+    ///
+    /// # Panics
+    /// If `count` exceeds [`COUNT_MAX`].
+    pub fn new_in(count: u32) -> Self {
+        LockRef { word: P::U64::new(initial(count)) }
+    }
+
+    /// Adds `delta` to the word if it is unlocked and `may` allows it.
+    #[inline(always)]
+    #[track_caller]
+    fn change(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
+        let mut word = self.word.load(Relaxed);
+        for _ in 0..RETRIES {
+            if word & LOCK != 0 {
+                break;
+            }
+            if !may(word) {
+                return Change::Refused(word);
+            }
+            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
+                Ok(old) => return Change::Done(old),
+                Err(found) => word = found,
+            }
+        }
+        Change::Busy
+    }
+
+    /// Adds a reference to those that the caller has. Also after [`LockRef::mark_dead`].
+    ///
+    /// # Panics
+    /// If there is none, or there are [`COUNT_MAX`].
+    #[inline]
+    pub fn get(&self) {
+        // Relaxed: the caller has a reference, and with it whatever came before it.
+        match self.change(Relaxed, ONE, |word| (1..COUNT_MAX).contains(&count(word))) {
+            Change::Done(_) => {}
+            Change::Refused(word) if count(word) == 0 => no_reference(),
+            Change::Refused(_) => too_many(),
+            Change::Busy => self.get_slow(),
+        }
+    }
+
+    #[cold]
+    fn get_slow(&self) {
+        let guard = self.lock();
+        if guard.count() == 0 {
+            no_reference();
+        }
+        guard.get();
+    }
+
+    /// Adds a reference if there is any, and the object is not dead; says whether it did. Who gets one sees what was
+    /// written before the lock was released that raised the count from zero.
+    ///
+    /// # Panics
+    /// If there are [`COUNT_MAX`].
+    #[inline]
+    pub fn get_not_zero(&self) -> bool {
+        // ORDERING lockref.found: pairs with lockref.unlock.
+        match self.change(Acquire, ONE, may_find) {
+            Change::Done(_) => true,
+            Change::Refused(word) if word & DEAD == 0 && count(word) == COUNT_MAX => too_many(),
+            Change::Refused(_) => false,
+            Change::Busy => self.get_or_lock_slow().is_none(),
+        }
+    }
+
+    /// Adds a reference like [`LockRef::get_not_zero`]: `None`. If there is none, or the object is dead, nothing changes
+    /// and the caller has the lock: it may revive the object by [`LockRefGuard::get`], or leave it.
+    ///
+    /// # Panics
+    /// If there are [`COUNT_MAX`].
+    #[inline]
+    #[must_use = "the lock, if it was taken, is released at once"]
+    pub fn get_or_lock(&self) -> Option<LockRefGuard<'_, P>> {
+        // ORDERING lockref.found: pairs with lockref.unlock, as in `get_not_zero`.
+        match self.change(Acquire, ONE, may_find) {
+            Change::Done(_) => None,
+            _ => self.get_or_lock_slow(),
+        }
+    }
+
+    #[cold]
+    fn get_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
+        let guard = self.lock();
+        if guard.count() == 0 || guard.is_dead() {
+            return Some(guard);
+        }
+        guard.get();
+        None
+    }
+
+    /// Gives a reference back; returns how many are left. Who gives the last one back sees what the others did before
+    /// they gave theirs. After it, [`LockRef::get_or_lock`] may still revive the object; if nobody uses that, zero is
+    /// final.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn put(&self) -> u32 {
+        // ORDERING lockref.put: pairs with lockref.last, and with lockref.lock for who locks instead.
+        match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 0) {
+            Change::Done(word) if count(word) == 1 => {
+                // ORDERING lockref.last: pairs with lockref.put.
+                P::fence(Acquire);
+                0
+            }
+            Change::Done(word) => count(word) - 1,
+            Change::Refused(_) => no_reference(),
+            Change::Busy => self.lock().put(),
+        }
+    }
+
+    /// Gives a reference back unless it is the last; says whether it did.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn put_not_last(&self) -> bool {
+        // ORDERING lockref.put: as in `put`.
+        match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 1) {
+            Change::Done(_) => true,
+            Change::Refused(word) if count(word) == 0 => no_reference(),
+            Change::Refused(_) => false,
+            Change::Busy => self.put_or_lock_slow().is_none(),
+        }
+    }
+
+    /// Gives a reference back: `None`. If it is the last, the caller keeps it and has the lock; so it can take the object
+    /// out of wherever others find it, mark it dead, and only then let go.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    #[must_use = "the lock, if it was taken, is released at once"]
+    pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, P>> {
+        // ORDERING lockref.put: as in `put`.
+        match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 1) {
+            Change::Done(_) => None,
+            _ => self.put_or_lock_slow(),
+        }
+    }
+
+    #[cold]
+    fn put_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
+        let guard = self.lock();
+        match guard.count() {
+            0 => no_reference(),
+            1 => Some(guard),
+            _ => {
+                guard.put();
+                None
+            }
+        }
+    }
+
+    /// Makes the object one that nobody can find any more: [`LockRef::get_not_zero`] and [`LockRef::get_or_lock`] add no
+    /// reference from now on. Those there are stay, and who has one can [`get`](LockRef::get) more.
+    pub fn mark_dead(&self) {
+        self.lock().mark_dead();
+    }
+
+    /// The number of references at this moment.
+    pub fn count(&self) -> u32 {
+        count(self.word.load(Relaxed))
+    }
+
+    /// Whether [`LockRef::mark_dead`] was called.
+    pub fn is_dead(&self) -> bool {
+        self.word.load(Relaxed) & DEAD != 0
+    }
+}
+
+/// Whether somebody who found the object may have a reference.
+fn may_find(word: u64) -> bool {
+    word & DEAD == 0 && (1..COUNT_MAX).contains(&count(word))
+}
+
+/// The lock.
+impl<P: Platform> LockRef<P> {
+    /// Acquires the lock: nobody else can lock, nor change the count.
+    #[inline]
+    pub fn lock(&self) -> LockRefGuard<'_, P> {
+        if !self.take() {
+            self.lock_slow(None);
+        }
+        LockRefGuard::new(self)
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> Option<LockRefGuard<'_, P>> {
+        (self.take() || self.seize()).then(|| LockRefGuard::new(self))
+    }
+
+    /// Acquires the lock, or gives up after `timeout`.
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefGuard<'_, P>> {
+        self.try_lock().or_else(|| self.try_lock_until(Deadline::after::<P>(timeout)))
+    }
+
+    /// Acquires the lock, or gives up at `deadline`.
+    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefGuard<'_, P>> {
+        (self.take() || self.lock_slow(Some(deadline))).then(|| LockRefGuard::new(self))
+    }
+
+    /// Whether somebody has the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & LOCK != 0
+    }
+
+    /// Free -> held, by a compare-exchange that may lose against changes of the count.
+    #[inline]
+    fn take(&self) -> bool {
+        let mut word = self.word.load(Relaxed);
+        for _ in 0..RETRIES {
+            if word & LOCK != 0 {
+                return false;
+            }
+            // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put.
+            match self.word.compare_exchange(word, word | HELD | owner::<P>(), Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => word = found,
+            }
+        }
+        false
+    }
+
+    /// Free -> held, by an exchange that no change of the count can make fail. Sets nothing that is not set if the lock
+    /// is held.
+    fn seize(&self) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        // ORDERING lockref.lock: as in `take`.
+        let free = self.word.fetch_or(HELD, Acquire) & LOCK == 0;
+        if free {
+            self.word.fetch_or(owner::<P>(), Relaxed);
+        }
+        free
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+        loop {
+            if self.seize() {
+                return true;
+            }
+            if deadline.is_some_and(Deadline::expired::<P>) {
+                return false;
+            }
+            if !self.spin(deadline) {
+                self.sleep(deadline);
+            }
+        }
+    }
+
+    /// Looks until the lock is free (`true`), or for [`SPIN_NS`], or until the owner is found off its CPU.
+    fn spin(&self, deadline: Option<Deadline>) -> bool {
+        let until = P::now().saturating_add(SPIN_NS);
+        let until = match deadline {
+            Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
+            _ => until,
+        };
+        let limit = SpinLimit { until: Some(until), owner: named(self.word.load(Relaxed)), stay_away: true };
+        P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
+    }
+
+    /// Sleeps until the owner releases the lock. An owner without a slot has no place where to sleep for it.
+    fn sleep(&self, deadline: Option<Deadline>) {
+        let word = self.word.load(Relaxed);
+        if word & LOCK == 0 {
+            return;
+        }
+        let Some(owner) = named(word) else { return P::yield_now() };
+        // Step A: tell the owner, if it is still this one.
+        let announced = word | WAITERS;
+        if announced != word && self.word.compare_exchange(word, announced, Relaxed, Relaxed).is_err() {
+            return;
+        }
+        // Step B: look at its count of releases.
+        let released = &P::slot(owner).released;
+        // ORDERING lockref.seen: pairs with lockref.wake: who sees a release counted sees in step C that it happened.
+        let seen = released.load(Acquire);
+        // Step C: it has not released the lock, or not counted that yet.
+        if self.word.load(Relaxed) & LOCK == announced & LOCK {
+            P::park(released, seen, Lane::Waiters, deadline);
+        }
+    }
+
+    /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
+    ///
+    /// # Safety
+    /// The lock is held, and its guard was forgotten.
+    #[inline]
+    pub unsafe fn force_unlock(&self) {
+        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found.
+        let word = self.word.fetch_and(!LOCK, Release);
+        if word & WAITERS != 0 {
+            wake_after::<P>(word);
+        }
+    }
+}
+
+/// Wakes those who sleep for the owner that `word` names. Touches nothing but its slot, which is static (invariant 5).
+#[cold]
+fn wake_after<P: Platform>(word: u64) {
+    if let Some(owner) = named(word) {
+        let released = &P::slot(owner).released;
+        // ORDERING lockref.wake: pairs with lockref.seen: the release of the lock comes before it is counted.
+        released.fetch_add(1, Release);
+        P::wake(released, Lane::Waiters, u32::MAX);
+    }
+}
+
+/// The owner in `word`, if it is known and has a slot.
+fn named(word: u64) -> Option<Token> {
+    Token::new((word & OWNER) as u32).filter(|token| *token != Token::ANONYMOUS)
+}
+
+/// What the calling thread writes into the word. It takes a slot if it has none, so that others can sleep for it.
+#[inline]
+fn owner<P: Platform>() -> u64 {
+    let token = P::current();
+    let token = if token == Token::ANONYMOUS { named_now::<P>() } else { token };
+    u64::from(token.get())
+}
+
+#[cold]
+fn named_now<P: Platform>() -> Token {
+    P::me().map_or(Token::ANONYMOUS, |me| me.token)
+}
+
+impl<P: Platform> fmt::Debug for LockRef<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.word.load(Relaxed);
+        let mut out = f.debug_struct("LockRef");
+        out.field("count", &count(word)).field("dead", &(word & DEAD != 0)).field("locked", &(word & LOCK != 0));
+        out.finish()
+    }
+}
+
+/// The lock, held; released when dropped. Meanwhile the count changes by this guard only.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
+    of: &'a LockRef<P>,
+    /// Not `Send`: waiters ask whether the thread that locked it runs. Not `Sync`: two threads that look at the count
+    /// first and change it then would break invariant 3.
+    one_thread: PhantomData<*mut ()>,
+}
+
+impl<'a, P: Platform> LockRefGuard<'a, P> {
+    /// For whoever has just acquired the lock.
+    #[inline]
+    fn new(of: &'a LockRef<P>) -> Self {
+        LockRefGuard { of, one_thread: PhantomData }
+    }
+
+    /// The number of references, which nobody else can change.
+    pub fn count(&self) -> u32 {
+        self.of.count()
+    }
+
+    /// Whether the object was marked dead.
+    pub fn is_dead(&self) -> bool {
+        self.of.is_dead()
+    }
+
+    /// Adds a reference, also to none.
+    ///
+    /// # Panics
+    /// If there are [`COUNT_MAX`].
+    #[inline]
+    pub fn get(&self) {
+        if self.count() == COUNT_MAX {
+            too_many();
+        }
+        self.of.word.fetch_add(ONE, Relaxed);
+    }
+
+    /// Gives a reference back; returns how many are left.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn put(&self) -> u32 {
+        if self.count() == 0 {
+            no_reference();
+        }
+        count(self.of.word.fetch_sub(ONE, Relaxed)) - 1
+    }
+
+    /// As [`LockRef::mark_dead`].
+    pub fn mark_dead(&self) {
+        self.of.word.fetch_or(DEAD, Relaxed);
+    }
+}
+
+impl<P: Platform> Drop for LockRefGuard<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard has the lock, and is gone.
+        unsafe { self.of.force_unlock() }
+    }
+}
+
+const _: () = assert!(size_of::<LockRef>() == 8, "one word");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_halves_do_not_overlap() {
+        assert_eq!((OWNER | HELD | WAITERS) & !LOCK, 0);
+        assert_eq!(u64::from(Token::LIMIT) - 1, OWNER);
+        assert_eq!(LOCK & (DEAD | initial(COUNT_MAX)), 0);
+        assert_eq!(count(initial(COUNT_MAX) | DEAD | LOCK), COUNT_MAX);
+        assert_eq!(initial(1), ONE);
+    }
+
+    #[test]
+    fn who_may_be_found() {
+        assert!(may_find(initial(1)) && may_find(initial(COUNT_MAX - 1)));
+        assert!(!may_find(initial(0)) && !may_find(initial(COUNT_MAX)) && !may_find(initial(5) | DEAD));
+    }
+
+    #[test]
+    fn an_owner_without_a_slot_has_no_name() {
+        assert_eq!(named(HELD), None);
+        assert_eq!(named(HELD | u64::from(Token::ANONYMOUS.get())), None);
+        assert_eq!(named(HELD | WAITERS | 2).map(Token::get), Some(2));
+    }
+}

@@ -1,0 +1,349 @@
+//! Guards of the readers-writer lock.
+//!
+//! None of them is `Send`. The lock itself would allow it for readers, who leave no name; but who holds what is kept
+//! per thread where it is kept at all, and a guard that may not move leaves that free to change.
+
+use super::{RawRwSem, RwSem};
+use crate::platform::{Deadline, DefaultPlatform, Platform};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// Runs an operation of the raw lock when dropped.
+struct Finally<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+macro_rules! show {
+    ($name:ident) => {
+        impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for $name<'_, T, P> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for $name<'_, T, P> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+/// A guard of all the data. `$unlock`: the raw lock's operation that ends it.
+macro_rules! guard {
+    ($(#[$doc:meta])* $name:ident, $unlock:ident) => {
+        $(#[$doc])*
+        #[must_use = "the lock is released at once if the guard is dropped"]
+        pub struct $name<'a, T: ?Sized, P: Platform = DefaultPlatform> {
+            lock: &'a RwSem<T, P>,
+            not_send: PhantomData<*mut ()>,
+        }
+
+        // SAFETY: a shared guard gives `&T` only.
+        unsafe impl<T: ?Sized + Sync, P: Platform> Sync for $name<'_, T, P> {}
+
+        impl<'a, T: ?Sized, P: Platform> $name<'a, T, P> {
+            /// # Safety
+            /// The calling thread has acquired the lock in this guard's mode, and no other guard stands for that.
+            #[inline]
+            pub(super) unsafe fn new(lock: &'a RwSem<T, P>) -> Self {
+                $name { lock, not_send: PhantomData }
+            }
+
+            /// The lock of this guard.
+            pub fn rwsem(this: &Self) -> &'a RwSem<T, P> {
+                this.lock
+            }
+
+            /// The lock, for which this guard no longer stands.
+            #[inline]
+            fn forget(this: Self) -> &'a RwSem<T, P> {
+                ManuallyDrop::new(this).lock
+            }
+        }
+
+        impl<T: ?Sized, P: Platform> Deref for $name<'_, T, P> {
+            type Target = T;
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: the guard has the lock, in a mode that excludes writers other than itself.
+                unsafe { &*self.lock.data.get() }
+            }
+        }
+
+        impl<T: ?Sized, P: Platform> Drop for $name<'_, T, P> {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: the guard has the lock in this mode.
+                unsafe { self.lock.raw.$unlock() }
+            }
+        }
+
+        show!($name);
+    };
+}
+
+/// A guard of a part of the data; it does not know the rest.
+macro_rules! mapped {
+    ($(#[$doc:meta])* $name:ident, $unlock:ident, $variance:ty) => {
+        $(#[$doc])*
+        #[must_use = "the lock is released at once if the guard is dropped"]
+        pub struct $name<'a, T: ?Sized, P: Platform = DefaultPlatform> {
+            raw: &'a RawRwSem<P>,
+            data: NonNull<T>,
+            owns: PhantomData<$variance>,
+        }
+
+        // SAFETY: a shared guard gives `&T` only.
+        unsafe impl<T: ?Sized + Sync, P: Platform> Sync for $name<'_, T, P> {}
+
+        impl<T: ?Sized, P: Platform> Deref for $name<'_, T, P> {
+            type Target = T;
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: the guard has the lock, in a mode that excludes writers other than itself.
+                unsafe { self.data.as_ref() }
+            }
+        }
+
+        impl<T: ?Sized, P: Platform> Drop for $name<'_, T, P> {
+            #[inline]
+            fn drop(&mut self) {
+                // SAFETY: the guard has the lock in this mode.
+                unsafe { self.raw.$unlock() }
+            }
+        }
+
+        show!($name);
+    };
+}
+
+guard!(
+    /// A read lock; released when dropped.
+    RwSemReadGuard,
+    unlock_read
+);
+guard!(
+    /// The write lock; released when dropped.
+    RwSemWriteGuard,
+    unlock_write
+);
+guard!(
+    /// The upgradable read lock; released when dropped.
+    RwSemUpgradableGuard,
+    unlock_upgradable
+);
+mapped!(
+    /// A read lock with a part of the data in view.
+    MappedRwSemReadGuard,
+    unlock_read,
+    &'a T
+);
+mapped!(
+    /// The write lock with a part of the data in view.
+    MappedRwSemWriteGuard,
+    unlock_write,
+    &'a mut T
+);
+
+impl<'a, T: ?Sized, P: Platform> RwSemReadGuard<'a, T, P> {
+    /// A guard of a part of the data.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwSemReadGuard<'a, U, P> {
+        let data = NonNull::from(part(&*this));
+        MappedRwSemReadGuard { raw: &Self::forget(this).raw, data, owns: PhantomData }
+    }
+
+    /// A guard of a part of the data, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedRwSemReadGuard<'a, U, P>, Self> {
+        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwSemReadGuard { raw: &Self::forget(this).raw, data, owns: PhantomData })
+    }
+
+    /// Releases the lock while `f` runs, and acquires it again.
+    pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
+        let raw = &this.lock.raw;
+        // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
+        unsafe { raw.unlock_read() };
+        let _relock = Finally(|| raw.read());
+        f()
+    }
+}
+
+impl<'a, T: ?Sized, P: Platform> MappedRwSemReadGuard<'a, T, P> {
+    /// A guard of a part of the part.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwSemReadGuard<'a, U, P> {
+        let data = NonNull::from(part(&*this));
+        MappedRwSemReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
+    }
+
+    /// A guard of a part of the part, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedRwSemReadGuard<'a, U, P>, Self> {
+        let Some(data) = part(&*this).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwSemReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData })
+    }
+}
+
+impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
+    /// Becomes a reader; readers that wait come in beside it, and no writer was in between.
+    pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
+        let lock = Self::forget(this);
+        // SAFETY: the forgotten guard had the write lock, which is a read lock from here on.
+        unsafe {
+            lock.raw.downgrade();
+            RwSemReadGuard::new(lock)
+        }
+    }
+
+    /// Becomes an upgradable reader; readers that wait come in beside it, and no writer was in between.
+    pub fn downgrade_to_upgradable(this: Self) -> RwSemUpgradableGuard<'a, T, P> {
+        let lock = Self::forget(this);
+        // SAFETY: as in `downgrade`.
+        unsafe {
+            lock.raw.downgrade_to_upgradable();
+            RwSemUpgradableGuard::new(lock)
+        }
+    }
+
+    /// A guard of a part of the data.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
+        // SAFETY: the guard has the write lock, and is used for nothing else from here on.
+        let data = NonNull::from(part(unsafe { &mut *this.lock.data.get() }));
+        MappedRwSemWriteGuard { raw: &Self::forget(this).raw, data, owns: PhantomData }
+    }
+
+    /// A guard of a part of the data, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedRwSemWriteGuard<'a, U, P>, Self> {
+        // SAFETY: as in `map`; if there is no part, nothing is left of the borrow.
+        let Some(data) = part(unsafe { &mut *this.lock.data.get() }).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwSemWriteGuard { raw: &Self::forget(this).raw, data, owns: PhantomData })
+    }
+
+    /// Releases the lock while `f` runs, and acquires it again.
+    pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
+        let raw = &this.lock.raw;
+        // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
+        unsafe { raw.unlock_write() };
+        let _relock = Finally(|| raw.write());
+        f()
+    }
+}
+
+impl<T: ?Sized, P: Platform> DerefMut for RwSemWriteGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the write lock, and is borrowed exclusively.
+        unsafe { &mut *self.lock.data.get() }
+    }
+}
+
+impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
+    /// A guard of a part of the part.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
+        // SAFETY: the guard has the write lock, and is used for nothing else from here on.
+        let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
+        MappedRwSemWriteGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
+    }
+
+    /// A guard of a part of the part, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedRwSemWriteGuard<'a, U, P>, Self> {
+        // SAFETY: as in `map`; if there is no part, nothing is left of the borrow.
+        let Some(data) = part(unsafe { &mut *this.data.as_ptr() }).map(NonNull::from) else { return Err(this) };
+        Ok(MappedRwSemWriteGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData })
+    }
+}
+
+impl<T: ?Sized, P: Platform> DerefMut for MappedRwSemWriteGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the write lock, and is borrowed exclusively.
+        unsafe { self.data.as_mut() }
+    }
+}
+
+impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
+    /// Becomes the writer when the other readers have left; no others come in meanwhile, and no writer was in between.
+    pub fn upgrade(this: Self) -> RwSemWriteGuard<'a, T, P> {
+        let lock = Self::forget(this);
+        // SAFETY: the forgotten guard had the upgradable read lock, which is the write lock from here on.
+        unsafe {
+            lock.raw.upgrade();
+            RwSemWriteGuard::new(lock)
+        }
+    }
+
+    /// Becomes the writer if nobody else reads.
+    ///
+    /// # Errors
+    /// The guard itself, when somebody else reads.
+    pub fn try_upgrade(this: Self) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
+        // SAFETY: the guard has the upgradable read lock.
+        Self::upgraded_if(this, |raw| unsafe { raw.try_upgrade() })
+    }
+
+    /// Becomes the writer, or gives up after `timeout`.
+    ///
+    /// # Errors
+    /// The guard itself, when somebody else still reads then.
+    pub fn try_upgrade_for(this: Self, timeout: Duration) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
+        Self::try_upgrade(this).or_else(|this| Self::try_upgrade_until(this, Deadline::after::<P>(timeout)))
+    }
+
+    /// Becomes the writer, or gives up at `deadline`.
+    ///
+    /// # Errors
+    /// The guard itself, when somebody else still reads then.
+    pub fn try_upgrade_until(this: Self, deadline: Deadline) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
+        // SAFETY: the guard has the upgradable read lock.
+        Self::upgraded_if(this, |raw| unsafe { raw.upgrade_until(deadline) })
+    }
+
+    fn upgraded_if(this: Self, upgraded: impl FnOnce(&RawRwSem<P>) -> bool) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
+        if !upgraded(&this.lock.raw) {
+            return Err(this);
+        }
+        // SAFETY: the forgotten guard had what is now the write lock.
+        Ok(unsafe { RwSemWriteGuard::new(Self::forget(this)) })
+    }
+
+    /// Becomes an ordinary reader.
+    pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
+        let lock = Self::forget(this);
+        // SAFETY: the forgotten guard had the upgradable read lock, which is a read lock from here on.
+        unsafe {
+            lock.raw.downgrade_upgradable();
+            RwSemReadGuard::new(lock)
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! The readers-writer lock, without data: any number of readers, or one writer, and beside the readers one upgradable
+//! reader, which may become the writer without letting go.
+//!
+//! The word, 4 bytes (zero: unlocked):
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0..27 | count | readers, and threads that counted themselves and are about to take it back | they, by an addition | they, by a subtraction |
+//! | 26 | `FULL` | the count's highest bit: no more readers for now | | |
+//! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | it | it |
+//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | it | it |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
+//! | 30 | `READERS` | a reader may sleep | it, before it sleeps | who lets all readers in, and wakes them |
+//! | 31 | `WRITERS` | a writer or upgradable reader may sleep: readers that merely come along stay out | it, before it sleeps | who wakes one |
+//!
+//! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
+//! ([`crate::osq`]).
+//!
+//! A reader enters by one addition. If the word that it found bars it, it takes the addition back at once; until then
+//! the count is too high by one, and a lock that is free may look taken. Nobody can tell such a count from a real
+//! one, so all obey the same rule (invariant 1).
+//!
+//! Invariants:
+//! 1. Whoever takes the count from 1 to 0, by leaving or by taking its addition back, owes the wake-ups: of the
+//!    upgrader if there is one, else of the claimant, else of one writer; of nobody while a writer or an upgradable
+//!    reader has the lock, who then owes them. So a thread that went to sleep because of a count that was too high is
+//!    woken when it no longer is.
+//! 2. `READERS` is set only together with a flag that bars its reader. Who clears the last such flag clears `READERS`
+//!    in the same exchange, and wakes all readers.
+//! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on the way. A woken writer takes
+//!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up. "Writer"
+//!    includes whoever waits to be an upgradable reader.
+//! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
+//!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again). So the
+//!    readers that `WRITERS` bars do not wait for ever.
+//! 5. While `HANDOFF` is set only its claimant takes the lock. Whoever clears it for another reason, and whoever makes
+//!    the lock free while it is set, wakes all of lane `First`: a claimant that finds it gone is an ordinary waiter.
+//! 6. What bars others from a free lock lapses after [`PROMISE_NS`]: its thread may have vanished in a `fork`.
+//! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
+//!    The wake-ups that follow use the address alone. (The last reader to leave therefore leaves `WRITERS` standing;
+//!    the woken writer, or who takes the lock in between, clears it when it leaves.)
+//! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
+
+#[cfg(feature = "spin")]
+use crate::osq::Osq;
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+#[cfg(doc)]
+use crate::mutex::{HANDOFF_AFTER_NS, PROMISE_NS};
+
+pub(super) const COUNT: u32 = (1 << 27) - 1;
+pub(super) const FULL: u32 = 1 << 26;
+pub(super) const UPGRADABLE: u32 = 1 << 27;
+pub(super) const WRITER: u32 = 1 << 28;
+pub(super) const HANDOFF: u32 = 1 << 29;
+pub(super) const READERS: u32 = 1 << 30;
+pub(super) const WRITERS: u32 = 1 << 31;
+/// Somebody has the lock, or appears to.
+pub(super) const HELD: u32 = COUNT | UPGRADABLE | WRITER;
+/// What keeps an upgradable reader out that merely comes along.
+pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
+
+/// Who goes first when a writer waits and a reader comes. All users of one lock should pass the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefer {
+    /// The reader: a thread that reads may read again, whoever waits. Readers can starve a writer for ever.
+    Readers,
+    /// The writer, once it sleeps: readers cannot starve it, and a thread that reads must not read again.
+    Writers,
+}
+
+impl Prefer {
+    /// What keeps a reader out that merely comes along.
+    pub(super) const fn barred(self) -> u32 {
+        match self {
+            Prefer::Readers => WRITER | FULL,
+            Prefer::Writers => WRITER | HANDOFF | WRITERS | FULL,
+        }
+    }
+}
+
+/// The readers-writer lock without data. Zero bytes = unlocked.
+#[repr(C)]
+pub struct RawRwSem<P: Platform = DefaultPlatform> {
+    pub(super) word: P::U32,
+    /// Token of the writer that has the lock, or of one that had it: never cleared, so that a release is one exchange.
+    #[cfg(feature = "spin")]
+    pub(super) owner: P::U32,
+    #[cfg(feature = "spin")]
+    pub(super) spinners: Osq<P>,
+}
+
+impl RawRwSem {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RawRwSem {
+            word: core::sync::atomic::AtomicU32::new(0),
+            #[cfg(feature = "spin")]
+            owner: core::sync::atomic::AtomicU32::new(0),
+            #[cfg(feature = "spin")]
+            spinners: Osq::new(),
+        }
+    }
+}
+
+impl Default for RawRwSem {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> RawRwSem<P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RawRwSem {
+            word: P::U32::new(0),
+            #[cfg(feature = "spin")]
+            owner: P::U32::new(0),
+            #[cfg(feature = "spin")]
+            spinners: Osq::new_in(),
+        }
+    }
+
+    /// Acquires the lock for reading. Writers go first once they sleep ([`Prefer::Writers`]), so a thread that reads
+    /// must not call this again.
+    #[inline]
+    pub fn read(&self) {
+        self.read_with(Prefer::Writers, None);
+    }
+
+    /// Acquires the lock for reading, or gives up at `deadline`; says whether it got it.
+    #[inline]
+    pub fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_with(Prefer::Writers, Some(deadline))
+    }
+
+    /// Acquires the lock for reading, unless a writer has it or waits.
+    #[inline]
+    pub fn try_read(&self) -> bool {
+        self.try_read_with(Prefer::Writers)
+    }
+
+    /// Like [`RawRwSem::read`] or [`RawRwSem::read_until`], with a choice of who goes first.
+    #[inline]
+    pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
+        self.enter(prefer) || self.read_slow(prefer, deadline)
+    }
+
+    /// Like [`RawRwSem::try_read`], with a choice of who goes first.
+    #[inline]
+    pub fn try_read_with(&self, prefer: Prefer) -> bool {
+        // The look first: a thread that tries again and again must not keep the count above 0.
+        self.word.load(Relaxed) & prefer.barred() == 0 && self.enter(prefer)
+    }
+
+    /// Counts the caller as a reader, or takes it back if the word that it found bars it.
+    #[inline(always)]
+    pub(super) fn enter(&self, prefer: Prefer) -> bool {
+        // ORDERING rwsem.read: pairs with rwsem.release; shows what the last writer wrote.
+        let found = self.word.fetch_add(1, Acquire);
+        found & prefer.barred() == 0 || self.take_back()
+    }
+
+    /// `false`.
+    #[cold]
+    fn take_back(&self) -> bool {
+        let found = self.word.fetch_sub(1, Relaxed);
+        left::<P>(&raw const self.word, found);
+        false
+    }
+
+    /// Releases a read lock; the last reader wakes whoever waits.
+    ///
+    /// # Safety
+    /// The caller has a read lock.
+    #[inline]
+    pub unsafe fn unlock_read(&self) {
+        let address = &raw const self.word;
+        // ORDERING rwsem.unlock_read: pairs with rwsem.write: the writer comes after our reads.
+        let found = self.word.fetch_sub(1, Release);
+        if found & (WRITER | HANDOFF | WRITERS) != 0 {
+            left::<P>(address, found);
+        }
+    }
+
+    /// Like [`RawRwSem::unlock_read`], with a choice of who goes first.
+    ///
+    /// Where readers go first ([`Prefer::Readers`]) they come in spite of the writers that sleep, and each that left
+    /// last would wake one once more. So there the last reader clears the flags, for the price of a look before.
+    ///
+    /// # Safety
+    /// The caller has a read lock.
+    #[inline]
+    pub unsafe fn unlock_read_with(&self, prefer: Prefer) {
+        let address = &raw const self.word;
+        if prefer == Prefer::Readers {
+            let word = self.word.load(Relaxed);
+            let last = word & (HELD | HANDOFF) == 1 && word & (READERS | WRITERS) != 0;
+            // ORDERING rwsem.unlock_read: as in `unlock_read`.
+            if last && self.word.compare_exchange(word, 0, Release, Relaxed).is_ok() {
+                return wake_after::<P>(address, word);
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_read() }
+    }
+
+    /// Acquires the lock for writing.
+    #[inline]
+    pub fn write(&self) {
+        self.write_with(None);
+    }
+
+    /// Acquires the lock for writing, or gives up at `deadline`; says whether it got it.
+    #[inline]
+    pub fn write_until(&self, deadline: Deadline) -> bool {
+        self.write_with(Some(deadline))
+    }
+
+    /// Acquires the lock for writing, or gives up at the deadline if there is one; says whether it got it.
+    #[inline]
+    pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
+        self.take(0, WRITER).is_ok() && self.own() || self.write_slow(deadline)
+    }
+
+    /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        let mut word = 0;
+        loop {
+            match self.take(word, word | WRITER) {
+                Ok(_) => return self.own(),
+                Err(found) if found & (HELD | HANDOFF) != 0 => return false,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// Acquires the lock for reading, with the right to upgrade: beside readers, but not beside another such lock.
+    #[inline]
+    pub fn upgradable_read(&self) {
+        self.upgradable_read_with(None);
+    }
+
+    /// Acquires the lock for upgradable reading, or gives up at `deadline`; says whether it got it.
+    #[inline]
+    pub fn upgradable_read_until(&self, deadline: Deadline) -> bool {
+        self.upgradable_read_with(Some(deadline))
+    }
+
+    #[inline]
+    fn upgradable_read_with(&self, deadline: Option<Deadline>) -> bool {
+        self.try_upgradable_read() || self.upgradable_slow(deadline)
+    }
+
+    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader has it.
+    #[inline]
+    pub fn try_upgradable_read(&self) -> bool {
+        let mut word = 0;
+        loop {
+            match self.take(word, word | UPGRADABLE) {
+                Ok(_) => return true,
+                Err(found) if found & NOT_UPGRADABLE != 0 => return false,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    /// The exchange by which all but ordinary readers acquire the lock.
+    #[inline(always)]
+    pub(super) fn take(&self, word: u32, new: u32) -> Result<u32, u32> {
+        // ORDERING rwsem.write: pairs with rwsem.release and rwsem.unlock_read: all who had the lock are done.
+        self.word.compare_exchange(word, new, Acquire, Relaxed)
+    }
+
+    /// Notes that the caller is the writer; `true`.
+    #[inline(always)]
+    pub(super) fn own(&self) -> bool {
+        #[cfg(feature = "spin")]
+        self.owner.store(P::current().get(), Relaxed);
+        true
+    }
+
+    /// Releases the write lock, then wakes whoever waits.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn unlock_write(&self) {
+        self.release(WRITER, 0);
+    }
+
+    /// Turns the write lock into a read lock, and lets the readers in that wait.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn downgrade(&self) {
+        self.release(WRITER, 1);
+    }
+
+    /// Turns the write lock into an upgradable read lock, and lets the readers in that wait.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    #[inline]
+    pub unsafe fn downgrade_to_upgradable(&self) {
+        self.release(WRITER, UPGRADABLE);
+    }
+
+    /// Releases the upgradable read lock, then wakes whoever waits.
+    ///
+    /// # Safety
+    /// The caller has the upgradable read lock.
+    #[inline]
+    pub unsafe fn unlock_upgradable(&self) {
+        self.release(UPGRADABLE, 0);
+    }
+
+    /// Turns the upgradable read lock into an ordinary one.
+    ///
+    /// # Safety
+    /// The caller has the upgradable read lock.
+    #[inline]
+    pub unsafe fn downgrade_upgradable(&self) {
+        self.release(UPGRADABLE, 1);
+    }
+
+    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile.
+    ///
+    /// # Safety
+    /// The caller has the upgradable read lock, and no other read lock.
+    #[inline]
+    pub unsafe fn upgrade(&self) {
+        let _ = self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(None);
+    }
+
+    /// Like [`RawRwSem::upgrade`], or gives up at `deadline`, with the upgradable read lock as before; says whether it
+    /// got the write lock.
+    ///
+    /// # Safety
+    /// As for [`RawRwSem::upgrade`].
+    #[inline]
+    pub unsafe fn upgrade_until(&self, deadline: Deadline) -> bool {
+        self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(Some(deadline))
+    }
+
+    /// Turns the upgradable read lock into the write lock if nobody else reads; says whether it did.
+    ///
+    /// # Safety
+    /// The caller has the upgradable read lock.
+    #[inline]
+    pub unsafe fn try_upgrade(&self) -> bool {
+        let mut word = UPGRADABLE;
+        loop {
+            match self.try_upgrade_from(word) {
+                Ok(_) => return true,
+                Err(found) if found & COUNT != 0 => return false,
+                Err(found) => word = found,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn try_upgrade_from(&self, word: u32) -> Result<u32, u32> {
+        let found = self.take(word, word & !UPGRADABLE | WRITER)?;
+        self.own();
+        Ok(found)
+    }
+
+    /// Whether a writer has the lock.
+    pub fn is_write_locked(&self) -> bool {
+        self.word.load(Relaxed) & (WRITER | UPGRADABLE) == WRITER
+    }
+
+    /// Whether anybody has the lock.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) & HELD != 0
+    }
+
+    /// Gives up all that the caller has except `keep`. `likely`: what the word is if nobody else has to do with it.
+    #[inline(always)]
+    fn release(&self, likely: u32, keep: u32) {
+        // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write: shows what we wrote, and that we have read.
+        if self.word.compare_exchange(likely, keep, Release, Relaxed).is_err() {
+            self.release_slow(keep);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn release_slow(&self, keep: u32) {
+        let address = &raw const self.word;
+        let mut word = self.word.load(Relaxed);
+        loop {
+            // ORDERING rwsem.release: as in `release`.
+            match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {
+                Ok(_) => break,
+                Err(found) => word = found,
+            }
+        }
+        wake_after::<P>(address, word);
+    }
+}
+
+/// What the word becomes when its writer or upgradable reader leaves, apart from what that keeps: everybody is let in,
+/// or only the claimant, and then the others stay announced.
+fn released(word: u32) -> u32 {
+    if word & HANDOFF != 0 { word & !(WRITER | UPGRADABLE) } else { word & COUNT }
+}
+
+/// Wakes whom an exchange leaves to be woken that made [`released`] of `word`. Uses the address alone (invariant 7).
+pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
+    if word & HANDOFF != 0 && P::wake(address, Lane::First, u32::MAX) > 0 {
+        return;
+    }
+    // If nobody claims any more, all must find out (invariant 6).
+    if word & READERS != 0 {
+        P::wake(address, Lane::Readers, u32::MAX);
+    }
+    if word & WRITERS != 0 {
+        P::wake(address, Lane::Waiters, 1);
+    }
+}
+
+/// Invariant 1, after a subtraction that found `found`. Uses the address alone (invariant 7).
+#[cold]
+fn left<P: Platform>(address: *const P::U32, found: u32) {
+    if found & COUNT != 1 {
+        return;
+    }
+    match found & (WRITER | UPGRADABLE) {
+        0 if found & HANDOFF != 0 => wake_after::<P>(address, found),
+        // Readers stay out for the writer that was woken; if none was, they find out (invariant 6).
+        0 if found & WRITERS != 0 && P::wake(address, Lane::Waiters, 1) == 0 && found & READERS != 0 => {
+            P::wake(address, Lane::Readers, u32::MAX);
+        }
+        upgrading if upgrading == WRITER | UPGRADABLE => {
+            P::wake(address, Lane::First, u32::MAX);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COUNT, FULL, HANDOFF, HELD, Prefer, READERS, UPGRADABLE, WRITER, WRITERS, released};
+
+    #[test]
+    fn the_bits_are_disjoint_and_complete() {
+        let flags = [UPGRADABLE, WRITER, HANDOFF, READERS, WRITERS];
+        assert_eq!(flags.iter().fold(COUNT, |all, flag| all ^ flag), u32::MAX);
+        assert_eq!(FULL << 1, COUNT + 1);
+    }
+
+    #[test]
+    fn a_release_lets_all_in_or_only_the_claimant() {
+        assert_eq!(released(WRITER | READERS | WRITERS | 2), 2);
+        assert_eq!(released(UPGRADABLE | WRITER | WRITERS | 3), 3);
+        assert_eq!(released(WRITER | HANDOFF | READERS | WRITERS), HANDOFF | READERS | WRITERS);
+    }
+
+    #[test]
+    fn readers_go_first_or_last() {
+        assert_eq!(Prefer::Readers.barred() & (HANDOFF | WRITERS | UPGRADABLE), 0);
+        assert_eq!(Prefer::Writers.barred() & UPGRADABLE, 0);
+        assert!([WRITER, HANDOFF, WRITERS, FULL].iter().all(|bit| Prefer::Writers.barred() & bit != 0));
+        assert_eq!(HELD & (READERS | WRITERS | HANDOFF), 0);
+    }
+}

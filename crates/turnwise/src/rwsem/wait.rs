@@ -1,0 +1,217 @@
+//! How readers, upgradable readers and writers wait: a spin, then the sleeping stage, which all three share.
+
+use super::Prefer;
+use super::raw::{
+    COUNT, FULL, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, UPGRADABLE, WRITER, WRITERS, wake_after,
+};
+#[cfg(feature = "spin")]
+use super::spin;
+use crate::mutex::{HANDOFF_AFTER_NS, await_promised};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word};
+use core::sync::atomic::Ordering::Relaxed;
+
+impl<P: Platform> RawRwSem<P> {
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_slow(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
+        #[cfg(feature = "spin")]
+        if spin::read(self, prefer, deadline) {
+            return true;
+        }
+        Waiter::new::<P>(Kind::Reader(prefer)).wait(self, deadline)
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn write_slow(&self, deadline: Option<Deadline>) -> bool {
+        #[cfg(feature = "spin")]
+        if spin::write(self, deadline) {
+            return true;
+        }
+        Waiter::new::<P>(Kind::Writer).wait(self, deadline) && self.own()
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
+        #[cfg(feature = "spin")]
+        if spin::upgradable(self, deadline) {
+            return true;
+        }
+        Waiter::new::<P>(Kind::Upgradable).wait(self, deadline)
+    }
+
+    /// From `UPGRADABLE` to `WRITER`, with both set while readers are inside.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn upgrade_slow(&self, deadline: Option<Deadline>) -> bool {
+        self.own();
+        self.word.fetch_or(WRITER, Relaxed);
+        #[cfg(feature = "spin")]
+        spin::upgrade(self, deadline);
+        let mut timed_out = false;
+        loop {
+            let word = self.word.load(Relaxed);
+            if word & COUNT == 0 {
+                if self.take(word, word & !UPGRADABLE).is_ok() {
+                    return true;
+                }
+            } else if timed_out {
+                self.release_slow(UPGRADABLE);
+                return false;
+            } else {
+                P::park(&self.word, word, Lane::First, deadline);
+                timed_out = deadline.is_some_and(Deadline::expired::<P>);
+            }
+        }
+    }
+}
+
+/// What a thread waits to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reader(Prefer),
+    Upgradable,
+    Writer,
+}
+
+/// A thread in the sleeping stage.
+struct Waiter {
+    kind: Kind,
+    /// It was woken since it came (invariant 3).
+    woken: bool,
+    /// It has `HANDOFF` (invariant 5).
+    first: bool,
+    /// It was woken [`HANDOFF_AFTER_NS`] after it came.
+    late: bool,
+    since: u64,
+}
+
+impl Waiter {
+    fn new<P: Platform>(kind: Kind) -> Self {
+        Waiter { kind, woken: false, first: false, late: false, since: P::now() }
+    }
+
+    fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+        let mut timed_out = false;
+        loop {
+            let word = lock.word.load(Relaxed);
+            self.first &= word & HANDOFF != 0;
+            let barred = word & self.barred();
+            if barred == 0 {
+                if self.take(lock, word) {
+                    return true;
+                }
+            } else if timed_out {
+                if self.give_up(lock, word) {
+                    return false;
+                }
+            } else if barred == FULL {
+                P::yield_now(); // nobody would wake us
+                timed_out = deadline.is_some_and(Deadline::expired::<P>);
+            } else if let Some(word) = self.announce(lock, word) {
+                self.sleep(lock, word, deadline);
+                timed_out = deadline.is_some_and(Deadline::expired::<P>);
+            }
+        }
+    }
+
+    /// What keeps this thread out.
+    fn barred(&self) -> u32 {
+        let barred = match self.kind {
+            Kind::Reader(prefer) if self.late => prefer.barred() & !WRITERS,
+            Kind::Reader(prefer) => prefer.barred(),
+            Kind::Upgradable => NOT_UPGRADABLE,
+            Kind::Writer => HELD | HANDOFF,
+        };
+        if self.first { barred & !HANDOFF } else { barred }
+    }
+
+    fn take<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
+        match self.kind {
+            Kind::Reader(_) if self.late && (self.first || word & HANDOFF == 0) => {
+                self.open(lock, word, (word & (COUNT | UPGRADABLE)) + 1)
+            }
+            Kind::Reader(prefer) => lock.enter(prefer),
+            Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),
+            Kind::Writer => {
+                let others = if self.woken { WRITERS } else { 0 };
+                lock.take(word, word & !HANDOFF | others | WRITER).is_ok()
+            }
+        }
+    }
+
+    /// Takes the lock to read, and lets in whoever else can: a reader that waited for long is followed by all others.
+    fn open<P: Platform>(&self, lock: &RawRwSem<P>, word: u32, new: u32) -> bool {
+        let taken = lock.take(word, new).is_ok();
+        if taken {
+            self.wake_others(lock, word);
+        }
+        taken
+    }
+
+    /// After the flags of `word` were cleared by somebody who does not take the lock for itself alone.
+    fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
+        let address = &raw const lock.word;
+        if word & HANDOFF != 0 {
+            P::wake(address, Lane::First, u32::MAX);
+        }
+        let duty = if self.woken && !matches!(self.kind, Kind::Reader(_)) { WRITERS } else { 0 };
+        wake_after::<P>(address, word & !HANDOFF | duty);
+    }
+
+    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
+        let claim = self.late && word & HANDOFF == 0;
+        let asleep = if matches!(self.kind, Kind::Reader(_)) { READERS } else { WRITERS };
+        let new = word | asleep | if claim { HANDOFF } else { 0 };
+        if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
+            return None;
+        }
+        self.first |= claim;
+        Some(new)
+    }
+
+    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) {
+        let lane = match self.kind {
+            _ if self.first => Lane::First,
+            Kind::Reader(_) => Lane::Readers,
+            _ => Lane::Waiters,
+        };
+        let promised = word & HELD == 0;
+        let parked = if promised {
+            await_promised::<P>(&lock.word, word, HANDOFF | READERS | WRITERS, lane, deadline)
+        } else {
+            P::park(&lock.word, word, lane, deadline)
+        };
+        match parked {
+            Parked::Woken => self.wakes(lock),
+            // A promise may have lapsed: all others must find out (invariant 6).
+            Parked::TimedOut if promised => self.wake_others(lock, word),
+            _ => {}
+        }
+    }
+
+    fn wakes<P: Platform>(&mut self, lock: &RawRwSem<P>) {
+        self.woken = true;
+        #[cfg(feature = "spin")]
+        spin::woken(lock, self.barred());
+        #[cfg(not(feature = "spin"))]
+        let _ = lock;
+        self.late |= P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
+    }
+
+    /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
+    fn give_up<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
+        if matches!(self.kind, Kind::Reader(_)) && !self.first {
+            return true; // readers have no duty: they are woken together
+        }
+        // Invariant 4: perhaps we were the one that `WRITERS` stands for.
+        let cleared = READERS | WRITERS | if self.first { HANDOFF } else { 0 };
+        if lock.word.compare_exchange(word, word & !cleared, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        self.wake_others(lock, word & cleared);
+        true
+    }
+}

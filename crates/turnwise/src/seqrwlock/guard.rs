@@ -1,0 +1,113 @@
+//! Guards of the sequence read/write lock.
+
+use super::SeqRwLock;
+use crate::platform::{DefaultPlatform, Platform};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+/// The lock, held for reading: writers wait. Released when dropped.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
+    lock: &'a SeqRwLock<T, P>,
+    /// The lock may be released by the thread alone that has it.
+    not_send: PhantomData<*mut ()>,
+}
+
+// SAFETY: a shared guard gives `&T` only.
+unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqReadGuard<'_, T, P> {}
+
+impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
+    /// # Safety
+    /// The calling thread has the lock for reading, and no other guard stands for that.
+    #[inline]
+    pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
+        P::touch(lock.value.as_ptr().cast(), size_of::<T>(), false);
+        SeqReadGuard { lock, not_send: PhantomData }
+    }
+}
+
+impl<T: Copy, P: Platform> Deref for SeqReadGuard<'_, T, P> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: no writer can have the lock while the guard lives, and only writers change the value.
+        unsafe { &*self.lock.value.as_ptr() }
+    }
+}
+
+impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard has the lock.
+        unsafe { self.lock.raw.unlock_blocking_read() }
+    }
+}
+
+/// The lock, held for writing, with a copy of the value. Published and released when dropped.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct SeqWriteGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
+    lock: &'a SeqRwLock<T, P>,
+    copy: T,
+    /// As for the other guard.
+    not_send: PhantomData<*mut ()>,
+}
+
+// SAFETY: a shared guard gives `&T` only.
+unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqWriteGuard<'_, T, P> {}
+
+impl<'a, T: Copy, P: Platform> SeqWriteGuard<'a, T, P> {
+    /// # Safety
+    /// The calling thread has the lock for writing, and no other guard stands for that.
+    #[inline]
+    pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
+        P::touch(lock.value.as_ptr().cast(), size_of::<T>(), true);
+        // SAFETY: only who has the write lock changes the value.
+        let copy = unsafe { *lock.value.as_ptr() };
+        SeqWriteGuard { lock, copy, not_send: PhantomData }
+    }
+
+    /// Publishes the copy now, and goes on with the lock held.
+    pub fn publish(this: &mut Self) {
+        this.lock.raw.begin_change();
+        // SAFETY: the guard has the lock for writing.
+        unsafe { this.lock.value.store(this.copy) };
+        this.lock.raw.end_change();
+    }
+}
+
+impl<T: Copy, P: Platform> Deref for SeqWriteGuard<'_, T, P> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.copy
+    }
+}
+
+impl<T: Copy, P: Platform> DerefMut for SeqWriteGuard<'_, T, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.copy
+    }
+}
+
+impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        Self::publish(self);
+        // SAFETY: the guard has the lock for writing.
+        unsafe { self.lock.raw.lock().unlock_write() }
+    }
+}
+
+impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqReadGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqWriteGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

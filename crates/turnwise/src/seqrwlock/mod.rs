@@ -1,0 +1,213 @@
+//! The sequence read/write lock: reads that change nothing, and a second kind of read that no writer can disturb.
+
+mod cell;
+mod guard;
+mod raw;
+
+pub use guard::{SeqReadGuard, SeqWriteGuard};
+pub use raw::{RawSeqRwLock, SPIN_NS, SeqReader};
+
+use crate::platform::{Deadline, DefaultPlatform, Platform};
+use cell::SeqCell;
+use core::fmt;
+use core::time::Duration;
+
+/// Optimistic reads that writers may spoil, before [`SeqRwLock::read`] takes the lock.
+pub const READ_TRIES: u32 = 4;
+
+/// A value that is copied out without writing to the lock.
+///
+/// | access | what it costs | while a writer publishes |
+/// |---|---|---|
+/// | [`read`](SeqRwLock::read), [`read_with`](SeqRwLock::read_with) | a copy and two looks at the sequence; no write to shared memory | copies again, then takes the lock |
+/// | [`blocking_read`](SeqRwLock::blocking_read) | a read lock; the value stays in place | waits |
+/// | [`write`](SeqRwLock::write) | a write lock and two copies | waits |
+///
+/// For small values that are read far more often than written: a clock, a routing entry, a pair of bounds. A writer
+/// works on a copy and publishes it when the guard is dropped, so optimistic readers are disturbed only for as long as
+/// the publishing copy takes; a thread that has the write guard reads the old value by `read`.
+///
+/// ```
+/// use turnwise::SeqRwLock;
+///
+/// static BOUNDS: SeqRwLock<(u64, u64)> = SeqRwLock::new((0, 10));
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         let (low, high) = BOUNDS.read();
+///         assert_eq!(high - low, 10);
+///     });
+///     let mut bounds = BOUNDS.write();
+///     bounds.0 += 5;
+///     bounds.1 += 5;
+/// });
+/// assert_eq!(BOUNDS.read(), (5, 15));
+/// assert_eq!(BOUNDS.read_with(|bounds| bounds.0 + bounds.1), 20);
+/// assert_eq!(*BOUNDS.blocking_read(), (5, 15));
+/// ```
+///
+/// It does not poison: a panic while the write guard lives publishes the copy as it is.
+pub struct SeqRwLock<T: Copy, P: Platform = DefaultPlatform> {
+    raw: RawSeqRwLock<P>,
+    value: SeqCell<T>,
+}
+
+// SAFETY: copies of `T` come to every thread that reads, and blocking readers share a `&T`; the value is changed by one
+// thread at a time that shuts out the latter, and whose changes the former's copies are checked against.
+unsafe impl<T: Copy + Send + Sync, P: Platform> Sync for SeqRwLock<T, P> {}
+// SAFETY: the lock owns its value, and its words are `Send`.
+unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
+
+impl<T: Copy> SeqRwLock<T> {
+    /// An unlocked lock.
+    pub const fn new(value: T) -> Self {
+        SeqRwLock { raw: RawSeqRwLock::new(), value: SeqCell::new(value) }
+    }
+}
+
+impl<T: Copy, P: Platform> SeqRwLock<T, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in(value: T) -> Self {
+        SeqRwLock { raw: RawSeqRwLock::new_in(), value: SeqCell::new(value) }
+    }
+
+    /// A copy of the value.
+    ///
+    /// Optimistic: it writes nothing that others read. If writers spoil [`READ_TRIES`] copies, or one takes longer than
+    /// [`SPIN_NS`] to publish, it takes the lock for reading: it cannot starve, nor burn the CPU behind a writer that
+    /// was preempted.
+    #[inline]
+    pub fn read(&self) -> T {
+        self.try_read().unwrap_or_else(|| self.read_slow())
+    }
+
+    /// A copy of the value, unless a writer publishes at this moment. Never waits.
+    #[inline]
+    pub fn try_read(&self) -> Option<T> {
+        self.copy(self.raw.try_read_begin()?)
+    }
+
+    /// Runs `f` on the value: on a copy, or in place with the lock held if the first copy was spoilt.
+    #[inline]
+    pub fn read_with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        match self.try_read() {
+            Some(copy) => f(&copy),
+            None => f(&self.blocking_read()),
+        }
+    }
+
+    /// The value copied since `begin`, if it is one.
+    #[inline(always)]
+    fn copy(&self, begin: u64) -> Option<T> {
+        P::touch(self.value.as_ptr().cast(), size_of::<T>(), false);
+        let copy = self.value.load();
+        // SAFETY: no writer came between the looks at the sequence, so the copy is what one of them stored.
+        (!self.raw.read_retry(begin)).then(|| unsafe { copy.assume_init() })
+    }
+
+    #[cold]
+    fn read_slow(&self) -> T {
+        for _ in 1..READ_TRIES {
+            let Some(begin) = self.raw.read_begin_spinning() else { break };
+            if let Some(value) = self.copy(begin) {
+                return value;
+            }
+        }
+        *self.blocking_read()
+    }
+
+    /// Shuts writers out, and gives the value in place. Any number of threads may have it at a time.
+    #[inline]
+    pub fn blocking_read(&self) -> SeqReadGuard<'_, T, P> {
+        self.raw.blocking_read();
+        // SAFETY: just acquired.
+        unsafe { SeqReadGuard::new(self) }
+    }
+
+    /// Like [`SeqRwLock::blocking_read`], if no writer has the lock.
+    #[inline]
+    pub fn try_blocking_read(&self) -> Option<SeqReadGuard<'_, T, P>> {
+        // SAFETY: just acquired.
+        self.raw.try_blocking_read().then(|| unsafe { SeqReadGuard::new(self) })
+    }
+
+    /// Like [`SeqRwLock::blocking_read`], or gives up after `timeout`.
+    pub fn try_blocking_read_for(&self, timeout: Duration) -> Option<SeqReadGuard<'_, T, P>> {
+        self.try_blocking_read().or_else(|| self.try_blocking_read_until(Deadline::after::<P>(timeout)))
+    }
+
+    /// Like [`SeqRwLock::blocking_read`], or gives up at `deadline`.
+    pub fn try_blocking_read_until(&self, deadline: Deadline) -> Option<SeqReadGuard<'_, T, P>> {
+        // SAFETY: just acquired.
+        self.raw.blocking_read_until(deadline).then(|| unsafe { SeqReadGuard::new(self) })
+    }
+
+    /// Shuts out other writers and blocking readers, and gives a copy of the value that is published when the guard is
+    /// dropped.
+    #[inline]
+    pub fn write(&self) -> SeqWriteGuard<'_, T, P> {
+        self.raw.lock().write();
+        // SAFETY: just acquired.
+        unsafe { SeqWriteGuard::new(self) }
+    }
+
+    /// Like [`SeqRwLock::write`], if nobody has the lock.
+    #[inline]
+    pub fn try_write(&self) -> Option<SeqWriteGuard<'_, T, P>> {
+        // SAFETY: just acquired.
+        self.raw.lock().try_write().then(|| unsafe { SeqWriteGuard::new(self) })
+    }
+
+    /// Like [`SeqRwLock::write`], or gives up after `timeout`.
+    pub fn try_write_for(&self, timeout: Duration) -> Option<SeqWriteGuard<'_, T, P>> {
+        self.try_write().or_else(|| self.try_write_until(Deadline::after::<P>(timeout)))
+    }
+
+    /// Like [`SeqRwLock::write`], or gives up at `deadline`.
+    pub fn try_write_until(&self, deadline: Deadline) -> Option<SeqWriteGuard<'_, T, P>> {
+        // SAFETY: just acquired.
+        self.raw.lock().write_until(deadline).then(|| unsafe { SeqWriteGuard::new(self) })
+    }
+
+    /// Replaces the value.
+    pub fn set(&self, value: T) {
+        *self.write() = value;
+    }
+
+    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// The value, without locking: nobody else can have it.
+    pub fn into_inner(mut self) -> T {
+        *self.value.get_mut()
+    }
+
+    /// The lock without the value.
+    pub fn raw(&self) -> &RawSeqRwLock<P> {
+        &self.raw
+    }
+}
+
+impl<T: Copy + Default> Default for SeqRwLock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T: Copy> From<T> for SeqRwLock<T> {
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: Copy + fmt::Debug, P: Platform> fmt::Debug for SeqRwLock<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("SeqRwLock");
+        match self.try_read() {
+            Some(value) => out.field("value", &value),
+            None => out.field("value", &format_args!("<being written>")),
+        };
+        out.finish_non_exhaustive()
+    }
+}

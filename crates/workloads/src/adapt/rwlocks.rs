@@ -1,0 +1,59 @@
+//! Locks that many may read under.
+
+use crate::load::exclusive::Lock;
+use crate::load::shared::{Record, SharedLock};
+
+/// A lock whose `read` and `write` return guards, or what `$guard` makes of them.
+macro_rules! guarded {
+    ($lock:ty, $new:path $(, $guard:ident)?) => {
+        impl SharedLock for $lock {
+            fn new(value: Record) -> Self {
+                $new(value)
+            }
+
+            #[inline]
+            fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+                f(&self.read()$(.$guard(NO_PANIC))?)
+            }
+
+            #[inline]
+            fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+                f(&mut self.write()$(.$guard(NO_PANIC))?)
+            }
+
+            fn into_inner(self) -> Record {
+                <$lock>::into_inner(self)$(.$guard(NO_PANIC))?
+            }
+        }
+    };
+}
+
+const NO_PANIC: &str = "no workload panics with the lock held";
+
+guarded!(turnwise::RwSem<Record>, turnwise::RwSem::new);
+guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
+guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
+guarded!(spin::RwLock<Record>, spin::RwLock::new);
+
+/// A mutex in place of a readers-writer lock: readers exclude one another.
+pub struct Alone<L>(L);
+
+impl<L: Lock<Record>> SharedLock for Alone<L> {
+    fn new(value: Record) -> Self {
+        Alone(L::new(value))
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        self.0.with(|data| f(data))
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        self.0.with(f)
+    }
+
+    fn into_inner(self) -> Record {
+        self.0.into_inner()
+    }
+}

@@ -1,0 +1,69 @@
+//! Locks whose readers need not write: one type for each way to read.
+
+use crate::load::shared::{Record, SharedLock};
+use turnwise::SeqRwLock;
+
+/// `$name`: our sequence lock, read as `$read` says.
+macro_rules! ours {
+    ($(#[$doc:meta])* $name:ident, |$lock:ident, $f:ident| $read:expr) => {
+        $(#[$doc])*
+        pub struct $name(SeqRwLock<Record>);
+
+        impl SharedLock for $name {
+            fn new(value: Record) -> Self {
+                $name(SeqRwLock::new(value))
+            }
+
+            #[inline]
+            fn read<R>(&self, $f: impl FnOnce(&Record) -> R) -> R {
+                let $lock = &self.0;
+                $read
+            }
+
+            #[inline]
+            fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+                f(&mut self.0.write())
+            }
+
+            fn into_inner(self) -> Record {
+                self.0.into_inner()
+            }
+        }
+    };
+}
+
+ours!(
+    /// Readers copy, without writing to the lock.
+    Optimistic,
+    |lock, f| f(&lock.read())
+);
+ours!(
+    /// The same through a closure, on the copy or under the lock.
+    With,
+    |lock, f| lock.read_with(f)
+);
+ours!(
+    /// Readers keep writers out, and do not copy.
+    Blocking,
+    |lock, f| f(&lock.blocking_read())
+);
+
+impl SharedLock for seqlock::SeqLock<Record> {
+    fn new(value: Record) -> Self {
+        seqlock::SeqLock::new(value)
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        f(&seqlock::SeqLock::read(self))
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        f(&mut self.lock_write())
+    }
+
+    fn into_inner(self) -> Record {
+        seqlock::SeqLock::into_inner(self)
+    }
+}

@@ -1,0 +1,174 @@
+//! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
+//! with the same messages as if clap had known them from the start.
+
+use crate::subject::{Group, LockInfo, SUBJECTS, Scenario, Subject};
+use anyhow::{Result, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+/// Compare locks on this machine.
+#[derive(Clone, Debug)]
+pub struct BenchArgs(Flags);
+
+/// The flags as typed.
+#[derive(Args, Clone, Debug)]
+pub struct Flags {
+    /// The sort of locks to compare; default: mutex
+    #[arg(value_name = "SUBJECT", value_parser = subject_names())]
+    pub subject: Option<String>,
+    /// Locks to run (`bench SUBJECT --list` names them); default: ours and the peers that each scenario is about
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub lock: Vec<String>,
+    /// Scenarios or groups of scenarios to run (`bench SUBJECT --list` names them); default: all, of mutexes the group
+    /// mutex
+    #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
+    pub scenario: Vec<String>,
+    /// Compare speeds with this lock, and run it, too; default: the lock that each scenario is about, or else the
+    /// fastest peer that sleeps
+    #[arg(long, value_name = "NAME")]
+    pub against: Option<String>,
+    /// Fewer and shorter samples: a subject within a minute
+    #[arg(long)]
+    pub quick: bool,
+    /// Samples of each lock in each scenario; default: 7, quick: 5
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub samples: Option<u32>,
+    /// Length of a sample in milliseconds; default: 150, quick: 60 or less
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    pub sample_ms: Option<u32>,
+    /// Seed of the order of locks within the rounds
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write the report as JSON, too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the report as Markdown, too
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// List the locks and scenarios (of all subjects unless one is named), and run nothing
+    #[arg(long)]
+    pub list: bool,
+}
+
+fn subject_names() -> PossibleValuesParser {
+    SUBJECTS.iter().map(|s| PossibleValue::new(s.name).help(s.help)).collect::<Vec<_>>().into()
+}
+
+impl Args for BenchArgs {
+    fn augment_args(cmd: Command) -> Command {
+        Flags::augment_args(cmd)
+    }
+
+    fn augment_args_for_update(cmd: Command) -> Command {
+        Flags::augment_args_for_update(cmd)
+    }
+}
+
+impl FromArgMatches for BenchArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        BenchArgs(Flags::from_arg_matches(matches)?).checked()
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)?;
+        self.clone().checked().map(drop)
+    }
+}
+
+impl std::ops::Deref for BenchArgs {
+    type Target = Flags;
+    fn deref(&self) -> &Flags {
+        &self.0
+    }
+}
+
+/// The second step: clap's own parser of possible values, now that they are known.
+fn check<'a>(name: &str, known: Vec<&'static str>, typed: impl Iterator<Item = &'a String>) -> Result<(), clap::Error> {
+    let mut cmd = Flags::augment_args(Command::new("bench"));
+    cmd.build();
+    let arg: Option<&Arg> = cmd.get_arguments().find(|arg| arg.get_long() == Some(name));
+    let parser = PossibleValuesParser::new(known);
+    for value in typed {
+        parser.parse_ref(&cmd, arg, OsStr::new(value))?;
+    }
+    Ok(())
+}
+
+impl BenchArgs {
+    fn checked(self) -> Result<BenchArgs, clap::Error> {
+        let subject = self.subject();
+        let locks: Vec<_> = subject.locks().iter().map(|lock| lock.name).collect();
+        let groups = subject.groups.iter().map(|group| group.name);
+        let scenarios = subject.scenarios.iter().map(|scenario| scenario.name);
+        check("against", locks.clone(), self.against.iter())?;
+        check("lock", locks.into_iter().chain(["all"]).collect(), self.lock.iter())?;
+        check("scenario", scenarios.chain(groups).chain(["all"]).collect(), self.scenario.iter())?;
+        Ok(self)
+    }
+
+    /// The sort of locks.
+    #[must_use]
+    pub fn subject(&self) -> &'static Subject {
+        self.subject.as_deref().and_then(Subject::find).unwrap_or(SUBJECTS[0])
+    }
+
+    /// The scenarios asked for, in which any of the locks asked for can run.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn scenarios(&self) -> Result<Vec<&'static Scenario>> {
+        let subject = self.subject();
+        let all: &[String] = &self.scenario;
+        let asked = |s: &&Scenario| {
+            if all.is_empty() {
+                subject.default.contains(&s.group.name)
+            } else {
+                all.iter().any(|n| n == s.name || n == s.group.name || n == "all")
+            }
+        };
+        let fit = |s: &&Scenario| !self.locks(s).is_empty();
+        let scenarios: Vec<_> = subject.scenarios.iter().filter(asked).filter(fit).collect();
+        ensure!(!scenarios.is_empty(), "none of these locks can run in any of these scenarios: see bench --list");
+        Ok(scenarios)
+    }
+
+    /// The locks to run in a scenario.
+    #[must_use]
+    pub fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
+        let group = scenario.group;
+        let wanted = |name: &str| match self.lock.is_empty() {
+            true => group.default.iter().any(|n| *n == name || *n == "all"),
+            false => self.lock.iter().any(|n| n == name || n == "all"),
+        };
+        group.locks.iter().filter(|l| wanted(l.name) || self.against.as_deref() == Some(l.name)).collect()
+    }
+
+    /// The lock to compare with in a scenario, if it is fixed.
+    #[must_use]
+    pub fn reference(&self, scenario: &Scenario) -> Option<&str> {
+        let known = |name: &&str| scenario.group.locks.iter().any(|lock| lock.name == *name);
+        let running = |name: &&str| self.locks(scenario).iter().any(|lock| lock.name == *name);
+        self.against.as_deref().filter(known).or(scenario.group.reference.filter(running))
+    }
+
+    /// What `--list` prints.
+    #[must_use]
+    pub fn lists(&self) -> String {
+        match self.subject {
+            Some(_) => list(self.subject()),
+            None => SUBJECTS.iter().map(|subject| list(subject)).collect::<Vec<_>>().join("\n"),
+        }
+    }
+}
+
+fn list(subject: &Subject) -> String {
+    let row = |name: &str, help: &str| format!("  {name:<26} {help}\n");
+    let in_group = |s: &Scenario| row(s.name, &format!("{:<16} {}", s.group.name, s.help));
+    let locks: String = subject.locks().iter().map(|l| row(l.name, l.help)).collect();
+    let groups: String = subject.groups.iter().map(|g: &&Group| row(g.name, g.help)).collect();
+    let scenarios: String = subject.scenarios.iter().map(in_group).collect();
+    let title = format!("{}: {}", subject.name, subject.help);
+    format!("{title}\nlocks\n{locks}groups of scenarios\n{groups}scenarios (name, group)\n{scenarios}")
+}

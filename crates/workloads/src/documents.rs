@@ -1,0 +1,195 @@
+//! What the five documents published, beside what their locks do here.
+
+use crate::report::{LockReport, ScenarioReport};
+use crate::stats::Spread;
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+/// A pair of locks, before and after, in a scenario.
+pub struct Exhibit {
+    /// The scenario.
+    pub scenario: &'static str,
+    /// The lock as it was.
+    pub before: &'static str,
+    /// The lock as the document made it.
+    pub after: &'static str,
+    /// What is compared.
+    pub measure: Measure,
+    /// The published pair: a `key` in `published.toml`.
+    pub published: Option<&'static str>,
+}
+
+/// A figure of a lock, of which there is one for each round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Operations of all threads per second.
+    Throughput,
+    /// Reads of all threads per second.
+    Reads,
+    /// Nanoseconds per operation of all threads: elapsed time / iterations of a thread / threads.
+    Time,
+    /// Voluntary context switches of the process per second.
+    Switches,
+}
+
+impl Measure {
+    /// The unit.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Measure::Throughput => "ops/s",
+            Measure::Reads => "reads/s",
+            Measure::Time => "ns per op",
+            Measure::Switches => "voluntary switches/s",
+        }
+    }
+
+    fn rounds(self, lock: &LockReport) -> Vec<Option<f64>> {
+        let per_s = |rounds: &[Option<f64>]| rounds.iter().map(|ns| Some(1e9 / (*ns)?)).collect();
+        match self {
+            Measure::Throughput => per_s(&lock.rounds_ns),
+            Measure::Reads => lock.reads.as_ref().map_or_else(Vec::new, |reads| per_s(&reads.rounds_ns)),
+            Measure::Time => lock.rounds_ns.clone(),
+            Measure::Switches => lock.rounds_voluntary_per_s.clone(),
+        }
+    }
+}
+
+/// A published pair.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Published {
+    /// What [`Exhibit::published`] calls it.
+    pub key: String,
+    /// The document.
+    pub document: String,
+    /// What was measured, where.
+    pub what: String,
+    /// The unit.
+    pub unit: String,
+    /// Before the document's change.
+    pub before: f64,
+    /// After it.
+    pub after: f64,
+    /// Where it is written.
+    pub source: String,
+}
+
+impl Published {
+    /// After / before.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.after / self.before
+    }
+}
+
+/// All published pairs.
+static PUBLISHED: LazyLock<Vec<Published>> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct File {
+        pair: Vec<Published>,
+    }
+    toml::from_str::<File>(include_str!("../published.toml")).expect("the file is tested").pair
+});
+
+/// The published pair of this key.
+#[must_use]
+pub fn published(key: &str) -> Option<&'static Published> {
+    PUBLISHED.iter().find(|pair| pair.key == key)
+}
+
+/// What was measured of an [`Exhibit`], and what was published.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DocumentRow {
+    /// The document: the group of the scenario.
+    pub document: String,
+    /// The scenario.
+    pub scenario: String,
+    /// Its description.
+    pub what: String,
+    /// The unit of the measured figures.
+    pub unit: String,
+    /// The lock as it was.
+    pub before: Side,
+    /// The lock as the document made it.
+    pub after: Side,
+    /// After / before, paired by round.
+    pub ratio: Option<Spread>,
+    /// What was published.
+    pub published: Option<Published>,
+}
+
+/// One lock of a pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Side {
+    /// Its name.
+    pub lock: String,
+    /// Its figure.
+    pub value: Option<Spread>,
+}
+
+/// A row, if both locks ran in the scenario.
+#[must_use]
+pub fn row(exhibit: &Exhibit, document: &str, scenario: &ScenarioReport) -> Option<DocumentRow> {
+    let (before, after) = (scenario.lock(exhibit.before)?, scenario.lock(exhibit.after)?);
+    let (rounds_before, rounds_after) = (exhibit.measure.rounds(before), exhibit.measure.rounds(after));
+    let side = |lock: &LockReport, rounds: &[Option<f64>]| Side {
+        lock: lock.name.clone(),
+        value: Spread::of(&rounds.iter().copied().flatten().collect::<Vec<_>>()),
+    };
+    Some(DocumentRow {
+        document: document.to_owned(),
+        scenario: scenario.name.clone(),
+        what: scenario.help.clone(),
+        unit: exhibit.measure.unit().to_owned(),
+        before: side(before, &rounds_before),
+        after: side(after, &rounds_after),
+        ratio: Spread::of_ratios(&rounds_after, &rounds_before),
+        published: exhibit.published.and_then(published).cloned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::scenario;
+    use crate::subject::SUBJECTS;
+    use std::collections::HashSet;
+
+    #[test]
+    fn exhibits_name_what_exists() {
+        for subject in SUBJECTS {
+            for exhibit in subject.exhibits {
+                let name = exhibit.scenario;
+                let scenario = subject.scenarios.iter().find(|s| s.name == name).expect(name);
+                let runs = |lock: &str| scenario.group.default.iter().any(|l| *l == lock || *l == "all");
+                assert!(runs(exhibit.before) && runs(exhibit.after), "{name}: {} {}", exhibit.before, exhibit.after);
+                assert!(exhibit.published.is_none_or(|key| published(key).is_some()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_published_pair_is_used_and_has_its_source() {
+        let exhibits = SUBJECTS.iter().flat_map(|subject| subject.exhibits);
+        let used: HashSet<_> = exhibits.filter_map(|e| e.published).collect();
+        for pair in PUBLISHED.iter() {
+            assert!(used.contains(pair.key.as_str()), "{}", pair.key);
+            assert!(!pair.source.is_empty() && pair.ratio().is_finite(), "{}", pair.key);
+        }
+    }
+
+    #[test]
+    fn a_row_compares_round_by_round() {
+        let exhibit = |measure| Exhibit { scenario: "s", before: "slow", after: "fast", measure, published: None };
+        let median = |measure| {
+            let row = row(&exhibit(measure), "d", &scenario()).expect("both ran");
+            (row.ratio.map(|r| r.median), row.before.value.map(|v| v.median))
+        };
+        // 50 ns in each round, against 20, 20 and 60.
+        assert_eq!(median(Measure::Throughput), (Some(2.5), Some(2e7)));
+        assert_eq!(median(Measure::Time), (Some(0.4), Some(50.0)));
+        assert_eq!(median(Measure::Reads), (None, None));
+        let absent = Exhibit { after: "nobody", ..exhibit(Measure::Time) };
+        assert!(row(&absent, "d", &scenario()).is_none());
+    }
+}

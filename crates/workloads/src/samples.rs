@@ -1,0 +1,192 @@
+//! From the samples of a lock to its report.
+
+use crate::report::{KindReport, LockReport, Waits};
+use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
+use crate::stats::{Spread, fairness};
+use crate::subject::{LockInfo, Waiting};
+use std::time::Duration;
+
+/// What the samples of one lock showed, before it is summed up.
+pub struct Samples {
+    /// The lock.
+    pub lock: &'static LockInfo,
+    /// Who reads and who writes in them.
+    pub roles: Roles,
+    /// The throughput pass, by round.
+    pub plain: Vec<Outcome>,
+    /// Waits of the timed pass.
+    pub waits: Option<WaitTimes>,
+    /// Why there are fewer samples than rounds.
+    pub gave_up: Option<String>,
+    /// Samples of either pass that lasted more than twice as long as asked for.
+    pub disturbed: u32,
+}
+
+impl Samples {
+    /// Nothing yet.
+    #[must_use]
+    pub fn none(lock: &'static LockInfo, roles: Roles) -> Samples {
+        Samples { lock, roles, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 }
+    }
+
+    /// One more; gives the lock up if its threads needed longer than `drain_max` to stop.
+    pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
+        self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
+        if outcome.drain > drain_max {
+            let drain = outcome.drain;
+            self.gave_up = Some(format!("given up: after a sample its threads needed {drain:.1?} to stop"));
+        }
+        match (outcome.waits.take(), &mut self.waits) {
+            (None, _) => self.plain.push(outcome),
+            (Some(waits), Some(all)) => all.add(&waits),
+            (waits, none) => *none = waits,
+        }
+    }
+
+    /// Sums up.
+    #[must_use]
+    pub fn report(&self, rounds: u32) -> LockReport {
+        let spread = |f| Spread::of(&self.per(f, Outcome::total));
+        let per_s = |o: &Outcome| o.voluntary as f64 / o.elapsed.as_secs_f64();
+        let per_s: Vec<f64> = self.plain.iter().map(per_s).collect();
+        let both = !matches!(self.roles, Roles::Mixed { read_percent: 0 | 100 });
+        LockReport {
+            name: self.lock.name.to_owned(),
+            ours: self.lock.ours,
+            sleeps: self.lock.waiting != Waiting::Spins,
+            rounds_ns: padded(&self.per(elapsed_ns, Outcome::total), rounds),
+            op_ns: spread(elapsed_ns),
+            cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
+            fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
+            voluntary: spread(|o| o.voluntary as f64),
+            involuntary: spread(|o| o.involuntary as f64),
+            rounds_voluntary_per_s: padded(&per_s, rounds),
+            voluntary_per_s: Spread::of(&per_s),
+            wait: self.waits.as_ref().and_then(all_waits),
+            speed: None,
+            reads: both.then(|| self.kind(Kind::Read, rounds)),
+            writes: both.then(|| self.kind(Kind::Write, rounds)),
+            notes: self.notes(),
+        }
+    }
+
+    /// A sample without an operation counts as if it had one: its figures are then lower bounds, rather than missing
+    /// from the median, which would flatter a lock that stalls. [`Samples::notes`] says so.
+    fn per(&self, figure: fn(&Outcome) -> f64, operations: impl Fn(&Outcome) -> u64) -> Vec<f64> {
+        self.plain.iter().map(|o| figure(o) / operations(o).max(1) as f64).collect()
+    }
+
+    fn kind(&self, kind: Kind, rounds: u32) -> KindReport {
+        let all = self.per(elapsed_ns, |o| o.count(kind));
+        KindReport {
+            rounds_ns: padded(&all, rounds),
+            op_ns: Spread::of(&all),
+            wait: self.waits.as_ref().and_then(|waits| Waits::of(waits.get(kind))),
+            speed: None,
+        }
+    }
+
+    /// Among those with the same role; of two roles, the less fair.
+    fn fairness(&self, ops: &[Counts]) -> f64 {
+        let totals: Vec<u64> = ops.iter().map(|ops| ops.total()).collect();
+        match self.roles {
+            Roles::Mixed { .. } => fairness(&totals),
+            Roles::Apart { writers, .. } => fairness(&totals[..writers]).min(fairness(&totals[writers..])),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let stalled = self.plain.iter().filter(|o| o.total() == 0).count() as u32;
+        let stalled = (stalled > 0).then(|| format!("{} without any operation, counted as one each", samples(stalled)));
+        let disturbed = (self.disturbed > 0).then(|| {
+            let what = samples(self.disturbed);
+            format!("{what} lasted more than twice as long as asked for: the machine is busy with something else")
+        });
+        self.gave_up.iter().cloned().chain(self.starved()).chain(stalled).chain(disturbed).collect()
+    }
+
+    /// Samples in which one kind did nothing while the other did.
+    fn starved(&self) -> Option<String> {
+        let Roles::Apart { .. } = self.roles else { return None };
+        let starved = |kind| self.plain.iter().filter(|o| o.total() > 0 && o.count(kind) == 0).count() as u32;
+        let (reads, writes) = (starved(Kind::Read), starved(Kind::Write));
+        let note = |n, what| (n > 0).then(|| format!("{} without a {what}, counted as one each", samples(n)));
+        note(reads, "read").or_else(|| note(writes, "write"))
+    }
+}
+
+fn elapsed_ns(outcome: &Outcome) -> f64 {
+    outcome.elapsed.as_secs_f64() * 1e9
+}
+
+fn padded(values: &[f64], rounds: u32) -> Vec<Option<f64>> {
+    let mut all: Vec<_> = values.iter().copied().map(Some).collect();
+    all.resize(rounds as usize, None);
+    all
+}
+
+fn all_waits(waits: &WaitTimes) -> Option<Waits> {
+    let mut all = waits.read.clone();
+    all += &waits.write;
+    Waits::of(&all)
+}
+
+/// "1 sample", "2 samples".
+fn samples(n: u32) -> String {
+    format!("{n} sample{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Section;
+    use crate::subject::SUBJECTS;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn outcome(ops: [Counts; 2], drain: Duration) -> Outcome {
+        Outcome { elapsed: SECOND, ops: ops.to_vec(), cpu: SECOND, voluntary: 3, involuntary: 4, drain, waits: None }
+    }
+
+    fn collect(roles: Roles, outcomes: &[Outcome]) -> Samples {
+        let section = Section::Tight;
+        let plan = Plan { threads: 2, section, roles, pinned: false, warm_up: SECOND, duration: SECOND, timed: false };
+        let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], roles);
+        for outcome in outcomes {
+            samples.add(outcome.clone(), &plan, SECOND);
+        }
+        samples
+    }
+
+    fn writes(write: u64) -> Counts {
+        Counts { read: 0, write }
+    }
+
+    #[test]
+    fn a_stalled_sample_counts_and_is_mentioned() {
+        let good = outcome([writes(500); 2], Duration::ZERO);
+        assert!(collect(Roles::WRITE, std::slice::from_ref(&good)).gave_up.is_none());
+        let samples = collect(Roles::WRITE, &[good, outcome([writes(0); 2], 2 * SECOND)]);
+        assert!(samples.gave_up.is_some());
+        let report = samples.report(3);
+        assert_eq!(report.rounds_ns, [Some(1e6), Some(1e9), None]);
+        assert_eq!(report.fairness, Some(Spread { median: 0.5, min: 0.0, max: 1.0 }));
+        assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
+        assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+        assert!(report.reads.is_none());
+    }
+
+    #[test]
+    fn kinds_and_roles_are_kept_apart() {
+        let reads = Counts { read: 1000, write: 0 };
+        let samples = collect(Roles::Apart { writers: 1, rest: 0 }, &[outcome([writes(10), reads], Duration::ZERO)]);
+        let report = samples.report(1);
+        let median = |kind: &Option<KindReport>| kind.as_ref().and_then(|k| k.op_ns).map(|s| s.median);
+        assert_eq!(median(&report.reads), Some(1e6));
+        assert_eq!(median(&report.writes), Some(1e8));
+        assert_eq!(report.fairness.map(|s| s.median), Some(1.0), "each is alone in its role");
+        assert!(report.notes.is_empty());
+        let starved = collect(samples.roles, &[outcome([writes(0), reads], Duration::ZERO)]).report(1);
+        assert_eq!(starved.notes, ["1 sample without a write, counted as one each"]);
+    }
+}
