@@ -34,6 +34,8 @@ locks! {
     rwsem: RwSem,
     seqrwlock: SeqRwLock,
     lockref: LockRef,
+    semaphore: Semaphore,
+    reentrant: Reentrant,
     linux_mutex: LinuxMutex,
     rwsem_spinlock: RwsemSpinlock,
     rwsem_xadd: RwsemXadd,

@@ -2,6 +2,7 @@
 
 mod lineage;
 
+use crate::broken_shared;
 use crate::cell::Verdict;
 use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
 use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
@@ -23,7 +24,7 @@ pub struct BrokenRecord {
     pub caught_by: &'static [(&'static str, Verdict)],
 }
 
-const CAN: Abilities = Abilities {
+pub(crate) const CAN: Abilities = Abilities {
     timed: true,
     fair: true,
     condvar: true,
@@ -34,6 +35,9 @@ const CAN: Abilities = Abilities {
     slots: true,
     sequence: false,
     counts: false,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 12,
 };
 const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
@@ -106,6 +110,13 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     broken::<LooksAtStack>("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]),
     broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
+    sequence::<NoSecondLook>("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)]),
+    sequence::<OneStep>("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)]),
+    sequence::<DeafWriter>("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)]),
+    counts::<NonAtomicPut>("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]),
+    counts::<LooksBeforeLocking>("looks-before", "who locks believes an earlier look", &[("count-order", NoOrder)]),
+    counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
+    counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
     broken::<lineage::TwoOfATicket>(
         "two-of-a-ticket",
         "two threads may draw the same ticket",
@@ -127,14 +138,19 @@ pub static BROKEN: &[BrokenRecord] = &[
         &[("exclusion", TwoOwners)],
     ),
     broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
-    sequence::<NoSecondLook>("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)]),
-    sequence::<OneStep>("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)]),
-    sequence::<DeafWriter>("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)]),
-    counts::<NonAtomicPut>("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]),
-    counts::<LooksBeforeLocking>("looks-before", "who locks believes an earlier look", &[("count-order", NoOrder)]),
-    counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
-    counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
+    broken_shared::LOOKS_AWAY,
+    broken_shared::LOOKS_EARLY,
+    broken_shared::TRY_LIES,
+    broken_shared::HASTY,
+    broken_shared::ONE_READER,
+    broken_shared::FORGETS_TO_WAKE,
+    broken_shared::LETS_GO_TO_DOWNGRADE,
+    broken_shared::LETS_GO_TO_UPGRADE,
+    broken_shared::READERS_FIRST,
+    broken_shared::WRITERS_FIRST,
+    broken_shared::TOUCHES_AFTER,
+    broken_shared::FORK_FORGETS,
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.

@@ -13,15 +13,16 @@
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::spin::RawSpin`], which has an implementation), and give
-//! it one record in [`locks::LOCKS`]. **To add a scenario:** write `fn(&Arena, &LockRecord)` that calls
-//! [`arena::Arena::fail`] when something is wrong, give it one record in [`scenarios::SCENARIOS`], and show with a
-//! record in [`broken::BROKEN`] that it can fail.
+//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::spin::RawSpin`], which has an implementation), for a
+//! readers-writer lock [`lock::Shared`] besides, and give it one record in [`locks::LOCKS`]. **To add a scenario:**
+//! write `fn(&Arena, &LockRecord)` that calls [`arena::Arena::fail`] when something is wrong, give it one record in
+//! [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can fail.
 //!
 //! Not for: memory orderings (x86 forgives most mistakes: the models try them all) and speed (the bench does that).
 
 pub mod arena;
 pub mod broken;
+mod broken_shared;
 pub mod cell;
 pub mod counts;
 mod lineage;

@@ -16,6 +16,7 @@
 
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
+use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
@@ -200,8 +201,7 @@ impl<P: Platform> Condvar<P> {
     /// in a loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
     /// `notify_all` may wake some of them late (when their mutex is next released), never not at all.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
-        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
-        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), None) };
+        self.wait_on(guard, None);
     }
 
     /// Waits while `condition` holds.
@@ -218,8 +218,14 @@ impl<P: Platform> Condvar<P> {
 
     /// Like [`Condvar::wait`], until `deadline` at most.
     pub fn wait_until<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Deadline) -> WaitTimeoutResult {
-        // SAFETY: as in `wait`.
-        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), Some(deadline)) }
+        self.wait_on(guard, Some(deadline))
+    }
+
+    fn wait_on<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
+        let mutex = MutexGuard::mutex(guard);
+        let _suspended = suspend(mutex.name());
+        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
+        unsafe { self.raw.wait(mutex.raw(), deadline) }
     }
 
     /// Wakes one waiter, if there is one.

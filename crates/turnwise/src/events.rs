@@ -60,6 +60,7 @@ events! {
     TryFailed, "try-failed", "a try found the lock taken";
     Spun, "spun", "acquired by spinning, without standing in a queue";
     SpunQueued, "spun-queued", "acquired by spinning, after standing in the queue of spinners or the line";
+    Queued, "queued", "acquired as the first of a line of sleepers";
     Stole, "stole", "acquired past threads that slept for it";
     SpinLeftOut, "spin-left-out", "no spin, since the last ones were for nothing, or this thread cannot stand in a queue";
     SpinOffCpu, "spin-off-cpu", "no spin or a spin given up, since the owner is off its CPU or the lock was promised to a sleeper";

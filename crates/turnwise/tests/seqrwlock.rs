@@ -17,7 +17,7 @@ struct Record {
 
 impl Record {
     fn number(n: u64) -> Self {
-        Record { small: n as u8, large: n, name: if n % 2 == 0 { "even" } else { "odd" } }
+        Record { small: n as u8, large: n, name: if n.is_multiple_of(2) { "even" } else { "odd" } }
     }
 
     fn is_whole(&self) -> bool {

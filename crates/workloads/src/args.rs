@@ -8,11 +8,11 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Compare locks on this machine.
+/// The command line, with names that exist.
 #[derive(Clone, Debug)]
 pub struct BenchArgs(Flags);
 
-/// The flags as typed.
+/// Compare locks on this machine
 #[derive(Args, Clone, Debug)]
 pub struct Flags {
     /// The sort of locks to compare; default: mutex
@@ -145,12 +145,14 @@ impl BenchArgs {
         group.locks.iter().filter(|l| wanted(l.name) || self.against.as_deref() == Some(l.name)).collect()
     }
 
-    /// The lock to compare with in a scenario, if it is fixed.
+    /// The locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
     #[must_use]
-    pub fn reference(&self, scenario: &Scenario) -> Option<&str> {
-        let known = |name: &&str| scenario.group.locks.iter().any(|lock| lock.name == *name);
-        let running = |name: &&str| self.locks(scenario).iter().any(|lock| lock.name == *name);
-        self.against.as_deref().filter(known).or(scenario.group.reference.filter(running))
+    pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
+        let group = scenario.group;
+        let known = |name: &&str| group.locks.iter().any(|lock| lock.name == *name);
+        let asked: Vec<&str> = self.against.as_deref().filter(known).into_iter().collect();
+        let running = |name: &&&str| self.locks(scenario).iter().any(|lock| lock.name == **name);
+        if asked.is_empty() { group.reference.iter().filter(running).copied().collect() } else { asked }
     }
 
     /// What `--list` prints.

@@ -75,7 +75,7 @@ pub fn measure(args: &BenchArgs) -> Result<Report> {
     for stage in &stages {
         let name = stage.scenario.name;
         let mut report = runner.scenario(stage).with_context(|| format!("scenario {name}"))?;
-        report.compare(args.reference(stage.scenario));
+        report.compare(&args.reference(stage.scenario));
         scenarios.push(report);
     }
     runner.bar.finish_and_clear();

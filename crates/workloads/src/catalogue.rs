@@ -1,11 +1,14 @@
 //! Every lock of this project: how large it is, where it comes from, and what it promises.
 
 use std::mem::size_of;
-use turnwise_lineage::{
-    linux_mutex::{self, LinuxMutex},
-    rwsem_spinlock::{self, RwsemSpinlock},
-    rwsem_xadd::{self, RwsemXadd},
-};
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
+use turnwise_lineage::inode_lock::{self, InodeLock};
+use turnwise_lineage::linux_mutex::{self, LinuxMutex};
+use turnwise_lineage::osv_mutex::{self, OsvMutex};
+use turnwise_lineage::rename_lock::{self, RenameLock};
+use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
+use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 
 /// A crate of this project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,12 +67,17 @@ pub static CATALOGUE: &[Entry] = &[
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")
     },
     Entry {
-        order: "blocking: any",
+        order: "any, hand-off",
+        overtaken: "4 ms",
         waiters: ADAPTIVE,
         timed: true,
         ..entry("SeqRwLock", Home::Turnwise, size_of::<turnwise::RawSeqRwLock>(), "dcache")
     },
-    Entry { timed: true, ..entry("LockRef", Home::Turnwise, size_of::<turnwise::LockRef>(), "dcache, Linux 3.12") },
+    Entry {
+        waiters: ADAPTIVE,
+        timed: true,
+        ..entry("LockRef", Home::Turnwise, size_of::<turnwise::LockRef>(), "dcache, Linux 3.12")
+    },
     Entry { timed: true, ..entry("SpinLock", Home::Turnwise, size_of::<turnwise::RawSpinLock>(), "spin_backoff") },
     Entry {
         order: "FIFO",
@@ -97,6 +105,31 @@ pub static CATALOGUE: &[Entry] = &[
     rwsem("RwsemXadd<Fifo>", size_of::<RwsemXadd<rwsem_xadd::Fifo>>(), FIFO),
     rwsem("RwsemXadd<Stealing>", size_of::<RwsemXadd<rwsem_xadd::Stealing>>(), STEAL),
     rwsem("RwsemXadd<FastStealing>", size_of::<RwsemXadd<rwsem_xadd::FastStealing>>(), STEAL),
+    d_count("DCount<UnderLock>", size_of::<DCount<d_count::UnderLock>>()),
+    d_count("DCount<CmpXchg>", size_of::<DCount<d_count::CmpXchg>>()),
+    d_count("DCount<LockRef>", size_of::<DCount<d_count::LockRef>>()),
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        ..entry("RenameLock<Exclusive>", Home::Lineage, size_of::<RenameLock<rename_lock::Exclusive>>(), "dcache")
+    },
+    entry("RenameLock<SeqRw>", Home::Lineage, size_of::<RenameLock<rename_lock::SeqRw>>(), "dcache"),
+    ia64("Ia64SpinLock<Plain>", size_of::<Ia64SpinLock<ia64_spin::Plain>>()),
+    ia64("Ia64SpinLock<ExponentialCode>", size_of::<Ia64SpinLock<ia64_spin::ExponentialCode>>()),
+    ia64("Ia64SpinLock<ExponentialProse>", size_of::<Ia64SpinLock<ia64_spin::ExponentialProse>>()),
+    ia64("InodeLock<Spin>", size_of::<InodeLock<inode_lock::Spin>>()),
+    ia64("InodeLock<BackOff>", size_of::<InodeLock<inode_lock::BackOff>>()),
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        waiters: "sleep",
+        ..entry("InodeLock<Rwsem>", Home::Lineage, size_of::<InodeLock<inode_lock::Rwsem>>(), "spin_backoff")
+    },
+    osv("OsvMutex<NoSpin>", size_of::<OsvMutex<osv_mutex::NoSpin>>(), FIFO.1, "sleep"),
+    osv("OsvMutex<Spin>", size_of::<OsvMutex<osv_mutex::Spin>>(), NO_BOUND, ADAPTIVE),
+    osv("OsvMutex<SpinToOne>", size_of::<OsvMutex<osv_mutex::SpinToOne>>(), NO_BOUND, ADAPTIVE),
+    osv("OsvMutex<SpinPolling>", size_of::<OsvMutex<osv_mutex::SpinPolling>>(), NO_BOUND, ADAPTIVE),
+    osv("OsvMutex<SpinAfterPush>", size_of::<OsvMutex<osv_mutex::SpinAfterPush>>(), NO_BOUND, ADAPTIVE),
     entry("BiasedRwLock", Home::Lineage, size_of::<turnwise_lineage::BiasedRwLock>(), "mutex_spinners"),
     Entry {
         order: FIFO.0,
@@ -122,6 +155,25 @@ const fn rwsem(name: &'static str, bytes: usize, (order, overtaken): (&'static s
     Entry { order, overtaken, waiters: "sleep", ..entry(name, Home::Lineage, bytes, "rwsem_stealing") }
 }
 
+const fn d_count(name: &'static str, bytes: usize) -> Entry {
+    entry(name, Home::Lineage, bytes, "dcache")
+}
+
+const fn ia64(name: &'static str, bytes: usize) -> Entry {
+    entry(name, Home::Lineage, bytes, "spin_backoff")
+}
+
+/// Handed to the first in the queue; those that spin may take what is on offer.
+const fn osv(name: &'static str, bytes: usize, overtaken: &'static str, waiters: &'static str) -> Entry {
+    Entry {
+        order: "FIFO, offer",
+        overtaken,
+        waiters,
+        again: "counted",
+        ..entry(name, Home::Lineage, bytes, "handoff_spin")
+    }
+}
+
 /// The locks of a crate as lines of text, with a head.
 #[must_use]
 pub fn table(home: Home) -> String {
@@ -132,7 +184,7 @@ pub fn table(home: Home) -> String {
 
 fn line(cells: &[String; 8]) -> String {
     let [name, bytes, source, order, overtaken, waiters, timed, again] = cells;
-    format!("  {name:<24} {bytes:>5}  {source:<19}  {order:<13}  {overtaken:<13}  {waiters:<11}  {timed:<5}  {again}\n")
+    format!("  {name:<24} {bytes:>5}  {source:<19}  {order:<13}  {overtaken:<13}  {waiters:<12}  {timed:<5}  {again}\n")
 }
 
 impl Entry {

@@ -147,17 +147,18 @@ impl Waits {
 }
 
 impl ScenarioReport {
-    /// Names the reference: `fixed` if it ran, or else the fastest peer, one that sleeps if there is any (a lock that
-    /// only spins is no substitute on a busy machine); and compares everybody with it.
-    pub fn compare(&mut self, fixed: Option<&str>) {
-        let fastest = |sleeps: bool| {
-            let peers = self.locks.iter().filter(|l| !l.ours && l.sleeps == sleeps);
-            let timed = peers.filter_map(|l| Some((l.op_ns?.median, l.name.clone())));
+    /// Names the reference: the fastest of `candidates` that ran, or if there are none the fastest peer, one that
+    /// sleeps if there is any (a lock that only spins is no substitute on a busy machine); and compares everybody with
+    /// it.
+    pub fn compare(&mut self, candidates: &[&str]) {
+        let fastest = |fit: &dyn Fn(&LockReport) -> bool| {
+            let timed = self.locks.iter().filter(|l| fit(l)).filter_map(|l| Some((l.op_ns?.median, l.name.clone())));
             timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
         };
-        self.reference = fixed.map(str::to_owned).or_else(|| fastest(true)).or_else(|| fastest(false));
+        let named = |l: &LockReport| candidates.contains(&l.name.as_str());
+        let peer = |sleeps: bool| fastest(&|l| !l.ours && l.sleeps == sleeps);
+        self.reference = if candidates.is_empty() { peer(true).or_else(|| peer(false)) } else { fastest(&named) };
         let Some(reference) = self.reference_lock().cloned() else {
-            self.reference = None;
             return;
         };
         let compare = |base: &Option<KindReport>, own: &mut Option<KindReport>| {
@@ -230,22 +231,22 @@ pub(crate) mod tests {
     #[test]
     fn the_reference_is_the_fastest_peer_that_sleeps() {
         let mut s = scenario();
-        s.compare(None);
+        s.compare(&[]);
         assert_eq!(s.reference.as_deref(), Some("fast"));
         // 20/10, 20/20, 60/30
         assert_eq!(s.locks[0].speed, Some(Spread { median: 2.0, min: 1.0, max: 2.0 }));
         assert_eq!(s.locks[1].speed, Some(Spread { median: 1.0, min: 1.0, max: 1.0 }));
         s.locks.retain(|l| l.ours || !l.sleeps);
-        s.compare(None);
+        s.compare(&[]);
         assert_eq!(s.reference.as_deref(), Some("spins"), "where no peer sleeps");
     }
 
     #[test]
-    fn a_fixed_reference_wins_and_an_absent_one_leaves_none() {
+    fn the_fastest_candidate_wins_and_absent_ones_leave_none() {
         let mut s = scenario();
-        s.compare(Some("spins"));
+        s.compare(&["slow", "spins"]);
         assert_eq!(s.reference.as_deref(), Some("spins"));
-        s.compare(Some("nobody"));
+        s.compare(&["nobody"]);
         assert_eq!(s.reference, None);
     }
 
@@ -257,7 +258,7 @@ pub(crate) mod tests {
         };
         (s.locks[0].reads, s.locks[0].writes) = (kind(10.0), kind(100.0));
         (s.locks[1].reads, s.locks[1].writes) = (kind(20.0), kind(50.0));
-        s.compare(None);
+        s.compare(&[]);
         let median = |kind: &Option<KindReport>| kind.as_ref().and_then(|k| k.speed).map(|s| s.median);
         assert_eq!(median(&s.locks[0].reads), Some(2.0));
         assert_eq!(median(&s.locks[0].writes), Some(0.5));

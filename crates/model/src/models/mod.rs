@@ -9,7 +9,9 @@ mod lineage;
 mod lockref;
 mod mutex;
 mod osq;
+mod reentrant;
 mod rwsem;
+mod semaphore;
 mod seqrwlock;
 mod spin;
 
@@ -20,8 +22,17 @@ use loom::cell::UnsafeCell;
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
     let mut all = Vec::new();
-    let own =
-        [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS, seqrwlock::MODELS, lockref::MODELS];
+    let own = [
+        osq::MODELS,
+        mutex::MODELS,
+        condvar::MODELS,
+        spin::MODELS,
+        rwsem::MODELS,
+        seqrwlock::MODELS,
+        lockref::MODELS,
+        semaphore::MODELS,
+        reentrant::MODELS,
+    ];
     own.iter().for_each(|models| all.extend_from_slice(models));
     all.extend(lineage::all());
     all

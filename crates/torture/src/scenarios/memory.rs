@@ -92,6 +92,26 @@ impl Site<'_> {
         self.leave(worker, held, fair);
     }
 
+    /// All but one read once. That one writes until it finds that all others have been in: it has the lock, so they
+    /// have released it, and the page goes.
+    fn share_once(&self, worker: &mut Worker, writes: bool) {
+        self.meet();
+        if !writes {
+            self.guarded.read_section(worker, |_| {
+                self.arrived.fetch_add(1, SeqCst);
+            });
+            return;
+        }
+        let mut users = 1;
+        while users > 0 {
+            let held = self.guarded.acquire(worker);
+            self.guarded.count(worker, |_| ());
+            users = 2 * THREADS as u64 - 1 - self.arrived.load(SeqCst);
+            self.guarded.release(worker, held);
+        }
+        self.take_away();
+    }
+
     /// One thread notifies the others, which wait for it; the last of all ends the lock and the condition variable.
     fn notify_once(&self, worker: &mut Worker, notifies: bool, fair: bool) {
         self.meet();
@@ -154,6 +174,10 @@ pub(super) fn destroy_condvar(arena: &'static Arena, record: &LockRecord) {
     on_sites(arena, record, |site, number, worker| {
         site.notify_once(worker, number % THREADS == worker.number, record.can.fair);
     });
+}
+
+pub(super) fn destroy_shared(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, number, worker| site.share_once(worker, number % THREADS == worker.number));
 }
 
 /// Sends the threads from site to site, one region after the other.

@@ -8,6 +8,7 @@ mod life;
 mod memory;
 mod order;
 mod sequence;
+mod shared;
 mod signals;
 
 use crate::arena::Arena;
@@ -99,4 +100,41 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
+    scenario("shared", "two threads read and write: no reader beside a writer", |can| can.shared, shared::exclusion),
+    scenario("shared-crowd", "more readers and writers than CPUs", |can| can.shared, shared::crowd),
+    scenario("shared-sleepy", "readers and writers sleep and yield at random", |can| can.shared, shared::sleepy),
+    scenario("shared-try", "tries among readers and writers", |can| can.shared, shared::tries),
+    scenario("shared-timed", "random deadlines, readers and writers", |can| can.shared && can.timed, shared::timed),
+    scenario("together", "readers wait for one another inside", |can| can.shared, shared::together),
+    scenario(
+        "downgrade",
+        "writers become readers, and no writer comes between",
+        |can| can.downgrades,
+        shared::downgrade,
+    ),
+    scenario(
+        "upgrade",
+        "one reader at a time becomes a writer, and none comes between",
+        |can| can.upgrades,
+        shared::upgrade,
+    ),
+    scenario(
+        "hostile-readers",
+        "readers that overlap for ever: a writer gets in in time",
+        |can| can.shared && can.bounded,
+        shared::hostile_readers,
+    ),
+    scenario(
+        "hostile-writers",
+        "writers that come again and again: a reader gets in in time",
+        |can| can.shared && can.bounded,
+        shared::hostile_writers,
+    ),
+    scenario(
+        "shared-destroy",
+        "the last reader or writer unmaps the lock at once",
+        |can| can.shared,
+        memory::destroy_shared,
+    ),
+    scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),
 ];

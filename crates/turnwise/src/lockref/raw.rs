@@ -159,6 +159,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn get_slow(&self) {
         let guard = self.lock();
         if guard.count() == 0 {
@@ -199,6 +200,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn get_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         if guard.count() == 0 || guard.is_dead() {
@@ -225,8 +227,14 @@ impl<P: Platform> LockRef<P> {
             }
             Change::Done(word) => count(word) - 1,
             Change::Refused(_) => no_reference(),
-            Change::Busy => self.lock().put(),
+            Change::Busy => self.put_slow(),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_slow(&self) -> u32 {
+        self.lock().put()
     }
 
     /// Gives a reference back unless it is the last; says whether it did.
@@ -260,6 +268,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn put_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         match guard.count() {

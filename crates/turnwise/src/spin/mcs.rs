@@ -25,6 +25,7 @@
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use crate::events::{Counters, Event, Kind};
+use crate::order::{Class, How, released};
 use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -195,6 +196,7 @@ impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
 /// ```
 pub struct McsLock<T: ?Sized, P: Platform = DefaultPlatform> {
     raw: RawMcsLock<P>,
+    class: Class,
     data: UnsafeCell<T>,
 }
 
@@ -205,12 +207,14 @@ unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
 impl<T> McsLock<T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new(), data: UnsafeCell::new(value) }
+        McsLock { raw: RawMcsLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 
 impl<T: Default> Default for McsLock<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
@@ -218,8 +222,9 @@ impl<T: Default> Default for McsLock<T> {
 
 impl<T, P: Platform> McsLock<T, P> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new_in(), data: UnsafeCell::new(value) }
+        McsLock { raw: RawMcsLock::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// The value, without locking: nobody else can have it.
@@ -231,10 +236,13 @@ impl<T, P: Platform> McsLock<T, P> {
 impl<T: ?Sized, P: Platform> McsLock<T, P> {
     /// Runs `section` with the lock held. A section that locks the same lock again waits for ever.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new_in();
+        self.class.before(ptr::from_ref(&self.raw).addr(), How::Write);
         // SAFETY: `node` stays until `_held` has released, panic or not, before this frame is left.
         unsafe { self.raw.lock(&node) };
+        self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
         // SAFETY: we have the lock.
         section(unsafe { &mut *self.data.get() })
@@ -242,12 +250,14 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
 
     /// Runs `section` with the lock held if it is free; `None` if not.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
         let node = McsNode::new_in();
         // SAFETY: as in `with`.
         if !unsafe { self.raw.try_lock(&node) } {
             return None;
         }
+        self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
         // SAFETY: we have the lock.
         Some(section(unsafe { &mut *self.data.get() }))
@@ -288,6 +298,7 @@ struct Held<'a, P: Platform> {
 impl<P: Platform> Drop for Held<'_, P> {
     #[inline]
     fn drop(&mut self) {
+        released(ptr::from_ref(self.raw).addr());
         // SAFETY: acquired through this node, and released here only.
         unsafe { self.raw.unlock(self.node) }
     }

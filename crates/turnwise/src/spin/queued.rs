@@ -88,6 +88,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
 
 impl<T> Lock<RawQueuedSpinLock, T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::new(), value)
     }
@@ -95,6 +96,7 @@ impl<T> Lock<RawQueuedSpinLock, T> {
 
 impl<T, P: Platform> Lock<RawQueuedSpinLock<P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::new_in(), value)
     }
@@ -107,6 +109,7 @@ impl Default for RawQueuedSpinLock {
 }
 
 impl<T: Default> Default for Lock<RawQueuedSpinLock, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }

@@ -120,6 +120,7 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
 
 impl<T> Lock<RawTicketLock, T> {
     /// An unlocked lock without back-off.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawTicketLock::new(), value)
     }
@@ -127,6 +128,7 @@ impl<T> Lock<RawTicketLock, T> {
 
 impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
     /// An unlocked lock with the back-off policy of its type.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawTicketLock::with_backoff(), value)
     }
@@ -134,6 +136,7 @@ impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
 
 impl<T, B: Backoff, P: Platform> Lock<RawTicketLock<B, P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawTicketLock::new_in(), value)
     }
@@ -146,6 +149,7 @@ impl<B: Backoff> Default for RawTicketLock<B> {
 }
 
 impl<T: Default, B: Backoff> Default for Lock<RawTicketLock<B>, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::with_backoff(T::default())
     }

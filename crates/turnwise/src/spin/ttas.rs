@@ -82,6 +82,7 @@ impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
 
 impl<T> Lock<RawSpinLock, T> {
     /// An unlocked lock without back-off.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawSpinLock::new(), value)
     }
@@ -89,6 +90,7 @@ impl<T> Lock<RawSpinLock, T> {
 
 impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
     /// An unlocked lock with the back-off policy of its type.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawSpinLock::with_backoff(), value)
     }
@@ -96,6 +98,7 @@ impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
 
 impl<T, B: Backoff, P: Platform> Lock<RawSpinLock<B, P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawSpinLock::new_in(), value)
     }
@@ -108,6 +111,7 @@ impl<B: Backoff> Default for RawSpinLock<B> {
 }
 
 impl<T: Default, B: Backoff> Default for Lock<RawSpinLock<B>, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::with_backoff(T::default())
     }

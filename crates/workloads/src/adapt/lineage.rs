@@ -1,7 +1,13 @@
 //! The documents' locks.
 
 use crate::adapt::raw::{RawLock, RawSharedLock};
+use crate::load::counted::Counter;
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
+use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::linux_mutex::{self, LinuxMutex};
+use turnwise_lineage::osv_mutex::{self, OsvMutex};
+use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock};
@@ -66,6 +72,8 @@ macro_rules! shared {
 exclusive! {
     KernelTicketLock;
     LinuxMutex<V> where V: linux_mutex::Policy;
+    Ia64SpinLock<V> where V: ia64_spin::Policy;
+    OsvMutex<V> where V: osv_mutex::Policy;
 }
 
 shared! {
@@ -73,4 +81,31 @@ shared! {
     QueuedRwLock;
     RwsemSpinlock<V> where V: rwsem_spinlock::Policy;
     RwsemXadd<V> where V: rwsem_xadd::Policy;
+    InodeLock<V> where V: inode_lock::Policy;
+    RenameLock<V> where V: rename_lock::Policy;
+}
+
+/// `dget` and `dput`.
+impl<V: d_count::Policy> Counter for DCount<V> {
+    type Held = ();
+
+    fn new() -> Self {
+        let count = DCount::new_in();
+        count.get();
+        count
+    }
+
+    #[inline]
+    fn get(&self) {
+        DCount::get(self);
+    }
+
+    #[inline]
+    fn put(&self, (): ()) {
+        DCount::put(self);
+    }
+
+    fn count(&self) -> u64 {
+        DCount::count(self).into()
+    }
 }

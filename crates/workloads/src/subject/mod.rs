@@ -90,8 +90,8 @@ pub struct Group {
     pub locks: &'static [LockInfo],
     /// Those that run when none are asked for.
     pub default: &'static [&'static str],
-    /// The lock that the others' speeds are compared with; `None`: the fastest peer.
-    pub reference: Option<&'static str>,
+    /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
+    pub reference: &'static [&'static str],
 }
 
 /// What happens in a critical section and outside it, in time.

@@ -33,7 +33,7 @@ static MUTEX: Group = Group {
     help: "all scenarios that compare mutexes",
     locks: LOCKS,
     default: &["turnwise", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
-    reference: None,
+    reference: &[],
 };
 
 static ON_CPU: Group = Group {
@@ -41,7 +41,7 @@ static ON_CPU: Group = Group {
     help: "all scenarios that show what the on_cpu layer brings",
     locks: LOCKS,
     default: &["turnwise", "turnwise-blind"],
-    reference: Some("turnwise-blind"),
+    reference: &["turnwise-blind"],
 };
 
 static LOCKS: &[LockInfo] = &[

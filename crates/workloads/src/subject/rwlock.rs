@@ -32,7 +32,7 @@ static RWLOCK: Group = Group {
     help: "all scenarios",
     locks: LOCKS,
     default: &["turnwise", "std", "parking_lot", "pthread", "pthread-writers", "spin", "turnwise-mutex"],
-    reference: None,
+    reference: &[],
 };
 
 static LOCKS: &[LockInfo] = &[

@@ -29,7 +29,7 @@ static OPTIMISTIC: Group = Group {
     help: "all scenarios with optimistic readers",
     locks: LOCKS,
     default: &["turnwise", "turnwise-with", "seqlock", "std", "parking_lot"],
-    reference: Some("seqlock"),
+    reference: &["seqlock"],
 };
 
 static BLOCKING: Group = Group {
@@ -37,7 +37,7 @@ static BLOCKING: Group = Group {
     help: "all scenarios with readers that keep writers out",
     locks: LOCKS,
     default: &["turnwise-blocking", "std", "parking_lot"],
-    reference: None,
+    reference: &[],
 };
 
 static LOCKS: &[LockInfo] = &[

@@ -1,9 +1,12 @@
 //! Spin locks: with few threads, and with more than there are CPUs.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
+use crate::adapt::raw::Behind;
 use crate::load::exclusive::Protected;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise_lineage::KernelTicketLock;
+use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
 
 /// Spin locks.
 pub static SUBJECT: Subject = Subject {
@@ -17,7 +20,9 @@ pub static SUBJECT: Subject = Subject {
 };
 
 static SPIN: Group =
-    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: Some("spin") };
+    Group { name: "spin", help: "all scenarios", locks: LOCKS, default: &["all"], reference: &["spin"] };
+
+type Ia64<V> = Behind<Ia64SpinLock<V>, Protected>;
 
 static LOCKS: &[LockInfo] = &[
     LockInfo::exclusive::<SpinLock<Protected>>("ttas", Spins, "our test-and-test-and-set lock").ours("SpinLock"),
@@ -39,6 +44,22 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::exclusive::<McsLock<Protected>>("mcs", Spins, "our MCS lock, nodes on the stack").ours("McsLock"),
     LockInfo::exclusive::<spin::mutex::SpinMutex<Protected>>("spin", Spins, "spin 0.12's test-and-set lock"),
     LockInfo::exclusive::<spin::mutex::TicketMutex<Protected>>("spin-ticket", Spins, "spin 0.12's ticket lock"),
+    LockInfo::exclusive::<Behind<KernelTicketLock, Protected>>(
+        "linux-ticket",
+        Spins,
+        "the ticket lock of Linux 2.6.25 to 4.1",
+    )
+    .ours("KernelTicketLock"),
+    LockInfo::exclusive::<Ia64<ia64_spin::Plain>>("ia64", Spins, "the ia64 spin lock of Linux 2.4")
+        .ours("Ia64SpinLock<Plain>"),
+    LockInfo::exclusive::<Ia64<ia64_spin::ExponentialCode>>(
+        "ia64-code",
+        Spins,
+        "with the back-off of the document's code",
+    )
+    .ours("Ia64SpinLock<ExponentialCode>"),
+    LockInfo::exclusive::<Ia64<ia64_spin::ExponentialProse>>("ia64-prose", Spins, "with the back-off of its prose")
+        .ours("Ia64SpinLock<ExponentialProse>"),
     LockInfo::exclusive::<turnwise::Mutex<Protected>>("mutex", Sleeps, "our mutex, which sleeps, for contrast")
         .ours("Mutex"),
 ];

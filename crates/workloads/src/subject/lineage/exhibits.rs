@@ -1,0 +1,50 @@
+//! What each document claims, as pairs of locks.
+
+use crate::documents::Measure::{Reads, Switches, Throughput, Time};
+use crate::documents::{Exhibit, Measure};
+
+const fn exhibit(
+    scenario: &'static str,
+    (before, after): (&'static str, &'static str),
+    measure: Measure,
+    published: Option<&'static str>,
+) -> Exhibit {
+    Exhibit { scenario, before, after, measure, published }
+}
+
+const SPINNERS: (&str, &str) = ("baseline", "patch1+2");
+const LOOKING: (&str, &str) = ("baseline", "patch1");
+const STEALING: (&str, &str) = ("fifo", "stealing");
+const XADD: (&str, &str) = ("xadd-fifo", "xadd-stealing");
+const CMPXCHG: (&str, &str) = ("d_lock", "cmpxchg");
+const LOCKREF: (&str, &str) = ("d_lock", "lockref");
+const D_PATH: (&str, &str) = ("exclusive", "seqrwlock");
+const BACK_OFF: (&str, &str) = ("spin", "back-off");
+const REDESIGN: (&str, &str) = ("spin", "rwsem");
+const SPINNING: (&str, &str) = ("no-spin", "spin");
+
+pub(super) static EXHIBITS: &[Exhibit] = &[
+    exhibit("mutex-2", SPINNERS, Throughput, Some("mutex-patch2-1-node")),
+    exhibit("mutex-4", SPINNERS, Throughput, Some("mutex-patch2-2-nodes")),
+    exhibit("mutex-8", SPINNERS, Throughput, Some("mutex-patch2-4-nodes")),
+    exhibit("mutex-32", SPINNERS, Throughput, Some("mutex-patch2-8-nodes")),
+    exhibit("mutex-32", LOOKING, Throughput, Some("mutex-patch1-8-nodes")),
+    exhibit("rwsem-8", STEALING, Throughput, Some("rwsem-throughput")),
+    exhibit("rwsem-8", STEALING, Switches, Some("rwsem-switches")),
+    exhibit("rwsem-32", STEALING, Throughput, Some("rwsem-throughput")),
+    exhibit("rwsem-32", STEALING, Switches, Some("rwsem-switches")),
+    exhibit("rwsem-8", XADD, Throughput, Some("rwsem-xadd")),
+    exhibit("rwsem-32", XADD, Throughput, Some("rwsem-xadd")),
+    exhibit("d_count-2", CMPXCHG, Time, Some("dcache-reaim")),
+    exhibit("d_count-2", LOCKREF, Time, None),
+    exhibit("d_path-2", D_PATH, Throughput, Some("dcache-total")),
+    exhibit("d_path-3", D_PATH, Reads, None),
+    exhibit("inode-2", BACK_OFF, Time, Some("backoff-8")),
+    exhibit("inode-4", BACK_OFF, Time, Some("backoff-64")),
+    exhibit("inode-2", REDESIGN, Time, None),
+    exhibit("inode-4", REDESIGN, Time, None),
+    exhibit("osv-2", SPINNING, Time, Some("osv-2")),
+    exhibit("osv-4", SPINNING, Time, Some("osv-4")),
+    exhibit("osv-20", SPINNING, Time, None),
+    exhibit("rwlock-4", ("biased", "queued"), Throughput, None),
+];
