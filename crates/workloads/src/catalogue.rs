@@ -165,7 +165,13 @@ const fn ia64(name: &'static str, bytes: usize) -> Entry {
 
 /// Handed to the first in the queue; those that spin may take what is on offer.
 const fn osv(name: &'static str, bytes: usize, overtaken: &'static str, waiters: &'static str) -> Entry {
-    Entry { order: "FIFO, offer", overtaken, waiters, again: "counted", ..entry(name, Home::Lineage, bytes, "handoff_spin") }
+    Entry {
+        order: "FIFO, offer",
+        overtaken,
+        waiters,
+        again: "counted",
+        ..entry(name, Home::Lineage, bytes, "handoff_spin")
+    }
 }
 
 /// The locks of a crate as lines of text, with a head.

@@ -44,12 +44,20 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::exclusive::<McsLock<Protected>>("mcs", Spins, "our MCS lock, nodes on the stack").ours("McsLock"),
     LockInfo::exclusive::<spin::mutex::SpinMutex<Protected>>("spin", Spins, "spin 0.12's test-and-set lock"),
     LockInfo::exclusive::<spin::mutex::TicketMutex<Protected>>("spin-ticket", Spins, "spin 0.12's ticket lock"),
-    LockInfo::exclusive::<Behind<KernelTicketLock, Protected>>("linux-ticket", Spins, "the ticket lock of Linux 2.6.25 to 4.1")
-        .ours("KernelTicketLock"),
+    LockInfo::exclusive::<Behind<KernelTicketLock, Protected>>(
+        "linux-ticket",
+        Spins,
+        "the ticket lock of Linux 2.6.25 to 4.1",
+    )
+    .ours("KernelTicketLock"),
     LockInfo::exclusive::<Ia64<ia64_spin::Plain>>("ia64", Spins, "the ia64 spin lock of Linux 2.4")
         .ours("Ia64SpinLock<Plain>"),
-    LockInfo::exclusive::<Ia64<ia64_spin::ExponentialCode>>("ia64-code", Spins, "with the back-off of the document's code")
-        .ours("Ia64SpinLock<ExponentialCode>"),
+    LockInfo::exclusive::<Ia64<ia64_spin::ExponentialCode>>(
+        "ia64-code",
+        Spins,
+        "with the back-off of the document's code",
+    )
+    .ours("Ia64SpinLock<ExponentialCode>"),
     LockInfo::exclusive::<Ia64<ia64_spin::ExponentialProse>>("ia64-prose", Spins, "with the back-off of its prose")
         .ours("Ia64SpinLock<ExponentialProse>"),
     LockInfo::exclusive::<turnwise::Mutex<Protected>>("mutex", Sleeps, "our mutex, which sleeps, for contrast")

@@ -86,8 +86,12 @@ pub(super) static RENAME_LOCK: Group = Group {
     name: "rename_lock",
     help: "dcache: the lock around renames, which every d_path takes",
     locks: &[
-        LockInfo::shared::<Rename<rename_lock::Exclusive>>("exclusive", Spins, "Linux 3.10: d_path shuts all others out")
-            .ours("RenameLock<Exclusive>"),
+        LockInfo::shared::<Rename<rename_lock::Exclusive>>(
+            "exclusive",
+            Spins,
+            "Linux 3.10: d_path shuts all others out",
+        )
+        .ours("RenameLock<Exclusive>"),
         LockInfo::shared::<Rename<rename_lock::SeqRw>>("seqrwlock", Spins, "version 3: d_path is a blocking reader")
             .ours("RenameLock<SeqRw>"),
         LockInfo::shared::<crate::adapt::seqlocks::Blocking>("turnwise-blocking", Sleeps, "our lock, today, likewise")

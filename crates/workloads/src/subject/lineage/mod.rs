@@ -11,15 +11,7 @@ pub static SUBJECT: Subject = Subject {
     name: "lineage",
     help: "the documents' locks, before and after, beside what was published",
     groups: &[&MUTEX_SPINNERS, &RWSEM_STEALING, &D_COUNT, &RENAME_LOCK, &SPIN_BACKOFF, &HANDOFF_SPIN, &RWLOCK],
-    default: &[
-        "mutex_spinners",
-        "rwsem_stealing",
-        "d_count",
-        "rename_lock",
-        "spin_backoff",
-        "handoff_spin",
-        "rwlock",
-    ],
+    default: &["mutex_spinners", "rwsem_stealing", "d_count", "rename_lock", "spin_backoff", "handoff_spin", "rwlock"],
     scenarios: SCENARIOS,
     figures: &[
         "per op",
