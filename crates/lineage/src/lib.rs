@@ -8,16 +8,26 @@
 extern crate std;
 
 pub mod biased_rwlock;
+pub mod d_count;
+pub mod ia64_spin;
+pub mod inode_lock;
 pub mod linux_mutex;
+pub mod osv_mutex;
 pub mod queued_rwlock;
+pub mod rename_lock;
 pub mod rwsem_spinlock;
 pub mod rwsem_xadd;
 pub mod ticket;
 mod wait;
 
 pub use biased_rwlock::BiasedRwLock;
+pub use d_count::DCount;
+pub use ia64_spin::Ia64SpinLock;
+pub use inode_lock::InodeLock;
 pub use linux_mutex::LinuxMutex;
+pub use osv_mutex::OsvMutex;
 pub use queued_rwlock::QueuedRwLock;
+pub use rename_lock::RenameLock;
 pub use rwsem_spinlock::RwsemSpinlock;
 pub use rwsem_xadd::RwsemXadd;
 pub use ticket::KernelTicketLock;

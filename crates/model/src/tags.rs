@@ -45,7 +45,7 @@ impl Lock {
             Lock::KernelSpin => {
                 &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"]
             }
-            Lock::DCount => &["lineage/src/d_count.rs"],
+            Lock::DCount => &["lineage/src/d_count"],
             Lock::RenameLock => &["lineage/src/rename_lock.rs"],
             Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
             Lock::OsvMutex => &["lineage/src/osv_mutex"],

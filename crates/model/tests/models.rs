@@ -17,47 +17,48 @@ fn hold(lock: Lock) {
     assert!(failed.is_empty(), "these models fail: {failed:#?}");
 }
 
-#[test]
-fn osq() {
-    hold(Lock::Osq);
+/// One test for each lock.
+macro_rules! locks {
+    ($($name:ident: $lock:ident,)*) => {$(
+        #[test]
+        fn $name() {
+            hold(Lock::$lock);
+        }
+    )*};
+}
+
+locks! {
+    osq: Osq,
+    mutex: Mutex,
+    condvar: Condvar,
+    spin: Spin,
+    rwsem: RwSem,
+    seqrwlock: SeqRwLock,
+    lockref: LockRef,
+    semaphore: Semaphore,
+    reentrant: Reentrant,
+    linux_mutex: LinuxMutex,
+    rwsem_spinlock: RwsemSpinlock,
+    rwsem_xadd: RwsemXadd,
+    kernel_spin: KernelSpin,
 }
 
 #[test]
-fn mutex() {
-    hold(Lock::Mutex);
+fn d_count() {
+    hold(Lock::DCount);
 }
 
 #[test]
-fn condvar() {
-    hold(Lock::Condvar);
+fn rename_lock() {
+    hold(Lock::RenameLock);
 }
 
 #[test]
-fn spin() {
-    hold(Lock::Spin);
+fn ia64_spin() {
+    hold(Lock::Ia64Spin);
 }
 
 #[test]
-fn rwsem() {
-    hold(Lock::RwSem);
-}
-
-#[test]
-fn kernel_spin() {
-    hold(Lock::KernelSpin);
-}
-
-#[test]
-fn linux_mutex() {
-    hold(Lock::LinuxMutex);
-}
-
-#[test]
-fn rwsem_spinlock() {
-    hold(Lock::RwsemSpinlock);
-}
-
-#[test]
-fn rwsem_xadd() {
-    hold(Lock::RwsemXadd);
+fn osv_mutex() {
+    hold(Lock::OsvMutex);
 }

@@ -16,47 +16,48 @@ fn all_caught(lock: Lock) {
     assert!(report.unreached.is_empty(), "no model reaches what these comments speak for: {:#?}", report.unreached);
 }
 
-#[test]
-fn osq() {
-    all_caught(Lock::Osq);
+/// One test for each lock.
+macro_rules! locks {
+    ($($name:ident: $lock:ident,)*) => {$(
+        #[test]
+        fn $name() {
+            all_caught(Lock::$lock);
+        }
+    )*};
+}
+
+locks! {
+    osq: Osq,
+    mutex: Mutex,
+    condvar: Condvar,
+    spin: Spin,
+    rwsem: RwSem,
+    seqrwlock: SeqRwLock,
+    lockref: LockRef,
+    semaphore: Semaphore,
+    reentrant: Reentrant,
+    linux_mutex: LinuxMutex,
+    rwsem_spinlock: RwsemSpinlock,
+    rwsem_xadd: RwsemXadd,
+    kernel_spin: KernelSpin,
 }
 
 #[test]
-fn mutex() {
-    all_caught(Lock::Mutex);
+fn d_count() {
+    all_caught(Lock::DCount);
 }
 
 #[test]
-fn condvar() {
-    all_caught(Lock::Condvar);
+fn rename_lock() {
+    all_caught(Lock::RenameLock);
 }
 
 #[test]
-fn spin() {
-    all_caught(Lock::Spin);
+fn ia64_spin() {
+    all_caught(Lock::Ia64Spin);
 }
 
 #[test]
-fn rwsem() {
-    all_caught(Lock::RwSem);
-}
-
-#[test]
-fn kernel_spin() {
-    all_caught(Lock::KernelSpin);
-}
-
-#[test]
-fn linux_mutex() {
-    all_caught(Lock::LinuxMutex);
-}
-
-#[test]
-fn rwsem_spinlock() {
-    all_caught(Lock::RwsemSpinlock);
-}
-
-#[test]
-fn rwsem_xadd() {
-    all_caught(Lock::RwsemXadd);
+fn osv_mutex() {
+    all_caught(Lock::OsvMutex);
 }

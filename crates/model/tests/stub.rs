@@ -160,3 +160,39 @@ fn a_deadlock_is_reported_with_who_waits_for_what() {
     let message = stuck.to_string();
     assert!(message.contains("thread 0 sleeps on word") && message.contains("thread 1 sleeps on word"), "{message}");
 }
+
+/// Sleepers against threads that take the lock again at once; `fair` of their releases are fair. The longest wait.
+fn besieged(seed: u64, fair: bool) -> u64 {
+    let mutex = RawMutex::<Stub>::new_in();
+    let wait_max = Rc::new(Cell::new(0));
+    let its_wait = Rc::clone(&wait_max);
+    let threads = each(14, move |number| {
+        let hostile = number < 3;
+        for round in 0..if hostile { 6_000 } else { 30 } {
+            let start = Stub::now();
+            mutex.lock();
+            let waited = Stub::now() - start;
+            work(40);
+            // SAFETY: locked above.
+            unsafe { if fair && hostile && round % 7 == 0 { mutex.unlock_fair() } else { mutex.unlock() } };
+            if !hostile {
+                its_wait.set(its_wait.get().max(waited));
+                work(400);
+            }
+        }
+    });
+    run(Config::new(14, seed), threads).expect("everybody gets on");
+    wait_max.get()
+}
+
+#[test]
+fn no_sleeper_waits_longer_than_the_claim_allows() {
+    for seed in 1..=3 {
+        // A claimant waits for one more section and one wake-up.
+        let bound = HANDOFF_AFTER_NS + HANDOFF_AFTER_NS / 4;
+        let (plain_ns, fair_ns) = (besieged(seed, false), besieged(seed, true));
+        assert!(plain_ns > HANDOFF_AFTER_NS, "seed {seed}: nobody needed a claim: {plain_ns} ns");
+        assert!(plain_ns < bound, "seed {seed}: a wait of {plain_ns} ns");
+        assert!(fair_ns < HANDOFF_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
+    }
+}

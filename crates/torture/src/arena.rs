@@ -1,7 +1,7 @@
 //! The threads of one run, what they protect, who waits, and the watchdog.
 
 use crate::cell::Verdict;
-use crate::lock::{Held, Lock};
+use crate::lock::{Held, Lock, Shared};
 use crate::locks::LockRecord;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -258,6 +258,7 @@ pub struct Guarded<'a> {
     /// The lock.
     pub lock: &'a dyn Lock,
     owner: AtomicU64,
+    upgradable: AtomicU64,
     first: AtomicU64,
     second: AtomicU64,
 }
@@ -265,7 +266,8 @@ pub struct Guarded<'a> {
 impl<'a> Guarded<'a> {
     /// `lock`, protecting a new pair.
     pub fn new(lock: &'a dyn Lock) -> Self {
-        Guarded { lock, owner: AtomicU64::new(0), first: AtomicU64::new(0), second: AtomicU64::new(0) }
+        let zero = || AtomicU64::new(0);
+        Guarded { lock, owner: zero(), upgradable: zero(), first: zero(), second: zero() }
     }
 
     /// Acquires the lock, and checks that nobody else has it.
@@ -353,8 +355,118 @@ impl<'a> Guarded<'a> {
         self.release(worker, held);
     }
 
-    fn counted(&self) -> (u64, u64) {
+    /// What both numbers are. A reader or a writer finds the same as long as it has the lock.
+    pub fn counted(&self) -> (u64, u64) {
         (self.first.load(Relaxed), self.second.load(Relaxed))
+    }
+
+    /// What every acquisition for reading begins with.
+    pub fn enter_reading(&self, worker: &Worker) {
+        worker.does(Doing::Holds);
+        worker.gets_on();
+    }
+
+    /// A reader's section: no writer is there, and none was while `pause` took its time.
+    pub fn look(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
+        self.expect_owner(worker, 0);
+        let before = self.counted();
+        pause(worker);
+        self.expect_unchanged(worker, before);
+        self.expect_owner(worker, 0);
+    }
+
+    /// Fails if somebody wrote since the numbers were `before`, or is about to.
+    pub fn expect_unchanged(&self, worker: &Worker, before: (u64, u64)) {
+        let after = self.counted();
+        if before != after || before.0 != before.1 {
+            let why = format!("thread {} reads {before:?}, then {after:?}", worker.number);
+            worker.arena.fail(Verdict::TwoOwners, &why);
+        }
+    }
+
+    /// Releases a read lock.
+    pub fn leave_reading(&self, worker: &Worker) {
+        worker.does(Doing::Releases);
+        // SAFETY: the caller is between `enter_reading` and this.
+        unsafe { self.lock.shared().unlock_read() };
+        worker.does(Doing::Outside);
+    }
+
+    /// Acquires for reading, looks, releases.
+    pub fn read_section(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
+        worker.does(Doing::Acquires);
+        self.lock.shared().read();
+        self.enter_reading(worker);
+        self.look(worker, pause);
+        self.leave_reading(worker);
+    }
+
+    /// Tries to acquire for reading by `how`; looks and releases if it succeeds; says whether it did.
+    pub fn attempt_reading(&self, worker: &mut Worker, how: impl FnOnce(&dyn Shared) -> bool) -> bool {
+        worker.does(Doing::Acquires);
+        let got = how(self.lock.shared());
+        if got {
+            self.enter_reading(worker);
+            self.look(worker, dawdle);
+            self.leave_reading(worker);
+        }
+        worker.does(Doing::Outside);
+        got
+    }
+
+    /// From the write lock to a read lock; no writer comes between.
+    pub fn downgrade(&self, worker: &mut Worker) {
+        let counted = self.counted();
+        self.leave(worker);
+        // SAFETY: the caller has the write lock: `leave` checked it.
+        unsafe { self.lock.shared().downgrade() };
+        self.expect_unchanged(worker, counted);
+        self.enter_reading(worker);
+    }
+
+    /// What every acquisition for upgradable reading begins with, however it comes about.
+    pub fn enter_upgradable(&self, worker: &Worker) {
+        self.enter_reading(worker);
+        let other = self.upgradable.load(Relaxed);
+        if other != 0 {
+            let why = format!("threads {} and {} read upgradably", worker.number, other - 1);
+            worker.arena.fail(Verdict::TwoOwners, &why);
+        }
+        self.upgradable.store(worker.number as u64 + 1, Relaxed);
+    }
+
+    /// From the upgradable read lock to the write lock, unless `deadline` comes first; no writer comes between.
+    pub fn upgrade(&self, worker: &mut Worker, deadline: Option<Deadline>) -> bool {
+        let counted = self.counted();
+        worker.does(Doing::Acquires);
+        // SAFETY: the caller is between `enter_upgradable` and the release.
+        let upgraded = unsafe { self.lock.shared().upgrade(deadline) };
+        self.expect_unchanged(worker, counted);
+        worker.does(Doing::Holds);
+        if upgraded {
+            self.upgradable.store(0, Relaxed);
+            self.enter(worker);
+        }
+        upgraded
+    }
+
+    /// From the write lock to the upgradable read lock; no writer comes between.
+    pub fn downgrade_to_upgradable(&self, worker: &mut Worker) {
+        let counted = self.counted();
+        self.leave(worker);
+        // SAFETY: the caller has the write lock: `leave` checked it.
+        unsafe { self.lock.shared().downgrade_to_upgradable() };
+        self.expect_unchanged(worker, counted);
+        self.enter_upgradable(worker);
+    }
+
+    /// Releases the upgradable read lock.
+    pub fn leave_upgradable(&self, worker: &Worker) {
+        worker.does(Doing::Releases);
+        self.upgradable.store(0, Relaxed);
+        // SAFETY: the caller is between `enter_upgradable` and this.
+        unsafe { self.lock.shared().unlock_upgradable() };
+        worker.does(Doing::Outside);
     }
 
     fn expect_owner(&self, worker: &Worker, owner: u64) {

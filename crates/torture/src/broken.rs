@@ -1,9 +1,14 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 
+mod lineage;
+
+use crate::broken_shared;
 use crate::cell::Verdict;
-use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
+use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
+use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
 use crate::lock::{Held, Lock, words_of};
 use crate::locks::{Abilities, LockRecord, record};
+use crate::sequence::broken::{BrokenSequence, DeafWriter, NoSecondLook, OneStep};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -19,16 +24,24 @@ pub struct BrokenRecord {
     pub caught_by: &'static [(&'static str, Verdict)],
 }
 
-const CAN: Abilities = Abilities {
+pub(crate) const CAN: Abilities = Abilities {
     timed: true,
     fair: true,
     condvar: true,
     bounded: true,
+    lets_go: true,
     forks: true,
     signals: true,
     slots: true,
+    sequence: false,
+    counts: false,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 12,
 };
+const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
+const COUNTS: Abilities = Abilities { counts: true, ..CAN };
 
 const fn broken<F: Flaw>(
     name: &'static str,
@@ -36,6 +49,22 @@ const fn broken<F: Flaw>(
     caught_by: &'static [(&'static str, Verdict)],
 ) -> BrokenRecord {
     BrokenRecord { lock: record::<Broken<F>>(name, about, CAN), caught_by }
+}
+
+const fn sequence<F: crate::sequence::broken::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<BrokenSequence<F>>(name, about, SEQUENCE), caught_by }
+}
+
+const fn counts<F: crate::counts::broken::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<BrokenCount<F>>(name, about, COUNTS), caught_by }
 }
 
 /// The locks.
@@ -81,7 +110,47 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     broken::<LooksAtStack>("looks-at-stack", "owners look at an earlier owner's stack", &[("exits", Crash)]),
     broken::<ForkForgets>("fork-forgets", "a forked child cannot release", &[("fork", Hang)]),
+    sequence::<NoSecondLook>("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)]),
+    sequence::<OneStep>("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)]),
+    sequence::<DeafWriter>("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)]),
+    counts::<NonAtomicPut>("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]),
+    counts::<LooksBeforeLocking>("looks-before", "who locks believes an earlier look", &[("count-order", NoOrder)]),
+    counts::<DeafToDeath>("deaf-to-death", "what is dead can be found", &[("count-order", NoOrder)]),
+    counts::<TouchAfterPut>("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]),
+    broken::<lineage::TwoOfATicket>(
+        "two-of-a-ticket",
+        "two threads may draw the same ticket",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::ServesTwo>(
+        "serves-two",
+        "a release serves two tickets now and then",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::WokenOwns>(
+        "woken-owns",
+        "who was woken takes the lock unseen, though others may steal it",
+        &[("crowd", TwoOwners)],
+    ),
+    broken::<lineage::BlindSpinner>(
+        "blind-spinner",
+        "a spinner that sees no owner takes the lock without a compare-exchange",
+        &[("exclusion", TwoOwners)],
+    ),
+    broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
+    broken_shared::LOOKS_AWAY,
+    broken_shared::LOOKS_EARLY,
+    broken_shared::TRY_LIES,
+    broken_shared::HASTY,
+    broken_shared::ONE_READER,
+    broken_shared::FORGETS_TO_WAKE,
+    broken_shared::LETS_GO_TO_DOWNGRADE,
+    broken_shared::LETS_GO_TO_UPGRADE,
+    broken_shared::READERS_FIRST,
+    broken_shared::WRITERS_FIRST,
+    broken_shared::TOUCHES_AFTER,
+    broken_shared::FORK_FORGETS,
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`lock`] | what a lock must offer to be tortured |
+//! | [`sequence`], [`counts`] | what a sequence lock and a reference count offer besides |
 //! | [`locks`] | one record per lock |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
@@ -12,16 +13,20 @@
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::spin::RawSpin`], which has an implementation), and give
-//! it one record in [`locks::LOCKS`]. **To add a scenario:** write `fn(&Arena, &LockRecord)` that calls
-//! [`arena::Arena::fail`] when something is wrong, give it one record in [`scenarios::SCENARIOS`], and show with a
-//! record in [`broken::BROKEN`] that it can fail.
+//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::spin::RawSpin`], which has an implementation), for a
+//! readers-writer lock [`lock::Shared`] besides, and give it one record in [`locks::LOCKS`]. **To add a scenario:**
+//! write `fn(&Arena, &LockRecord)` that calls [`arena::Arena::fail`] when something is wrong, give it one record in
+//! [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can fail.
 //!
 //! Not for: memory orderings (x86 forgives most mistakes: the models try them all) and speed (the bench does that).
 
 pub mod arena;
 pub mod broken;
+mod broken_shared;
 pub mod cell;
+pub mod counts;
+mod lineage;
 pub mod lock;
 pub mod locks;
 pub mod scenarios;
+pub mod sequence;

@@ -1,10 +1,12 @@
 //! What a lock must offer to be tortured.
 
+use crate::counts::Counts;
+use crate::sequence::Sequence;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
 use turnwise::spin::RawSpin;
 use turnwise::spin::mcs::McsNode;
-use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawRwSem};
+use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore};
 
 /// What an acquisition left behind for the release: the node of an MCS lock.
 pub type Held = Option<Box<McsNode>>;
@@ -58,8 +60,81 @@ pub trait Lock: Send + Sync {
         unreachable!("not among its abilities: condvar")
     }
 
+    /// Its optimistic and blocking reads.
+    fn sequence(&self) -> &dyn Sequence {
+        unreachable!("not among its abilities: sequence")
+    }
+
+    /// Its count of references.
+    fn counts(&self) -> &dyn Counts {
+        unreachable!("not among its abilities: counts")
+    }
+
+    /// The same lock as its readers see it.
+    fn shared(&self) -> &dyn Shared {
+        unreachable!("not among its abilities: shared")
+    }
+
     /// The words of the lock, for a report of who waits.
     fn words(&self) -> String;
+}
+
+/// The readers' side of a [`Lock`] whose `acquire` is a writer's. As there, a method that the record does not list is
+/// never called.
+pub trait Shared: Send + Sync {
+    /// Acquires the lock for reading.
+    fn read(&self);
+
+    /// Acquires the lock for reading if that is possible at once.
+    fn try_read(&self) -> bool;
+
+    /// Acquires the lock for reading, or gives up at `deadline`.
+    fn read_until(&self, _deadline: Deadline) -> bool {
+        unreachable!("not among its abilities: timed")
+    }
+
+    /// Releases a read lock.
+    ///
+    /// # Safety
+    /// The caller has one.
+    unsafe fn unlock_read(&self);
+
+    /// Turns the write lock into a read lock.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    unsafe fn downgrade(&self) {
+        unreachable!("not among its abilities: downgrades")
+    }
+
+    /// Acquires the lock for upgradable reading, by a try if `at_once`; says whether it got it.
+    fn upgradable_read(&self, _at_once: bool) -> bool {
+        unreachable!("not among its abilities: upgrades")
+    }
+
+    /// Turns the upgradable read lock into the write lock, or gives up at `deadline`; says whether it did.
+    ///
+    /// # Safety
+    /// The caller has the upgradable read lock.
+    unsafe fn upgrade(&self, _deadline: Option<Deadline>) -> bool {
+        unreachable!("not among its abilities: upgrades")
+    }
+
+    /// Turns the write lock into the upgradable read lock.
+    ///
+    /// # Safety
+    /// The caller has the write lock.
+    unsafe fn downgrade_to_upgradable(&self) {
+        unreachable!("not among its abilities: upgrades")
+    }
+
+    /// Releases the upgradable read lock.
+    ///
+    /// # Safety
+    /// The caller has it.
+    unsafe fn unlock_upgradable(&self) {
+        unreachable!("not among its abilities: upgrades")
+    }
 }
 
 /// The mutex and its condition variable.
@@ -111,7 +186,6 @@ impl Lock for MutexAndCondvar {
     }
 }
 
-/// The readers-writer lock, by its writers alone.
 impl Lock for RawRwSem {
     fn acquire(&self) -> Held {
         self.write();
@@ -129,6 +203,141 @@ impl Lock for RawRwSem {
     unsafe fn release(&self, _held: Held) {
         // SAFETY: the caller has the lock.
         unsafe { self.unlock_write() };
+    }
+
+    fn shared(&self) -> &dyn Shared {
+        self
+    }
+
+    fn words(&self) -> String {
+        words_of(self)
+    }
+}
+
+// In each method: the caller has the lock in the mode that the trait asks for.
+impl Shared for RawRwSem {
+    fn read(&self) {
+        self.read();
+    }
+
+    fn try_read(&self) -> bool {
+        self.try_read()
+    }
+
+    fn read_until(&self, deadline: Deadline) -> bool {
+        self.read_until(deadline)
+    }
+
+    unsafe fn unlock_read(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_read() }
+    }
+
+    unsafe fn downgrade(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.downgrade() }
+    }
+
+    fn upgradable_read(&self, at_once: bool) -> bool {
+        if at_once {
+            return self.try_upgradable_read();
+        }
+        self.upgradable_read();
+        true
+    }
+
+    unsafe fn upgrade(&self, deadline: Option<Deadline>) -> bool {
+        let upgrade = |deadline| {
+            // SAFETY: the caller's promise.
+            unsafe { self.upgrade_until(deadline) }
+        };
+        deadline.map_or_else(
+            || {
+                // SAFETY: the caller's promise.
+                unsafe { self.upgrade() };
+                true
+            },
+            upgrade,
+        )
+    }
+
+    unsafe fn downgrade_to_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.downgrade_to_upgradable() }
+    }
+
+    unsafe fn unlock_upgradable(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_upgradable() }
+    }
+}
+
+/// A semaphore with one permit.
+pub struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
+
+impl<const FAIR: bool> Default for OnePermit<FAIR> {
+    fn default() -> Self {
+        OnePermit(Semaphore::new_in(1))
+    }
+}
+
+impl<const FAIR: bool> Lock for OnePermit<FAIR> {
+    fn acquire(&self) -> Held {
+        self.0.acquire().forget();
+        None
+    }
+
+    fn try_acquire(&self) -> Option<Held> {
+        self.0.try_acquire().map(|permit| {
+            permit.forget();
+            None
+        })
+    }
+
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        self.0.try_acquire_until(1, deadline).map(|permit| {
+            permit.forget();
+            None
+        })
+    }
+
+    unsafe fn release(&self, _held: Held) {
+        self.0.release(1);
+    }
+
+    fn words(&self) -> String {
+        words_of(&self.0)
+    }
+}
+
+/// The re-entrant mutex, entered twice each time.
+impl Lock for RawReentrantMutex {
+    fn acquire(&self) -> Held {
+        self.lock();
+        self.lock();
+        None
+    }
+
+    fn try_acquire(&self) -> Option<Held> {
+        (self.try_lock() && self.try_lock()).then_some(None)
+    }
+
+    fn acquire_until(&self, deadline: Deadline) -> Option<Held> {
+        (self.lock_until(deadline) && self.try_lock()).then_some(None)
+    }
+
+    unsafe fn release(&self, _held: Held) {
+        // SAFETY: the caller has the lock, acquired twice.
+        unsafe { self.unlock() };
+        // SAFETY: as above.
+        unsafe { self.unlock() };
+    }
+
+    unsafe fn release_fair(&self, _held: Held) {
+        // SAFETY: the caller has the lock, acquired twice.
+        unsafe { self.unlock() };
+        // SAFETY: as above.
+        unsafe { self.unlock_fair() };
     }
 
     fn words(&self) -> String {

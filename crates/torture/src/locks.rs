@@ -1,8 +1,13 @@
 //! One record per lock.
 
-use crate::lock::{Lock, MutexAndCondvar, Spin};
+use crate::counts::CountedLock;
+use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
+use crate::sequence::SeqLock;
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{RawMcsLock, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
+use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
+use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
+use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
+use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
 /// What a lock can do beside `acquire`, `try_acquire` and `release`.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +20,24 @@ pub struct Abilities {
     pub condvar: bool,
     /// No waiter is overtaken for ever.
     pub bounded: bool,
+    /// A release touches nothing once another thread may have the lock.
+    pub lets_go: bool,
     /// A forked child can use the lock that its only thread owned in the parent, whoever waited for it there.
     pub forks: bool,
     /// A signal handler may acquire it. (Not with this harness if a node must be allocated.)
     pub signals: bool,
     /// It asks a thread's slot for something: its node in a queue, or whether its owner runs.
     pub slots: bool,
+    /// Optimistic and blocking reads.
+    pub sequence: bool,
+    /// A count of references.
+    pub counts: bool,
+    /// Readers beside one another: [`crate::lock::Shared`].
+    pub shared: bool,
+    /// A writer may become a reader.
+    pub downgrades: bool,
+    /// Upgradable readers.
+    pub upgrades: bool,
     /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
     pub crowd: usize,
 }
@@ -75,27 +92,67 @@ const SLEEPER: Abilities = Abilities {
     fair: true,
     condvar: true,
     bounded: true,
+    lets_go: true,
     forks: true,
     signals: true,
     slots: true,
+    sequence: false,
+    counts: false,
+    shared: false,
+    downgrades: false,
+    upgrades: false,
     crowd: 32,
 };
 const WRITERS: Abilities = Abilities { fair: false, condvar: false, bounded: false, ..SLEEPER };
+const SEQUENCE: Abilities = Abilities { sequence: true, ..WRITERS };
+const COUNTS: Abilities = Abilities { counts: true, ..WRITERS };
+const SHARED: Abilities =
+    Abilities { fair: false, condvar: false, shared: true, downgrades: true, upgrades: true, ..SLEEPER };
 const SPINNER: Abilities =
     Abilities { fair: false, condvar: false, bounded: false, slots: false, crowd: 12, ..SLEEPER };
 /// A line that is copied into a forked child has waiters that nobody runs there.
 const LINE: Abilities = Abilities { bounded: true, forks: false, crowd: 4, ..SPINNER };
 const QUEUED: Abilities = Abilities { slots: true, ..LINE };
 const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
+/// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
+/// interrupts a section under the `wait_lock` must not lock.
+const LINEAGE: Abilities = Abilities { timed: false, signals: false, forks: false, bounded: false, ..SPINNER };
+const RWSEM: Abilities = Abilities { lets_go: false, ..LINEAGE };
+const LINUX_MUTEX: Abilities = Abilities { slots: true, ..RWSEM };
+const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..LINEAGE };
+const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
+
+/// A handler, or a forked child, would stand in line behind a thread that cannot get on.
+const SEMAPHORE: Abilities =
+    Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, ..SLEEPER };
+/// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
+const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
 
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
-    record::<RawRwSem>("rwsem-write", "RawRwSem, its writers", WRITERS),
+    record::<SeqLock>("seqrwlock", "SeqRwLock, and its writers", SEQUENCE),
+    record::<CountedLock>("lockref", "LockRef", COUNTS),
+    record::<RawRwSem>("rwsem", "RwSem", SHARED),
     record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
     record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
     record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),
     record::<Spin<RawTicketLock<Proportional>>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
     record::<Spin<RawQueuedSpinLock>>("queued", "QueuedSpinLock", QUEUED),
     record::<RawMcsLock>("mcs", "McsLock", MCS),
+    record::<KernelTicketLock>("kernel-ticket", "the kernel's ticket lock", KERNEL_LINE),
+    record::<LinuxMutex<Baseline>>("linux-mutex", "Linux mutex of 3.7", LINUX_MUTEX),
+    record::<LinuxMutex<Patch1>>("linux-mutex-1", "Linux mutex of 3.7 with patch 1", LINUX_MUTEX),
+    record::<LinuxMutex<Patch1And2>>("linux-mutex-2", "Linux mutex of 3.7 with patches 1 and 2", LINUX_MUTEX),
+    record::<LinuxMutex<NoSpin>>("linux-mutex-no-spin", "the same without spinning", LINUX_MUTEX),
+    record::<RwsemSpinlock<rwsem_spinlock::Fifo>>("rwsem-spinlock-fifo", "rwsem on a spin lock", RWSEM),
+    record::<RwsemSpinlock<rwsem_spinlock::Stealing>>("rwsem-spinlock", "the same with writer stealing", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", RWSEM),
+    record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", RWSEM),
+    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
+    record::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
+    record::<OnePermit<false>>("semaphore", "Semaphore of one permit", SEMAPHORE),
+    record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", SEMAPHORE),
+    record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
 ];

@@ -14,7 +14,9 @@
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
 //! 2^32 notifications in some nanoseconds. With no waiters a notification is one load.
 
+use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
+use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
@@ -36,6 +38,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
     waiters: P::U32,
     mutex: P::U32,
+    counters: Counters<{ Kind::Condvar as usize }>,
 }
 
 impl RawCondvar {
@@ -43,7 +46,12 @@ impl RawCondvar {
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
-        RawCondvar { sequence: AtomicU32::new(0), waiters: AtomicU32::new(0), mutex: AtomicU32::new(0) }
+        RawCondvar {
+            sequence: AtomicU32::new(0),
+            waiters: AtomicU32::new(0),
+            mutex: AtomicU32::new(0),
+            counters: Counters::new(),
+        }
     }
 }
 
@@ -56,7 +64,12 @@ impl Default for RawCondvar {
 impl<P: Platform> RawCondvar<P> {
     /// A condition variable on any platform.
     pub fn new_in() -> Self {
-        RawCondvar { sequence: P::U32::new(0), waiters: P::U32::new(0), mutex: P::U32::new(0) }
+        RawCondvar {
+            sequence: P::U32::new(0),
+            waiters: P::U32::new(0),
+            mutex: P::U32::new(0),
+            counters: Counters::new(),
+        }
     }
 
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
@@ -83,7 +96,9 @@ impl<P: Platform> RawCondvar<P> {
     /// Second part: sleeps until notified. The caller has released its mutex.
     fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
         loop {
-            match P::park(&self.sequence, sequence, Lane::Waiters, deadline) {
+            let parked = P::park(&self.sequence, sequence, Lane::Waiters, deadline);
+            self.counters.count_sleep(parked);
+            match parked {
                 // Nobody notified us, and nobody can have moved us to the mutex.
                 Parked::Interrupted if self.sequence.load(Relaxed) == sequence => {}
                 parked => return parked,
@@ -96,12 +111,14 @@ impl<P: Platform> RawCondvar<P> {
         self.waiters.fetch_sub(1, Relaxed);
         // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
         mutex.lock_as_woken();
+        self.counters.count_if(parked == Parked::TimedOut, Event::TimedOut);
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
     /// Wakes one waiter, if there is one.
     pub fn notify_one(&self) {
         if self.waiters.load(Relaxed) != 0 {
+            self.counters.count(Event::Notified);
             self.sequence.fetch_add(1, Relaxed);
             P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
@@ -112,6 +129,7 @@ impl<P: Platform> RawCondvar<P> {
         if self.waiters.load(Relaxed) == 0 {
             return;
         }
+        self.counters.count(Event::Notified);
         let sequence = self.sequence.fetch_add(1, Relaxed).wrapping_add(1);
         let moved = self.mutex_word().and_then(|word| P::requeue(&self.sequence, sequence, word));
         if moved.is_none() {
@@ -183,8 +201,7 @@ impl<P: Platform> Condvar<P> {
     /// in a loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
     /// `notify_all` may wake some of them late (when their mutex is next released), never not at all.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
-        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
-        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), None) };
+        self.wait_on(guard, None);
     }
 
     /// Waits while `condition` holds.
@@ -201,8 +218,14 @@ impl<P: Platform> Condvar<P> {
 
     /// Like [`Condvar::wait`], until `deadline` at most.
     pub fn wait_until<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Deadline) -> WaitTimeoutResult {
-        // SAFETY: as in `wait`.
-        unsafe { self.raw.wait(MutexGuard::mutex(guard).raw(), Some(deadline)) }
+        self.wait_on(guard, Some(deadline))
+    }
+
+    fn wait_on<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
+        let mutex = MutexGuard::mutex(guard);
+        let _suspended = suspend(mutex.name());
+        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
+        unsafe { self.raw.wait(mutex.raw(), deadline) }
     }
 
     /// Wakes one waiter, if there is one.
@@ -213,6 +236,22 @@ impl<P: Platform> Condvar<P> {
     /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.raw.notify_all();
+    }
+}
+
+#[cfg(feature = "stats")]
+impl<P: Platform> RawCondvar<P> {
+    /// What has happened to this condition variable so far.
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+}
+
+#[cfg(feature = "stats")]
+impl<P: Platform> Condvar<P> {
+    /// What has happened to this condition variable so far.
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 }
 

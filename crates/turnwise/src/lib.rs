@@ -9,34 +9,42 @@
 //! | data that many read and few write | [`RwSem`] (also as [`RwLock`]) |
 //! | small values that are read far more often than written | [`SeqRwLock`] |
 //! | objects that count their references, and have a lock | [`LockRef`], [`LockRefCell`] |
+//! | data that a thread may lock again while it has it | [`ReentrantMutex`] |
+//! | so many at a time, not one | [`Semaphore`], [`FairSemaphore`] |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
 
-#[cfg(any(test, miri))]
+#[cfg(any(test, miri, feature = "order-check"))]
 extern crate std;
 
 pub mod backoff;
 pub mod condvar;
+pub mod events;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;
 pub mod lockref;
 pub mod mutex;
+pub mod order;
 pub mod osq;
 pub mod platform;
+pub mod reentrant;
 pub mod rwsem;
+pub mod semaphore;
 pub mod seqrwlock;
 pub mod spin;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+pub use reentrant::{RawReentrantMutex, ReentrantMutex, ReentrantMutexGuard};
 pub use rwsem::{
     MappedRwSemReadGuard, MappedRwSemWriteGuard, RawRwSem, RwLock, RwSem, RwSemReadGuard, RwSemUpgradableGuard,
     RwSemWriteGuard,
 };
+pub use semaphore::{FairSemaphore, Permits, Semaphore};
 pub use seqrwlock::{RawSeqRwLock, SeqReadGuard, SeqReader, SeqRwLock, SeqWriteGuard};
 pub use spin::{
     McsLock, QueuedSpinLock, RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock, SpinLock, TicketLock,

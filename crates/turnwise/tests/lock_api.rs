@@ -1,11 +1,11 @@
 //! The locks under the typed front end of the lock_api crate.
 #![cfg(all(feature = "lock_api", feature = "native"))]
 
-use lock_api::{Mutex, MutexGuard, RawMutexTimed};
+use lock_api::{Mutex, MutexGuard, RawMutexTimed, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use turnwise::backoff::Exponential;
 use turnwise::platform::{Deadline, Native};
-use turnwise::{RawMutex, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
+use turnwise::{RawMutex, RawQueuedSpinLock, RawRwSem, RawSpinLock, RawTicketLock};
 
 static IN_A_STATIC: Mutex<RawMutex, u64> = Mutex::new(0);
 
@@ -84,4 +84,37 @@ fn spin_guards_move_between_threads() {
         s.spawn(move || drop(held));
     });
     assert!(!lock.is_locked());
+}
+
+#[test]
+fn readers_share_and_writers_do_not() {
+    static LOCK: RwLock<RawRwSem, u64> = RwLock::new(0);
+    const MS: Duration = Duration::from_millis(5);
+    let (first, second) = (LOCK.read(), LOCK.read());
+    assert!(LOCK.try_write().is_none() && LOCK.is_locked() && !LOCK.is_locked_exclusive());
+    assert!(LOCK.try_write_for(MS).is_none());
+    drop((first, second));
+    let mut written = LOCK.write();
+    *written += 1;
+    assert!(LOCK.is_locked_exclusive() && LOCK.try_read().is_none());
+    assert!(LOCK.try_read_for(MS).is_none() && LOCK.try_read_until(Deadline::after::<Native>(MS)).is_none());
+    let read = RwLockWriteGuard::downgrade(written);
+    assert_eq!((*read, LOCK.try_read().map(|guard| *guard)), (1, Some(1)));
+}
+
+#[test]
+fn an_upgradable_reader_becomes_the_writer_when_it_is_alone() {
+    let lock = RwLock::<RawRwSem, u64>::new(7);
+    let upgradable = lock.upgradable_read();
+    assert!(lock.try_upgradable_read().is_none() && lock.try_write().is_none());
+    let reader = lock.read();
+    let upgradable = RwLockUpgradableReadGuard::try_upgrade(upgradable).expect_err("somebody else reads");
+    let soon = Duration::from_millis(5);
+    let upgradable = RwLockUpgradableReadGuard::try_upgrade_for(upgradable, soon).expect_err("somebody else reads");
+    drop(reader);
+    let mut written = RwLockUpgradableReadGuard::upgrade(upgradable);
+    *written += 1;
+    let upgradable = RwLockWriteGuard::downgrade_to_upgradable(written);
+    let read = RwLockUpgradableReadGuard::downgrade(upgradable);
+    assert_eq!((*read, lock.try_upgradable_read().is_some()), (8, true));
 }

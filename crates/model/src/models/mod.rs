@@ -6,9 +6,13 @@
 
 mod condvar;
 mod lineage;
+mod lockref;
 mod mutex;
 mod osq;
+mod reentrant;
 mod rwsem;
+mod semaphore;
+mod seqrwlock;
 mod spin;
 
 use crate::check::{Lock, Model};
@@ -17,9 +21,21 @@ use loom::cell::UnsafeCell;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
-    let mut models = [osq::MODELS, mutex::MODELS, condvar::MODELS, spin::MODELS, rwsem::MODELS].concat();
-    models.extend(lineage::all());
-    models
+    let mut all = Vec::new();
+    let own = [
+        osq::MODELS,
+        mutex::MODELS,
+        condvar::MODELS,
+        spin::MODELS,
+        rwsem::MODELS,
+        seqrwlock::MODELS,
+        lockref::MODELS,
+        semaphore::MODELS,
+        reentrant::MODELS,
+    ];
+    own.iter().for_each(|models| all.extend_from_slice(models));
+    all.extend(lineage::all());
+    all
 }
 
 /// The models of one lock.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
 
 /// A short section with a few random instructions.
-fn briefly(worker: &mut Worker) {
+pub(super) fn briefly(worker: &mut Worker) {
     let looks = worker.rng.random_range(0..8);
     spin(looks);
 }

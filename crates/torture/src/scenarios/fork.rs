@@ -1,6 +1,6 @@
 //! Fork while threads contend: in the child there is one thread, and it can lock.
 
-use crate::arena::{Arena, Guarded, Worker, dawdle};
+use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
 use crate::cell::Verdict;
 use crate::lock::Held;
 use crate::locks::LockRecord;
@@ -10,6 +10,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 pub(super) fn fork(arena: &'static Arena, record: &LockRecord) {
+    while_others_contend(arena, record, |_| false);
+}
+
+/// The contenders are writers: a reader that comes may be about to take its addition back, and who would do that in
+/// the child?
+pub(super) fn fork_shared(arena: &'static Arena, record: &LockRecord) {
+    while_others_contend(arena, record, |worker| worker.one_in(2));
+}
+
+fn while_others_contend(arena: &'static Arena, record: &LockRecord, reads: fn(&mut Worker) -> bool) {
     let guarded = arena.guarded(record);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
@@ -24,32 +34,55 @@ pub(super) fn fork(arena: &'static Arena, record: &LockRecord) {
                 }
             });
         }
+        let mut worker = arena.worker(32);
         while arena.goes_on() {
-            fork_once(arena, record, &guarded);
+            let reads = reads(&mut worker);
+            fork_once(arena, record, &guarded, &mut worker, reads);
         }
         over.store(true, Relaxed);
     });
     arena.expect_counted(&[&guarded]);
 }
 
+/// The lock, held to write, or to read.
+type Hold = Option<Held>;
+
+fn hold(guarded: &Guarded, worker: &mut Worker, reads: bool, pause: fn(&mut Worker)) -> Hold {
+    if !reads {
+        let held = guarded.acquire(worker);
+        guarded.count(worker, pause);
+        return Some(held);
+    }
+    worker.does(Doing::Acquires);
+    guarded.lock.shared().read();
+    guarded.enter_reading(worker);
+    guarded.look(worker, pause);
+    None
+}
+
+fn release(guarded: &Guarded, worker: &Worker, hold: Hold) {
+    match hold {
+        Some(held) => guarded.release(worker, held),
+        None => guarded.leave_reading(worker),
+    }
+}
+
 /// Forks with the lock held.
-fn fork_once(arena: &'static Arena, record: &LockRecord, guarded: &Guarded) {
-    let mut worker = arena.worker(32);
+fn fork_once(arena: &'static Arena, record: &LockRecord, guarded: &Guarded, worker: &mut Worker, reads: bool) {
     let long = worker.one_in(4);
     if long {
-        overtake(guarded, &mut worker);
+        overtake(guarded, worker);
     }
-    let held = guarded.acquire(&worker);
-    guarded.count(&mut worker, |worker| if long { sleep() } else { dawdle(worker) });
+    let hold = hold(guarded, worker, reads, if long { |_| sleep() } else { dawdle });
     // SAFETY: the child uses the C library as far as glibc allows it after a fork (memory, threads), and leaves by
     // `_exit`.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        in_child(arena, record, guarded, held);
+        in_child(arena, record, guarded, hold);
         // SAFETY: ends the child without running what belongs to the parent.
         unsafe { libc::_exit(0) };
     }
-    guarded.release(&worker, held);
+    release(guarded, worker, hold);
     if child < 0 {
         arena.skip(&format!("no fork here: {}", std::io::Error::last_os_error()));
     }
@@ -68,19 +101,23 @@ fn sleep() {
     std::thread::sleep(Duration::from_micros(500));
 }
 
-fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, held: Held) {
+fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, hold: Hold) {
     let mut worker = arena.worker(32);
     arena.forked();
     // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
     let new = Guarded::new(record.make());
     let guarded = if record.can.forks { inherited } else { &new };
     if record.can.forks {
-        inherited.release(&worker, held);
+        release(inherited, &worker, hold);
     }
     guarded.section(&mut worker, |_| ());
     arena.on_threads(2, |worker| {
         for _ in 0..20 {
-            guarded.section(worker, dawdle);
+            if record.can.shared && worker.one_in(2) {
+                guarded.read_section(worker, dawdle);
+            } else {
+                guarded.section(worker, dawdle);
+            }
         }
     });
     if guarded.lock.try_acquire().is_none() {

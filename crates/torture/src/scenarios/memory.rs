@@ -1,6 +1,7 @@
 //! The lock's memory goes the moment its last owner has released it.
 
-use crate::arena::{Arena, Guarded, Worker};
+use crate::arena::{Arena, Doing, Guarded, Worker};
+use crate::counts::{Op, Said};
 use crate::lock::{Held, Lock};
 use crate::locks::LockRecord;
 use std::sync::atomic::AtomicU64;
@@ -91,6 +92,26 @@ impl Site<'_> {
         self.leave(worker, held, fair);
     }
 
+    /// All but one read once. That one writes until it finds that all others have been in: it has the lock, so they
+    /// have released it, and the page goes.
+    fn share_once(&self, worker: &mut Worker, writes: bool) {
+        self.meet();
+        if !writes {
+            self.guarded.read_section(worker, |_| {
+                self.arrived.fetch_add(1, SeqCst);
+            });
+            return;
+        }
+        let mut users = 1;
+        while users > 0 {
+            let held = self.guarded.acquire(worker);
+            self.guarded.count(worker, |_| ());
+            users = 2 * THREADS as u64 - 1 - self.arrived.load(SeqCst);
+            self.guarded.release(worker, held);
+        }
+        self.take_away();
+    }
+
     /// One thread notifies the others, which wait for it; the last of all ends the lock and the condition variable.
     fn notify_once(&self, worker: &mut Worker, notifies: bool, fair: bool) {
         self.meet();
@@ -116,10 +137,33 @@ impl Site<'_> {
             self.guarded.release(worker, held);
         }
         if users == 0 {
-            // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
-            unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
+            self.take_away();
         }
     }
+
+    /// Takes a reference, and gives it back when all have one; the last one takes the page away.
+    fn count_once(&self, worker: &Worker) {
+        let counts = self.guarded.lock.counts();
+        worker.does(Doing::Acquires);
+        counts.run(Op::FindOrRevive);
+        self.meet();
+        worker.does(Doing::Releases);
+        let last = counts.run(Op::Put) == Said::Left(0);
+        worker.does(Doing::Outside);
+        worker.gets_on();
+        if last {
+            self.take_away();
+        }
+    }
+
+    fn take_away(&self) {
+        // SAFETY: a page of our region, whose last user we are. Whoever touches it from here on crashes.
+        unsafe { libc::mprotect(self.page as *mut _, PAGE, libc::PROT_NONE) };
+    }
+}
+
+pub(super) fn destroy_last(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, _, worker| site.count_once(worker));
 }
 
 pub(super) fn destroy(arena: &'static Arena, record: &LockRecord) {
@@ -130,6 +174,10 @@ pub(super) fn destroy_condvar(arena: &'static Arena, record: &LockRecord) {
     on_sites(arena, record, |site, number, worker| {
         site.notify_once(worker, number % THREADS == worker.number, record.can.fair);
     });
+}
+
+pub(super) fn destroy_shared(arena: &'static Arena, record: &LockRecord) {
+    on_sites(arena, record, |site, number, worker| site.share_once(worker, number % THREADS == worker.number));
 }
 
 /// Sends the threads from site to site, one region after the other.

@@ -1,11 +1,14 @@
 //! One record per scenario.
 
 mod condvar;
+mod counts;
 mod exclusion;
 mod fork;
 mod life;
 mod memory;
 mod order;
+mod sequence;
+mod shared;
 mod signals;
 
 use crate::arena::Arena;
@@ -67,7 +70,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario(
         "destroy",
         "the last owner unmaps the lock at once: nobody touches it after its release",
-        any,
+        |can| can.lets_go,
         memory::destroy,
     ),
     scenario(
@@ -76,6 +79,62 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         |can| can.condvar,
         memory::destroy_condvar,
     ),
+    scenario("torn-reads", "optimistic reads see whole values, in order", |can| can.sequence, sequence::torn_reads),
+    scenario(
+        "blocking-reads",
+        "nothing changes under blocking readers, and writers get their turn",
+        |can| can.sequence,
+        sequence::blocking_reads,
+    ),
+    scenario(
+        "count-order",
+        "some order of the operations on a count explains what they say",
+        |can| can.counts,
+        counts::order,
+    ),
+    scenario(
+        "destroy-last",
+        "who gives the last reference back unmaps the count at once",
+        |can| can.counts,
+        memory::destroy_last,
+    ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
+    scenario("shared", "two threads read and write: no reader beside a writer", |can| can.shared, shared::exclusion),
+    scenario("shared-crowd", "more readers and writers than CPUs", |can| can.shared, shared::crowd),
+    scenario("shared-sleepy", "readers and writers sleep and yield at random", |can| can.shared, shared::sleepy),
+    scenario("shared-try", "tries among readers and writers", |can| can.shared, shared::tries),
+    scenario("shared-timed", "random deadlines, readers and writers", |can| can.shared && can.timed, shared::timed),
+    scenario("together", "readers wait for one another inside", |can| can.shared, shared::together),
+    scenario(
+        "downgrade",
+        "writers become readers, and no writer comes between",
+        |can| can.downgrades,
+        shared::downgrade,
+    ),
+    scenario(
+        "upgrade",
+        "one reader at a time becomes a writer, and none comes between",
+        |can| can.upgrades,
+        shared::upgrade,
+    ),
+    scenario(
+        "hostile-readers",
+        "readers that overlap for ever: a writer gets in in time",
+        |can| can.shared && can.bounded,
+        shared::hostile_readers,
+    ),
+    scenario(
+        "hostile-writers",
+        "writers that come again and again: a reader gets in in time",
+        |can| can.shared && can.bounded,
+        shared::hostile_writers,
+    ),
+    scenario(
+        "shared-destroy",
+        "the last reader or writer unmaps the lock at once",
+        |can| can.shared,
+        memory::destroy_shared,
+    ),
+    scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),
 ];

@@ -1,6 +1,6 @@
 //! Who waits for what, and how long.
 
-use crate::arena::{Arena, Worker, dawdle, spin, threads};
+use crate::arena::{Arena, dawdle, spin, threads};
 use crate::cell::Verdict;
 use crate::locks::LockRecord;
 use rand::RngExt;
@@ -30,35 +30,59 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&locks[0], &locks[1], &locks[2]]);
 }
 
-/// A waiter that is overtaken for this long starves. The mutex promises far less; a busy machine adds time slices.
+/// A waiter that is overtaken for this long starves. The locks promise far less; a busy machine adds time slices.
 const STARVED_AFTER: Duration = Duration::from_secs(1);
+
+/// Since when the one thread that must not starve waits, as its tormentors see it.
+pub(super) struct Patience<'a> {
+    arena: &'a Arena,
+    started: Instant,
+    waits_since: AtomicU64,
+}
+
+impl<'a> Patience<'a> {
+    /// Nobody waits.
+    const NOT_WAITING: u64 = u64::MAX;
+
+    pub(super) fn new(arena: &'a Arena) -> Self {
+        Patience { arena, started: Instant::now(), waits_since: AtomicU64::new(Self::NOT_WAITING) }
+    }
+
+    /// Runs `section`, which calls [`Patience::waits_no_more`] when it is in, now and then.
+    pub(super) fn wait_again_and_again(&self, mut section: impl FnMut()) {
+        while self.arena.goes_on() {
+            self.waits_since.store(self.started.elapsed().as_nanos() as u64, Relaxed);
+            section();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    pub(super) fn waits_no_more(&self) {
+        self.waits_since.store(Self::NOT_WAITING, Relaxed);
+    }
+
+    /// Runs `section` all the time, and to the end of any wait.
+    pub(super) fn torment(&self, mut section: impl FnMut()) {
+        while self.arena.goes_on() || self.waits_since.load(Relaxed) != Self::NOT_WAITING {
+            section();
+            let since = self.waits_since.load(Relaxed);
+            if since != Self::NOT_WAITING && self.started.elapsed() > STARVED_AFTER + Duration::from_nanos(since) {
+                self.arena.fail(Verdict::Starved, &format!("thread 0 waits for more than {STARVED_AFTER:?}"));
+            }
+        }
+    }
+}
 
 pub(super) fn starvation(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
-    let started = Instant::now();
-    /// Nobody waits.
-    const NOT_WAITING: u64 = u64::MAX;
-    let waits_since = AtomicU64::new(NOT_WAITING);
-    let waited_too_long = || {
-        let since = waits_since.load(Relaxed);
-        since != NOT_WAITING && started.elapsed() > STARVED_AFTER + Duration::from_nanos(since)
-    };
-    let waiter = |worker: &mut Worker| {
-        while arena.goes_on() {
-            waits_since.store(started.elapsed().as_nanos() as u64, Relaxed);
-            guarded.section(worker, |_| waits_since.store(NOT_WAITING, Relaxed));
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
-    let hog = |worker: &mut Worker| {
-        while arena.goes_on() || waits_since.load(Relaxed) != NOT_WAITING {
-            guarded.section(worker, |_| spin(500));
-            if waited_too_long() {
-                arena.fail(Verdict::Starved, &format!("thread 0 waits for more than {STARVED_AFTER:?}"));
-            }
-        }
-    };
+    let patience = Patience::new(arena);
     let hogs = if record.can.crowd > 4 { 2 } else { 1 };
-    arena.on_threads(1 + hogs, |worker| if worker.number == 0 { waiter(worker) } else { hog(worker) });
+    arena.on_threads(1 + hogs, |worker| {
+        if worker.number == 0 {
+            patience.wait_again_and_again(|| guarded.section(worker, |_| patience.waits_no_more()));
+        } else {
+            patience.torment(|| guarded.section(worker, |_| spin(500)));
+        }
+    });
     arena.expect_counted(&[&guarded]);
 }

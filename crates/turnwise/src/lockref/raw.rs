@@ -6,8 +6,8 @@
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
 //! | 0..16 | owner | token of the owner, if it told | the owner |
-//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, in `unlock` |
-//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, in `unlock` |
+//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, as it leaves |
+//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, as it leaves |
 //! | 32..63 | count | references | `HELD` clear: anybody; set: the owner |
 //! | 63 | `DEAD` | no new references to an object that somebody finds | the owner; never cleared |
 //!
@@ -18,7 +18,7 @@
 //! 3. The count never leaves `0..=COUNT_MAX`: every change looks first.
 //! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; who clears them wakes all
 //!    that sleep at that token's slot. So nobody sleeps for a lock that is free.
-//! 5. `unlock` does not touch the word after the exchange that frees it: another thread may then free its memory.
+//! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
 //! There is no room for a futex in the word's lock half, since words of a platform have one width; but a waiter knows
 //! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All who wait
@@ -159,6 +159,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn get_slow(&self) {
         let guard = self.lock();
         if guard.count() == 0 {
@@ -199,6 +200,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn get_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         if guard.count() == 0 || guard.is_dead() {
@@ -225,8 +227,14 @@ impl<P: Platform> LockRef<P> {
             }
             Change::Done(word) => count(word) - 1,
             Change::Refused(_) => no_reference(),
-            Change::Busy => self.lock().put(),
+            Change::Busy => self.put_slow(),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_slow(&self) -> u32 {
+        self.lock().put()
     }
 
     /// Gives a reference back unless it is the last; says whether it did.
@@ -260,6 +268,7 @@ impl<P: Platform> LockRef<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn put_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         match guard.count() {
@@ -406,10 +415,12 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
+    /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
+    ///
     /// # Safety
-    /// The caller has the lock.
+    /// The lock is held, and its guard was forgotten.
     #[inline]
-    unsafe fn unlock(&self) {
+    pub unsafe fn force_unlock(&self) {
         // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found.
         let word = self.word.fetch_and(!LOCK, Release);
         if word & WAITERS != 0 {
@@ -515,8 +526,8 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
 impl<P: Platform> Drop for LockRefGuard<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard has the lock.
-        unsafe { self.of.unlock() }
+        // SAFETY: the guard has the lock, and is gone.
+        unsafe { self.of.force_unlock() }
     }
 }
 

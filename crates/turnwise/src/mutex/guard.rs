@@ -2,6 +2,7 @@
 
 use super::Mutex;
 use crate::mutex::RawMutex;
+use crate::order::{released, suspend};
 use crate::platform::{DefaultPlatform, Platform};
 use core::fmt;
 use core::marker::PhantomData;
@@ -37,6 +38,7 @@ impl<'a, T: ?Sized, P: Platform> MutexGuard<'a, T, P> {
     pub fn unlock_fair(this: Self) {
         let lock = this.lock;
         mem::forget(this);
+        released(lock.name());
         // SAFETY: the forgotten guard had the lock.
         unsafe { lock.raw.unlock_fair() }
     }
@@ -74,6 +76,7 @@ impl<'a, T: ?Sized, P: Platform> MutexGuard<'a, T, P> {
                 self.0.lock();
             }
         }
+        let _suspended = suspend(this.lock.name());
         // SAFETY: the guard has the lock; `Relock` acquires it before the guard can be used again, panic or not.
         unsafe { this.lock.raw.unlock() };
         let _relock = Relock(&this.lock.raw);
@@ -101,6 +104,7 @@ impl<T: ?Sized, P: Platform> DerefMut for MutexGuard<'_, T, P> {
 impl<T: ?Sized, P: Platform> Drop for MutexGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
+        released(self.lock.name());
         // SAFETY: the guard has the lock.
         unsafe { self.lock.raw.unlock() }
     }
@@ -160,6 +164,7 @@ impl<T: ?Sized, P: Platform> DerefMut for MappedMutexGuard<'_, T, P> {
 impl<T: ?Sized, P: Platform> Drop for MappedMutexGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
+        released(core::ptr::from_ref(self.raw).addr());
         // SAFETY: the guard has the lock.
         unsafe { self.raw.unlock() }
     }

@@ -7,12 +7,13 @@ mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
 pub(crate) use raw::await_promised;
-pub use raw::{HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
+pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
 pub(crate) use spin::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
 
+use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -37,6 +38,7 @@ use core::time::Duration;
 /// ```
 pub struct Mutex<T: ?Sized, P: Platform = DefaultPlatform> {
     raw: RawMutex<P>,
+    class: Class,
     data: UnsafeCell<T>,
 }
 
@@ -47,15 +49,17 @@ unsafe impl<T: ?Sized + Send, P: Platform> Send for Mutex<T, P> {}
 
 impl<T> Mutex<T> {
     /// An unlocked mutex.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        Mutex { raw: RawMutex::new(), data: UnsafeCell::new(value) }
+        Mutex { raw: RawMutex::new(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 
 impl<T, P: Platform> Mutex<T, P> {
     /// An unlocked mutex on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        Mutex { raw: RawMutex::new_in(), data: UnsafeCell::new(value) }
+        Mutex { raw: RawMutex::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// The value, without locking: nobody else can have it.
@@ -67,20 +71,27 @@ impl<T, P: Platform> Mutex<T, P> {
 impl<T: ?Sized, P: Platform> Mutex<T, P> {
     /// Acquires the lock. A thread that locks a mutex it already has waits for ever.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> MutexGuard<'_, T, P> {
+        self.class.before(self.name(), How::Write);
         self.raw.lock();
         // SAFETY: just acquired.
-        unsafe { MutexGuard::new(self) }
+        unsafe { self.guard() }
     }
 
     /// Acquires the lock if it is free.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, P>> {
+        if !self.raw.try_lock() {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.try_lock().then(|| unsafe { MutexGuard::new(self) })
+        Some(unsafe { self.guard() })
     }
 
     /// Acquires the lock, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, P>> {
         if let Some(guard) = self.try_lock() {
             return Some(guard);
@@ -90,14 +101,41 @@ impl<T: ?Sized, P: Platform> Mutex<T, P> {
 
     /// Acquires the lock, or gives up at `deadline`. ([`Deadline`] rather than `std::time::Instant`, which cannot
     /// name a point on another platform's clock.)
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<MutexGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Write);
+        if !self.raw.lock_until(deadline) {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.lock_until(deadline).then(|| unsafe { MutexGuard::new(self) })
+        Some(unsafe { self.guard() })
+    }
+
+    /// # Safety
+    /// The calling thread has just acquired the lock.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn guard(&self) -> MutexGuard<'_, T, P> {
+        self.class.acquired(self.name(), How::Write);
+        // SAFETY: just acquired.
+        unsafe { MutexGuard::new(self) }
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    pub(crate) fn name(&self) -> usize {
+        core::ptr::from_ref(&self.raw).addr()
     }
 
     /// Whether somebody has the lock at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.
@@ -117,12 +155,14 @@ impl<T: ?Sized, P: Platform> Mutex<T, P> {
 }
 
 impl<T: Default> Default for Mutex<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> From<T> for Mutex<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn from(value: T) -> Self {
         Self::new(value)
     }

@@ -5,6 +5,7 @@
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
+//! | 28 | `CROWD` | many sleep, though sections are short | a waiter past [`CROWD_AFTER_NS`], as it takes the lock | `unlock`, which wakes several |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
 //! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
@@ -29,6 +30,7 @@
 
 #[cfg(feature = "spin")]
 use super::spin;
+use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
@@ -40,7 +42,15 @@ pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
 pub const PROMISE_NS: u64 = 50_000_000;
 
+/// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one at a
+/// time, each of which must be scheduled before the next is woken, would then take a time slice a head.
+pub const CROWD_AFTER_NS: u64 = 1_000_000;
+
+/// How many of a crowd are woken at once.
+pub const CROWD_WAKES: u32 = 8;
+
 pub(super) const OWNER: u32 = 0xffff;
+pub(super) const CROWD: u32 = 1 << 28;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
@@ -53,6 +63,7 @@ pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
     #[cfg(feature = "spin")]
     pub(super) spinners: Osq<P>,
+    pub(crate) counters: Counters<{ Kind::Mutex as usize }>,
 }
 
 impl RawMutex {
@@ -63,6 +74,7 @@ impl RawMutex {
             word: core::sync::atomic::AtomicU32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new(),
+            counters: Counters::new(),
         }
     }
 }
@@ -80,6 +92,7 @@ impl<P: Platform> RawMutex<P> {
             word: P::U32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new_in(),
+            counters: Counters::new(),
         }
     }
 
@@ -87,7 +100,9 @@ impl<P: Platform> RawMutex<P> {
     #[inline]
     pub fn lock(&self) {
         // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
-        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() {
+            self.counters.count(Event::Acquired);
+        } else {
             self.lock_slow(None);
         }
     }
@@ -96,7 +111,11 @@ impl<P: Platform> RawMutex<P> {
     #[inline]
     pub fn lock_until(&self, deadline: Deadline) -> bool {
         // ORDERING mutex.acquire: as in `lock`.
-        self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() || self.lock_slow(Some(deadline))
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+            return self.lock_slow(Some(deadline));
+        }
+        self.counters.count(Event::Acquired);
+        true
     }
 
     /// Acquires the lock if it is free.
@@ -106,11 +125,17 @@ impl<P: Platform> RawMutex<P> {
         loop {
             // ORDERING mutex.acquire: as in `lock`.
             match self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(found) if found & BLOCKED != 0 => return false,
+                Ok(_) => break,
+                Err(found) if found & BLOCKED != 0 => {
+                    self.counters.count(Event::TryFailed);
+                    return false;
+                }
                 Err(found) => word = found,
             }
         }
+        self.counters.count(Event::Acquired);
+        self.counters.count_if(word & WAITERS != 0, Event::Stole);
+        true
     }
 
     /// Releases the lock, then wakes a waiter if there is one.
@@ -141,7 +166,7 @@ impl<P: Platform> RawMutex<P> {
                 return self.unlock_slow();
             }
             // The duty to wake (invariant 2) is ours while the bit is off.
-            self.word.fetch_and(!WAITERS, Relaxed);
+            self.word.fetch_and(!(WAITERS | CROWD), Relaxed);
             if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
                 continue; // the sleepers' time was out
             }
@@ -151,6 +176,12 @@ impl<P: Platform> RawMutex<P> {
                 return;
             }
         }
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 
     /// Whether somebody has the lock or was promised it.
@@ -184,13 +215,14 @@ impl<P: Platform> RawMutex<P> {
         if word & HANDOFF != 0 {
             P::wake(address, Lane::First, u32::MAX);
         } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, 1);
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
         }
     }
 
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+        self.counters.count(Event::Contended);
         #[cfg(feature = "spin")]
         if spin::spin(self, deadline) {
             return true;
@@ -201,6 +233,7 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock as a thread that was woken on it: for a condition variable's waiter, which may leave others
     /// asleep here that only the next `unlock` will wake.
     pub fn lock_as_woken(&self) {
+        self.counters.count(Event::Contended);
         self.lock_parked(None, true);
     }
 
@@ -249,10 +282,12 @@ impl Waiter {
             self.first &= word & HANDOFF != 0;
             if self.may_take(word) {
                 if self.take(lock, word) {
+                    lock.counters.count_if(self.first || word & GRANTED != 0, Event::HandedOff);
                     return true;
                 }
             } else if timed_out {
                 if self.give_up(lock, word) {
+                    lock.counters.count(Event::TimedOut);
                     return false;
                 }
             } else if let Some(word) = self.announce(lock, word) {
@@ -264,14 +299,19 @@ impl Waiter {
 
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) {
         let lane = if self.first { Lane::First } else { Lane::Waiters };
-        if word & OWNER == 0 {
-            self.woken |= await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline) == Parked::Woken;
-            return;
-        }
-        if P::park(&lock.word, word, lane, deadline) == Parked::Woken {
+        let promised = word & OWNER == 0;
+        let parked = if promised {
+            await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline)
+        } else {
+            P::park(&lock.word, word, lane, deadline)
+        };
+        lock.counters.count_sleep(parked);
+        if parked == Parked::Woken {
             self.woken = true;
             #[cfg(feature = "spin")]
-            spin::spin_woken(lock);
+            if !promised {
+                spin::spin_woken(lock);
+            }
         }
     }
 
@@ -288,9 +328,23 @@ impl Waiter {
 
     /// Free -> ours.
     fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        let keep = word & WAITERS | if self.woken { WAITERS } else { 0 };
+        let duty = if self.woken { WAITERS | self.crowd(lock) } else { 0 };
+        let keep = word & (WAITERS | CROWD) | duty;
         // ORDERING mutex.acquire: as in `lock`.
         lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
+    }
+
+    /// `CROWD`, if the wait shows that many sleep.
+    #[cfg(feature = "spin")]
+    fn crowd<P: Platform>(&self, lock: &RawMutex<P>) -> u32 {
+        let long = P::now().saturating_sub(self.since) >= CROWD_AFTER_NS;
+        if long && spin::pays(lock) { CROWD } else { 0 }
+    }
+
+    /// Without spins nobody knows whether sections are short.
+    #[cfg(not(feature = "spin"))]
+    fn crowd<P: Platform>(&self, _: &RawMutex<P>) -> u32 {
+        0
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
@@ -304,6 +358,7 @@ impl Waiter {
             return None;
         }
         self.first |= claim;
+        lock.counters.count_if(claim, Event::Claimed);
         Some(new)
     }
 

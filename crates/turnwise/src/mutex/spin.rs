@@ -2,7 +2,8 @@
 //!
 //! All limits are in time. None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex};
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
+use crate::events::Event;
 use crate::platform::slot::Private;
 use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::cell::Cell;
@@ -30,13 +31,15 @@ pub(crate) struct SpinRecord {
     /// Which lock: bits of its address.
     tag: u32,
     /// Spins in a row that used up their budget for nothing.
-    failures: u16,
+    failures: u8,
+    /// Share of spins that ended with the lock, lately: 255 is all.
+    score: u8,
     /// Spins to leave out before the next attempt.
     skip: u16,
 }
 
 impl SpinRecord {
-    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, skip: 0 };
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0 };
 
     /// Whether to spin this time: after failures only now and then.
     fn attempt(&mut self) -> bool {
@@ -46,14 +49,20 @@ impl SpinRecord {
 
     fn learn(&mut self, success: bool) {
         /// One failure may be chance.
-        const FORGIVEN: u16 = 1;
+        const FORGIVEN: u8 = 1;
         /// One attempt in 64 finds out whether sections have become short.
-        const SKIP_BITS_MAX: u16 = 6;
+        const SKIP_BITS_MAX: u8 = 6;
         self.failures = if success { 0 } else { self.failures.saturating_add(1) };
         self.skip = match self.failures.saturating_sub(FORGIVEN) {
             0 => 0,
             excess => 1 << excess.saturating_mul(2).min(SKIP_BITS_MAX),
         };
+        self.rate(success);
+    }
+
+    /// Moves the score by an eighth of the way.
+    fn rate(&mut self, success: bool) {
+        self.score = if success { self.score + (255 - self.score).div_ceil(8) } else { self.score - self.score / 8 };
     }
 }
 
@@ -83,34 +92,68 @@ impl<'a> Notes<'a> {
         self.record.learn(success);
         self.cell.set(self.record);
     }
+
+    /// Most spins lately ended with the lock.
+    fn pay(&self) -> bool {
+        self.record.score >= 128
+    }
+
+    /// The spin ended early, for a reason that says nothing about the length of sections.
+    fn gave_up(&mut self) {
+        self.record.rate(false);
+        self.cell.set(self.record);
+    }
 }
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
 pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-    let Some(me) = P::me() else { return false };
-    let owner = Token::new(lock.word.load(Relaxed) & OWNER);
-    if owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning) {
+    let Some(me) = P::me() else {
+        lock.counters.count(Event::SpinLeftOut);
         return false;
-    }
+    };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    take_turns::<P>(private, address);
     let mut notes = Notes::of(private, address);
+    if owner_is_off(lock) {
+        // Where sections are short it was preempted, and runs on if others offer their CPU: cheaper than a sleep.
+        if notes.pay() {
+            P::yield_now();
+        }
+        if owner_is_off(lock) {
+            notes.gave_up();
+            lock.counters.count(Event::SpinOffCpu);
+            return false;
+        }
+    }
+    take_turns::<P>(private, address);
     // The node is busy when a signal handler interrupted a wait.
     if !notes.attempt() || private.node_busy.replace(true) {
+        lock.counters.count(Event::SpinLeftOut);
         return false;
     }
     let end = spin_queued(lock, me, deadline);
     private.node_busy.set(false);
     match end {
-        Ok(()) => notes.learn(true),
+        Ok(_) => notes.learn(true),
         Err(SpinEnd::Deadline) => notes.learn(false),
-        Err(SpinEnd::NotRunning) => {}
+        Err(SpinEnd::NotRunning) => notes.gave_up(),
     }
+    lock.counters.count(match end {
+        Ok(how) => how,
+        Err(SpinEnd::Deadline) => Event::SpinTimedOut,
+        Err(SpinEnd::NotRunning) => Event::SpinOffCpu,
+    });
     end.is_ok()
 }
 
-fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<(), SpinEnd> {
+/// Whether the lock has an owner that is known to be off its CPU.
+fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
+    let owner = Token::new(lock.word.load(Relaxed) & OWNER);
+    owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
+}
+
+/// `Ok`: acquired, and how.
+fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<Event, SpinEnd> {
     let begin = P::now();
     let limit = match deadline {
         Some(Deadline { clock: Clock::Monotonic, at }) => at,
@@ -121,13 +164,13 @@ fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Dead
     if lock.spinners.is_empty() {
         match spin_first(lock, me.token, until(SPIN_SHORT_NS)) {
             Err(SpinEnd::Deadline) => P::yield_now(),
-            end => return end,
+            end => return end.map(|()| Event::Spun),
         }
     }
     lock.spinners.lock(me, Some(until(SPIN_NS)))?;
     let end = spin_first(lock, me.token, until(SPIN_NS));
     lock.spinners.unlock(me);
-    end
+    end.map(|()| Event::SpunQueued)
 }
 
 /// Spins as the first of the queue.
@@ -141,6 +184,7 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
         if owner == 0 {
             // ORDERING mutex.acquire: as in `RawMutex::lock`.
             if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
+                lock.counters.count_if(word & WAITERS != 0, Event::Stole);
                 return Ok(());
             }
             continue;
@@ -148,6 +192,11 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
         let limit = SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true };
         P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
     }
+}
+
+/// Whether this thread's spins on the lock mostly succeed: its sections are short.
+pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
+    P::me().is_some_and(|me| Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr()).pay())
 }
 
 /// A waiter that was woken and finds the lock taken spins a little before it sleeps again.
@@ -213,5 +262,16 @@ mod tests {
         assert_eq!(left_out, 63);
         record.learn(true);
         assert!(record.attempt());
+    }
+
+    #[test]
+    fn the_score_follows_the_share_of_successes() {
+        let mut record = SpinRecord::NEW;
+        (0..100).for_each(|_| record.learn(true));
+        assert_eq!(record.score, 255);
+        record.rate(false);
+        assert!(record.score >= 128, "one spin that was given up is forgiven: {}", record.score);
+        (0..100).for_each(|_| record.rate(false));
+        assert!(record.score < 8, "{}", record.score);
     }
 }

@@ -127,7 +127,7 @@ impl<P: Platform> RawRwSem<P> {
     /// must not call this again.
     #[inline]
     pub fn read(&self) {
-        self.read_with(Prefer::Writers, None);
+        let _ = self.enter(Prefer::Writers) || self.read_slow(Prefer::Writers, None);
     }
 
     /// Acquires the lock for reading, or gives up at `deadline`; says whether it got it.
@@ -142,10 +142,10 @@ impl<P: Platform> RawRwSem<P> {
         self.try_read_with(Prefer::Writers)
     }
 
-    /// Like [`RawRwSem::read`] or [`RawRwSem::read_until`], with a choice of who goes first.
+    /// Like [`RawRwSem::read`] or [`RawRwSem::read_until`], with a choice of who goes first. Looks before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        self.enter(prefer) || self.read_slow(prefer, deadline)
+        self.try_read_with(prefer) || self.read_slow(prefer, deadline)
     }
 
     /// Like [`RawRwSem::try_read`], with a choice of who goes first.

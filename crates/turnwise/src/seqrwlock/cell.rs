@@ -3,7 +3,7 @@
 //! Every access from a shared reference to a payload that somebody may be writing goes word by word through
 //! [`racy`](crate::platform::racy); what a reader gets so may be torn, and is a `T` only after the sequence says so.
 
-use crate::platform::racy::{self, RacyWord};
+use crate::platform::racy::{self, RacyWord, WIDE};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 
@@ -41,9 +41,14 @@ impl<T: Copy> SeqCell<T> {
     pub(super) fn load(&self) -> MaybeUninit<T> {
         let mut copy = Words { align: [], value: MaybeUninit::uninit() };
         let (from, to) = (self.0.get().cast::<RacyWord>(), (&raw mut copy).cast::<RacyWord>());
-        for word in 0..Words::<T>::COUNT {
+        let wide = Words::<T>::COUNT - Words::<T>::COUNT % WIDE;
+        for word in (0..wide).step_by(WIDE) {
             // SAFETY: both have so many words, aligned; `copy` is ours; only `store` writes to the payload while it
             // can be shared.
+            unsafe { to.add(word).cast::<[RacyWord; WIDE]>().write(racy::load_wide(from.add(word))) };
+        }
+        for word in wide..Words::<T>::COUNT {
+            // SAFETY: as above.
             unsafe { to.add(word).write(racy::load(from.add(word))) };
         }
         copy.value
@@ -95,5 +100,6 @@ mod tests {
         round_trip((1_u8, 2_u64, 3_u16), (4, 5, 6));
         round_trip(Odd { name: "before", small: 1, large: 2 }, Odd { name: "after", small: 3, large: 4 });
         round_trip(1_u128, u128::MAX);
+        round_trip([1_u64; 11], core::array::from_fn(|n| n as u64));
     }
 }

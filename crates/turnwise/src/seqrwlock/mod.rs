@@ -105,6 +105,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn read_slow(&self) -> T {
         for _ in 1..READ_TRIES {
             let Some(begin) = self.raw.read_begin_spinning() else { break };

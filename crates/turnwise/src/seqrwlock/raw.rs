@@ -113,6 +113,7 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 
     #[cold]
+    #[inline(never)]
     fn read_begin_slow(&self) -> u64 {
         self.read_begin_spinning().unwrap_or_else(|| {
             self.lock.read();

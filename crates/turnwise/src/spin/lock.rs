@@ -1,6 +1,7 @@
 //! Data behind a spin lock, and the guard.
 
 use super::RawSpin;
+use crate::order::{Class, How, released};
 use crate::platform::Deadline;
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -14,6 +15,7 @@ use core::time::Duration;
 /// It does not poison: a panic while the lock is held releases it.
 pub struct Lock<R: RawSpin, T: ?Sized> {
     raw: R,
+    class: Class,
     data: UnsafeCell<T>,
 }
 
@@ -24,8 +26,9 @@ unsafe impl<R: RawSpin, T: ?Sized + Send> Send for Lock<R, T> {}
 
 impl<R: RawSpin, T> Lock<R, T> {
     /// `value` behind a lock that nobody has, as `raw` must be.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub(super) const fn from_raw(raw: R, value: T) -> Self {
-        Lock { raw, data: UnsafeCell::new(value) }
+        Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// The value, without locking: nobody else can have it.
@@ -37,29 +40,60 @@ impl<R: RawSpin, T> Lock<R, T> {
 impl<R: RawSpin, T: ?Sized> Lock<R, T> {
     /// Acquires the lock. A thread that locks what it already has spins for ever.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> SpinGuard<'_, R, T> {
+        self.class.before(self.name(), How::Write);
         self.raw.lock();
         // SAFETY: just acquired.
-        unsafe { SpinGuard::new(self) }
+        unsafe { self.guard() }
     }
 
     /// Acquires the lock if it is free.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, R, T>> {
+        if !self.raw.try_lock() {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.try_lock().then(|| unsafe { SpinGuard::new(self) })
+        Some(unsafe { self.guard() })
     }
 
     /// Acquires the lock, or gives up after `timeout`. What this does to the order of waiters is for the raw lock to
     /// say.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<SpinGuard<'_, R, T>> {
-        self.try_lock().or_else(|| self.try_lock_until(Deadline::after::<R::Platform>(timeout)))
+        if let Some(guard) = self.try_lock() {
+            return Some(guard);
+        }
+        self.try_lock_until(Deadline::after::<R::Platform>(timeout))
     }
 
     /// Acquires the lock, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<SpinGuard<'_, R, T>> {
+        self.class.before(self.name(), How::Write);
+        if !self.raw.lock_until(deadline) {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.lock_until(deadline).then(|| unsafe { SpinGuard::new(self) })
+        Some(unsafe { self.guard() })
+    }
+
+    /// # Safety
+    /// The calling thread has just acquired the lock.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn guard(&self) -> SpinGuard<'_, R, T> {
+        self.class.acquired(self.name(), How::Write);
+        // SAFETY: just acquired.
+        unsafe { SpinGuard::new(self) }
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    fn name(&self) -> usize {
+        core::ptr::from_ref(&self.raw).addr()
     }
 
     /// Whether somebody has the lock at this moment.
@@ -70,6 +104,12 @@ impl<R: RawSpin, T: ?Sized> Lock<R, T> {
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 
     /// The lock without the data.
@@ -136,6 +176,7 @@ impl<R: RawSpin, T: ?Sized> DerefMut for SpinGuard<'_, R, T> {
 impl<R: RawSpin, T: ?Sized> Drop for SpinGuard<'_, R, T> {
     #[inline]
     fn drop(&mut self) {
+        released(self.lock.name());
         // SAFETY: the guard has the lock, and is gone.
         unsafe { self.lock.raw.unlock() }
     }

@@ -24,6 +24,8 @@
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
+use crate::events::{Counters, Event, Kind};
+use crate::order::{Class, How, released};
 use crate::platform::{DefaultPlatform, Platform, SpinLimit, Word};
 use core::cell::UnsafeCell;
 use core::ptr;
@@ -60,16 +62,17 @@ impl<P: Platform> McsNode<P> {
 }
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     tail: P::Ptr<McsNode<P>>,
+    counters: Counters<{ Kind::McsLock as usize }>,
 }
 
 impl RawMcsLock {
     /// An unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) }
+        RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
     }
 }
 
@@ -82,7 +85,7 @@ impl Default for RawMcsLock {
 impl<P: Platform> RawMcsLock<P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()) }
+        RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
     }
 
     /// Acquires the lock through `node`.
@@ -97,10 +100,12 @@ impl<P: Platform> RawMcsLock<P> {
         // ORDERING mcs.join: Release shows the cleared node to the next swap; Acquire pairs with that of the thread
         // before us, whose node is cleared before we link to it, and with mcs.free.
         let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
-        if !prev.is_null() {
+        let wait = || {
             // SAFETY: `prev` was reachable, and stays until its owner saw our link (invariants 1 and 2).
             unsafe { Self::wait(prev, node) };
-        }
+            true
+        };
+        self.counters.acquisition(prev.is_null(), wait, Event::SpunQueued);
     }
 
     /// Acquires the lock through `node` if it is free; says whether it did.
@@ -113,7 +118,7 @@ impl<P: Platform> RawMcsLock<P> {
         node.granted.store(0, Relaxed);
         let me = ptr::from_ref(node).cast_mut();
         // ORDERING mcs.join: as in `lock`.
-        self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok()
+        self.counters.attempt(self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok())
     }
 
     /// Releases the lock that was acquired through `node`.
@@ -140,6 +145,12 @@ impl<P: Platform> RawMcsLock<P> {
     /// Whether somebody has the lock at this moment.
     pub fn is_locked(&self) -> bool {
         !self.tail.load(Relaxed).is_null()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 
     /// Queued -> held.
@@ -185,6 +196,7 @@ impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
 /// ```
 pub struct McsLock<T: ?Sized, P: Platform = DefaultPlatform> {
     raw: RawMcsLock<P>,
+    class: Class,
     data: UnsafeCell<T>,
 }
 
@@ -195,12 +207,14 @@ unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
 impl<T> McsLock<T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new(), data: UnsafeCell::new(value) }
+        McsLock { raw: RawMcsLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 
 impl<T: Default> Default for McsLock<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
@@ -208,8 +222,9 @@ impl<T: Default> Default for McsLock<T> {
 
 impl<T, P: Platform> McsLock<T, P> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        McsLock { raw: RawMcsLock::new_in(), data: UnsafeCell::new(value) }
+        McsLock { raw: RawMcsLock::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// The value, without locking: nobody else can have it.
@@ -221,10 +236,13 @@ impl<T, P: Platform> McsLock<T, P> {
 impl<T: ?Sized, P: Platform> McsLock<T, P> {
     /// Runs `section` with the lock held. A section that locks the same lock again waits for ever.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new_in();
+        self.class.before(ptr::from_ref(&self.raw).addr(), How::Write);
         // SAFETY: `node` stays until `_held` has released, panic or not, before this frame is left.
         unsafe { self.raw.lock(&node) };
+        self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
         // SAFETY: we have the lock.
         section(unsafe { &mut *self.data.get() })
@@ -232,12 +250,14 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
 
     /// Runs `section` with the lock held if it is free; `None` if not.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
         let node = McsNode::new_in();
         // SAFETY: as in `with`.
         if !unsafe { self.raw.try_lock(&node) } {
             return None;
         }
+        self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
         // SAFETY: we have the lock.
         Some(section(unsafe { &mut *self.data.get() }))
@@ -278,6 +298,7 @@ struct Held<'a, P: Platform> {
 impl<P: Platform> Drop for Held<'_, P> {
     #[inline]
     fn drop(&mut self) {
+        released(ptr::from_ref(self.raw).addr());
         // SAFETY: acquired through this node, and released here only.
         unsafe { self.raw.unlock(self.node) }
     }

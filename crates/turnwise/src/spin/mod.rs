@@ -53,6 +53,12 @@ pub unsafe trait RawSpin: Send + Sync {
 
     /// Whether somebody has the lock at this moment.
     fn is_locked(&self) -> bool;
+
+    /// What has happened to this lock so far; a lock that does not count says that nothing did.
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        crate::events::Stats::ZERO
+    }
 }
 
 /// Longest spin between two looks at the wall clock, which may be set while we wait.

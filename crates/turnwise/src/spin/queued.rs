@@ -39,6 +39,7 @@
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
 use super::{Lock, RawSpin, attempt_until};
+use crate::events::{Counters, Event, Kind};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -51,9 +52,10 @@ const fn taken_by_head(word: u32, me: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
     word: P::U32,
+    counters: Counters<{ Kind::QueuedSpinLock as usize }>,
 }
 
 /// `T` behind a queued spin lock: first come, first served, each waiter looking at its own node.
@@ -73,19 +75,20 @@ impl RawQueuedSpinLock {
     /// An unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0) }
+        RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
     }
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawQueuedSpinLock { word: P::U32::new(0) }
+        RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawQueuedSpinLock, T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::new(), value)
     }
@@ -93,6 +96,7 @@ impl<T> Lock<RawQueuedSpinLock, T> {
 
 impl<T, P: Platform> Lock<RawQueuedSpinLock<P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::new_in(), value)
     }
@@ -105,6 +109,7 @@ impl Default for RawQueuedSpinLock {
 }
 
 impl<T: Default> Default for Lock<RawQueuedSpinLock, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
@@ -117,19 +122,21 @@ unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
 
     #[inline]
     fn lock(&self) {
-        if !self.try_lock() {
+        let wait = || {
             self.lock_slow();
-        }
+            true
+        };
+        self.counters.acquisition(self.take(), wait, Event::SpunQueued);
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
-        self.word.compare_exchange(0, HELD, Acquire, Relaxed).is_ok()
+        self.counters.attempt(self.take())
     }
 
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.try_lock() || attempt_until::<P>(deadline, |until| self.compete(Some(until)))
+        let wait = || attempt_until::<P>(deadline, |until| self.compete(Some(until)));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -142,9 +149,21 @@ unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & HELD != 0
     }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
+    /// Free, without a line -> held.
+    #[inline]
+    fn take(&self) -> bool {
+        // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
+        self.word.compare_exchange(0, HELD, Acquire, Relaxed).is_ok()
+    }
+
     #[cold]
     fn lock_slow(&self) {
         match P::me() {
@@ -153,6 +172,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
                 me.slot.private.node_busy.set(false);
             }
             _ => {
+                self.counters.count(Event::SpinLeftOut);
                 self.compete(None);
             }
         }
@@ -197,7 +217,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn take_as_head(&self, me: u32) -> u32 {
         loop {
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, SpinLimit::NONE) else { continue };
-            // ORDERING queued.acquire: as in `try_lock`.
+            // ORDERING queued.acquire: as in `take`.
             if self.word.compare_exchange(word, taken_by_head(word, me), Acquire, Relaxed).is_ok() {
                 return word;
             }
@@ -209,7 +229,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         loop {
             let limit = SpinLimit { until, ..SpinLimit::NONE };
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, limit) else { return false };
-            // ORDERING queued.acquire: as in `try_lock`.
+            // ORDERING queued.acquire: as in `take`.
             if self.word.compare_exchange(word, word | HELD, Acquire, Relaxed).is_ok() {
                 return true;
             }
@@ -224,6 +244,7 @@ impl<P: Platform> core::fmt::Debug for RawQueuedSpinLock<P> {
     }
 }
 
+#[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawQueuedSpinLock>() == 4, "one word");
 const _: () = assert!(Token::LIMIT <= TAIL + 1, "a token must fit the tail");
 

@@ -34,6 +34,7 @@
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::backoff::{Backoff, NoBackoff};
+use crate::events::{Counters, Event, Kind};
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -66,10 +67,11 @@ const fn serve_next(word: u32) -> u32 {
 }
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
     backoff: PhantomData<fn() -> B>,
+    counters: Counters<{ Kind::TicketLock as usize }>,
 }
 
 /// `T` behind a ticket lock: first come, first served.
@@ -105,19 +107,20 @@ impl<B: Backoff> RawTicketLock<B> {
     /// An unlocked lock with the back-off policy of its type.
     #[must_use]
     pub const fn with_backoff() -> Self {
-        RawTicketLock { word: core::sync::atomic::AtomicU32::new(0), backoff: PhantomData }
+        RawTicketLock { word: core::sync::atomic::AtomicU32::new(0), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawTicketLock { word: P::U32::new(0), backoff: PhantomData }
+        RawTicketLock { word: P::U32::new(0), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawTicketLock, T> {
     /// An unlocked lock without back-off.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawTicketLock::new(), value)
     }
@@ -125,6 +128,7 @@ impl<T> Lock<RawTicketLock, T> {
 
 impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
     /// An unlocked lock with the back-off policy of its type.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawTicketLock::with_backoff(), value)
     }
@@ -132,6 +136,7 @@ impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
 
 impl<T, B: Backoff, P: Platform> Lock<RawTicketLock<B, P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawTicketLock::new_in(), value)
     }
@@ -144,6 +149,7 @@ impl<B: Backoff> Default for RawTicketLock<B> {
 }
 
 impl<T: Default, B: Backoff> Default for Lock<RawTicketLock<B>, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::with_backoff(T::default())
     }
@@ -156,20 +162,21 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
 
     #[inline]
     fn lock(&self) {
-        if !self.try_lock() {
+        let wait = || {
             self.lock_slow();
-        }
+            true
+        };
+        self.counters.acquisition(self.take(), wait, Event::SpunQueued);
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        let word = self.word.load(Relaxed);
-        // ORDERING ticket.acquire: pairs with ticket.release; shows what the last owner wrote.
-        out(word) == 0 && self.word.compare_exchange(word, word.wrapping_add(ONE_DRAWN), Acquire, Relaxed).is_ok()
+        self.counters.attempt(self.take())
     }
 
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.try_lock() || attempt_until::<P>(deadline, |until| self.attempt(until))
+        let wait = || attempt_until::<P>(deadline, |until| self.attempt(until));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -183,9 +190,22 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
     fn is_locked(&self) -> bool {
         out(self.word.load(Relaxed)) != 0
     }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
 }
 
 impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
+    /// Free -> held, by drawing a ticket whose turn it is.
+    #[inline]
+    fn take(&self) -> bool {
+        let word = self.word.load(Relaxed);
+        // ORDERING ticket.acquire: pairs with ticket.release; shows what the last owner wrote.
+        out(word) == 0 && self.word.compare_exchange(word, word.wrapping_add(ONE_DRAWN), Acquire, Relaxed).is_ok()
+    }
+
     /// Waits in the line.
     #[cold]
     fn lock_slow(&self) {
@@ -208,7 +228,7 @@ impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
             if B::start().wait::<P>(&self.word, out, Some(until)).is_err() {
                 return false;
             }
-            if self.try_lock() {
+            if self.take() {
                 return true;
             }
         }
@@ -222,6 +242,7 @@ impl<B: Backoff, P: Platform> core::fmt::Debug for RawTicketLock<B, P> {
     }
 }
 
+#[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawTicketLock>() == 4, "one word");
 
 #[cfg(test)]

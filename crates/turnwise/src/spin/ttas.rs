@@ -17,6 +17,7 @@
 
 use super::{Lock, RawSpin, attempt_until};
 use crate::backoff::{Backoff, NoBackoff};
+use crate::events::{Counters, Event, Kind};
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -25,10 +26,11 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 
 /// The lock without data. Zero bytes = unlocked.
-#[repr(transparent)]
+#[repr(C)]
 pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
     backoff: PhantomData<fn() -> B>,
+    counters: Counters<{ Kind::SpinLock as usize }>,
 }
 
 /// `T` behind a test-and-test-and-set lock. Timed waits are exact: a waiter leaves no trace.
@@ -67,19 +69,20 @@ impl<B: Backoff> RawSpinLock<B> {
     /// An unlocked lock with the back-off policy of its type.
     #[must_use]
     pub const fn with_backoff() -> Self {
-        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData }
+        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
     /// An unlocked lock on any platform.
     pub fn new_in() -> Self {
-        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData }
+        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawSpinLock, T> {
     /// An unlocked lock without back-off.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawSpinLock::new(), value)
     }
@@ -87,6 +90,7 @@ impl<T> Lock<RawSpinLock, T> {
 
 impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
     /// An unlocked lock with the back-off policy of its type.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawSpinLock::with_backoff(), value)
     }
@@ -94,6 +98,7 @@ impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
 
 impl<T, B: Backoff, P: Platform> Lock<RawSpinLock<B, P>, T> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(RawSpinLock::new_in(), value)
     }
@@ -106,6 +111,7 @@ impl<B: Backoff> Default for RawSpinLock<B> {
 }
 
 impl<T: Default, B: Backoff> Default for Lock<RawSpinLock<B>, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::with_backoff(T::default())
     }
@@ -118,18 +124,17 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
 
     #[inline]
     fn lock(&self) {
-        if !self.take() {
-            self.lock_slow(None);
-        }
+        self.counters.acquisition(self.take(), || self.lock_slow(None), Event::Spun);
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
-        self.word.load(Relaxed) == FREE && self.take()
+        self.counters.attempt(self.word.load(Relaxed) == FREE && self.take())
     }
 
     fn lock_until(&self, deadline: Deadline) -> bool {
-        self.take() || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)))
+        let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -140,6 +145,11 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
 
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 }
 
@@ -171,4 +181,5 @@ impl<B: Backoff, P: Platform> core::fmt::Debug for RawSpinLock<B, P> {
     }
 }
 
+#[cfg(not(feature = "stats"))]
 const _: () = assert!(size_of::<RawSpinLock>() == 4, "one word");

@@ -1,7 +1,11 @@
 //! The documents' locks, before and after.
 
+mod d_count;
+mod ia64_spin;
 mod kernel_spin;
 mod linux_mutex;
+mod osv_mutex;
+mod rename_lock;
 mod rwsem_spinlock;
 mod rwsem_xadd;
 
@@ -11,7 +15,17 @@ use crate::platform::{Handle, Loom, Setup, keep, rest, saw, spawn};
 
 /// All models of these locks.
 pub(super) fn all() -> Vec<Model> {
-    [kernel_spin::MODELS, linux_mutex::MODELS, rwsem_spinlock::MODELS, rwsem_xadd::MODELS].concat()
+    [
+        kernel_spin::MODELS,
+        linux_mutex::MODELS,
+        rwsem_spinlock::MODELS,
+        rwsem_xadd::MODELS,
+        d_count::MODELS,
+        rename_lock::MODELS,
+        ia64_spin::MODELS,
+        osv_mutex::MODELS,
+    ]
+    .concat()
 }
 
 /// Two looks before a spin ends, or before a thread that may not leave yields.

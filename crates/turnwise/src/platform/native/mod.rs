@@ -19,6 +19,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use thread::SLOTS;
 
+/// A number that no other live thread has: where the calling thread's words lie. Unlike a token every thread has one.
+#[inline]
+pub(crate) fn thread_address() -> usize {
+    tls::words().addr()
+}
+
 /// The Linux platform.
 pub struct Native;
 

@@ -4,13 +4,19 @@
 //! | type | traits | guard moves between threads |
 //! |---|---|---|
 //! | [`RawMutex`] | `RawMutex`, `RawMutexFair`, `RawMutexTimed` | no: the word names the owner |
+//! | [`RawRwSem`] | `RawRwLock`, `RawRwLockTimed`, `RawRwLockDowngrade`, `RawRwLockUpgrade`, `…UpgradeDowngrade`, `…UpgradeTimed` | no: who holds what is kept per thread where it is kept |
 //! | [`RawSpinLock`], [`RawTicketLock`], [`RawQueuedSpinLock`] | `RawMutex`, `RawMutexTimed` | yes |
 //!
 //! Times are [`core::time::Duration`] and [`Deadline`]: there is no `Instant` without std, and none that could name a
 //! point on another platform's clock.
 //!
+//! A release of [`RawRwSem`] to the longest sleeper does not exist, so neither do the `Fair` traits for it: who waited too
+//! long claims the lock by itself.
+//!
 //! [`crate::RawMcsLock`] has no such impl: lock_api's state of an acquisition moves with the guard and may be
 //! forgotten, while an MCS node must stay where it is; without allocation there is no place for it.
+
+mod rwlock;
 
 use crate::backoff::Backoff;
 use crate::mutex::RawMutex;
@@ -18,6 +24,9 @@ use crate::platform::{Deadline, DefaultPlatform};
 use crate::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 use core::time::Duration;
 use lock_api::{GuardNoSend, GuardSend};
+
+#[cfg(doc)]
+use crate::RawRwSem;
 
 // SAFETY: `RawMutex` excludes and orders (mutex.acquire, mutex.release); a locked one that nobody waits for may be
 // moved or dropped, since nothing points to it; no operation unwinds.

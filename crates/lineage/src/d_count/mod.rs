@@ -1,0 +1,183 @@
+//! A dentry's reference count, the subject of `dcache`: every change under the dentry's spin lock (Linux 3.10-rc1), by
+//! compare-exchange with the lock at the edge alone (W. Long's first three versions, 2013), and in one word with the
+//! lock (the lockref of his versions four to eight).
+//!
+//! | policy | words | a count above 1 changes | else |
+//! |---|---|---|---|
+//! | [`UnderLock`] | ticket lock, count: 12 bytes | under `d_lock` | under `d_lock` |
+//! | [`CmpXchg`] | ticket lock, count: 12 bytes | by compare-exchange, whoever has `d_lock` | under `d_lock` |
+//! | [`LockRef`] | both in one word: 8 bytes | by compare-exchange while the lock is free, else under it | as left; the last put under it |
+//!
+//! Invariants:
+//! 1. The count falls to 0 under `d_lock` only, by a put that finds 1 there.
+//! 2. While a thread has `d_lock` and the count is 1 or 0, nobody else changes the count.
+//! 3. The release of `d_lock`, or the exchange that changes the count, is the last access of an operation.
+//!
+//! A count of 0 is a dentry that stays in the cache: the next get makes it 1 again.
+
+mod lockref;
+mod words;
+
+use core::fmt;
+use turnwise::platform::{DefaultPlatform, Platform};
+
+pub use lockref::OneWord;
+pub use words::TwoWords;
+
+/// What a put did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Put {
+    /// The count fell to 0.
+    pub last: bool,
+    /// It took `d_lock`.
+    pub locked: bool,
+}
+
+/// The words of a count, and how they change.
+pub trait Words: Send + Sync + 'static {
+    /// No references, and nobody has the lock.
+    fn new_in() -> Self;
+    /// Adds a reference; whether it took the lock.
+    fn get(&self) -> bool;
+    /// Takes a reference away.
+    fn put_with(&self, at_last: impl FnOnce()) -> Put;
+    /// The count as of now.
+    fn count(&self) -> u32;
+    /// Acquires `d_lock`.
+    fn lock(&self);
+    /// Acquires `d_lock` if it is free.
+    fn try_lock(&self) -> bool;
+    /// Releases `d_lock`.
+    ///
+    /// # Safety
+    /// The lock is held, and whoever acquired it does not release it too.
+    unsafe fn unlock(&self);
+}
+
+/// A version of the count. The three types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+    /// Its words.
+    type Words<P: Platform>: Words;
+}
+
+/// Linux 3.10-rc1: every change takes the lock.
+pub struct UnderLock;
+/// The document's third version: compare-exchange while the count is above 1, the lock at the edge.
+pub struct CmpXchg;
+/// The lockref as it was merged into Linux 3.12: no bound on the retries.
+pub struct LockRef;
+
+impl Policy for UnderLock {
+    type Words<P: Platform> = TwoWords<false, P>;
+}
+impl Policy for CmpXchg {
+    type Words<P: Platform> = TwoWords<true, P>;
+}
+impl Policy for LockRef {
+    type Words<P: Platform> = OneWord<P>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::UnderLock {}
+    impl Sealed for super::CmpXchg {}
+    impl Sealed for super::LockRef {}
+}
+
+/// The count, with its lock, in the version `V`. Zero bytes = no references, unlocked.
+#[repr(transparent)]
+pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
+    words: V::Words<P>,
+}
+
+impl DCount<UnderLock> {
+    /// No references, unlocked.
+    #[must_use]
+    pub const fn new() -> Self {
+        DCount { words: TwoWords::new() }
+    }
+}
+
+impl DCount<CmpXchg> {
+    /// No references, unlocked.
+    #[must_use]
+    pub const fn new() -> Self {
+        DCount { words: TwoWords::new() }
+    }
+}
+
+impl DCount<LockRef> {
+    /// No references, unlocked.
+    #[must_use]
+    pub const fn new() -> Self {
+        DCount { words: OneWord::new() }
+    }
+}
+
+impl<V: Policy> Default for DCount<V> {
+    fn default() -> Self {
+        Self::new_in()
+    }
+}
+
+impl<V: Policy, P: Platform> DCount<V, P> {
+    /// No references, unlocked, on any platform.
+    pub fn new_in() -> Self {
+        DCount { words: Words::new_in() }
+    }
+
+    /// Adds a reference (`dget`); says whether that took the lock. The count must stay below 2^32.
+    #[inline]
+    pub fn get(&self) -> bool {
+        self.words.get()
+    }
+
+    /// Takes a reference away (`dput`).
+    #[inline]
+    pub fn put(&self) -> Put {
+        self.put_with(|| ())
+    }
+
+    /// Takes a reference away. If it is the last, `at_last` runs first, with the lock held and the count at 1: there
+    /// the kernel puts the dentry on its list of unused ones.
+    #[inline]
+    pub fn put_with(&self, at_last: impl FnOnce()) -> Put {
+        self.words.put_with(at_last)
+    }
+
+    /// The count as of now.
+    pub fn count(&self) -> u32 {
+        self.words.count()
+    }
+
+    /// Acquires the lock (`d_lock`).
+    #[inline]
+    pub fn lock(&self) {
+        self.words.lock();
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        self.words.try_lock()
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The lock is held, and whoever acquired it does not release it too.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.words.unlock() };
+    }
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for DCount<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DCount").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+const _: () = assert!(size_of::<DCount<UnderLock>>() == 12 && size_of::<DCount<CmpXchg>>() == 12);
+const _: () = assert!(size_of::<DCount<LockRef>>() == 8, "lock and count in one word");

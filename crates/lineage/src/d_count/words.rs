@@ -1,0 +1,125 @@
+//! Lock and count side by side.
+
+use super::{Put, Words};
+use crate::ticket::KernelTicketLock;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+
+/// Lock and count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
+#[repr(C)]
+pub struct TwoWords<const BY_EXCHANGE: bool, P: Platform = DefaultPlatform> {
+    d_lock: KernelTicketLock<P>,
+    count: P::U32,
+}
+
+impl<const BY_EXCHANGE: bool> TwoWords<BY_EXCHANGE> {
+    pub(super) const fn new() -> Self {
+        TwoWords { d_lock: KernelTicketLock::new(), count: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
+    fn new_in() -> Self {
+        TwoWords { d_lock: KernelTicketLock::new_in(), count: P::U32::new(0) }
+    }
+
+    #[inline]
+    fn get(&self) -> bool {
+        if BY_EXCHANGE && self.add_by_exchange() {
+            return false;
+        }
+        self.d_lock.with(|| self.add_locked());
+        true
+    }
+
+    #[inline]
+    fn put_with(&self, at_last: impl FnOnce()) -> Put {
+        if BY_EXCHANGE && self.take_by_exchange() {
+            return Put { last: false, locked: false };
+        }
+        let last = self.d_lock.with(|| self.take_locked(at_last));
+        Put { last, locked: true }
+    }
+
+    fn count(&self) -> u32 {
+        self.count.load(Relaxed)
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.d_lock.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.d_lock.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.d_lock.unlock() };
+    }
+}
+
+impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
+    /// Adds one while the count is above 1; whether it did. From 1 as from 0 it takes the lock: who has the lock and
+    /// finds 1 is then alone (invariant 2).
+    #[inline]
+    fn add_by_exchange(&self) -> bool {
+        let mut count = self.count.load(Relaxed);
+        while count > 1 {
+            // ORDERING d_count.get: pairs with d_count.last; shows what was done when the count last fell to 0.
+            match self.count.compare_exchange(count, count + 1, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => count = found,
+            }
+            P::relax();
+        }
+        false
+    }
+
+    /// Takes one away while the count is above 1; whether it did.
+    #[inline]
+    fn take_by_exchange(&self) -> bool {
+        let mut count = self.count.load(Relaxed);
+        while count > 1 {
+            // ORDERING d_count.put: pairs with d_count.last: what we did with the reference comes before the last put.
+            match self.count.compare_exchange(count, count - 1, Release, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => count = found,
+            }
+            P::relax();
+        }
+        false
+    }
+
+    fn add_locked(&self) {
+        if BY_EXCHANGE {
+            self.count.fetch_add(1, Relaxed);
+        } else {
+            self.count.store(self.count.load(Relaxed) + 1, Relaxed);
+        }
+    }
+
+    /// Takes one away, as the owner of the lock; whether it was the last.
+    fn take_locked(&self, at_last: impl FnOnce()) -> bool {
+        if !BY_EXCHANGE {
+            let count = self.count.load(Relaxed);
+            if count == 1 {
+                at_last();
+            }
+            self.count.store(count - 1, Relaxed);
+            return count == 1;
+        }
+        if self.take_by_exchange() {
+            return false;
+        }
+        // ORDERING d_count.last: pairs with d_count.put.
+        self.count.load(Acquire);
+        at_last();
+        // ORDERING d_count.last: Release pairs with d_count.get, for one that gets by exchange when others have come.
+        self.count.fetch_sub(1, Release);
+        true
+    }
+}

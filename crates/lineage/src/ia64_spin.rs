@@ -1,0 +1,206 @@
+//! The ia64 spin lock of `spin_backoff` (Linux 2.4 and 2.6), without back-off and with the document's exponential one.
+//!
+//! The word, 4 bytes:
+//!
+//! | value | state | next |
+//! |---|---|---|
+//! | 0 | free | 1, by whoever comes first |
+//! | 1 | held | 0, by the owner |
+//!
+//! A waiter looks by plain loads until the word is 0, then tries one compare-exchange, then looks again.
+//!
+//! | policy | before each look it stays away for | from | tends to |
+//! |---|---|---|---|
+//! | [`Plain`] | nothing | | |
+//! | [`ExponentialCode`] | d, then d becomes `((d << 1) & 0x1fff) \| 0xf`: 13 bits, as the document's code has it | clock & 0x3f | 8191 |
+//! | [`ExponentialProse`] | the same with 14 bits, as the document's prose has it | clock & 0xf | 16383 |
+//!
+//! The sequence does not wrap to small values, as the mask might suggest: its low bits are ones, so it converges to the
+//! mask. Only its beginning is random, and a failed attempt does not set it back: whoever came late stays away briefly.
+//!
+//! Invariants:
+//! 1. Whoever changes 0 to 1 has the lock until it stores 0.
+//! 2. That store is the owner's last access.
+//!
+//! **Time.** The original counts cycles of the interval timer (`ar.itc`), and so does this: [`ITC_PER_US`] to the
+//! microsecond of [`Platform::now`], which are those of a 1.5 GHz processor.
+//!
+//! There is no order among waiters and no bound on a wait. The kernel ruled out that the owner is preempted; here a
+//! waiter yields after each 10 us in vain.
+
+use crate::wait;
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+
+/// Ticks of the interval timer in a microsecond: an Itanium 2 of 1.5 GHz.
+pub const ITC_PER_US: u64 = 1500;
+
+/// The interval timer.
+fn itc<P: Platform>() -> u64 {
+    (u128::from(P::now()) * u128::from(ITC_PER_US) / 1000) as u64
+}
+
+/// How long a waiter stays away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delays {
+    /// The bits of the clock that the first delay consists of.
+    pub first: u32,
+    /// The bits that a delay may have.
+    pub mask: u32,
+}
+
+impl Delays {
+    /// The first delay of a wait that begins at this time, in ticks.
+    pub const fn begin(self, itc: u64) -> u32 {
+        itc as u32 & self.first
+    }
+
+    /// The delay after this one.
+    pub const fn after(self, delay: u32) -> u32 {
+        ((delay << 1) & self.mask) | 0xf
+    }
+}
+
+/// A version of the lock. The three types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+    /// How long a waiter stays away between looks, if at all.
+    const DELAYS: Option<Delays>;
+}
+
+/// Looks all the time.
+pub struct Plain;
+/// The back-off of the document's code.
+pub struct ExponentialCode;
+/// The back-off of the document's prose.
+pub struct ExponentialProse;
+
+impl Policy for Plain {
+    const DELAYS: Option<Delays> = None;
+}
+impl Policy for ExponentialCode {
+    const DELAYS: Option<Delays> = Some(Delays { first: 0x3f, mask: 0x1fff });
+}
+impl Policy for ExponentialProse {
+    const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff });
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Plain {}
+    impl Sealed for super::ExponentialCode {}
+    impl Sealed for super::ExponentialProse {}
+}
+
+/// The lock without data, in the version `V`. Zero bytes = unlocked.
+#[repr(transparent)]
+pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
+    word: P::U32,
+    policy: PhantomData<V>,
+}
+
+impl<V: Policy> Ia64SpinLock<V> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        Ia64SpinLock { word: core::sync::atomic::AtomicU32::new(FREE), policy: PhantomData }
+    }
+}
+
+impl<V: Policy> Default for Ia64SpinLock<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        Ia64SpinLock { word: P::U32::new(FREE), policy: PhantomData }
+    }
+
+    /// Acquires the lock.
+    #[inline]
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.contended();
+        }
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        // ORDERING ia64.acquire: pairs with ia64.release; shows what the last owner wrote.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+
+    /// Releases the lock. Its store is the last access.
+    ///
+    /// # Safety
+    /// The lock is held, and whoever acquired it does not release it too.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        // ORDERING ia64.release: pairs with ia64.acquire.
+        self.word.store(FREE, Release);
+    }
+
+    /// Whether somebody has the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Relaxed) != FREE
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn contended(&self) {
+        match V::DELAYS {
+            None => self.wait_looking(),
+            Some(delays) => self.wait_away(delays),
+        }
+    }
+
+    fn wait_looking(&self) {
+        loop {
+            wait::spin_until::<P, _>(&self.word, |word| word == FREE);
+            if self.try_lock() {
+                return;
+            }
+        }
+    }
+
+    fn wait_away(&self, delays: Delays) {
+        let mut delay = delays.begin(itc::<P>());
+        let mut in_vain_ns = 0;
+        loop {
+            in_vain_ns += stay_away::<P>(delay);
+            delay = delays.after(delay);
+            if self.word.load(Relaxed) == FREE && self.try_lock() {
+                return;
+            }
+            if in_vain_ns >= wait::YIELD_NS {
+                P::yield_now();
+                in_vain_ns = 0;
+            }
+        }
+    }
+}
+
+/// Spends so many ticks on the CPU without touching anything shared; returns them in nanoseconds.
+fn stay_away<P: Platform>(ticks: u32) -> u64 {
+    let ns = (u64::from(ticks) * 1000).div_ceil(ITC_PER_US);
+    let until = Some(P::now().saturating_add(ns));
+    let nobody_writes = P::U32::new(0);
+    let _ = P::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
+    ns
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for Ia64SpinLock<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ia64SpinLock").field("locked", &self.is_locked()).finish()
+    }
+}
+
+const _: () = assert!(size_of::<Ia64SpinLock<ExponentialCode>>() == 4, "one word");

@@ -1,0 +1,274 @@
+//! OSv's hand-off mutex of 2014, the subject of `handoff_spin`: recursive, first come, first served, and never free
+//! while somebody waits. Without spinning, with the document's, and with the other techniques of the issue behind it.
+//! (A. Gidenstam and M. Papatriantafilou, "LFthreads: a lock-free thread library", 2007: hand-off of responsibility.)
+//!
+//! | bytes | word | meaning | changed by |
+//! |---|---|---|---|
+//! | 4 | count | the owner and those that want the lock | whoever comes: +1; whoever releases: -1 |
+//! | 4 | depth | how often the owner has the lock | the owner |
+//! | 8 | owner | its name; 0: nobody, or it is being handed over | the owner; with [`OwnerAtWake`] also who hands it over |
+//! | 16 | queue | who waits: a list to push to, a list to pop from | see `queue.rs` |
+//! | 4 | handoff | 0, or a token: the lock is on offer | who offers: token; who takes it, or takes it back: 0 |
+//! | 4 | sequence | the last token | the responsible thread |
+//!
+//! The *responsible* thread is the owner, or in `unlock` the last owner until it has handed the lock to somebody:
+//!
+//! 1. It pops a waiter and wakes it: that one is the owner now.
+//! 2. There is none, though the count says that somebody comes: it puts a token into `handoff`. Whoever takes that
+//!    out is responsible. If somebody was pushed meanwhile, it tries to take it out itself, and goes on with 1.
+//!
+//! Invariants:
+//! 1. One thread is responsible from the first count above 0 until the count is 0 again, but while `handoff` holds a
+//!    token; each token is used once (in 2^32).
+//! 2. Whoever has added to the count becomes responsible, once and again at most, or is in the queue until handed
+//!    the lock.
+//! 3. A waiter that was woken is the owner, and the waker touches it no more.
+//!
+//! **An unlock may touch the lock after another thread has it**: it looks into the queue after it put down the token.
+//! Whoever frees the memory must know that all unlocks have returned.
+//!
+//! **Who a thread is** decides recursion alone: [`Platform::me`] names it, for which it takes a slot if it has none. A
+//! thread that can have none is nobody in particular: it excludes and waits like the others, and waits for itself for
+//! ever if it locks what it has.
+
+mod queue;
+mod spin;
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use queue::{Queue, Waiter};
+use turnwise::platform::{DefaultPlatform, IntWord, Platform, Token, Word};
+
+pub use spin::{NoSpin, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne, TRIES, Technique};
+
+/// No owner.
+const NOBODY: u64 = 0;
+
+/// The lock without data, in the version `V`. Zero bytes = unlocked.
+#[repr(C)]
+pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
+    count: P::U32,
+    depth: P::U32,
+    owner: P::U64,
+    queue: Queue<P>,
+    handoff: P::U32,
+    sequence: P::U32,
+    policy: PhantomData<V>,
+}
+
+impl<V: Policy> OsvMutex<V> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        use core::sync::atomic::{AtomicU32, AtomicU64};
+        OsvMutex {
+            count: AtomicU32::new(0),
+            depth: AtomicU32::new(0),
+            owner: AtomicU64::new(NOBODY),
+            queue: Queue::new(),
+            handoff: AtomicU32::new(0),
+            sequence: AtomicU32::new(0),
+            policy: PhantomData,
+        }
+    }
+}
+
+impl<V: Policy> Default for OsvMutex<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: Policy, P: Platform> OsvMutex<V, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        let zero = || P::U32::new(0);
+        OsvMutex {
+            count: zero(),
+            depth: zero(),
+            owner: P::U64::new(NOBODY),
+            queue: Queue::new_in(),
+            handoff: zero(),
+            sequence: zero(),
+            policy: PhantomData,
+        }
+    }
+
+    /// Acquires the lock, once more if the calling thread has it.
+    #[inline]
+    pub fn lock(&self) {
+        let me = me::<P>();
+        if V::TECHNIQUE == Technique::Polling && self.poll(me) {
+            return;
+        }
+        // ORDERING osv.acquire: pairs with osv.release; shows what the last owner wrote.
+        if self.count.fetch_add(1, Acquire) == 0 {
+            self.own(me);
+        } else if self.is_mine(me) {
+            self.count.fetch_sub(1, Relaxed);
+            self.deepen();
+        } else {
+            self.lock_slow(me);
+        }
+    }
+
+    /// Acquires the lock if it is free, if the calling thread has it, or if it is on offer.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        self.try_lock_as(me::<P>())
+    }
+
+    /// Releases the lock, if the calling thread has released it as often as it acquired it.
+    ///
+    /// # Safety
+    /// The calling thread has the lock.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        let depth = self.depth.load(Relaxed) - 1;
+        self.depth.store(depth, Relaxed);
+        if depth > 0 {
+            return;
+        }
+        self.owner.store(NOBODY, Relaxed);
+        // ORDERING osv.release: pairs with osv.acquire.
+        if self.count.fetch_sub(1, Release) != 1 {
+            self.hand_over();
+        }
+    }
+
+    /// Whether somebody has the lock at this moment, or waits for it.
+    pub fn is_locked(&self) -> bool {
+        self.count.load(Relaxed) != 0
+    }
+
+    /// How often the calling thread has the lock. (Always 0 for a thread without a slot.)
+    pub fn depth(&self) -> u32 {
+        if self.is_mine(me::<P>()) { self.depth.load(Relaxed) } else { 0 }
+    }
+
+    fn try_lock_as(&self, me: Token) -> bool {
+        // ORDERING osv.acquire: as in `lock`.
+        if self.count.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
+            self.own(me);
+        } else if self.is_mine(me) {
+            self.deepen();
+        } else if self.take_offer() {
+            self.count.fetch_add(1, Relaxed);
+            self.own(me);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    #[inline]
+    fn own(&self, me: Token) {
+        self.owner.store(u64::from(me.get()), Relaxed);
+        self.depth.store(1, Relaxed);
+    }
+
+    #[inline]
+    fn deepen(&self) {
+        self.depth.store(self.depth.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// Relaxed: only the thread itself makes this true or false while it may ask.
+    #[inline]
+    fn is_mine(&self, me: Token) -> bool {
+        me != Token::ANONYMOUS && self.owner.load(Relaxed) == u64::from(me.get())
+    }
+
+    /// Takes the lock if it is on offer.
+    fn take_offer(&self) -> bool {
+        let token = self.handoff.load(Relaxed);
+        // ORDERING osv.take: pairs with osv.offer; shows what the last owner wrote, and the queue as it left it.
+        token != 0 && self.handoff.compare_exchange(token, 0, Acquire, Relaxed).is_ok()
+    }
+
+    /// The thread is in the count, and not the owner.
+    #[cold]
+    #[inline(never)]
+    fn lock_slow(&self, me: Token) {
+        if self.spin_before_push() {
+            return self.own(me);
+        }
+        let waiter = Waiter::new(u64::from(me.get()));
+        self.queue.push(&waiter);
+        // If the last owner found nobody to wake, it may be up to us; the token keeps us from taking a later offer,
+        // which somebody else makes after the lock was handed to us.
+        if !self.queue.looks_empty() && self.take_offer() {
+            let first = self.queue.pop().expect("we are in the queue, and nobody else takes anybody out");
+            if core::ptr::eq(first, &waiter) {
+                return self.own(me);
+            }
+            self.wake(first);
+        }
+        if !self.spin_after_push(&waiter) {
+            waiter.sleep();
+        }
+        self.own(me);
+    }
+
+    /// The caller has released the lock, and others want it.
+    #[cold]
+    #[inline(never)]
+    fn hand_over(&self) {
+        loop {
+            // Step 1: to one that waits.
+            if let Some(first) = self.queue.pop() {
+                return self.wake(first);
+            }
+            // Step 2: somebody is between the count and the queue. Whoever takes the token does this in our place.
+            let token = self.next_token();
+            // ORDERING osv.offer: pairs with osv.take.
+            self.handoff.store(token, Release);
+            if self.queue.is_still_empty() {
+                return;
+            }
+            // Step 3: somebody came meanwhile, and may not have seen the token. Relaxed: what we take back is ours.
+            if self.handoff.compare_exchange(token, 0, Relaxed, Relaxed).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn next_token(&self) -> u32 {
+        let next = match self.sequence.load(Relaxed).wrapping_add(1) {
+            0 => 1,
+            token => token,
+        };
+        self.sequence.store(next, Relaxed);
+        next
+    }
+
+    /// Hands the lock to `first`, which was popped.
+    fn wake(&self, first: *const Waiter<P>) {
+        if V::OWNER_AT_WAKE {
+            // SAFETY: popped, and not woken yet, so it is still there.
+            self.owner.store(unsafe { (*first).thread }, Relaxed);
+        }
+        // SAFETY: popped by us, the responsible thread.
+        unsafe { Waiter::wake(first) };
+    }
+}
+
+/// Who the calling thread is to the lock. Takes a slot if there is one to have.
+#[inline]
+fn me<P: Platform>() -> Token {
+    match P::current() {
+        Token::ANONYMOUS => P::me().map_or(Token::ANONYMOUS, |me| me.token),
+        token => token,
+    }
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for OsvMutex<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("OsvMutex");
+        out.field("count", &self.count.load(Relaxed)).field("depth", &self.depth.load(Relaxed));
+        out.field("owner", &self.owner.load(Relaxed)).field("handoff", &self.handoff.load(Relaxed)).finish()
+    }
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<OsvMutex<Spin>>() == 40, "as the original");

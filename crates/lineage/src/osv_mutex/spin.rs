@@ -1,0 +1,142 @@
+//! Spinning for the lock before a sleep, or not: what the document and the issue behind it compare.
+//!
+//! All techniques stop after so many tries, when somebody is queued (but the last), and when the owner is off its CPU. (The
+//! document has these rules for its own technique; the others get them too, so that nothing else differs.)
+
+use super::queue::Waiter;
+use super::{NOBODY, OsvMutex};
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{OnCpu, Platform, Token, Word};
+
+/// Tries of the document's spin.
+pub const TRIES: u32 = 1000;
+
+/// How a thread that does not get the lock at once spins for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Technique {
+    /// It does not.
+    None,
+    /// In the count, not in the queue: until the lock is on offer. The document's.
+    Offer,
+    /// In the count, not in the queue: until it is the only one in the count, then until the lock is on offer.
+    OnlyOne,
+    /// Not even in the count: by tries as of `try_lock`.
+    Polling,
+    /// In the queue: until it is woken.
+    Woken,
+}
+
+/// A version of the lock. The types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+    /// How it spins.
+    const TECHNIQUE: Technique;
+    /// Most tries of a spin.
+    const TRIES: u32;
+    /// Whether the waker makes the waiter the owner, which else does that itself as it runs. A lock whose owner is not
+    /// running then looks like it to spinners also while it is handed over.
+    const OWNER_AT_WAKE: bool = false;
+}
+
+/// No spinning, as the original.
+pub struct NoSpin;
+/// The document's: up to `N` times look for an offer, between the count and the queue (technique 2).
+pub struct Spin<const N: u32 = TRIES>;
+/// Technique 1: wait for a count of 1, then take the offer.
+pub struct SpinToOne<const N: u32 = TRIES>;
+/// Technique 3: not counted while it spins.
+pub struct SpinPolling<const N: u32 = TRIES>;
+/// In the queue already: a sleep delayed.
+pub struct SpinAfterPush<const N: u32 = TRIES>;
+/// `V`, with the owner set by who wakes it.
+pub struct OwnerAtWake<V>(core::marker::PhantomData<V>);
+
+impl Policy for NoSpin {
+    const TECHNIQUE: Technique = Technique::None;
+    const TRIES: u32 = 0;
+}
+impl<const N: u32> Policy for Spin<N> {
+    const TECHNIQUE: Technique = Technique::Offer;
+    const TRIES: u32 = N;
+}
+impl<const N: u32> Policy for SpinToOne<N> {
+    const TECHNIQUE: Technique = Technique::OnlyOne;
+    const TRIES: u32 = N;
+}
+impl<const N: u32> Policy for SpinPolling<N> {
+    const TECHNIQUE: Technique = Technique::Polling;
+    const TRIES: u32 = N;
+}
+impl<const N: u32> Policy for SpinAfterPush<N> {
+    const TECHNIQUE: Technique = Technique::Woken;
+    const TRIES: u32 = N;
+}
+impl<V: Policy> Policy for OwnerAtWake<V> {
+    const TECHNIQUE: Technique = V::TECHNIQUE;
+    const TRIES: u32 = V::TRIES;
+    const OWNER_AT_WAKE: bool = true;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::NoSpin {}
+    impl<const N: u32> Sealed for super::Spin<N> {}
+    impl<const N: u32> Sealed for super::SpinToOne<N> {}
+    impl<const N: u32> Sealed for super::SpinPolling<N> {}
+    impl<const N: u32> Sealed for super::SpinAfterPush<N> {}
+    impl<V> Sealed for super::OwnerAtWake<V> {}
+}
+
+impl<V: Policy, P: Platform> OsvMutex<V, P> {
+    /// Technique 3, before the thread is in the count; whether it has the lock.
+    pub(super) fn poll(&self, me: Token) -> bool {
+        self.try_lock_as(me) || self.tries(|| self.try_lock_as(me))
+    }
+
+    /// Techniques 1 and 2, when it is in the count; whether it is responsible for the lock.
+    #[inline]
+    pub(super) fn spin_before_push(&self) -> bool {
+        match V::TECHNIQUE {
+            Technique::Offer => self.tries(|| self.take_offer()),
+            Technique::OnlyOne => self.tries(|| self.count.load(Relaxed) == 1 && self.take_offer()),
+            _ => false,
+        }
+    }
+
+    /// When it is in the queue; whether the lock was handed to it.
+    #[inline]
+    pub(super) fn spin_after_push(&self, waiter: &Waiter<P>) -> bool {
+        if V::TECHNIQUE != Technique::Woken {
+            return false;
+        }
+        for _ in 0..V::TRIES {
+            if waiter.is_woken() {
+                return true;
+            }
+            if self.owner_is_off() {
+                return false;
+            }
+            P::relax();
+        }
+        false
+    }
+
+    /// Up to the policy's number of tries, while it pays; whether one succeeded.
+    fn tries(&self, mut once: impl FnMut() -> bool) -> bool {
+        for _ in 0..V::TRIES {
+            if !self.queue.looks_empty() || self.owner_is_off() {
+                return false;
+            }
+            if once() {
+                return true;
+            }
+            P::relax();
+        }
+        false
+    }
+
+    /// Whether there is an owner, and it does not run.
+    fn owner_is_off(&self) -> bool {
+        let owner = self.owner.load(Relaxed);
+        owner != NOBODY && Token::new(owner as u32).is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
+    }
+}

@@ -1,0 +1,236 @@
+//! `rename_lock`, the other subject of `dcache`: a sequence lock that `d_path` took for writing although it only reads
+//! (Linux 3.10-rc1), and the document's sequence read/write lock, which has a third kind of access for it.
+//!
+//! | policy | the lock inside | a blocking reader |
+//! |---|---|---|
+//! | [`Exclusive`] | ticket spin lock: 12 bytes in all | is a writer: excludes everybody, and makes optimistic readers retry |
+//! | [`SeqRw`] | biased rwlock: 8 bytes in all | excludes writers, not other readers, and leaves the sequence alone |
+//!
+//! | sequence | state |
+//! |---|---|
+//! | even | nobody writes |
+//! | odd | somebody writes |
+//!
+//! Invariants:
+//! 1. Whoever has the lock inside for writing makes the sequence odd first and even last; nobody else stores to it.
+//! 2. An optimistic reader that finds the same even sequence before and after has seen what one writer left, if it read
+//!    as said below.
+//! 3. The release of the lock inside is the last access.
+//!
+//! **What is protected** is read while it may be written, so it consists of words: a writer stores with Release, an
+//! optimistic reader loads with Acquire. Then a reader that saw a new value finds the new sequence too, without the
+//! fences that the kernel has there. On x86-64 these are plain loads and stores.
+
+use crate::biased_rwlock::BiasedRwLock;
+use crate::ticket::KernelTicketLock;
+use crate::wait;
+use core::fmt;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{DefaultPlatform, Platform, Word};
+
+/// The lock inside of a sequence lock, as writers use it.
+pub trait Inner: Send + Sync + 'static {
+    /// An unlocked one.
+    fn new_in() -> Self;
+    /// Acquires it for writing.
+    fn write(&self);
+    /// Releases it.
+    ///
+    /// # Safety
+    /// The caller has it for writing.
+    unsafe fn unlock_write(&self);
+    /// Whether anybody has it.
+    fn is_locked(&self) -> bool;
+}
+
+impl<P: Platform> Inner for KernelTicketLock<P> {
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+    #[inline]
+    fn write(&self) {
+        self.lock();
+    }
+    #[inline]
+    unsafe fn unlock_write(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock() };
+    }
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+}
+
+impl<P: Platform> Inner for BiasedRwLock<P> {
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+    #[inline]
+    fn write(&self) {
+        self.write();
+    }
+    #[inline]
+    unsafe fn unlock_write(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_write() };
+    }
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+}
+
+/// A version of the lock: what is inside, and what a blocking reader does. The two types below are all there are.
+pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
+    /// The lock inside.
+    type Inner<P: Platform>: Inner;
+    /// Begins a blocking read.
+    fn read<P: Platform>(lock: &RenameLock<Self, P>);
+    /// Ends it.
+    ///
+    /// # Safety
+    /// The caller has the lock by [`Policy::read`].
+    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>);
+}
+
+/// Linux 3.10-rc1: blocking readers take it for writing.
+pub struct Exclusive;
+/// The document's sequence read/write lock.
+pub struct SeqRw;
+
+impl Policy for Exclusive {
+    type Inner<P: Platform> = KernelTicketLock<P>;
+    #[inline]
+    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
+        lock.write();
+    }
+    #[inline]
+    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
+        // SAFETY: the caller's promise: `read` was `write`.
+        unsafe { lock.unlock_write() };
+    }
+}
+
+impl Policy for SeqRw {
+    type Inner<P: Platform> = BiasedRwLock<P>;
+    #[inline]
+    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
+        lock.inner.read();
+    }
+    #[inline]
+    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
+        // SAFETY: the caller's promise.
+        unsafe { lock.inner.unlock_read() };
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Exclusive {}
+    impl Sealed for super::SeqRw {}
+}
+
+/// The lock without data, in the version `V`. Zero bytes = unlocked.
+#[repr(C)]
+pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
+    sequence: P::U32,
+    inner: V::Inner<P>,
+}
+
+impl RenameLock<Exclusive> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
+    }
+}
+
+impl RenameLock<SeqRw> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: BiasedRwLock::new() }
+    }
+}
+
+impl<V: Policy> Default for RenameLock<V> {
+    fn default() -> Self {
+        Self::new_in()
+    }
+}
+
+impl<V: Policy, P: Platform> RenameLock<V, P> {
+    /// An unlocked lock on any platform.
+    pub fn new_in() -> Self {
+        RenameLock { sequence: P::U32::new(0), inner: Inner::new_in() }
+    }
+
+    /// Acquires the lock for writing (`write_seqlock`).
+    #[inline]
+    pub fn write(&self) {
+        self.inner.write();
+        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Relaxed); // ours alone: invariant 1
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The caller has the lock by [`RenameLock::write`].
+    #[inline]
+    pub unsafe fn unlock_write(&self) {
+        // ORDERING rename.even: pairs with rename.begin.
+        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Release);
+        // SAFETY: the caller's promise.
+        unsafe { self.inner.unlock_write() };
+    }
+
+    /// Begins an optimistic read, when nobody writes; returns the sequence (`read_seqbegin`).
+    #[inline]
+    pub fn read_begin(&self) -> u32 {
+        loop {
+            // ORDERING rename.begin: pairs with rename.even; shows what the last writer wrote.
+            let sequence = self.sequence.load(Acquire);
+            if sequence.is_multiple_of(2) {
+                return sequence;
+            }
+            wait::spin_until::<P, _>(&self.sequence, |sequence| sequence.is_multiple_of(2));
+        }
+    }
+
+    /// Whether a writer came since [`RenameLock::read_begin`] returned `sequence`: what was read is worth nothing
+    /// (`read_seqretry`).
+    #[inline]
+    pub fn read_retry(&self, sequence: u32) -> bool {
+        // Relaxed: the loads of what is protected acquire, so this one cannot come before them.
+        self.sequence.load(Relaxed) != sequence
+    }
+
+    /// Begins a blocking read: no writer until it ends. [`SeqRw`] lets other readers in; [`Exclusive`] writes.
+    #[inline]
+    pub fn read(&self) {
+        V::read(self);
+    }
+
+    /// Ends a blocking read.
+    ///
+    /// # Safety
+    /// The caller has the lock by [`RenameLock::read`].
+    #[inline]
+    pub unsafe fn unlock_read(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { V::unlock_read(self) };
+    }
+
+    /// Whether somebody has the lock inside at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.inner.is_locked()
+    }
+}
+
+impl<V: Policy, P: Platform> fmt::Debug for RenameLock<V, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sequence = self.sequence.load(Relaxed);
+        f.debug_struct("RenameLock").field("sequence", &sequence).field("locked", &self.is_locked()).finish()
+    }
+}
+
+const _: () = assert!(size_of::<RenameLock<Exclusive>>() == 12 && size_of::<RenameLock<SeqRw>>() == 8);

@@ -1,0 +1,43 @@
+//! The ia64 spin lock, with and without back-off.
+
+use super::*;
+use crate::check::Lock;
+use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, Ia64SpinLock, Plain, Policy};
+
+impl<V: Policy> Exclusive for Ia64SpinLock<V, Loom> {
+    fn make() -> Self {
+        Self::new_in()
+    }
+    fn lock(&self) {
+        self.lock();
+    }
+    fn try_lock(&self) -> bool {
+        self.try_lock()
+    }
+    fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock() };
+    }
+    fn is_settled(&self) -> bool {
+        !self.is_locked()
+    }
+}
+
+const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Ia64Spin, setup: PLAIN, preemptions, shows, body }
+}
+
+type Looks = Ia64SpinLock<Plain, Loom>;
+type Code = Ia64SpinLock<ExponentialCode, Loom>;
+type Prose = Ia64SpinLock<ExponentialProse, Loom>;
+
+pub(super) const MODELS: &[Model] = &[
+    model("ia64: two threads", (4, 8), &[], || all_lock::<Looks>(2, 2)),
+    model("ia64: three threads", (2, 3), &[], || all_lock::<Looks>(3, 1)),
+    model("ia64: try", (4, 8), EITHER, attempt::<Looks>),
+    model("ia64: dropped", (3, 6), &["dropped"], dropped::<Looks>),
+    model("ia64: two threads that back off as in the code", (3, 6), &[], || all_lock::<Code>(2, 2)),
+    model("ia64: three threads that back off as in the code", (1, 2), &[], || all_lock::<Code>(3, 1)),
+    model("ia64: two threads that back off as in the prose", (3, 6), &[], || all_lock::<Prose>(2, 1)),
+    model("ia64: dropped by one that backed off", (3, 6), &["dropped"], dropped::<Code>),
+];

@@ -1,0 +1,103 @@
+//! OSv's hand-off mutex, with each way of spinning.
+
+use super::*;
+use crate::check::Lock;
+use crate::platform::Identity;
+use turnwise::platform::Parked;
+use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
+
+type Plain = OsvMutex<NoSpin, Loom>;
+type Offered = OsvMutex<Spin<2>, Loom>;
+type ToOne = OsvMutex<SpinToOne<2>, Loom>;
+type OnceOffered = OsvMutex<Spin<1>, Loom>;
+type OnceToOne = OsvMutex<SpinToOne<1>, Loom>;
+type Polling = OsvMutex<SpinPolling<2>, Loom>;
+type AfterPush = OsvMutex<SpinAfterPush<2>, Loom>;
+type AtWake = OsvMutex<OwnerAtWake<Spin<1>>, Loom>;
+
+impl<V: Policy> Exclusive for OsvMutex<V, Loom> {
+    fn make() -> Self {
+        Self::new_in()
+    }
+    fn lock(&self) {
+        self.lock();
+    }
+    fn try_lock(&self) -> bool {
+        self.try_lock()
+    }
+    fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock() };
+    }
+    fn is_settled(&self) -> bool {
+        !self.is_locked()
+    }
+}
+
+const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    set_up(name, PLAIN, preemptions, shows, body)
+}
+
+const fn set_up(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::OsvMutex, setup, preemptions, shows, body }
+}
+
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+
+pub(super) const MODELS: &[Model] = &[
+    model("osv: two threads", (3, 6), SLEEP, || all_lock::<Plain>(2, 1)),
+    model("osv: two threads, twice", (2, 4), SLEEP, || all_lock::<Plain>(2, 2)),
+    model("osv: three threads", (1, 3), SLEEP, || all_lock::<Plain>(3, 1)),
+    model("osv: two wait for the owner", (1, 3), SLEEP, || held::<Plain>(2, 0)),
+    model("osv: two wait for the owner, who comes again", (1, 2), SLEEP, || held::<Plain>(2, 1)),
+    set_up("osv: a sleeper wakes for no reason", RESTLESS, (2, 4), &["woke unwoken"], || held::<Plain>(1, 0)),
+    set_up("osv: two threads without slots", NAMELESS, (2, 4), SLEEP, || all_lock::<Plain>(2, 1)),
+    model("osv: try", (3, 6), EITHER, attempt::<Plain>),
+    model("osv: try to take the offer", (2, 4), EITHER, offered::<Plain>),
+    model("osv: again while another comes", (2, 4), SLEEP, again::<Plain>),
+    model("osv: spin, two threads", (2, 4), &[], || all_lock::<Offered>(2, 1)),
+    model("osv: spin, two wait for the owner", (1, 2), SLEEP, || held::<OnceOffered>(2, 0)),
+    model("osv: spin, three threads", (1, 2), &[], || all_lock::<Offered>(3, 1)),
+    model("osv: spin to one, two threads", (2, 4), &[], || all_lock::<ToOne>(2, 1)),
+    model("osv: spin to one, two wait for the owner", (1, 2), SLEEP, || held::<OnceToOne>(2, 0)),
+    model("osv: polling, two threads", (2, 4), &[], || all_lock::<Polling>(2, 1)),
+    model("osv: polling, a third waits", (1, 2), SLEEP, || held::<Polling>(2, 0)),
+    model("osv: spin after push, two threads", (2, 4), &[], || all_lock::<AfterPush>(2, 1)),
+    model("osv: spin after push, two wait for the owner", (1, 2), SLEEP, || held::<AfterPush>(2, 0)),
+    model("osv: owner set at wake, two threads", (2, 4), SLEEP, || all_lock::<AtWake>(2, 1)),
+];
+
+/// One thread acquires and another waits for it; a third tries, perhaps when the lock is on offer.
+fn offered<L: Exclusive>() {
+    let guarded = Guarded::<L>::keep();
+    guarded.raw.lock();
+    let waits = spawn(move || guarded.section());
+    let tries = spawn(move || {
+        let got = guarded.raw.try_lock();
+        saw(if got { "got it" } else { "did not" });
+        if got {
+            guarded.leave();
+        }
+    });
+    rest();
+    guarded.leave();
+    waits.join();
+    tries.join();
+    assert!(guarded.raw.is_settled(), "something is left when everybody has left");
+}
+
+/// The owner acquires the lock again, in both ways, while another thread comes.
+fn again<L: Exclusive>() {
+    let guarded = Guarded::<L>::keep();
+    let other = spawn(move || guarded.section());
+    guarded.raw.lock();
+    guarded.raw.lock();
+    assert!(guarded.raw.try_lock(), "its own lock");
+    guarded.data.add();
+    guarded.raw.unlock();
+    guarded.raw.unlock();
+    guarded.leave();
+    other.join();
+    guarded.settled(3);
+}

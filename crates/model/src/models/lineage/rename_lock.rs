@@ -1,0 +1,136 @@
+//! `rename_lock`: optimistic readers see what one writer left; blocking readers keep writers out, and nobody else.
+
+use super::*;
+use crate::check::Lock;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{IntWord, Platform, Word};
+use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqRw};
+
+const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::RenameLock, setup: PLAIN, preemptions, shows, body }
+}
+
+const RETRY: Shows = &["at once", "once more"];
+
+pub(super) const MODELS: &[Model] = &[
+    model("rename: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<Seq>(1)),
+    model("rename: two writers and an optimistic reader", (1, 2), RETRY, || optimistic::<Seq>(2)),
+    model("rename: a writer and a blocking reader", (4, 8), &[], || blocking::<Seq>(1, 1)),
+    model("rename: a blocking reader and an optimistic one", (3, 6), RETRY, || disturbed::<Seq>(true)),
+    model("rename: dropped", (3, 6), &["dropped"], dropped::<RenameLock<Seq, Loom>>),
+    model("seqrw: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<SeqRw>(1)),
+    model("seqrw: two writers and an optimistic reader", (1, 2), RETRY, || optimistic::<SeqRw>(2)),
+    model("seqrw: a writer and a blocking reader", (4, 8), &[], || blocking::<SeqRw>(1, 1)),
+    model("seqrw: a writer and two blocking readers", (2, 3), &["both read"], || blocking::<SeqRw>(1, 2)),
+    model("seqrw: two writers and a blocking reader", (1, 2), &[], || blocking::<SeqRw>(2, 1)),
+    model("seqrw: a blocking reader does not disturb an optimistic one", (3, 6), &["at once"], || {
+        disturbed::<SeqRw>(false);
+    }),
+    model("seqrw: dropped", (3, 6), &["dropped"], dropped::<RenameLock<SeqRw, Loom>>),
+];
+
+impl<V: Policy> Exclusive for RenameLock<V, Loom> {
+    fn make() -> Self {
+        Self::new_in()
+    }
+    fn lock(&self) {
+        self.write();
+    }
+    fn try_lock(&self) -> bool {
+        self.write();
+        true
+    }
+    fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock_write() };
+    }
+    fn is_settled(&self) -> bool {
+        !self.is_locked()
+    }
+}
+
+type U32 = <Loom as Platform>::U32;
+
+/// A lock with two words that writers leave equal, and data for those who block.
+struct Tree<V: Policy> {
+    raw: RenameLock<V, Loom>,
+    first: U32,
+    second: U32,
+    data: Protected,
+    readers: U32,
+}
+
+impl<V: Policy> Tree<V> {
+    fn keep() -> &'static Self {
+        let zero = || U32::new(0);
+        keep(Tree { raw: RenameLock::new_in(), first: zero(), second: zero(), data: Protected::new(), readers: zero() })
+    }
+
+    fn write(&self) {
+        self.raw.write();
+        self.data.add();
+        let value = self.data.get();
+        self.first.store(value, Release);
+        self.second.store(value, Release);
+        // SAFETY: acquired above.
+        unsafe { self.raw.unlock_write() };
+    }
+
+    fn read_optimistically(&self) {
+        let mut how = "at once";
+        loop {
+            let sequence = self.raw.read_begin();
+            let pair = (self.first.load(Acquire), self.second.load(Acquire));
+            if !self.raw.read_retry(sequence) {
+                assert_eq!(pair.0, pair.1, "half of what a writer wrote");
+                saw(how);
+                return;
+            }
+            how = "once more";
+        }
+    }
+
+    fn read_blocking(&self) {
+        self.raw.read();
+        if self.readers.fetch_add(1, Relaxed) == 1 {
+            saw("both read");
+        }
+        rest();
+        self.data.get();
+        self.readers.fetch_sub(1, Relaxed);
+        // SAFETY: acquired above.
+        unsafe { self.raw.unlock_read() };
+    }
+
+    fn settled(&self, writes: u32) {
+        assert!(!self.raw.is_locked(), "locked when everybody has left");
+        assert_eq!(self.data.get(), writes, "critical sections of writers");
+    }
+}
+
+fn optimistic<V: Policy>(writers: u32) {
+    let tree = Tree::<V>::keep();
+    let writers: Vec<_> = (0..writers).map(|_| spawn(move || tree.write())).collect();
+    tree.read_optimistically();
+    let writes = writers.len() as u32;
+    writers.into_iter().for_each(Handle::join);
+    tree.settled(writes);
+}
+
+fn blocking<V: Policy>(writers: u32, readers: u32) {
+    let tree = Tree::<V>::keep();
+    let mut handles: Vec<_> = (1..writers).map(|_| spawn(move || tree.write())).collect();
+    handles.extend((0..readers).map(|_| spawn(move || tree.read_blocking())));
+    tree.write();
+    handles.into_iter().for_each(Handle::join);
+    tree.settled(writers);
+}
+
+/// The first thread blocks while another reads optimistically.
+fn disturbed<V: Policy>(bumps: bool) {
+    let tree = Tree::<V>::keep();
+    let optimist = spawn(move || tree.read_optimistically());
+    tree.read_blocking();
+    optimist.join();
+    assert_eq!(tree.raw.read_retry(0), bumps, "whether the sequence moved");
+}

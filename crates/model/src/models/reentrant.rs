@@ -1,0 +1,128 @@
+//! The re-entrant mutex. It has no ordering of its own: the mutex inside excludes, and the name of the owner is read by
+//! whoever comes along.
+
+use super::{Protected, drop_after_release};
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Identity, Loom, Setup, keep, number, rest, saw, spawn};
+use std::num::NonZeroU64;
+use turnwise::RawReentrantMutex;
+use turnwise::platform::{Clock, Deadline};
+use turnwise::reentrant::Threads;
+
+/// The threads need no token and no slot to be told apart.
+const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
+const PLAIN: Setup = Setup::PLAIN;
+const TIMED: Setup = Setup { alarms: 1, ..NAMELESS };
+
+type Shows = &'static [&'static str];
+const SLEEP: Shows = &["slept"];
+const EITHER: Shows = &["got it", "did not"];
+const DROP: Shows = &["dropped"];
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Reentrant, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("reentrant: two threads without names", NAMELESS, (3, 6), SLEEP, || all(2)),
+    model("reentrant: two threads that spin", PLAIN, (2, 3), &[], || all(2)),
+    model("reentrant: three threads", NAMELESS, (1, 2), SLEEP, || all(3)),
+    model("reentrant: a try", NAMELESS, (3, 4), EITHER, || attempt(RawReentrantMutex::try_lock)),
+    model("reentrant: a timed wait", TIMED, (2, 3), EITHER, || attempt(|raw| raw.lock_until(SOON))),
+    model("reentrant: a fair release", NAMELESS, (2, 3), SLEEP, fair),
+    model("reentrant: dropped right after the last release", NAMELESS, (3, 4), DROP, dropped),
+];
+
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
+
+// SAFETY: the threads of a model are numbered.
+unsafe impl Threads for Loom {
+    fn thread() -> NonZeroU64 {
+        NonZeroU64::MIN.saturating_add(number() as u64)
+    }
+}
+
+struct Guarded {
+    raw: RawReentrantMutex<Loom>,
+    data: Protected,
+}
+
+impl Guarded {
+    fn keep() -> &'static Guarded {
+        keep(Guarded { raw: RawReentrantMutex::new_in(), data: Protected::new() })
+    }
+
+    /// Two sections, one within the other.
+    fn section(&self) {
+        assert!(!self.raw.is_mine(), "the lock is somebody's who does not have it");
+        self.raw.lock();
+        self.leave();
+    }
+
+    /// What a thread does that has the lock.
+    fn leave(&self) {
+        assert!(self.raw.is_mine() && self.raw.try_lock(), "the owner cannot enter again");
+        self.data.add();
+        // SAFETY: acquired twice.
+        unsafe { self.raw.unlock() };
+        self.data.add();
+        // SAFETY: as above.
+        unsafe { self.raw.unlock() };
+    }
+
+    fn settled(&self, sections: u32) {
+        assert!(!self.raw.is_locked() && !self.raw.is_mine(), "locked when everybody has left");
+        assert_eq!(self.data.get(), 2 * sections, "critical sections");
+    }
+}
+
+fn all(threads: u32) {
+    let guarded = Guarded::keep();
+    let others: Vec<_> = (1..threads).map(|_| spawn(move || guarded.section())).collect();
+    guarded.section();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(threads);
+}
+
+/// One thread attempts to acquire while another has the lock.
+fn attempt(attempt: fn(&RawReentrantMutex<Loom>) -> bool) {
+    let guarded = Guarded::keep();
+    let other = spawn(move || {
+        guarded.raw.lock();
+        rest();
+        guarded.leave();
+    });
+    let got = attempt(&guarded.raw);
+    saw(if got { "got it" } else { "did not" });
+    if got {
+        guarded.leave();
+    }
+    other.join();
+    guarded.settled(1 + u32::from(got));
+}
+
+fn fair() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let other = spawn(move || guarded.section());
+    rest();
+    guarded.data.add();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    guarded.section();
+    other.join();
+    guarded.settled(3);
+}
+
+fn dropped() {
+    drop_after_release(RawReentrantMutex::<Loom>::new_in(), 2, |raw, section| {
+        raw.lock();
+        raw.lock();
+        section();
+        // SAFETY: locked twice.
+        unsafe { raw.unlock() };
+        // SAFETY: as above.
+        unsafe { raw.unlock() };
+    });
+}

@@ -1,0 +1,157 @@
+//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes no
+//! wake-up along.
+
+use super::{Protected, drop_after_release};
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use turnwise::Semaphore;
+use turnwise::platform::{Clock, Deadline, Parked};
+
+const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
+const LATE: Setup = Setup { jumps: 1, ..PARKS };
+const TIMED: Setup = Setup { alarms: 1, ..PARKS };
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
+const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
+
+type Shows = &'static [&'static str];
+const SLEEP: Shows = &["slept in the first lane", "woken in the first lane"];
+const LINE: Shows = &["slept in the first lane", "woken in the first lane", "slept"];
+const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
+const DROP: Shows = &["dropped"];
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Semaphore, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("semaphore: one permit, two threads", PARKS, (3, 6), SLEEP, || all::<false>(2, 1)),
+    model("semaphore: one permit, two threads, fair", PARKS, (3, 6), SLEEP, || all::<true>(2, 1)),
+    model("semaphore: one permit, two threads, twice", PARKS, (2, 4), SLEEP, || all::<true>(2, 2)),
+    model("semaphore: one permit, three threads", PARKS, (2, 3), LINE, || all::<false>(3, 1)),
+    model("semaphore: one permit, three threads, fair", PARKS, (2, 3), LINE, || all::<true>(3, 1)),
+    model("semaphore: two in line", PARKS, (2, 3), LINE, || held::<true>(2)),
+    model("semaphore: three in line", PARKS, (1, 2), LINE, || held::<true>(3)),
+    model("semaphore: two in line, one comes past", PARKS, (1, 2), LINE, || held::<false>(2)),
+    model("semaphore: the first claims", LATE, (1, 2), LINE, || held::<false>(2)),
+    model("semaphore: one in line wakes for no reason", RESTLESS, (1, 2), LINE, || held::<true>(3)),
+    model("semaphore: one in line is interrupted", INTERRUPTED, (1, 2), LINE, || held::<true>(2)),
+    model("semaphore: a large request and a small one", PARKS, (2, 3), LINE, || sizes::<true>()),
+    model("semaphore: a large request and a small one, barging", PARKS, (2, 3), LINE, || sizes::<false>()),
+    model("semaphore: a timed waiter", TIMED, (3, 6), EITHER, || timed::<false>(0)),
+    model("semaphore: a timed waiter and a patient one", TIMED, (2, 3), EITHER, || timed::<true>(1)),
+    model("semaphore: a timed waiter and a patient one, barging", TIMED, (1, 2), EITHER, || timed::<false>(1)),
+    model("semaphore: a timed waiter behind a patient one", TIMED, (1, 2), EITHER, || timed::<true>(2)),
+    model("semaphore: a try", PARKS, (3, 6), &[], attempt),
+    model("semaphore: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
+    model("semaphore: three threads, dropped right after the release", PARKS, (1, 2), DROP, || dropped(3)),
+];
+
+/// A semaphore and what it protects, if it has one permit.
+struct Guarded<const FAIR: bool> {
+    semaphore: Semaphore<FAIR, Loom>,
+    data: Protected,
+}
+
+/// An early point in time: the clock of a model without jumps stays below.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
+
+impl<const FAIR: bool> Guarded<FAIR> {
+    fn keep(permits: u32) -> &'static Self {
+        keep(Guarded { semaphore: Semaphore::new_in(permits), data: Protected::new() })
+    }
+
+    fn section(&self) {
+        let permit = self.semaphore.acquire();
+        self.data.add();
+        drop(permit);
+    }
+
+    fn impatient(&self) {
+        let permit = self.semaphore.try_acquire_until(1, SOON);
+        saw(if permit.is_some() { "got it after all" } else { "gave up" });
+        if permit.is_some() {
+            self.data.add();
+        }
+    }
+
+    /// Everybody is done: nobody stands in line, and all permits are there.
+    fn settled(&self, permits: u32) {
+        assert_eq!(self.semaphore.available(), permits, "permits");
+        assert!(self.semaphore.try_acquire_many(permits).is_some(), "a flag is left when everybody has left");
+    }
+}
+
+fn all<const FAIR: bool>(threads: u32, rounds: u32) {
+    let guarded = Guarded::<FAIR>::keep(1);
+    let body = move || (0..rounds).for_each(|_| guarded.section());
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(1);
+    assert_eq!(guarded.data.get(), threads * rounds, "critical sections");
+}
+
+/// The first thread has the permit and rests, so that `others` line up; then it comes once more.
+fn held<const FAIR: bool>(others: u32) {
+    let guarded = Guarded::<FAIR>::keep(1);
+    let permit = guarded.semaphore.acquire();
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.data.add();
+    drop(permit);
+    guarded.section();
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(1);
+    assert_eq!(guarded.data.get(), 2 + others, "critical sections");
+}
+
+/// One wants two permits, one wants one; they come one by one.
+fn sizes<const FAIR: bool>() {
+    let guarded = Guarded::<FAIR>::keep(0);
+    let large = spawn(move || guarded.semaphore.acquire_many(2).forget());
+    let small = spawn(move || guarded.semaphore.acquire().forget());
+    rest();
+    (0..3).for_each(|_| guarded.semaphore.release(1));
+    large.join();
+    small.join();
+    guarded.settled(0);
+}
+
+/// One timed waiter and `patient` others wait for the first thread.
+fn timed<const FAIR: bool>(patient: u32) {
+    let guarded = Guarded::<FAIR>::keep(1);
+    let permit = guarded.semaphore.acquire();
+    let before = patient / 2;
+    let handles: Vec<_> = (0..before).map(|_| spawn(move || guarded.section())).collect();
+    let timed = spawn(move || guarded.impatient());
+    let more: Vec<_> = (before..patient).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.data.add();
+    drop(permit);
+    handles.into_iter().chain(more).for_each(Handle::join);
+    timed.join();
+    guarded.settled(1);
+    assert!(guarded.data.get() > patient, "critical sections");
+}
+
+fn attempt() {
+    let guarded = Guarded::<true>::keep(1);
+    let other = spawn(move || guarded.section());
+    let permit = guarded.semaphore.try_acquire();
+    let got = u32::from(permit.is_some());
+    if permit.is_some() {
+        guarded.data.add();
+    }
+    drop(permit);
+    other.join();
+    guarded.settled(1);
+    assert_eq!(guarded.data.get(), 1 + got, "critical sections");
+}
+
+fn dropped(threads: u32) {
+    drop_after_release(Semaphore::<true, Loom>::new_in(1), threads, |semaphore, section| {
+        let permit = semaphore.acquire();
+        section();
+        drop(permit);
+    });
+}

@@ -1,0 +1,228 @@
+//! The sequence read/write lock: no optimistic reader accepts what a writer has half changed, or what is older than its
+//! sequence; blocking readers and writers keep apart.
+//!
+//! The payload is two words accessed without any order, as the typed lock accesses its own.
+
+use super::{Protected, drop_after_release};
+use crate::check::{Lock, Model};
+use crate::platform::{Handle, Identity, Loom, LoomU64, Setup, keep, rest, saw, spawn};
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::RawSeqRwLock;
+use turnwise::platform::{Clock, Deadline, Word};
+
+/// Threads without slots: the lock behind the sequence has models of its own for spinners.
+const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
+const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
+
+type Shows = &'static [&'static str];
+const TWO_PASSES: Shows = &["whole at once", "second pass"];
+
+const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::SeqRwLock, setup, preemptions, shows, body }
+}
+
+pub(super) const MODELS: &[Model] = &[
+    model("seqrwlock: an optimistic reader and a writer", PLAIN, (3, 6), &["whole", "spoilt"], || optimistic(1)),
+    model("seqrwlock: an optimistic reader and a writer, twice", PLAIN, (2, 4), &["whole", "spoilt"], || optimistic(2)),
+    model("seqrwlock: two passes and a writer", PLAIN, (3, 6), TWO_PASSES, || two_passes(1)),
+    model("seqrwlock: two passes and two writers", PLAIN, (1, 3), TWO_PASSES, || two_passes(2)),
+    model("seqrwlock: a reader that waits for the writer", PLAIN, (3, 6), &["slept"], patient),
+    model("seqrwlock: a blocking reader and a writer", PLAIN, (3, 6), &["slept"], || blocking(1)),
+    model("seqrwlock: two blocking readers and a writer", PLAIN, (1, 3), &["slept"], || blocking(2)),
+    model("seqrwlock: all kinds", PLAIN, (1, 2), TWO_PASSES, all_kinds),
+    model("seqrwlock: try and timed", TIMED, (2, 3), &["got it", "did not", "gave up", "got it in time"], attempts),
+    model("seqrwlock: freed right after a writer's release", PLAIN, (3, 6), &["dropped"], || freed(true)),
+    model("seqrwlock: freed right after a reader's release", PLAIN, (3, 6), &["dropped"], || freed(false)),
+];
+
+/// A lock and what it protects: two words for optimistic readers, a cell for those who have the lock.
+struct Guarded {
+    raw: RawSeqRwLock<Loom>,
+    words: [LoomU64; 2],
+    data: Protected,
+}
+
+impl Guarded {
+    fn keep() -> &'static Guarded {
+        let words = [LoomU64::new(0), LoomU64::new(0)];
+        keep(Guarded { raw: RawSeqRwLock::new_in(), words, data: Protected::new() })
+    }
+
+    /// Both words, in no order.
+    fn look(&self) -> [u64; 2] {
+        [self.words[0].load(Relaxed), self.words[1].load(Relaxed)]
+    }
+
+    /// What an accepted look must be: whole, and not older than the sequence that was asked before.
+    fn accept(seen: [u64; 2], begin: u64) {
+        assert_eq!(seen[0], seen[1], "an accepted read is torn");
+        assert!(seen[0] >= begin / 2, "an accepted read is older than its sequence");
+    }
+
+    /// Changes both words, with the write lock.
+    fn change(&self) {
+        self.data.add();
+        let next = self.words[0].load(Relaxed) + 1;
+        self.words.iter().for_each(|word| word.store(next, Relaxed));
+    }
+
+    fn write(&self) {
+        self.raw.write();
+        self.leave_writing();
+    }
+
+    fn leave_writing(&self) {
+        self.change();
+        // SAFETY: the caller has the write lock.
+        unsafe { self.raw.unlock_write() };
+    }
+
+    fn blocking_read(&self) {
+        self.raw.blocking_read();
+        let begin = self.raw.try_read_begin().expect("a writer is in with a blocking reader");
+        let (first, seen) = (self.data.get(), self.look());
+        assert_eq!(seen, [u64::from(first); 2], "a blocking reader sees what the writers left");
+        rest();
+        assert_eq!(self.data.get(), first, "a writer came in with a blocking reader");
+        assert!(!self.raw.read_retry(begin), "the sequence changed under a blocking reader");
+        // SAFETY: locked above.
+        unsafe { self.raw.unlock_blocking_read() };
+    }
+
+    fn settled(&self, writes: u32) {
+        assert!(!self.raw.is_locked(), "locked when everybody has left");
+        assert_eq!(self.data.get(), writes, "critical sections of writers");
+        assert_eq!(self.raw.try_read_begin(), Some(2 * u64::from(writes)), "the sequence counts the changes twice");
+        assert_eq!(self.look(), [u64::from(writes); 2]);
+    }
+}
+
+/// One optimistic read with retries beside a writer that writes `writes` times.
+fn optimistic(writes: u32) {
+    let guarded = Guarded::keep();
+    let writer = spawn(move || (0..writes).for_each(|_| guarded.write()));
+    for _ in 0..2 {
+        let Some(begin) = guarded.raw.try_read_begin() else {
+            saw("spoilt");
+            continue;
+        };
+        let seen = guarded.look();
+        if guarded.raw.read_retry(begin) {
+            saw("spoilt");
+        } else {
+            saw("whole");
+            Guarded::accept(seen, begin);
+        }
+    }
+    writer.join();
+    guarded.settled(writes);
+}
+
+fn read_in_two_passes(guarded: &Guarded) {
+    let mut passes = 0;
+    let seen = guarded.raw.read_with(|| {
+        passes += 1;
+        guarded.look()
+    });
+    saw(if passes == 1 { "whole at once" } else { "second pass" });
+    assert!(passes <= 2, "nobody can spoil the second pass");
+    Guarded::accept(seen, 0);
+}
+
+fn two_passes(writers: u32) {
+    let guarded = Guarded::keep();
+    let writers: Vec<_> = (0..writers).map(|_| spawn(move || guarded.write())).collect();
+    read_in_two_passes(guarded);
+    let writes = writers.len();
+    writers.into_iter().for_each(Handle::join);
+    guarded.settled(u32::try_from(writes).expect("few"));
+}
+
+/// The first thread is at the data and rests, so that a reader comes to wait for it.
+fn patient() {
+    let guarded = Guarded::keep();
+    guarded.raw.write();
+    let reader = spawn(move || {
+        let begin = guarded.raw.read_begin();
+        let seen = guarded.look();
+        if !guarded.raw.read_retry(begin) {
+            Guarded::accept(seen, begin);
+        }
+    });
+    rest();
+    guarded.leave_writing();
+    reader.join();
+    guarded.settled(1);
+}
+
+fn blocking(readers: u32) {
+    let guarded = Guarded::keep();
+    let readers: Vec<_> = (0..readers).map(|_| spawn(move || guarded.blocking_read())).collect();
+    guarded.write();
+    readers.into_iter().for_each(Handle::join);
+    guarded.settled(1);
+}
+
+fn all_kinds() {
+    let guarded = Guarded::keep();
+    let blocking = spawn(move || guarded.blocking_read());
+    let writer = spawn(move || guarded.write());
+    read_in_two_passes(guarded);
+    blocking.join();
+    writer.join();
+    guarded.settled(1);
+}
+
+/// An early point in time: the clock stays below, unless an alarm rings.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 10_000 };
+
+/// Try and timed forms beside a blocking reader.
+fn attempts() {
+    let guarded = Guarded::keep();
+    let reader = spawn(move || guarded.blocking_read());
+    let tried = guarded.raw.try_write();
+    saw(if tried { "got it" } else { "did not" });
+    if tried {
+        guarded.leave_writing();
+    }
+    let timed = guarded.raw.write_until(SOON);
+    saw(if timed { "got it in time" } else { "gave up" });
+    if timed {
+        guarded.leave_writing();
+    }
+    reader.join();
+    assert!(guarded.raw.try_blocking_read() && guarded.raw.blocking_read_until(SOON), "nobody else has it");
+    // SAFETY: locked twice above.
+    unsafe {
+        guarded.raw.unlock_blocking_read();
+        guarded.raw.unlock_blocking_read();
+    }
+    guarded.settled(u32::from(tried) + u32::from(timed));
+}
+
+fn freed(writes: bool) {
+    let section: fn(&RawSeqRwLock<Loom>, &mut dyn FnMut()) = |raw, section| {
+        raw.write();
+        section();
+        // SAFETY: locked above.
+        unsafe { raw.unlock_write() };
+    };
+    if writes {
+        return drop_after_release(RawSeqRwLock::new_in(), 2, section);
+    }
+    let raw = keep(RawSeqRwLock::<Loom>::new_in());
+    raw.blocking_read();
+    let last = spawn(move || {
+        raw.write();
+        saw("dropped");
+        // SAFETY: locked above; the other thread was in before us, so nobody else has business with the lock, whose
+        // memory stays.
+        unsafe {
+            raw.unlock_write();
+            std::ptr::drop_in_place(std::ptr::from_ref(raw).cast_mut());
+        }
+    });
+    // SAFETY: locked above.
+    unsafe { raw.unlock_blocking_read() };
+    last.join();
+}

@@ -1,0 +1,347 @@
+//! What can be counted about a lock: one list, and with feature `stats` a counter per lock and per kind of lock for
+//! each line of it.
+//!
+//! ```text
+//! turnwise = { version = "0.1", features = ["stats"] }
+//!
+//! let before = lock.stats();
+//! // ... the program runs ...
+//! println!("{}", lock.stats() - before);
+//! println!("{}", turnwise::events::totals(turnwise::events::Kind::Mutex));
+//! ```
+//!
+//! Without the feature a `Counters` has no bytes and counting is no instruction. With it a lock has 8 bytes more for
+//! each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is shared
+//! by all locks of the kind whose addresses fall into one of [`SHARDS`] shards. docs/design/events.md states the cost.
+//!
+//! Whoever acquires (or waits) counts, never whoever releases: a release must not touch the lock afterwards, and before
+//! it the releaser does not know what will come of it. So a hand-off is counted by who gets the lock, and a wake-up by
+//! the woken.
+//!
+//! Counters are core's atomics whatever the platform: a model does not see them, and they order nothing.
+
+use crate::platform::Parked;
+use core::fmt;
+use core::ops::{Add, Index, Sub};
+
+macro_rules! events {
+    ($($(#[$about:meta])* $event:ident, $name:literal, $meaning:literal;)*) => {
+        /// Something that happens to a lock and can be counted.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(usize)]
+        pub enum Event {
+            $(#[doc = $meaning] $event,)*
+        }
+
+        impl Event {
+            /// The list, in order.
+            pub const ALL: &'static [Event] = &[$(Event::$event),*];
+
+            /// A word for tables and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Event::$event => $name,)*
+                }
+            }
+
+            /// What it means.
+            pub const fn meaning(self) -> &'static str {
+                match self {
+                    $(Event::$event => $meaning,)*
+                }
+            }
+        }
+    };
+}
+
+events! {
+    Acquired, "acquired", "acquired at once";
+    Contended, "contended", "not to be had at once: the slow path begins";
+    TryFailed, "try-failed", "a try found the lock taken";
+    Spun, "spun", "acquired by spinning, without standing in a queue";
+    SpunQueued, "spun-queued", "acquired by spinning, after standing in the queue of spinners or the line";
+    Queued, "queued", "acquired as the first of a line of sleepers";
+    Stole, "stole", "acquired past threads that slept for it";
+    SpinLeftOut, "spin-left-out", "no spin, since the last ones were for nothing, or this thread cannot stand in a queue";
+    SpinOffCpu, "spin-off-cpu", "no spin or a spin given up, since the owner is off its CPU or the lock was promised to a sleeper";
+    SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";
+    Slept, "slept", "went to sleep";
+    Woken, "woken", "woken from a sleep by another thread";
+    WokenEarly, "woken-early", "left a sleep, or did not fall asleep, though nobody woke it and its time was not out";
+    Claimed, "claimed", "a waiter that had waited too long claimed the next turn";
+    HandedOff, "handed-off", "acquired as the waiter to whom the turn was promised";
+    TimedOut, "timed-out", "gave up at its deadline";
+    Recursed, "recursed", "acquired again by its owner";
+    Notified, "notified", "a notification that found somebody waiting";
+}
+
+macro_rules! kinds {
+    ($($kind:ident, $name:literal;)*) => {
+        /// A kind of lock: what totals are kept for.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(usize)]
+        pub enum Kind {
+            $(#[doc = concat!("[`crate::", $name, "`].")] $kind,)*
+        }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
+
+            /// The name of the type.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Mutex, "Mutex";
+    Condvar, "Condvar";
+    RwSem, "RawRwSem";
+    Semaphore, "Semaphore";
+    SpinLock, "SpinLock";
+    TicketLock, "TicketLock";
+    QueuedSpinLock, "QueuedSpinLock";
+    McsLock, "McsLock";
+}
+
+/// How often each [`Event`] happened.
+///
+/// A snapshot of running counters: each is exact, but they are not read in one instant. `later - earlier` is what
+/// happened in between.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stats([u64; Event::ALL.len()]);
+
+impl Stats {
+    /// Nothing happened.
+    pub const ZERO: Stats = Stats([0; Event::ALL.len()]);
+
+    /// How often this happened.
+    pub const fn get(&self, event: Event) -> u64 {
+        self.0[event as usize]
+    }
+
+    /// Every event with its count, in the order of the list.
+    pub fn iter(&self) -> impl Iterator<Item = (Event, u64)> + '_ {
+        Event::ALL.iter().map(|&event| (event, self.get(event)))
+    }
+
+    /// How often the lock was acquired, in whatever way.
+    pub const fn acquisitions(&self) -> u64 {
+        let waited = self.get(Event::Contended).saturating_sub(self.get(Event::TimedOut));
+        self.get(Event::Acquired) + waited + self.get(Event::Recursed)
+    }
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
+impl Index<Event> for Stats {
+    type Output = u64;
+    fn index(&self, event: Event) -> &u64 {
+        &self.0[event as usize]
+    }
+}
+
+impl Sub for Stats {
+    type Output = Stats;
+    /// Wraps, as the counters do.
+    fn sub(self, earlier: Stats) -> Stats {
+        Stats(core::array::from_fn(|n| self.0[n].wrapping_sub(earlier.0[n])))
+    }
+}
+
+impl Add for Stats {
+    type Output = Stats;
+    fn add(self, other: Stats) -> Stats {
+        Stats(core::array::from_fn(|n| self.0[n].wrapping_add(other.0[n])))
+    }
+}
+
+/// `name count` for each event that happened, separated by commas; one a line with `{:#}`.
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut seen = self.iter().filter(|(_, count)| *count > 0).peekable();
+        if seen.peek().is_none() {
+            return f.write_str("nothing happened");
+        }
+        let mut between = "";
+        for (event, count) in seen {
+            if f.alternate() {
+                write!(f, "{between}{:<15} {count:>12}  {}", event.name(), event.meaning())?;
+                between = "\n";
+            } else {
+                write!(f, "{between}{} {count}", event.name())?;
+                between = ", ";
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Shards of the totals of one kind of lock: as many locks may count at a time without touching one cache line.
+pub const SHARDS: usize = 16;
+
+#[cfg(not(feature = "stats"))]
+mod counters {
+    use super::Event;
+
+    /// Counts nothing, in no bytes.
+    pub(crate) struct Counters<const KIND: usize>;
+
+    impl<const KIND: usize> Counters<KIND> {
+        pub(crate) const fn new() -> Self {
+            Counters
+        }
+
+        #[inline(always)]
+        pub(crate) fn count(&self, _event: Event) {}
+
+        #[inline(always)]
+        pub(crate) fn count_if(&self, _happened: bool, _event: Event) {}
+    }
+
+    const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
+}
+
+#[cfg(feature = "stats")]
+mod counters {
+    use super::{Event, Kind, SHARDS, Stats};
+    use core::sync::atomic::AtomicU64;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    struct Counts([AtomicU64; Event::ALL.len()]);
+
+    impl Counts {
+        const fn new() -> Self {
+            Counts([const { AtomicU64::new(0) }; Event::ALL.len()])
+        }
+
+        fn read(&self) -> Stats {
+            Stats(core::array::from_fn(|n| self.0[n].load(Relaxed)))
+        }
+    }
+
+    /// Padded to two cache lines, so that shards do not disturb each other.
+    #[repr(align(128))]
+    struct Shard(Counts);
+
+    static TOTALS: [[Shard; SHARDS]; Kind::ALL.len()] =
+        [const { [const { Shard(Counts::new()) }; SHARDS] }; Kind::ALL.len()];
+
+    /// The counters of one lock of a [`Kind`].
+    pub(crate) struct Counters<const KIND: usize>(Counts);
+
+    impl<const KIND: usize> Counters<KIND> {
+        pub(crate) const fn new() -> Self {
+            Counters(Counts::new())
+        }
+
+        #[inline]
+        pub(crate) fn count(&self, event: Event) {
+            self.0.0[event as usize].fetch_add(1, Relaxed);
+            TOTALS[KIND][self.shard()].0.0[event as usize].fetch_add(1, Relaxed);
+        }
+
+        #[inline]
+        pub(crate) fn count_if(&self, happened: bool, event: Event) {
+            if happened {
+                self.count(event);
+            }
+        }
+
+        pub(crate) fn read(&self) -> Stats {
+            self.0.read()
+        }
+
+        /// By the lock's address: threads that use different locks rarely meet here, and those that use one meet there
+        /// anyway.
+        fn shard(&self) -> usize {
+            let address = core::ptr::from_ref(self).addr();
+            // Fibonacci hashing: the high bits of the product mix all bits of the address.
+            ((address as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SHARDS
+        }
+    }
+
+    /// What happened to all locks of this kind since the program began, those included that are gone.
+    pub fn totals(kind: Kind) -> Stats {
+        TOTALS[kind as usize].iter().map(|shard| shard.0.read()).fold(Stats::ZERO, |sum, one| sum + one)
+    }
+}
+
+pub(crate) use counters::Counters;
+
+impl<const KIND: usize> Counters<KIND> {
+    /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which does it as `how` says or gives up at
+    /// its deadline. Says whether there was one.
+    #[inline(always)]
+    pub(crate) fn acquisition(&self, taken: bool, wait: impl FnOnce() -> bool, how: Event) -> bool {
+        if taken {
+            self.count(Event::Acquired);
+            return true;
+        }
+        self.count(Event::Contended);
+        let got = wait();
+        self.count(if got { how } else { Event::TimedOut });
+        got
+    }
+
+    /// Counts a try.
+    #[inline(always)]
+    pub(crate) fn attempt(&self, taken: bool) -> bool {
+        self.count(if taken { Event::Acquired } else { Event::TryFailed });
+        taken
+    }
+
+    /// Counts what became of a call of [`Platform::park`](crate::platform::Platform::park).
+    #[inline(always)]
+    pub(crate) fn count_sleep(&self, parked: Parked) {
+        self.count_if(parked != Parked::Changed, Event::Slept);
+        match parked {
+            Parked::Woken => self.count(Event::Woken),
+            Parked::Changed | Parked::Interrupted => self.count(Event::WokenEarly),
+            Parked::TimedOut => {}
+        }
+    }
+}
+
+#[cfg(feature = "stats")]
+pub use counters::totals;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn names_differ_and_every_event_is_at_its_place() {
+        for (index, event) in Event::ALL.iter().enumerate() {
+            assert_eq!(*event as usize, index);
+            assert!(!event.meaning().is_empty());
+            assert_eq!(Event::ALL.iter().filter(|other| other.name() == event.name()).count(), 1);
+        }
+        assert!(Kind::ALL.iter().enumerate().all(|(index, kind)| *kind as usize == index));
+    }
+
+    #[test]
+    fn a_difference_is_what_happened_in_between() {
+        let mut early = Stats::ZERO;
+        early.0[Event::Slept as usize] = 3;
+        let mut late = early;
+        late.0[Event::Slept as usize] = 5;
+        late.0[Event::Woken as usize] = 1;
+        let between = late - early;
+        assert_eq!((between[Event::Slept], between.get(Event::Woken), between.get(Event::Acquired)), (2, 1, 0));
+        assert_eq!(between + early, late);
+        assert_eq!(between.iter().map(|(_, count)| count).sum::<u64>(), 3);
+        assert_eq!(between.to_string(), "slept 2, woken 1");
+        assert_eq!(Stats::ZERO.to_string(), "nothing happened");
+    }
+}

@@ -1,0 +1,227 @@
+//! What each thread holds, and what it has seen before.
+
+use super::How;
+use super::graph::{self, ClassId, Node, graph};
+use super::report::{Fault, Place, Report, Step, tell};
+use core::cell::{Cell, RefCell};
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, PoisonError};
+use std::vec::Vec;
+
+pub use levels::{LEVELS, by_address, nested};
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy)]
+struct Held {
+    lock: usize,
+    node: Node,
+    how: How,
+    at: Place,
+}
+
+/// Pairs that a thread remembers to be in order.
+const KNOWN: usize = 256;
+
+struct Thread {
+    held: Vec<Held>,
+    known: [(Node, Node); KNOWN],
+}
+
+std::thread_local! {
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { held: Vec::new(), known: [(0, 0); KNOWN] }) };
+    /// The level for acquisitions from here on, and whether addresses tell the order within a class.
+    static LEVEL: Cell<(u32, bool)> = const { Cell::new((0, false)) };
+}
+
+/// Locks that were released by a thread that did not acquire them: guards of spin locks may move.
+static ELSEWHERE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// How many they are.
+static MOVED: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `f` on the thread's notes. Not in a thread that is exiting, nor in a signal handler that interrupted the checker:
+/// what these do goes unchecked.
+fn with<R>(f: impl FnOnce(&mut Thread) -> R) -> Option<R> {
+    THREAD.try_with(|thread| thread.try_borrow_mut().ok().map(|mut thread| f(&mut thread))).ok().flatten()
+}
+
+fn node(class: &ClassId) -> Node {
+    graph::node(class.number(), LEVEL.try_with(Cell::get).unwrap_or_default().0)
+}
+
+pub(super) fn before(class: &ClassId, lock: usize, how: How, at: Place) {
+    let node = node(class);
+    let by_address = LEVEL.try_with(Cell::get).unwrap_or_default().1;
+    let next = Held { lock, node, how, at };
+    // The handler may panic, and may lock: it is told when nothing is borrowed.
+    if let Some(report) = with(|thread| thread.check(next, by_address)).flatten() {
+        tell(&report);
+    }
+}
+
+pub(super) fn acquired(class: &ClassId, lock: usize, how: How, at: Place) {
+    let node = node(class);
+    with(|thread| thread.held.push(Held { lock, node, how, at }));
+}
+
+/// Notes that the lock is about to be released.
+pub(crate) fn released(lock: usize) {
+    if with(|thread| thread.take(lock).is_some()) == Some(false) {
+        ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
+        MOVED.fetch_add(1, Relaxed);
+    }
+}
+
+/// A lock that its thread gives up for a while; held again when this is dropped.
+pub(crate) struct Suspended(Option<Held>);
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        if let Some(held) = self.0.take() {
+            with(|thread| thread.held.push(held));
+        }
+    }
+}
+
+/// Notes that this thread gives the lock up for a while, and checks whether acquiring it again can deadlock: now, while
+/// the lock is still held, since a report may panic.
+pub(crate) fn suspend(lock: usize) -> Suspended {
+    let check = |thread: &mut Thread| {
+        let held = thread.take(lock)?;
+        let report = thread.check(held, true);
+        thread.held.push(held);
+        report
+    };
+    if let Some(report) = with(check).flatten() {
+        tell(&report);
+    }
+    Suspended(with(|thread| thread.take(lock)).flatten())
+}
+
+impl Thread {
+    /// Takes a lock off the list: guards may be dropped in any order.
+    fn take(&mut self, lock: usize) -> Option<Held> {
+        let index = self.held.iter().rposition(|held| held.lock == lock)?;
+        Some(self.held.remove(index))
+    }
+
+    fn check(&mut self, next: Held, by_address: bool) -> Option<Report> {
+        if MOVED.load(Relaxed) != 0 {
+            self.forget_moved();
+        }
+        for index in 0..self.held.len() {
+            let held = self.held[index];
+            let report = if held.lock == next.lock {
+                same_lock(held, next)
+            } else if held.node == next.node {
+                if by_address && held.lock < next.lock { None } else { same_class(held, next) }
+            } else {
+                self.check_pair(held, next)
+            };
+            if report.is_some() {
+                return report;
+            }
+        }
+        None
+    }
+
+    fn check_pair(&mut self, held: Held, next: Held) -> Option<Report> {
+        let pair = (held.node, next.node);
+        // Fibonacci hashing of both.
+        let mixed = u64::from(pair.0) << 32 | u64::from(pair.1);
+        let slot = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KNOWN.trailing_zeros());
+        let known = &mut self.known[slot as usize];
+        if *known == pair {
+            return None;
+        }
+        *known = pair;
+        let cycle = graph().add((held.node, held.at), (next.node, next.at))?;
+        Some(Report { fault: Fault::Inversion, cycle })
+    }
+
+    /// Forgets the locks that another thread has released for this one.
+    #[cold]
+    fn forget_moved(&mut self) {
+        let mut moved = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
+        self.held.retain(|held| match moved.iter().position(|&lock| lock == held.lock) {
+            Some(index) => {
+                moved.swap_remove(index);
+                MOVED.fetch_sub(1, Relaxed);
+                false
+            }
+            None => true,
+        });
+    }
+}
+
+fn same_lock(held: Held, next: Held) -> Option<Report> {
+    let fault = if (held.how, next.how) == (How::Read, How::Read) { Fault::ReadAgain } else { Fault::SelfDeadlock };
+    // A deadlock that is certain is reported each time.
+    Some(Report { fault, cycle: Vec::from([step(held, next)]) })
+}
+
+fn same_class(held: Held, next: Held) -> Option<Report> {
+    let first = graph().first_report(held.node, next.node);
+    first.then(|| Report { fault: Fault::SameClass, cycle: Vec::from([step(held, next)]) })
+}
+
+fn step(held: Held, next: Held) -> Step {
+    let graph = graph();
+    Step { held: graph.made(held.node), held_at: held.at, next: graph.made(next.node), next_at: next.at }
+}
+
+mod levels {
+    use super::{Cell, LEVEL, graph};
+
+    /// Levels of [`nested`].
+    pub const LEVELS: u32 = graph::LEVELS;
+
+    /// Restores the level, panic or not.
+    struct Restore((u32, bool));
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = LEVEL.try_with(|level| level.set(self.0));
+        }
+    }
+
+    fn with_level<R>(level: (u32, bool), f: impl FnOnce() -> R) -> R {
+        let _restore = Restore(LEVEL.with(|now| now.replace(level)));
+        f()
+    }
+
+    /// Says that the locks acquired in `f` belong to a level of their own within their class: for locks made at one place
+    /// that are acquired in an order known to the program, as parent before child. Level 0 is that of all others; a class
+    /// acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
+    ///
+    /// ```
+    /// use turnwise::{Mutex, order};
+    ///
+    /// let tree = [Mutex::new("parent"), Mutex::new("child")];
+    /// let parent = tree[0].lock();
+    /// let child = order::nested(1, || tree[1].lock());
+    /// assert_eq!((*parent, *child), ("parent", "child"));
+    /// ```
+    ///
+    /// # Panics
+    /// With a level that is not below [`LEVELS`].
+    pub fn nested<R>(level: u32, f: impl FnOnce() -> R) -> R {
+        assert!(level < LEVELS, "a class has {LEVELS} levels");
+        with_level((level, false), f)
+    }
+
+    /// Says that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a slab:
+    /// an acquisition is reported if the thread holds one of the class at a higher address.
+    ///
+    /// ```
+    /// use turnwise::{Mutex, order};
+    ///
+    /// let accounts = [const { Mutex::new(10) }; 4];
+    /// let (from, to) = order::by_address(|| (accounts[1].lock(), accounts[3].lock()));
+    /// assert_eq!(*from + *to, 20);
+    /// ```
+    pub fn by_address<R>(f: impl FnOnce() -> R) -> R {
+        let (level, _) = LEVEL.with(Cell::get);
+        with_level((level, true), f)
+    }
+}

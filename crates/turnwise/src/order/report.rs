@@ -1,0 +1,105 @@
+//! What is reported, and to whom.
+
+use core::fmt;
+use core::panic::Location;
+use std::sync::{Mutex, PoisonError};
+use std::vec::Vec;
+
+/// A place in the source.
+pub type Place = &'static Location<'static>;
+
+/// What is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The classes were acquired in the other order before.
+    Inversion,
+    /// The thread waits for a lock that it holds.
+    SelfDeadlock,
+    /// The thread reads what it reads.
+    ReadAgain,
+    /// Two locks of one class at a time.
+    SameClass,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Inversion => "lock order inversion: threads that do this at the same time may wait for each other for ever",
+            Fault::SelfDeadlock => "self-deadlock: this thread waits for a lock that it holds",
+            Fault::ReadAgain => "read lock within a read lock: with a writer waiting in between, both wait for ever",
+            Fault::SameClass => {
+                "two locks made at one place, in an order that nobody stated (`order::nested` or `order::by_address` do)"
+            }
+        })
+    }
+}
+
+/// One lock acquired while another was held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// Where the lock that was held was made; `None`: in memory of zero bytes.
+    pub held: Option<Place>,
+    /// Where it was acquired.
+    pub held_at: Place,
+    /// Where the lock that was acquired next was made.
+    pub next: Option<Place>,
+    /// Where it was acquired.
+    pub next_at: Place,
+}
+
+/// Something that can deadlock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// What.
+    pub fault: Fault,
+    /// The step that this thread is about to take; after it, for an inversion, those that were seen before and lead back.
+    pub cycle: Vec<Step>,
+}
+
+struct Made(Option<Place>);
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(place) => write!(f, "the lock made at {place}"),
+            None => f.write_str("a lock in zeroed memory"),
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.fault)?;
+        for (number, step) in self.cycle.iter().enumerate() {
+            let who = if number == 0 { "now" } else { "before" };
+            write!(f, "\n  {who}: with {}, acquired at {},", Made(step.held), step.held_at)?;
+            write!(f, "\n  {:w$}  {} is acquired at {}", "", Made(step.next), step.next_at, w = who.len())?;
+        }
+        Ok(())
+    }
+}
+
+/// Who is told.
+static HANDLER: Mutex<fn(&Report)> = Mutex::new(complain);
+
+/// Sets who is told of a fault, instead of a panic with the report as its message. If it returns, the thread goes on and
+/// acquires the lock, come what may. It is called with none of the checker's locks held.
+pub fn set_handler(handler: fn(&Report)) {
+    *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = handler;
+}
+
+/// Tells the handler.
+pub(super) fn tell(report: &Report) {
+    let handler = *HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
+    handler(report);
+}
+
+/// A second panic would end the process before the first is shown.
+fn complain(report: &Report) {
+    if std::thread::panicking() {
+        std::eprintln!("{report}");
+    } else {
+        panic!("{report}");
+    }
+}

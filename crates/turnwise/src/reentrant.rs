@@ -1,0 +1,458 @@
+//! A mutex that its owner may lock again.
+//!
+//! Beside the [`RawMutex`], which does all the waiting, it keeps who the owner is and how often it has the lock:
+//!
+//! | word | meaning | written by |
+//! |---|---|---|
+//! | mutex | the adaptive mutex, held while `depth` > 0 | |
+//! | `owner` | [`Threads::thread`] of the owner, 0: nobody | the owner |
+//! | `depth` | acquisitions that are not released yet | the owner |
+//!
+//! Invariants:
+//! 1. `owner` names a thread only while that thread has the mutex. So a thread that reads its own number there has the
+//!    lock, however old the value: it stored it itself, and has not stored 0 since.
+//! 2. Only the thread that has the mutex touches `depth`.
+//! 3. The last release stores 0 to `owner` before it releases the mutex, and touches nothing after that.
+//!
+//! A token of the platform will not do as the owner's name: all threads without a slot share one.
+
+use crate::events::Event;
+use crate::mutex::RawMutex;
+use crate::order::{Class, How, released};
+use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use core::cell::{Cell, UnsafeCell};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::num::NonZeroU64;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use core::sync::atomic::Ordering::Relaxed;
+use core::time::Duration;
+
+/// A platform that can tell its threads apart, those included that have no slot.
+///
+/// # Safety
+/// No two live threads get the same number, and a thread always gets the same.
+pub unsafe trait Threads: Platform {
+    /// The calling thread's number.
+    fn thread() -> NonZeroU64;
+}
+
+#[cfg(feature = "native")]
+// SAFETY: the address of memory that a thread has for itself as long as it lives.
+unsafe impl Threads for crate::platform::Native {
+    #[inline]
+    fn thread() -> NonZeroU64 {
+        NonZeroU64::new(crate::platform::native::thread_address() as u64).expect("memory is not at address 0")
+    }
+}
+
+/// The re-entrant mutex without data. Zero bytes = unlocked.
+#[repr(C)]
+pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
+    mutex: RawMutex<P>,
+    owner: P::U64,
+    depth: Cell<u32>,
+}
+
+// SAFETY: `depth` is touched by the thread that has the mutex alone (invariant 2); the rest is made of shared words.
+unsafe impl<P: Platform> Sync for RawReentrantMutex<P> {}
+
+impl RawReentrantMutex {
+    /// An unlocked mutex.
+    #[must_use]
+    pub const fn new() -> Self {
+        let owner = core::sync::atomic::AtomicU64::new(0);
+        RawReentrantMutex { mutex: RawMutex::new(), owner, depth: Cell::new(0) }
+    }
+}
+
+impl Default for RawReentrantMutex {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<P: Platform> RawReentrantMutex<P> {
+    /// An unlocked mutex on any platform.
+    pub fn new_in() -> Self {
+        RawReentrantMutex { mutex: RawMutex::new_in(), owner: P::U64::new(0), depth: Cell::new(0) }
+    }
+
+    /// Releases one acquisition; the last one releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread has the lock.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        if self.leave() {
+            // SAFETY: the caller has it.
+            unsafe { self.mutex.unlock() }
+        }
+    }
+
+    /// Releases one acquisition; the last one releases the lock to the thread that has slept longest for it.
+    ///
+    /// # Safety
+    /// The calling thread has the lock.
+    pub unsafe fn unlock_fair(&self) {
+        if self.leave() {
+            // SAFETY: the caller has it.
+            unsafe { self.mutex.unlock_fair() }
+        }
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    fn name(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    /// Takes one acquisition off; whether it was the last.
+    #[inline]
+    fn leave(&self) -> bool {
+        let depth = self.depth.get() - 1;
+        self.depth.set(depth);
+        if depth == 0 {
+            self.owner.store(0, Relaxed);
+        }
+        depth == 0
+    }
+
+    /// Whether some thread has the lock.
+    pub fn is_locked(&self) -> bool {
+        self.mutex.is_locked()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.mutex.stats()
+    }
+}
+
+impl<P: Threads> RawReentrantMutex<P> {
+    /// Acquires the lock, once more if this thread has it.
+    ///
+    /// # Panics
+    /// If this thread has acquired it `u32::MAX` times.
+    #[inline]
+    pub fn lock(&self) {
+        let me = P::thread();
+        if !self.enter_again(me) {
+            self.mutex.lock();
+            self.entered(me);
+        }
+    }
+
+    /// Acquires the lock if it is free or this thread's.
+    ///
+    /// # Panics
+    /// As [`RawReentrantMutex::lock`].
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        let me = P::thread();
+        self.enter_again(me) || self.mutex.try_lock() && self.entered(me)
+    }
+
+    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    ///
+    /// # Panics
+    /// As [`RawReentrantMutex::lock`].
+    pub fn lock_until(&self, deadline: Deadline) -> bool {
+        let me = P::thread();
+        self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
+    }
+
+    /// Whether the calling thread has the lock.
+    pub fn is_mine(&self) -> bool {
+        self.owner.load(Relaxed) == P::thread().get()
+    }
+
+    /// Counts one more acquisition if `me` has the lock (invariant 1).
+    #[inline]
+    fn enter_again(&self, me: NonZeroU64) -> bool {
+        let mine = self.owner.load(Relaxed) == me.get();
+        if mine {
+            let Some(depth) = self.depth.get().checked_add(1) else { too_deep() };
+            self.depth.set(depth);
+            self.mutex.counters.count(Event::Recursed);
+        }
+        mine
+    }
+
+    /// What follows the acquisition of the mutex; `true`.
+    #[inline]
+    fn entered(&self, me: NonZeroU64) -> bool {
+        self.owner.store(me.get(), Relaxed);
+        self.depth.set(1);
+        true
+    }
+}
+
+#[cold]
+fn too_deep() -> ! {
+    panic!("a thread acquired a re-entrant mutex u32::MAX times")
+}
+
+impl<P: Platform> fmt::Debug for RawReentrantMutex<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawReentrantMutex").field("locked", &self.is_locked()).finish_non_exhaustive()
+    }
+}
+
+/// A mutex that its owner may lock again; since several guards may be alive at a time, each gives `&T` only. Put a
+/// `Cell` or `RefCell` inside to change data.
+///
+/// It waits as [`crate::Mutex`] does, and does not poison.
+///
+/// ```
+/// use std::cell::Cell;
+/// use turnwise::ReentrantMutex;
+///
+/// static DEPTH: ReentrantMutex<Cell<u32>> = ReentrantMutex::new(Cell::new(0));
+///
+/// fn descend(levels: u32) {
+///     let depth = DEPTH.lock();
+///     depth.set(depth.get() + 1);
+///     if levels > 1 {
+///         descend(levels - 1);
+///     }
+/// }
+/// descend(3);
+/// assert_eq!(DEPTH.lock().get(), 3);
+/// ```
+pub struct ReentrantMutex<T: ?Sized, P: Platform = DefaultPlatform> {
+    raw: RawReentrantMutex<P>,
+    class: Class,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: one thread at a time gets `&T`, so sharing the mutex only moves `T` between threads.
+unsafe impl<T: ?Sized + Send, P: Platform> Sync for ReentrantMutex<T, P> {}
+// SAFETY: the mutex owns its data, and its words are `Send`.
+unsafe impl<T: ?Sized + Send, P: Platform> Send for ReentrantMutex<T, P> {}
+
+impl<T> ReentrantMutex<T> {
+    /// An unlocked mutex.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub const fn new(value: T) -> Self {
+        ReentrantMutex { raw: RawReentrantMutex::new(), class: Class::new(), data: UnsafeCell::new(value) }
+    }
+}
+
+impl<T, P: Platform> ReentrantMutex<T, P> {
+    /// An unlocked mutex on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn new_in(value: T) -> Self {
+        ReentrantMutex { raw: RawReentrantMutex::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
+    }
+
+    /// The value, without locking: nobody else can have it.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
+    /// Acquires the lock, once more if this thread has it.
+    ///
+    /// # Panics
+    /// If this thread has acquired it `u32::MAX` times.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn lock(&self) -> ReentrantMutexGuard<'_, T, P> {
+        self.before();
+        self.raw.lock();
+        self.guard()
+    }
+
+    /// Acquires the lock if it is free or this thread's.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, P>> {
+        if self.raw.try_lock() { Some(self.guard()) } else { None }
+    }
+
+    /// Acquires the lock, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<ReentrantMutexGuard<'_, T, P>> {
+        self.try_lock_until(Deadline::after::<P>(timeout))
+    }
+
+    /// Acquires the lock, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock_until(&self, deadline: Deadline) -> Option<ReentrantMutexGuard<'_, T, P>> {
+        self.before();
+        if self.raw.lock_until(deadline) { Some(self.guard()) } else { None }
+    }
+
+    /// An owner does not wait: only its first acquisition is checked.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn before(&self) {
+        if cfg!(feature = "order-check") && !self.raw.is_mine() {
+            self.class.before(self.raw.name(), How::Write);
+        }
+    }
+
+    /// Whether the calling thread has the lock.
+    pub fn is_mine(&self) -> bool {
+        self.raw.is_mine()
+    }
+
+    /// The lock was just acquired.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn guard(&self) -> ReentrantMutexGuard<'_, T, P> {
+        if self.raw.depth.get() == 1 {
+            self.class.acquired(self.raw.name(), How::Write);
+        }
+        // SAFETY: this thread has the lock, and the pointer of a cell is not null.
+        let data = unsafe { NonNull::new_unchecked(self.data.get()) };
+        ReentrantMutexGuard { raw: &self.raw, data, shares: PhantomData }
+    }
+}
+
+impl<T: ?Sized, P: Platform> ReentrantMutex<T, P> {
+    /// Whether some thread has the lock.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+
+    /// The lock without the data.
+    pub fn raw(&self) -> &RawReentrantMutex<P> {
+        &self.raw
+    }
+
+    /// A pointer to the data; reading it without the lock is a race.
+    pub fn data_ptr(&self) -> *mut T {
+        self.data.get()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
+    }
+}
+
+impl<T: Default> Default for ReentrantMutex<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for ReentrantMutex<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("ReentrantMutex");
+        match self.try_lock() {
+            Some(guard) => out.field("data", &&*guard),
+            None => out.field("data", &format_args!("<locked>")),
+        };
+        out.finish_non_exhaustive()
+    }
+}
+
+/// One acquisition of a [`ReentrantMutex`], with all or a part of the data in view; released when dropped.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
+    raw: &'a RawReentrantMutex<P>,
+    data: NonNull<T>,
+    /// The pointer keeps the guard from being `Send`: the acquisition is the thread's.
+    shares: PhantomData<&'a T>,
+}
+
+// SAFETY: a shared guard gives `&T` only.
+unsafe impl<T: ?Sized + Sync, P: Platform> Sync for ReentrantMutexGuard<'_, T, P> {}
+
+impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
+    /// The guard with a part of the data in view.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> ReentrantMutexGuard<'a, U, P> {
+        // SAFETY: the guard has the lock, and the new one has it after this.
+        let data = NonNull::from(part(unsafe { this.data.as_ref() }));
+        let raw = this.raw;
+        mem::forget(this);
+        ReentrantMutexGuard { raw, data, shares: PhantomData }
+    }
+
+    /// Acquisitions by this thread that are not released yet, this one included.
+    pub fn depth(this: &Self) -> u32 {
+        this.raw.depth.get()
+    }
+
+    /// Releases this acquisition, and the lock, if it was the last, to the thread that has slept longest for it.
+    pub fn unlock_fair(this: Self) {
+        let raw = this.raw;
+        mem::forget(this);
+        released_by_last(raw);
+        // SAFETY: the forgotten guard had the lock.
+        unsafe { raw.unlock_fair() }
+    }
+}
+
+/// Tells the order checker that the lock is about to be released, if it is.
+#[inline]
+fn released_by_last<P: Platform>(raw: &RawReentrantMutex<P>) {
+    if raw.depth.get() == 1 {
+        released(raw.name());
+    }
+}
+
+impl<T: ?Sized, P: Platform> Deref for ReentrantMutexGuard<'_, T, P> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the lock.
+        unsafe { self.data.as_ref() }
+    }
+}
+
+impl<T: ?Sized, P: Platform> Drop for ReentrantMutexGuard<'_, T, P> {
+    #[inline]
+    fn drop(&mut self) {
+        released_by_last(self.raw);
+        // SAFETY: the guard has the lock, on this thread, since it cannot be sent to another.
+        unsafe { self.raw.unlock() }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for ReentrantMutexGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, P: Platform> fmt::Display for ReentrantMutexGuard<'_, T, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "u32::MAX times")]
+    fn a_lock_that_is_too_deep_panics_and_changes_nothing() {
+        let lock = RawReentrantMutex::new();
+        lock.lock();
+        lock.depth.set(u32::MAX);
+        lock.lock();
+    }
+}

@@ -1,0 +1,436 @@
+//! A counting semaphore in one word, with a line of waiters that a large request can rely on.
+//!
+//! The word, 4 bytes (zero: no permits, nobody waits):
+//!
+//! | bits | name | meaning | set by | cleared by |
+//! |---|---|---|---|---|
+//! | 0..28 | permits | how many can be had | `release` adds | whoever acquires subtracts |
+//! | 28 | `CLAIM` | the first in line has waited too long: nobody else may take permits | it | it, when it leaves |
+//! | 29 | `PASSED` | the place of the first is free, and one that was woken for it is on the way | the first, when it leaves | the woken, or the first if there was none to wake |
+//! | 30 | `FIRST` | somebody is first in line: it alone sleeps in lane `First` | it | it, when it leaves |
+//! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
+//!
+//! The first in line takes as many permits as it wants as soon as there are so many; then it leaves, and wakes the one
+//! that has slept longest to be the next first. So the line moves in order, whatever each wants. Who comes anew:
+//!
+//! | | may take permits |
+//! |---|---|
+//! | a fair semaphore | when nobody stands in line: no flag is set |
+//! | a barging one | unless `CLAIM` is set, which the first does [`HANDOFF_AFTER_NS`] after it began to wait |
+//!
+//! Invariants:
+//! 1. A thread sleeps in lane `Waiters` only while `FIRST` or `PASSED` is set, or a thread that was woken there is on
+//!    the way. One that sets `FIRST` after it was woken sets `WAITERS` too: others may sleep.
+//! 2. Who leaves the place of the first, with its permits or without, either sees `WAITERS` clear, or wakes the next,
+//!    or finds that nobody sleeps and nobody has come to since (step B of `pass_on`).
+//! 3. A woken thread that finds `FIRST` set sets `WAITERS`, if it is clear, before it sleeps or gives up: whoever is
+//!    first then wakes the next.
+//! 4. `release` does not touch the semaphore after the exchange that adds the permits: whoever acquires them may free
+//!    its memory. The wake-up that follows uses the address alone.
+//!
+//! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
+//! stand in line behind its own thread.
+//!
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not wait on a
+//! semaphore that others waited for.
+//!
+//! A semaphore has no owner, so nobody can tell whether waiting will be short: waiters do not spin, they sleep.
+
+use crate::events::{Counters, Event, Kind};
+use crate::mutex::HANDOFF_AFTER_NS;
+use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use core::fmt;
+use core::mem;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::time::Duration;
+
+const PERMITS: u32 = (1 << 28) - 1;
+const CLAIM: u32 = 1 << 28;
+const PASSED: u32 = 1 << 29;
+const FIRST: u32 = 1 << 30;
+const WAITERS: u32 = 1 << 31;
+
+/// Permits that a semaphore can have at a time.
+pub const PERMITS_MAX: u32 = PERMITS;
+
+/// The word when the first in line leaves it as `word`, apart from permits: the place is passed on if others may sleep.
+const fn left_by_first(word: u32) -> u32 {
+    let passed = if word & WAITERS != 0 { PASSED } else { 0 };
+    word & PERMITS | passed
+}
+
+/// A counting semaphore: `permits` threads at a time, or fewer that want more.
+///
+/// `FAIR` says who goes first ([`FairSemaphore`], [`Semaphore::new_fair`]). A fair one serves first come, first served.
+/// One that is not lets newcomers take permits past those that wait, which is faster under contention, until the first
+/// in line has waited for [`HANDOFF_AFTER_NS`]; from then on permits are kept for it. Either way a request for many
+/// permits is not starved by requests for few. Zero bytes = no permits.
+///
+/// ```
+/// use turnwise::Semaphore;
+///
+/// static CONNECTIONS: Semaphore = Semaphore::new(2);
+/// std::thread::scope(|s| {
+///     for _ in 0..4 {
+///         s.spawn(|| {
+///             let _permit = CONNECTIONS.acquire();
+///             assert!(CONNECTIONS.available() <= 1);
+///         });
+///     }
+/// });
+/// assert_eq!(CONNECTIONS.available(), 2);
+/// ```
+#[repr(C)]
+pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
+    word: P::U32,
+    counters: Counters<{ Kind::Semaphore as usize }>,
+}
+
+/// A semaphore that serves first come, first served.
+///
+/// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since the
+/// word changed in that instant, lines up again at the end.
+pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
+
+impl Semaphore {
+    /// A semaphore with so many permits, at most [`PERMITS_MAX`]; newcomers may overtake those that wait, within bounds.
+    #[must_use]
+    pub const fn new(permits: u32) -> Self {
+        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+        Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
+    }
+}
+
+impl FairSemaphore {
+    /// A semaphore with so many permits, at most [`PERMITS_MAX`], that serves first come, first served.
+    #[must_use]
+    pub const fn new_fair(permits: u32) -> Self {
+        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+        Semaphore { word: core::sync::atomic::AtomicU32::new(permits), counters: Counters::new() }
+    }
+}
+
+impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
+    /// A semaphore on any platform.
+    ///
+    /// # Panics
+    /// With more than [`PERMITS_MAX`] permits.
+    #[must_use]
+    pub fn new_in(permits: u32) -> Self {
+        assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+        Semaphore { word: P::U32::new(permits), counters: Counters::new() }
+    }
+
+    /// Waits for a permit.
+    #[inline]
+    pub fn acquire(&self) -> Permits<'_, FAIR, P> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for `n` permits, and takes them at once: a thread never waits with a part of them. More than the
+    /// semaphore will ever have are waited for for ever.
+    ///
+    /// # Panics
+    /// With `n` above [`PERMITS_MAX`].
+    #[inline]
+    pub fn acquire_many(&self, n: u32) -> Permits<'_, FAIR, P> {
+        self.counters.acquisition(self.take(n), || self.acquire_slow(n, None), Event::Queued);
+        Permits { semaphore: self, n }
+    }
+
+    /// A permit, if there is one and nobody must be let go first.
+    #[inline]
+    pub fn try_acquire(&self) -> Option<Permits<'_, FAIR, P>> {
+        self.try_acquire_many(1)
+    }
+
+    /// `n` permits, if there are so many and nobody must be let go first.
+    #[inline]
+    pub fn try_acquire_many(&self, n: u32) -> Option<Permits<'_, FAIR, P>> {
+        self.counters.attempt(self.take(n)).then(|| Permits { semaphore: self, n })
+    }
+
+    /// Waits for `n` permits for at most `timeout`.
+    ///
+    /// # Panics
+    /// As [`Semaphore::acquire_many`].
+    pub fn try_acquire_for(&self, n: u32, timeout: Duration) -> Option<Permits<'_, FAIR, P>> {
+        self.try_acquire_until(n, Deadline::after::<P>(timeout))
+    }
+
+    /// Waits for `n` permits until `deadline` at most.
+    ///
+    /// # Panics
+    /// As [`Semaphore::acquire_many`].
+    pub fn try_acquire_until(&self, n: u32, deadline: Deadline) -> Option<Permits<'_, FAIR, P>> {
+        let wait = || self.acquire_slow(n, Some(deadline));
+        self.counters.acquisition(self.take(n), wait, Event::Queued).then(|| Permits { semaphore: self, n })
+    }
+
+    /// Adds `n` permits: new ones, or those of [`Permits`] that were forgotten. Any thread may, and a signal handler.
+    ///
+    /// # Panics
+    /// If there would be more than [`PERMITS_MAX`]; nothing changes then.
+    #[inline]
+    pub fn release(&self, n: u32) {
+        let address = &raw const self.word;
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let permits = (word & PERMITS).checked_add(n).filter(|&permits| permits <= PERMITS_MAX);
+            let Some(permits) = permits else { overflow() };
+            // ORDERING semaphore.release: pairs with semaphore.acquire.
+            match self.word.compare_exchange(word, word & !PERMITS | permits, Release, Relaxed) {
+                Ok(_) => break,
+                Err(found) => word = found,
+            }
+        }
+        if word & FIRST != 0 {
+            P::wake(address, Lane::First, 1);
+        }
+    }
+
+    /// Permits to be had at this moment, whoever waits for them.
+    pub fn available(&self) -> u32 {
+        self.word.load(Relaxed) & PERMITS
+    }
+
+    /// What has happened to this semaphore so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+
+    /// What keeps a newcomer from permits that are there.
+    const BARRED: u32 = if FAIR { CLAIM | PASSED | FIRST | WAITERS } else { CLAIM };
+
+    /// Takes `n` permits as one that merely comes along.
+    #[inline]
+    fn take(&self, n: u32) -> bool {
+        let mut word = self.word.load(Relaxed);
+        while word & Self::BARRED == 0 && word & PERMITS >= n {
+            // ORDERING semaphore.acquire: pairs with semaphore.release: shows what those did who gave permits back.
+            match self.word.compare_exchange(word, word - n, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => word = found,
+            }
+        }
+        false
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquire_slow(&self, n: u32, deadline: Option<Deadline>) -> bool {
+        assert!(n <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
+        Waiter { n, first: false, woken: false, since: P::now() }.wait(self, deadline)
+    }
+
+    /// Wakes the next in line, as the first that has just left it with [`left_by_first`] of `word`.
+    fn pass_on(&self, word: u32) {
+        let wake = || P::wake(&raw const self.word, Lane::Waiters, 1);
+        // Step A: whoever is woken becomes first (`PASSED` -> `FIRST`).
+        if word & WAITERS == 0 || wake() != 0 {
+            return;
+        }
+        // Step B: nobody slept. Whoever was about to looks again, since the word changed. It may have come to sleep
+        // after all, though not without setting `WAITERS` again; clearing that bit first, nobody is overlooked.
+        let mut word = self.word.load(Relaxed);
+        // Somebody who woke for another reason may have taken the place.
+        while word & PASSED != 0 {
+            match self.word.compare_exchange(word, word & !(PASSED | WAITERS), Relaxed, Relaxed) {
+                Ok(_) if word & WAITERS != 0 => {
+                    wake();
+                    return;
+                }
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+}
+
+#[cold]
+fn overflow() -> ! {
+    panic!("a semaphore has at most {PERMITS_MAX} permits");
+}
+
+/// A thread in line.
+struct Waiter {
+    n: u32,
+    /// It has `FIRST`.
+    first: bool,
+    /// It was woken in lane `Waiters` since it last slept there (invariant 1).
+    woken: bool,
+    since: u64,
+}
+
+impl Waiter {
+    fn wait<const FAIR: bool, P: Platform>(
+        &mut self,
+        semaphore: &Semaphore<FAIR, P>,
+        deadline: Option<Deadline>,
+    ) -> bool {
+        let mut timed_out = false;
+        loop {
+            let word = semaphore.word.load(Relaxed);
+            if self.first && (timed_out || word & PERMITS >= self.n) {
+                let taken = word & PERMITS >= self.n;
+                if self.leave(semaphore, word, taken) {
+                    return taken;
+                }
+            } else if !self.first && self.may_be_first(word) {
+                self.become_first(semaphore, word);
+            } else if timed_out {
+                if self.give_up(semaphore, word) {
+                    return false;
+                }
+            } else if let Some(word) = self.announce(semaphore, word) {
+                self.sleep(semaphore, word, deadline);
+                timed_out = deadline.is_some_and(Deadline::expired::<P>);
+            }
+        }
+    }
+
+    fn may_be_first(&self, word: u32) -> bool {
+        word & FIRST == 0 && (self.woken || word & PASSED == 0)
+    }
+
+    fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
+        let others = if self.woken { WAITERS } else { 0 };
+        self.first = semaphore.word.compare_exchange(word, word & !PASSED | FIRST | others, Relaxed, Relaxed).is_ok();
+    }
+
+    /// First in line -> gone, with its permits if they are to be `taken`; `false` if the word changed meanwhile.
+    fn leave<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32, taken: bool) -> bool {
+        let new = left_by_first(word) - if taken { self.n } else { 0 };
+        // ORDERING semaphore.acquire: as in `take`.
+        let left = semaphore.word.compare_exchange(word, new, Acquire, Relaxed).is_ok();
+        if left {
+            semaphore.pass_on(word);
+        }
+        left
+    }
+
+    /// Leaves without ever having been first; `false` if the word changed meanwhile.
+    fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
+        // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone.
+        !self.woken || semaphore.word.compare_exchange(word, word | WAITERS, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
+    fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
+        let new = if !self.first {
+            word | WAITERS
+        } else if !FAIR && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS {
+            word | CLAIM
+        } else {
+            word
+        };
+        if new != word && semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
+            return None;
+        }
+        semaphore.counters.count_if((new & !word) & CLAIM != 0, Event::Claimed);
+        Some(new)
+    }
+
+    fn sleep<const FAIR: bool, P: Platform>(
+        &mut self,
+        semaphore: &Semaphore<FAIR, P>,
+        word: u32,
+        deadline: Option<Deadline>,
+    ) {
+        let lane = if self.first { Lane::First } else { Lane::Waiters };
+        let parked = P::park(&semaphore.word, word, lane, deadline);
+        semaphore.counters.count_sleep(parked);
+        self.woken = match parked {
+            Parked::Woken => true,
+            Parked::Changed => self.woken, // it did not sleep: what it owes, it still owes
+            Parked::TimedOut | Parked::Interrupted => false,
+        };
+    }
+}
+
+/// Permits, given back when dropped.
+#[must_use = "the permits are given back at once if this is dropped"]
+pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> {
+    semaphore: &'a Semaphore<FAIR, P>,
+    n: u32,
+}
+
+impl<const FAIR: bool, P: Platform> Permits<'_, FAIR, P> {
+    /// How many.
+    pub fn count(&self) -> u32 {
+        self.n
+    }
+
+    /// Does not give them back: for [`Semaphore::release`] to do, by whatever thread, or never.
+    pub fn forget(self) {
+        mem::forget(self);
+    }
+
+    /// Takes `n` of these permits out.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn split(&mut self, n: u32) -> Self {
+        assert!(n <= self.n, "{n} permits of {}", self.n);
+        self.n -= n;
+        Permits { semaphore: self.semaphore, n }
+    }
+}
+
+impl<const FAIR: bool, P: Platform> Drop for Permits<'_, FAIR, P> {
+    #[inline]
+    fn drop(&mut self) {
+        self.semaphore.release(self.n);
+    }
+}
+
+impl<const FAIR: bool, P: Platform> fmt::Debug for Permits<'_, FAIR, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permits").field("count", &self.n).finish_non_exhaustive()
+    }
+}
+
+impl<const FAIR: bool, P: Platform> fmt::Debug for Semaphore<FAIR, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Semaphore").field("available", &self.available()).field("fair", &FAIR).finish()
+    }
+}
+
+#[cfg(not(feature = "stats"))]
+const _: () = assert!(size_of::<Semaphore>() == 4, "one word");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_leaves_permits_and_passes_its_place_on_to_those_that_sleep() {
+        assert_eq!(left_by_first(7 | FIRST | CLAIM), 7);
+        assert_eq!(left_by_first(7 | FIRST | CLAIM | WAITERS), 7 | PASSED);
+    }
+
+    #[test]
+    fn a_newcomer_of_a_fair_semaphore_stands_behind_whoever_is_in_line() {
+        let (fair, barging) = (FairSemaphore::new_fair(0), Semaphore::new(0));
+        for flag in [PASSED, FIRST, WAITERS, CLAIM] {
+            fair.word.store(2 | flag, Relaxed);
+            barging.word.store(2 | flag, Relaxed);
+            assert!(!fair.take(1));
+            assert_eq!(barging.take(1), flag != CLAIM);
+        }
+    }
+
+    #[test]
+    fn a_waiter_becomes_first_when_the_place_is_free_or_it_was_woken_for_it() {
+        let waiter = |woken| Waiter { n: 1, first: false, woken, since: 0 };
+        assert!(waiter(false).may_be_first(3) && waiter(true).may_be_first(PASSED));
+        assert!(!waiter(false).may_be_first(PASSED | WAITERS) && !waiter(true).may_be_first(FIRST));
+        let semaphore = Semaphore::new(0);
+        semaphore.word.store(3 | PASSED, Relaxed);
+        let mut woken = waiter(true);
+        woken.become_first(&semaphore, 3 | PASSED);
+        assert!(woken.first);
+        assert_eq!(semaphore.word.load(Relaxed), 3 | FIRST | WAITERS);
+    }
+}

@@ -1,0 +1,145 @@
+//! The semaphore on real threads.
+#![cfg(feature = "native")]
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use turnwise::{FairSemaphore, Mutex, Semaphore};
+
+const ROUNDS: u32 = if cfg!(miri) { 10 } else { 2_000 };
+/// Long enough for another thread to fall asleep.
+const MOMENT: Duration = Duration::from_millis(if cfg!(miri) { 3000 } else { 30 });
+
+/// Threads that take one to three permits each again and again: never are more out than there are.
+fn never_more_than_there_are<const FAIR: bool>(semaphore: &Semaphore<FAIR>) {
+    const PERMITS: u32 = 3;
+    assert_eq!(semaphore.available(), PERMITS);
+    let out = AtomicU32::new(0);
+    std::thread::scope(|s| {
+        for thread in 0..5 {
+            let out = &out;
+            s.spawn(move || {
+                for round in 0..ROUNDS {
+                    let n = 1 + (thread + round) % PERMITS;
+                    let permits = match round % 4 {
+                        0 => semaphore.try_acquire_for(n, Duration::from_micros(u64::from(round % 64))),
+                        1 => semaphore.try_acquire_many(n),
+                        _ => Some(semaphore.acquire_many(n)),
+                    };
+                    let Some(permits) = permits else { continue };
+                    assert_eq!(permits.count(), n);
+                    assert!(out.fetch_add(n, Relaxed) + n <= PERMITS, "more permits out than there are");
+                    if round % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                    out.fetch_sub(n, Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(semaphore.available(), PERMITS);
+    let all = semaphore.try_acquire_many(PERMITS).expect("nobody is left in line");
+    assert!(semaphore.try_acquire().is_none());
+    drop(all);
+}
+
+#[test]
+fn never_more_permits_out_than_there_are() {
+    never_more_than_there_are(&Semaphore::new(3));
+    never_more_than_there_are(&FairSemaphore::new_fair(3));
+}
+
+#[test]
+fn one_permit_is_a_lock() {
+    let (semaphore, total) = (Semaphore::new(1), Mutex::new(0));
+    std::thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| {
+                for _ in 0..ROUNDS {
+                    let _permit = semaphore.acquire();
+                    // Never waited for: the permit is what excludes.
+                    *total.try_lock().expect("alone") += 1;
+                }
+            });
+        }
+    });
+    assert_eq!(total.into_inner(), 3 * ROUNDS);
+}
+
+#[test]
+fn a_fair_semaphore_serves_in_order_and_a_large_request_is_not_overtaken() {
+    let (semaphore, order) = (FairSemaphore::new_fair(0), Mutex::new(Vec::new()));
+    std::thread::scope(|s| {
+        for (place, wants) in [3, 1, 2].into_iter().enumerate() {
+            let (semaphore, order) = (&semaphore, &order);
+            s.spawn(move || {
+                let permits = semaphore.acquire_many(wants);
+                order.lock().push(place);
+                permits.forget();
+            });
+            std::thread::sleep(MOMENT);
+        }
+        semaphore.release(2);
+        std::thread::sleep(MOMENT);
+        assert!(order.lock().is_empty(), "two permits are not enough for the first");
+        assert!(semaphore.try_acquire().is_none(), "a newcomer stands behind those in line");
+        semaphore.release(1);
+        std::thread::sleep(MOMENT);
+        assert_eq!(*order.lock(), [0]);
+        semaphore.release(1);
+        std::thread::sleep(MOMENT);
+        semaphore.release(2);
+    });
+    assert_eq!(order.into_inner(), [0, 1, 2]);
+    assert_eq!(semaphore.available(), 0);
+}
+
+#[test]
+fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_claims() {
+    let semaphore = Semaphore::new(1);
+    std::thread::scope(|s| {
+        let waiter = s.spawn(|| drop(semaphore.acquire_many(2)));
+        std::thread::sleep(MOMENT);
+        drop(semaphore.try_acquire().expect("there is one, and the first has not claimed it"));
+        // It has waited too long, and was woken in vain: from now on permits are kept for it.
+        std::thread::sleep(MOMENT);
+        assert!(semaphore.try_acquire().is_none(), "a claim keeps newcomers out");
+        semaphore.release(1);
+        waiter.join().unwrap();
+    });
+    assert_eq!(semaphore.available(), 2);
+}
+
+#[test]
+fn a_waiter_that_gives_up_takes_no_wake_up_along() {
+    let semaphore = FairSemaphore::new_fair(1);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let start = Instant::now();
+            assert!(semaphore.try_acquire_for(2, MOMENT * 2).is_none());
+            assert!(start.elapsed() >= MOMENT * 2);
+        });
+        std::thread::sleep(MOMENT);
+        // Behind the first, which wants more than there is: served when it has gone.
+        drop(semaphore.acquire());
+    });
+    assert_eq!(semaphore.available(), 1);
+}
+
+#[test]
+fn permits_can_be_forgotten_split_and_added() {
+    let semaphore = Semaphore::new(3);
+    let mut two = semaphore.try_acquire_many(2).expect("there are three");
+    let one = two.split(1);
+    one.forget();
+    drop(two);
+    assert_eq!(semaphore.available(), 2);
+    semaphore.release(5);
+    assert_eq!(semaphore.available(), 7);
+    assert_eq!(semaphore.acquire_many(0).count(), 0);
+}
+
+#[test]
+#[should_panic(expected = "permits")]
+fn too_many_permits_are_refused() {
+    Semaphore::new(1).release(turnwise::semaphore::PERMITS_MAX);
+}

@@ -1,0 +1,130 @@
+//! Counters of the locks: what happened is what was counted.
+#![cfg(feature = "native")]
+
+#[cfg(not(feature = "stats"))]
+#[test]
+fn counters_that_are_off_take_no_room() {
+    use turnwise::{Condvar, Mutex, QueuedSpinLock, RawCondvar, RawMcsLock, RawMutex, SpinLock, TicketLock};
+    let raw_mutex = if cfg!(feature = "spin") { 8 } else { 4 };
+    assert_eq!(size_of::<RawMutex>(), raw_mutex);
+    assert_eq!(size_of::<RawCondvar>(), 12);
+    assert_eq!(size_of::<Condvar>(), 12);
+    assert_eq!(size_of::<RawMcsLock>(), size_of::<usize>());
+    // The order checker puts classes into typed locks.
+    if cfg!(not(feature = "order-check")) {
+        assert_eq!(size_of::<Mutex<()>>(), raw_mutex);
+        assert_eq!(size_of::<SpinLock<()>>(), 4);
+        assert_eq!(size_of::<TicketLock<()>>(), 4);
+        assert_eq!(size_of::<QueuedSpinLock<()>>(), 4);
+    }
+}
+
+#[cfg(feature = "stats")]
+mod on {
+    use std::time::Duration;
+    use turnwise::events::{Event, Kind, Stats, totals};
+    use turnwise::{Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, SpinLock, TicketLock};
+
+    const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2_000 };
+
+    /// Two threads that acquire so often each.
+    fn contend(section: impl Fn() + Sync) {
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| (0..ROUNDS).for_each(|_| section()));
+            }
+        });
+    }
+
+    /// Every acquisition was counted, once.
+    fn adds_up(stats: Stats) {
+        assert_eq!(stats.acquisitions(), 2 * ROUNDS, "{stats}");
+        assert_eq!(stats[Event::TryFailed] + stats[Event::TimedOut] + stats[Event::Recursed], 0, "{stats}");
+    }
+
+    #[test]
+    fn every_acquisition_is_counted_once() {
+        let mutex = Mutex::new(());
+        contend(|| drop(mutex.lock()));
+        adds_up(mutex.stats());
+        let spin = SpinLock::new(());
+        contend(|| drop(spin.lock()));
+        adds_up(spin.stats());
+        let ticket = TicketLock::new(());
+        contend(|| drop(ticket.lock()));
+        adds_up(ticket.stats());
+        let queued = QueuedSpinLock::new(());
+        contend(|| drop(queued.lock()));
+        adds_up(queued.stats());
+        let mcs = McsLock::new(());
+        contend(|| mcs.with(|()| ()));
+        adds_up(mcs.raw().stats());
+    }
+
+    #[test]
+    fn a_try_that_fails_and_a_wait_that_gives_up_are_counted() {
+        let mutex = Mutex::new(());
+        let held = mutex.lock();
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                assert!(mutex.try_lock().is_none());
+                assert!(mutex.try_lock_for(Duration::from_millis(5)).is_none());
+            });
+        });
+        drop(held);
+        let stats = mutex.stats();
+        // `try_lock_for` begins with a try.
+        assert_eq!((stats[Event::TryFailed], stats[Event::TimedOut], stats[Event::Acquired]), (2, 1, 1), "{stats}");
+        assert!(stats[Event::Slept] >= 1, "{stats}");
+        assert_eq!(stats.acquisitions(), 1);
+    }
+
+    #[test]
+    fn a_fair_release_is_a_hand_off_and_a_sleeper_is_woken() {
+        let mutex = Mutex::new(());
+        let before = mutex.stats();
+        let held = mutex.lock();
+        std::thread::scope(|s| {
+            s.spawn(|| drop(mutex.lock()));
+            while mutex.stats()[Event::Contended] == 0 {
+                std::thread::yield_now();
+            }
+            // A sleep is counted when it is over: give it the time to begin.
+            std::thread::sleep(Duration::from_millis(if cfg!(miri) { 3000 } else { 50 }));
+            MutexGuard::unlock_fair(held);
+        });
+        let between = mutex.stats() - before;
+        assert_eq!((between[Event::HandedOff], between[Event::Contended]), (1, 1), "{between}");
+        assert!(between[Event::Woken] >= 1, "{between}");
+    }
+
+    #[test]
+    fn notifications_that_find_somebody_are_counted() {
+        let (ready, changed) = (Mutex::new(false), Condvar::new());
+        changed.notify_all();
+        assert_eq!(changed.stats(), Stats::ZERO);
+        std::thread::scope(|s| {
+            s.spawn(|| changed.wait_while(&mut ready.lock(), |ready| !*ready));
+            // The waiter may not be there yet.
+            while changed.stats()[Event::Notified] == 0 {
+                changed.notify_one();
+                std::thread::yield_now();
+            }
+            *ready.lock() = true;
+            changed.notify_all();
+        });
+        assert!(changed.stats()[Event::Notified] >= 1);
+    }
+
+    #[test]
+    fn totals_outlive_their_locks() {
+        let before = totals(Kind::TicketLock);
+        let lock = TicketLock::new(());
+        (0..7).for_each(|_| drop(lock.lock()));
+        let own = lock.stats();
+        drop(lock);
+        let between = totals(Kind::TicketLock) - before;
+        assert_eq!(own[Event::Acquired], 7);
+        assert!(between[Event::Acquired] >= 7, "{between}");
+    }
+}
