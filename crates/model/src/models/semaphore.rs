@@ -1,5 +1,5 @@
-//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes no
-//! wake-up along.
+//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes
+//! no wake-up along.
 
 use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
