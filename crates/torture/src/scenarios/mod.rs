@@ -7,6 +7,7 @@ mod fork;
 mod life;
 mod memory;
 mod order;
+mod references;
 mod sequence;
 mod shared;
 mod signals;
@@ -97,6 +98,12 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         "who gives the last reference back unmaps the count at once",
         |can| can.counts,
         memory::destroy_last,
+    ),
+    scenario(
+        "references",
+        "threads take and give back references: the last one is alone",
+        |can| can.references,
+        references::come_and_go,
     ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
