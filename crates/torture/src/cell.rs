@@ -282,7 +282,9 @@ mod tests {
             let cells = Cell::of_locks().into_iter().filter(move |cell| cell.lock.name == lock);
             cells.map(|cell| cell.scenario.name).collect::<Vec<_>>()
         };
-        assert!(names("mutex").len() == SCENARIOS.len());
+        let both = [names("mutex"), names("rwsem")].concat();
+        assert!(SCENARIOS.iter().all(|scenario| both.contains(&scenario.name)));
+        assert!(!names("mutex").contains(&"shared") && !names("rwsem").contains(&"storm"));
         assert!(!names("mcs").contains(&"timed") && names("mcs").contains(&"destroy"));
     }
 
