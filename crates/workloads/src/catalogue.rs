@@ -64,6 +64,30 @@ pub static CATALOGUE: &[Entry] = &[
         overtaken: "4 ms",
         waiters: ADAPTIVE,
         timed: true,
+        again: "counted",
+        ..entry("ReentrantMutex", Home::Turnwise, size_of::<turnwise::RawReentrantMutex>(), "Mutex")
+    },
+    Entry {
+        order: "any, hand-off",
+        overtaken: "4 ms",
+        waiters: "sleep",
+        timed: true,
+        again: "takes more",
+        ..entry("Semaphore", Home::Turnwise, size_of::<turnwise::Semaphore>(), "Dijkstra 1965")
+    },
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        waiters: "sleep",
+        timed: true,
+        again: "takes more",
+        ..entry("FairSemaphore", Home::Turnwise, size_of::<turnwise::FairSemaphore>(), "Dijkstra 1965")
+    },
+    Entry {
+        order: "any, hand-off",
+        overtaken: "4 ms",
+        waiters: ADAPTIVE,
+        timed: true,
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")
     },
     Entry {
