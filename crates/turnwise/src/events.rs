@@ -101,7 +101,7 @@ macro_rules! kinds {
 kinds! {
     Mutex, "Mutex";
     Condvar, "Condvar";
-    RwSem, "RawRwSem";
+    RwSem, "RwSem";
     Semaphore, "Semaphore";
     SpinLock, "SpinLock";
     TicketLock, "TicketLock";
@@ -283,13 +283,24 @@ impl<const KIND: usize> Counters<KIND> {
     /// its deadline. Says whether there was one.
     #[inline(always)]
     pub(crate) fn acquisition(&self, taken: bool, wait: impl FnOnce() -> bool, how: Event) -> bool {
+        let wait = || {
+            let got = wait();
+            self.count_if(got, how);
+            got
+        };
+        self.acquisition_by(taken, wait)
+    }
+
+    /// Like [`Counters::acquisition`], by a `wait` that counts itself how it acquires.
+    #[inline(always)]
+    pub(crate) fn acquisition_by(&self, taken: bool, wait: impl FnOnce() -> bool) -> bool {
         if taken {
             self.count(Event::Acquired);
             return true;
         }
         self.count(Event::Contended);
         let got = wait();
-        self.count(if got { how } else { Event::TimedOut });
+        self.count_if(!got, Event::TimedOut);
         got
     }
 

@@ -2,7 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use turnwise::{Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, ReentrantMutex, SpinLock, TicketLock, order};
+use turnwise::{
+    Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, ReentrantMutex, RwSem, RwSemReadGuard, RwSemUpgradableGuard,
+    RwSemWriteGuard, SpinLock, TicketLock, order,
+};
 
 /// The report that `f` causes.
 fn report(f: impl FnOnce()) -> String {
@@ -216,4 +219,33 @@ fn many_threads_that_keep_the_order_get_on() {
         }
     });
     assert_eq!((*a.lock(), *b.lock()), (sum.load(Relaxed), sum.load(Relaxed)));
+}
+
+#[test]
+fn a_read_within_a_read_is_told_and_so_is_a_write() {
+    let lock = RwSem::new(0);
+    let reading = lock.read();
+    assert!(report(|| drop(lock.read())).starts_with("read lock within a read lock"));
+    assert!(report(|| drop(lock.upgradable_read())).starts_with("read lock within a read lock"));
+    assert!(report(|| drop(lock.write())).starts_with("self-deadlock"));
+    drop(lock.try_read().expect("a try does not wait"));
+    drop(reading);
+    let writing = lock.write();
+    assert!(report(|| drop(lock.read())).starts_with("self-deadlock"));
+    drop(writing);
+    drop(lock.read());
+}
+
+#[test]
+fn readers_and_writers_are_held_until_the_last_form_of_their_guard_goes() {
+    let (lock, other) = (RwSem::new((0, 1)), Mutex::new(()));
+    on_a_thread(|| {
+        let _other = other.lock();
+        let _write = lock.write();
+    });
+    let upgraded = RwSemUpgradableGuard::upgrade(lock.upgradable_read());
+    let part = RwSemReadGuard::map(RwSemWriteGuard::downgrade(upgraded), |pair| &pair.1);
+    assert!(report(|| drop(other.lock())).contains("inversion"));
+    drop(part);
+    drop(other.lock());
 }

@@ -141,8 +141,9 @@ fn upgrades_and_downgrades_let_no_writer_between() {
 #[test]
 fn an_upgrade_waits_for_readers_or_gives_up() {
     let lock = RwSem::new(0);
-    let read = lock.read();
     let upgradable = lock.upgradable_read();
+    // A try, since a thread that reads what it reads may wait for ever.
+    let read = lock.try_read().expect("nobody writes");
     let upgradable = RwSemUpgradableGuard::try_upgrade(upgradable).expect_err("somebody else reads");
     let upgradable = RwSemUpgradableGuard::try_upgrade_for(upgradable, SOON).expect_err("somebody else reads");
     assert!(lock.try_read().is_some(), "an upgrader that gave up bars readers");
@@ -248,8 +249,10 @@ fn it_looks_as_it_should() {
     assert_eq!((format!("{lock:?}"), format!("{write}")), ("RwSem { data: <locked>, .. }".to_owned(), "8".to_owned()));
     drop(write);
     assert_eq!(RwSem::<u8>::default().into_inner(), 0);
-    let size = if cfg!(feature = "spin") { 12 } else { 4 };
-    assert_eq!((size_of::<RawRwSem>(), size_of::<RwSem<u32>>()), (size, size + 4));
+    if cfg!(not(any(feature = "stats", feature = "order-check"))) {
+        let size = if cfg!(feature = "spin") { 12 } else { 4 };
+        assert_eq!((size_of::<RawRwSem>(), size_of::<RwSem<u32>>()), (size, size + 4));
+    }
 }
 
 /// Somebody waits while others come again and again: it gets in, and far earlier than they stop.

@@ -23,7 +23,7 @@ fn counters_that_are_off_take_no_room() {
 mod on {
     use std::time::Duration;
     use turnwise::events::{Event, Kind, Stats, totals};
-    use turnwise::{Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, SpinLock, TicketLock};
+    use turnwise::{Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, RwSem, Semaphore, SpinLock, TicketLock};
 
     const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2_000 };
 
@@ -59,6 +59,14 @@ mod on {
         let mcs = McsLock::new(());
         contend(|| mcs.with(|()| ()));
         adds_up(mcs.raw().stats());
+        let rwsem = RwSem::new(());
+        contend(|| drop(rwsem.read()));
+        adds_up(rwsem.stats());
+        contend(|| drop(rwsem.write()));
+        assert_eq!(rwsem.stats().acquisitions(), 4 * ROUNDS);
+        let semaphore = Semaphore::new(1);
+        contend(|| drop(semaphore.acquire()));
+        adds_up(semaphore.stats());
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub(crate) const STEPS: &[Step] = &[
             cmd("cargo clippy --workspace --all-targets -- -D warnings"),
             cmd("cargo clippy -p turnwise --no-default-features -- -D warnings"),
             cmd("cargo clippy -p turnwise --all-targets --features lock_api -- -D warnings"),
+            cmd("cargo clippy -p turnwise --all-targets --features stats,order-check -- -D warnings"),
         ],
     },
     Step {
@@ -59,11 +60,12 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "features",
-        what: "the locks without optimistic spinning, and with lock_api",
+        what: "the locks without optimistic spinning, with lock_api, and with counters and the order checker",
         needs: &[],
         commands: &[
             cmd("cargo test -p turnwise --no-default-features --features native"),
             cmd("cargo test -p turnwise --features lock_api"),
+            cmd("cargo test -p turnwise --features stats,order-check"),
         ],
     },
     Step {
@@ -73,6 +75,7 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[
             cmd("cargo build -p turnwise --no-default-features --target x86_64-unknown-none"),
             cmd("cargo build -p turnwise --no-default-features --features spin --target x86_64-unknown-none"),
+            cmd("cargo build -p turnwise-lineage --no-default-features --target x86_64-unknown-none"),
         ],
     },
     Step {
@@ -93,7 +96,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: MIRI,
         commands: &[Cmd {
             env: MIRI_ENV,
-            ..cmd("cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri")
+            ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
         }],
     },
     Step {

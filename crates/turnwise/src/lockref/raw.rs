@@ -33,7 +33,8 @@ use core::time::Duration;
 /// The largest number of references. [`LockRef::get`] and its kin panic rather than exceed it.
 pub const COUNT_MAX: u32 = (1 << 31) - 1;
 
-/// Lost compare-exchanges after which a change of the count takes the lock, which keeps the others away.
+/// A change of the count that lost its first compare-exchange loses so many more before it takes the lock, which keeps
+/// the others away.
 pub const RETRIES: u32 = 100;
 
 /// Longest spin for the lock half before sleeping: about what a sleep and the wake-up cost both sides together.
@@ -57,7 +58,7 @@ enum Change {
     Done(u64),
     /// This word does not allow it.
     Refused(u64),
-    /// The lock is held, or others were faster [`RETRIES`] times.
+    /// The lock is held, or others were faster too often.
     Busy,
 }
 
@@ -68,7 +69,7 @@ enum Change {
 ///
 /// | operation | needs | count | without the lock unless |
 /// |---|---|---|---|
-/// | [`get`](LockRef::get) | a reference | + 1 | the lock is held, or it loses [`RETRIES`] times |
+/// | [`get`](LockRef::get) | a reference | + 1 | the lock is held, or others were faster more than [`RETRIES`] times |
 /// | [`get_not_zero`](LockRef::get_not_zero) | | + 1 if it is not 0, and not dead | likewise |
 /// | [`get_or_lock`](LockRef::get_or_lock) | | + 1 if it is not 0, and not dead; otherwise the lock | likewise |
 /// | [`put`](LockRef::put) | a reference | - 1 | likewise |
@@ -127,6 +128,21 @@ impl<P: Platform> LockRef<P> {
     #[inline(always)]
     #[track_caller]
     fn change(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
+        let word = self.word.load(Relaxed);
+        if word & LOCK == 0
+            && may(word)
+            && self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok()
+        {
+            return Change::Done(word);
+        }
+        self.change_slow(order, delta, may)
+    }
+
+    /// Says what keeps [`LockRef::change`] from it, or makes it after all.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
         let mut word = self.word.load(Relaxed);
         for _ in 0..RETRIES {
             if word & LOCK != 0 {
@@ -184,8 +200,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Adds a reference like [`LockRef::get_not_zero`]: `None`. If there is none, or the object is dead, nothing changes
-    /// and the caller has the lock: it may revive the object by [`LockRefGuard::get`], or leave it.
+    /// Adds a reference like [`LockRef::get_not_zero`]: `None`. If there is none, or the object is dead, nothing
+    /// changes and the caller has the lock: it may revive the object by [`LockRefGuard::get`], or leave it.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -252,8 +268,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Gives a reference back: `None`. If it is the last, the caller keeps it and has the lock; so it can take the object
-    /// out of wherever others find it, mark it dead, and only then let go.
+    /// Gives a reference back: `None`. If it is the last, the caller keeps it and has the lock; so it can take the
+    /// object out of wherever others find it, mark it dead, and only then let go.
     ///
     /// # Panics
     /// If there is none.
@@ -281,8 +297,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Makes the object one that nobody can find any more: [`LockRef::get_not_zero`] and [`LockRef::get_or_lock`] add no
-    /// reference from now on. Those there are stay, and who has one can [`get`](LockRef::get) more.
+    /// Makes the object one that nobody can find any more: [`LockRef::get_not_zero`] and [`LockRef::get_or_lock`] add
+    /// no reference from now on. Those there are stay, and who has one can [`get`](LockRef::get) more.
     pub fn mark_dead(&self) {
         self.lock().mark_dead();
     }

@@ -155,7 +155,10 @@ impl Thread {
 }
 
 fn same_lock(held: Held, next: Held) -> Option<Report> {
-    let fault = if (held.how, next.how) == (How::Read, How::Read) { Fault::ReadAgain } else { Fault::SelfDeadlock };
+    let fault = match (held.how, next.how) {
+        (How::Read, How::Read | How::Upgradable) | (How::Upgradable, How::Read) => Fault::ReadAgain,
+        _ => Fault::SelfDeadlock,
+    };
     // A deadlock that is certain is reported each time.
     Some(Report { fault, cycle: Vec::from([step(held, next)]) })
 }

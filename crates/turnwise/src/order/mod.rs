@@ -17,8 +17,8 @@
 //! A report panics in the thread that is about to acquire, before it does, unless [`set_handler`] says otherwise.
 //! Each pair of classes is reported once.
 //!
-//! Mutex, spin locks and the re-entrant mutex are checked, in their typed forms. A semaphore has no owner, and raw locks
-//! have no class. The checker uses std's locks, never ours, and no lock at all for what it has seen before. It knows
+//! Mutex, readers-writer lock, spin locks and the re-entrant mutex are checked, in their typed forms. A semaphore has no
+//! owner, and raw locks have no class. The checker uses std's locks, never ours, and no lock at all for what it has seen before. It knows
 //! threads of the operating system, not those of a simulator.
 
 #[cfg(feature = "order-check")]
@@ -39,8 +39,9 @@ pub use report::{Fault, Place, Report, Step, set_handler};
 pub(crate) enum How {
     /// Alone.
     Write,
+    /// With readers, but with none that may upgrade.
+    Upgradable,
     /// With other readers.
-    #[cfg_attr(feature = "order-check", allow(dead_code, reason = "no typed lock here has readers yet"))]
     Read,
 }
 

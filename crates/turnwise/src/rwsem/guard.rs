@@ -4,6 +4,7 @@
 //! per thread where it is kept at all, and a guard that may not move leaves that free to change.
 
 use super::{RawRwSem, RwSem};
+use crate::order::{released, suspend};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::fmt;
 use core::marker::PhantomData;
@@ -82,6 +83,7 @@ macro_rules! guard {
         impl<T: ?Sized, P: Platform> Drop for $name<'_, T, P> {
             #[inline]
             fn drop(&mut self) {
+                released(self.lock.name());
                 // SAFETY: the guard has the lock in this mode.
                 unsafe { self.lock.raw.$unlock() }
             }
@@ -117,6 +119,7 @@ macro_rules! mapped {
         impl<T: ?Sized, P: Platform> Drop for $name<'_, T, P> {
             #[inline]
             fn drop(&mut self) {
+                released(core::ptr::from_ref(self.raw).addr());
                 // SAFETY: the guard has the lock in this mode.
                 unsafe { self.raw.$unlock() }
             }
@@ -176,6 +179,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemReadGuard<'a, T, P> {
     /// Releases the lock while `f` runs, and acquires it again.
     pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
         let raw = &this.lock.raw;
+        let _suspended = suspend(this.lock.name());
         // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
         unsafe { raw.unlock_read() };
         let _relock = Finally(|| raw.read());
@@ -247,6 +251,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
     /// Releases the lock while `f` runs, and acquires it again.
     pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
         let raw = &this.lock.raw;
+        let _suspended = suspend(this.lock.name());
         // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
         unsafe { raw.unlock_write() };
         let _relock = Finally(|| raw.write());

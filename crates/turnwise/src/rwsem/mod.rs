@@ -9,6 +9,7 @@ mod wait;
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};
 pub use raw::{Prefer, RawRwSem};
 
+use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use core::cell::UnsafeCell;
 use core::fmt;
@@ -46,6 +47,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 /// ```
 pub struct RwSem<T: ?Sized, P: Platform = DefaultPlatform> {
     raw: RawRwSem<P>,
+    class: Class,
     data: UnsafeCell<T>,
 }
 
@@ -56,15 +58,17 @@ unsafe impl<T: ?Sized + Send, P: Platform> Send for RwSem<T, P> {}
 
 impl<T> RwSem<T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        RwSem { raw: RawRwSem::new(), data: UnsafeCell::new(value) }
+        RwSem { raw: RawRwSem::new(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 }
 
 impl<T, P: Platform> RwSem<T, P> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        RwSem { raw: RawRwSem::new_in(), data: UnsafeCell::new(value) }
+        RwSem { raw: RawRwSem::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
     /// The value, without locking: nobody else can have it.
@@ -77,81 +81,135 @@ impl<T, P: Platform> RwSem<T, P> {
 impl<T: ?Sized, P: Platform> RwSem<T, P> {
     /// Acquires the lock for reading.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read(&self) -> RwSemReadGuard<'_, T, P> {
+        self.class.before(self.name(), How::Read);
         self.raw.read();
+        self.class.acquired(self.name(), How::Read);
         // SAFETY: just acquired.
         unsafe { RwSemReadGuard::new(self) }
     }
 
     /// Acquires the lock for reading, unless a writer has it or waits.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_read(&self) -> Option<RwSemReadGuard<'_, T, P>> {
+        if !self.raw.try_read() {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Read);
         // SAFETY: just acquired.
-        self.raw.try_read().then(|| unsafe { RwSemReadGuard::new(self) })
+        Some(unsafe { RwSemReadGuard::new(self) })
     }
 
     /// Acquires the lock for reading, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_read_for(&self, timeout: Duration) -> Option<RwSemReadGuard<'_, T, P>> {
-        self.try_read().or_else(|| self.try_read_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_read() {
+            return Some(guard);
+        }
+        self.try_read_until(Deadline::after::<P>(timeout))
     }
 
     /// Acquires the lock for reading, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_read_until(&self, deadline: Deadline) -> Option<RwSemReadGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Read);
+        if !self.raw.read_until(deadline) {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Read);
         // SAFETY: just acquired.
-        self.raw.read_until(deadline).then(|| unsafe { RwSemReadGuard::new(self) })
+        Some(unsafe { RwSemReadGuard::new(self) })
     }
 
     /// Acquires the lock for writing.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn write(&self) -> RwSemWriteGuard<'_, T, P> {
+        self.class.before(self.name(), How::Write);
         self.raw.write();
+        self.class.acquired(self.name(), How::Write);
         // SAFETY: just acquired.
         unsafe { RwSemWriteGuard::new(self) }
     }
 
     /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write(&self) -> Option<RwSemWriteGuard<'_, T, P>> {
+        if !self.raw.try_write() {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Write);
         // SAFETY: just acquired.
-        self.raw.try_write().then(|| unsafe { RwSemWriteGuard::new(self) })
+        Some(unsafe { RwSemWriteGuard::new(self) })
     }
 
     /// Acquires the lock for writing, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_for(&self, timeout: Duration) -> Option<RwSemWriteGuard<'_, T, P>> {
-        self.try_write().or_else(|| self.try_write_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_write() {
+            return Some(guard);
+        }
+        self.try_write_until(Deadline::after::<P>(timeout))
     }
 
     /// Acquires the lock for writing, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_until(&self, deadline: Deadline) -> Option<RwSemWriteGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Write);
+        if !self.raw.write_until(deadline) {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Write);
         // SAFETY: just acquired.
-        self.raw.write_until(deadline).then(|| unsafe { RwSemWriteGuard::new(self) })
+        Some(unsafe { RwSemWriteGuard::new(self) })
     }
 
     /// Acquires the lock for reading, with the right to become the writer: beside readers, but not beside another
     /// upgradable reader. While one waits for its turn, no more readers come in, as for a writer.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn upgradable_read(&self) -> RwSemUpgradableGuard<'_, T, P> {
+        self.class.before(self.name(), How::Upgradable);
         self.raw.upgradable_read();
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
         unsafe { RwSemUpgradableGuard::new(self) }
     }
 
     /// Acquires the lock for upgradable reading if no writer and no other upgradable reader has it.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_upgradable_read(&self) -> Option<RwSemUpgradableGuard<'_, T, P>> {
+        if !self.raw.try_upgradable_read() {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
-        self.raw.try_upgradable_read().then(|| unsafe { RwSemUpgradableGuard::new(self) })
+        Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
 
     /// Acquires the lock for upgradable reading, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<RwSemUpgradableGuard<'_, T, P>> {
-        self.try_upgradable_read().or_else(|| self.try_upgradable_read_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_upgradable_read() {
+            return Some(guard);
+        }
+        self.try_upgradable_read_until(Deadline::after::<P>(timeout))
     }
 
     /// Acquires the lock for upgradable reading, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_upgradable_read_until(&self, deadline: Deadline) -> Option<RwSemUpgradableGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Upgradable);
+        if !self.raw.upgradable_read_until(deadline) {
+            return None;
+        }
+        self.class.acquired(self.name(), How::Upgradable);
         // SAFETY: just acquired.
-        self.raw.upgradable_read_until(deadline).then(|| unsafe { RwSemUpgradableGuard::new(self) })
+        Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
 }
 
@@ -164,6 +222,18 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
     /// Whether a writer has the lock at this moment.
     pub fn is_write_locked(&self) -> bool {
         self.raw.is_write_locked()
+    }
+
+    /// What has happened to this lock so far. Upgrades are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    fn name(&self) -> usize {
+        core::ptr::from_ref(&self.raw).addr()
     }
 
     /// The value, without locking: the exclusive borrow proves that nobody else can have it.
@@ -183,12 +253,14 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
 }
 
 impl<T: Default> Default for RwSem<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T> From<T> for RwSem<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn from(value: T) -> Self {
         Self::new(value)
     }

@@ -41,6 +41,7 @@
 //!    the woken writer, or who takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
 
+use crate::events::{Counters, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
@@ -89,6 +90,7 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) owner: P::U32,
     #[cfg(feature = "spin")]
     pub(super) spinners: Osq<P>,
+    pub(super) counters: Counters<{ Kind::RwSem as usize }>,
 }
 
 impl RawRwSem {
@@ -101,6 +103,7 @@ impl RawRwSem {
             owner: core::sync::atomic::AtomicU32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new(),
+            counters: Counters::new(),
         }
     }
 }
@@ -120,6 +123,7 @@ impl<P: Platform> RawRwSem<P> {
             owner: P::U32::new(0),
             #[cfg(feature = "spin")]
             spinners: Osq::new_in(),
+            counters: Counters::new(),
         }
     }
 
@@ -127,7 +131,7 @@ impl<P: Platform> RawRwSem<P> {
     /// must not call this again.
     #[inline]
     pub fn read(&self) {
-        let _ = self.enter(Prefer::Writers) || self.read_slow(Prefer::Writers, None);
+        self.counters.acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None));
     }
 
     /// Acquires the lock for reading, or gives up at `deadline`; says whether it got it.
@@ -145,12 +149,17 @@ impl<P: Platform> RawRwSem<P> {
     /// Like [`RawRwSem::read`] or [`RawRwSem::read_until`], with a choice of who goes first. Looks before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
-        self.try_read_with(prefer) || self.read_slow(prefer, deadline)
+        self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline))
     }
 
     /// Like [`RawRwSem::try_read`], with a choice of who goes first.
     #[inline]
     pub fn try_read_with(&self, prefer: Prefer) -> bool {
+        self.counters.attempt(self.look_and_enter(prefer))
+    }
+
+    #[inline]
+    fn look_and_enter(&self, prefer: Prefer) -> bool {
         // The look first: a thread that tries again and again must not keep the count above 0.
         self.word.load(Relaxed) & prefer.barred() == 0 && self.enter(prefer)
     }
@@ -222,12 +231,17 @@ impl<P: Platform> RawRwSem<P> {
     /// Acquires the lock for writing, or gives up at the deadline if there is one; says whether it got it.
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
-        self.take(0, WRITER).is_ok() && self.own() || self.write_slow(deadline)
+        self.counters.acquisition_by(self.take(0, WRITER).is_ok() && self.own(), || self.write_slow(deadline))
     }
 
     /// Acquires the lock for writing if it is free. May fail on a free lock that a reader is just finding barred.
     #[inline]
     pub fn try_write(&self) -> bool {
+        self.counters.attempt(self.take_write())
+    }
+
+    #[inline]
+    pub(super) fn take_write(&self) -> bool {
         let mut word = 0;
         loop {
             match self.take(word, word | WRITER) {
@@ -252,12 +266,17 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline]
     fn upgradable_read_with(&self, deadline: Option<Deadline>) -> bool {
-        self.try_upgradable_read() || self.upgradable_slow(deadline)
+        self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(deadline))
     }
 
     /// Acquires the lock for upgradable reading if no writer and no other upgradable reader has it.
     #[inline]
     pub fn try_upgradable_read(&self) -> bool {
+        self.counters.attempt(self.take_upgradable())
+    }
+
+    #[inline]
+    pub(super) fn take_upgradable(&self) -> bool {
         let mut word = 0;
         loop {
             match self.take(word, word | UPGRADABLE) {
@@ -273,6 +292,12 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn take(&self, word: u32, new: u32) -> Result<u32, u32> {
         // ORDERING rwsem.write: pairs with rwsem.release and rwsem.unlock_read: all who had the lock are done.
         self.word.compare_exchange(word, new, Acquire, Relaxed)
+    }
+
+    /// What has happened to this lock so far. Upgrades are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 
     /// Notes that the caller is the writer; `true`.

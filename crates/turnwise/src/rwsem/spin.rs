@@ -82,12 +82,12 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
 
 /// Spins for the write lock behind the queue of spinners; `true`: acquired.
 pub(super) fn write<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-    queued(lock, HELD, deadline, RawRwSem::try_write)
+    queued(lock, HELD, deadline, RawRwSem::take_write)
 }
 
 /// Spins for the upgradable read lock behind the queue of spinners; `true`: acquired.
 pub(super) fn upgradable<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-    queued(lock, NOT_UPGRADABLE & !HANDOFF, deadline, RawRwSem::try_upgradable_read)
+    queued(lock, NOT_UPGRADABLE & !HANDOFF, deadline, RawRwSem::take_upgradable)
 }
 
 fn queued<P: Platform>(

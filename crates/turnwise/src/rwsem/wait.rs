@@ -6,6 +6,7 @@ use super::raw::{
 };
 #[cfg(feature = "spin")]
 use super::spin;
+use crate::events::Event;
 use crate::mutex::{HANDOFF_AFTER_NS, await_promised};
 use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
@@ -16,6 +17,7 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn read_slow(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
         #[cfg(feature = "spin")]
         if spin::read(self, prefer, deadline) {
+            self.counters.count(Event::Spun);
             return true;
         }
         Waiter::new::<P>(Kind::Reader(prefer)).wait(self, deadline)
@@ -26,6 +28,7 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn write_slow(&self, deadline: Option<Deadline>) -> bool {
         #[cfg(feature = "spin")]
         if spin::write(self, deadline) {
+            self.counters.count(Event::Spun);
             return true;
         }
         Waiter::new::<P>(Kind::Writer).wait(self, deadline) && self.own()
@@ -36,6 +39,7 @@ impl<P: Platform> RawRwSem<P> {
     pub(super) fn upgradable_slow(&self, deadline: Option<Deadline>) -> bool {
         #[cfg(feature = "spin")]
         if spin::upgradable(self, deadline) {
+            self.counters.count(Event::Spun);
             return true;
         }
         Waiter::new::<P>(Kind::Upgradable).wait(self, deadline)
@@ -100,6 +104,7 @@ impl Waiter {
             let barred = word & self.barred();
             if barred == 0 {
                 if self.take(lock, word) {
+                    lock.counters.count_if(self.first, Event::HandedOff);
                     return true;
                 }
             } else if timed_out {
@@ -169,6 +174,7 @@ impl Waiter {
             return None;
         }
         self.first |= claim;
+        lock.counters.count_if(claim, Event::Claimed);
         Some(new)
     }
 
@@ -184,6 +190,7 @@ impl Waiter {
         } else {
             P::park(&lock.word, word, lane, deadline)
         };
+        lock.counters.count_sleep(parked);
         match parked {
             Parked::Woken => self.wakes(lock),
             // A promise may have lapsed: all others must find out (invariant 6).
