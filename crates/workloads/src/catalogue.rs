@@ -64,6 +64,30 @@ pub static CATALOGUE: &[Entry] = &[
         overtaken: "4 ms",
         waiters: ADAPTIVE,
         timed: true,
+        again: "counted",
+        ..entry("ReentrantMutex", Home::Turnwise, size_of::<turnwise::RawReentrantMutex>(), "our Mutex")
+    },
+    Entry {
+        order: "any, hand-off",
+        overtaken: "4 ms",
+        waiters: "sleep",
+        timed: true,
+        again: "takes more",
+        ..entry("Semaphore", Home::Turnwise, size_of::<turnwise::Semaphore>(), "Dijkstra 1965")
+    },
+    Entry {
+        order: FIFO.0,
+        overtaken: FIFO.1,
+        waiters: "sleep",
+        timed: true,
+        again: "takes more",
+        ..entry("FairSemaphore", Home::Turnwise, size_of::<turnwise::FairSemaphore>(), "Dijkstra 1965")
+    },
+    Entry {
+        order: "any, hand-off",
+        overtaken: "4 ms",
+        waiters: ADAPTIVE,
+        timed: true,
         ..entry("RwSem", Home::Turnwise, size_of::<turnwise::RawRwSem>(), "rwsem_stealing")
     },
     Entry {
@@ -179,12 +203,16 @@ const fn osv(name: &'static str, bytes: usize, overtaken: &'static str, waiters:
 pub fn table(home: Home) -> String {
     let head = ["lock", "bytes", "follows", "next is", "overtaken for", "waiters", "timed", "again"];
     let rows = CATALOGUE.iter().filter(|entry| entry.home == home).map(Entry::cells);
-    std::iter::once(head.map(str::to_owned)).chain(rows).map(|cells| line(&cells)).collect()
-}
-
-fn line(cells: &[String; 8]) -> String {
-    let [name, bytes, source, order, overtaken, waiters, timed, again] = cells;
-    format!("  {name:<24} {bytes:>5}  {source:<19}  {order:<13}  {overtaken:<13}  {waiters:<12}  {timed:<5}  {again}\n")
+    let lines: Vec<_> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
+    let mut widths = [0; 8];
+    for cells in &lines {
+        widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = cell.len().max(*width));
+    }
+    let line = |cells: &[String; 8]| {
+        let cells = cells.iter().zip(widths).map(|(cell, width)| format!("  {cell:<width$}"));
+        format!("{}\n", cells.collect::<String>().trim_end())
+    };
+    lines.iter().map(line).collect()
 }
 
 impl Entry {

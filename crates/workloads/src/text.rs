@@ -30,6 +30,10 @@ const LEGEND: &[&str] = &[
      fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
 ];
 
+/// Below the table of documents.
+const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
+     other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
+
 /// Lines above, below and under the head.
 const LINES: TableStyle = TableStyle::new()
     .top_border(LineStyle::none().fill('─').junction('─'))
@@ -176,7 +180,7 @@ fn documents(report: &Report, style: Style) -> String {
     }
     let head = [
         "document",
-        "what",
+        "scenario",
         "before -> after",
         "unit",
         "before",
@@ -188,18 +192,20 @@ fn documents(report: &Report, style: Style) -> String {
         "after / before",
     ];
     let rows = report.documents.iter().map(document_row).collect();
-    title("the documents, here and as published", style) + &draw(head.map(str::to_owned).to_vec(), rows, 4, style)
+    let table = draw(head.map(str::to_owned).to_vec(), rows, 4, style);
+    let gap = if style == Style::Markdown { "\n" } else { "" };
+    title("the documents, here and as published", style) + &table + gap + &item(DOCUMENTS, style)
 }
 
 fn document_row(row: &DocumentRow) -> Vec<String> {
     let value = |side: &Side| side.value.map_or_else(dash, |v| plain(v.median));
     let published = match &row.published {
-        Some(p) => [format!("{}, {}", p.what, p.unit), plain(p.before), plain(p.after), times(p.ratio())],
+        Some(p) => [format!("{}, {}", p.what, p.unit), p.before.to_string(), p.after.to_string(), times(p.ratio())],
         None => [dash(), dash(), dash(), dash()],
     };
     let measured = [
         row.document.clone(),
-        row.what.clone(),
+        row.scenario.clone(),
         format!("{} -> {}", row.before.lock, row.after.lock),
         row.unit.clone(),
         value(&row.before),

@@ -1,8 +1,9 @@
 //! Locks for one thread at a time.
 
+use crate::adapt::raw::RawLock;
 use crate::load::exclusive::Lock;
 use turnwise::backoff::Backoff;
-use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise::{McsLock, QueuedSpinLock, RawReentrantMutex, Semaphore, SpinLock, TicketLock};
 
 /// A lock whose `lock` returns a guard; `$new` makes one.
 macro_rules! guarded {
@@ -59,5 +60,40 @@ impl<T: Send> Lock<T> for std::sync::Mutex<T> {
 
     fn into_inner(self) -> T {
         std::sync::Mutex::into_inner(self).expect("no workload panics with the lock held")
+    }
+}
+
+// SAFETY: no workload locks what it has, and otherwise the lock has one owner.
+unsafe impl RawLock for RawReentrantMutex {
+    fn new() -> Self {
+        RawReentrantMutex::new()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        RawReentrantMutex::lock(self);
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawReentrantMutex::unlock(self) };
+    }
+}
+
+// SAFETY: there is one permit.
+unsafe impl<const FAIR: bool> RawLock for Semaphore<FAIR> {
+    fn new() -> Self {
+        Semaphore::new_in(1)
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.acquire().forget();
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.release(1);
     }
 }

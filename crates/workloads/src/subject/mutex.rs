@@ -2,10 +2,11 @@
 
 use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
+use crate::adapt::raw::Behind;
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise::{FairSemaphore, McsLock, QueuedSpinLock, RawReentrantMutex, Semaphore, SpinLock, TicketLock};
 
 /// The mutex and its peers.
 pub static SUBJECT: Subject = Subject {
@@ -52,6 +53,12 @@ static LOCKS: &[LockInfo] = &[
         "our adaptive mutex without the on_cpu layer",
     )
     .ours("Mutex"),
+    LockInfo::exclusive::<Behind<RawReentrantMutex, Protected>>("turnwise-reentrant", Sleeps, "our re-entrant mutex")
+        .ours("ReentrantMutex"),
+    LockInfo::exclusive::<Behind<Semaphore, Protected>>("turnwise-semaphore", Sleeps, "our semaphore with one permit")
+        .ours("Semaphore"),
+    LockInfo::exclusive::<Behind<FairSemaphore, Protected>>("turnwise-fair-semaphore", Sleeps, "the same, fair")
+        .ours("FairSemaphore"),
     LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
     LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Normal>>("pthread", Sleeps, "the C library's default mutex"),
