@@ -93,15 +93,35 @@ impl<'a> Notes<'a> {
         self.cell.set(self.record);
     }
 
-    /// Most spins lately ended with the lock.
-    fn pay(&self) -> bool {
+    /// Learns from how a spin ended. An owner found off its CPU says nothing about the length of sections.
+    pub(crate) fn ended<T>(&mut self, end: &Result<T, SpinEnd>) {
+        match end {
+            Ok(_) => self.record.learn(true),
+            Err(SpinEnd::Deadline) => self.record.learn(false),
+            Err(SpinEnd::NotRunning) => self.record.rate(false),
+        }
+        self.cell.set(self.record);
+    }
+
+    /// Most spins lately ended with the lock: its sections are short.
+    pub(crate) fn pay(&self) -> bool {
         self.record.score >= 128
     }
 
-    /// The spin ended early, for a reason that says nothing about the length of sections.
-    fn gave_up(&mut self) {
-        self.record.rate(false);
-        self.cell.set(self.record);
+    /// Whether the owner is off its CPU, and stays so. Where sections are short it was preempted in one, and runs on if
+    /// others offer their CPU, which is cheaper than a sleep.
+    pub(crate) fn owner_stays_off<P: Platform>(&mut self, is_off: impl Fn() -> bool) -> bool {
+        if !is_off() {
+            return false;
+        }
+        if self.pay() {
+            P::yield_now();
+        }
+        let stays = is_off();
+        if stays {
+            self.ended::<()>(&Err(SpinEnd::NotRunning));
+        }
+        stays
     }
 }
 
@@ -114,16 +134,9 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
     let mut notes = Notes::of(private, address);
-    if owner_is_off(lock) {
-        // Where sections are short it was preempted, and runs on if others offer their CPU: cheaper than a sleep.
-        if notes.pay() {
-            P::yield_now();
-        }
-        if owner_is_off(lock) {
-            notes.gave_up();
-            lock.counters.count(Event::SpinOffCpu);
-            return false;
-        }
+    if notes.owner_stays_off::<P>(|| owner_is_off(lock)) {
+        lock.counters.count(Event::SpinOffCpu);
+        return false;
     }
     take_turns::<P>(private, address);
     // The node is busy when a signal handler interrupted a wait.
@@ -133,11 +146,7 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     }
     let end = spin_queued(lock, me, deadline);
     private.node_busy.set(false);
-    match end {
-        Ok(_) => notes.learn(true),
-        Err(SpinEnd::Deadline) => notes.learn(false),
-        Err(SpinEnd::NotRunning) => notes.gave_up(),
-    }
+    notes.ended(&end);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
@@ -194,7 +203,7 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
     }
 }
 
-/// Whether this thread's spins on the lock mostly succeed: its sections are short.
+/// [`Notes::pay`], for this thread.
 pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
     P::me().is_some_and(|me| Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr()).pay())
 }

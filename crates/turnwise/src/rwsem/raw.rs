@@ -304,7 +304,10 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(always)]
     pub(super) fn own(&self) -> bool {
         #[cfg(feature = "spin")]
-        self.owner.store(P::current().get(), Relaxed);
+        if self.owner.load(Relaxed) != P::current().get() {
+            // A store before the next locked instruction costs more than a look.
+            self.owner.store(P::current().get(), Relaxed);
+        }
         true
     }
 

@@ -41,26 +41,21 @@ fn limit(owner: u32, until: u64) -> SpinLimit {
     SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true }
 }
 
-/// Notes what came of a spin; a holder found off the CPU says nothing about the length of sections.
-fn learn(notes: &mut Notes<'_>, end: Result<(), SpinEnd>) -> bool {
-    match end {
-        Ok(()) => notes.learn(true),
-        Err(SpinEnd::Deadline) => notes.learn(false),
-        Err(SpinEnd::NotRunning) => {}
-    }
-    end.is_ok()
-}
-
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
 pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
-    if owner_is_off_cpu(lock) {
+    let address = core::ptr::from_ref(lock).addr();
+    let mut notes = Notes::of(&me.slot.private, address);
+    if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         return false;
     }
-    let address = core::ptr::from_ref(lock).addr();
     take_turns::<P>(&me.slot.private, address);
-    let mut notes = Notes::of(&me.slot.private, address);
-    notes.attempt() && learn(&mut notes, read_spinning(lock, prefer, Until::now::<P>(deadline).long))
+    if !notes.attempt() {
+        return false;
+    }
+    let end = read_spinning(lock, prefer, Until::now::<P>(deadline).long);
+    notes.ended(&end);
+    end.is_ok()
 }
 
 fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) -> Result<(), SpinEnd> {
@@ -97,20 +92,21 @@ fn queued<P: Platform>(
     take: fn(&RawRwSem<P>) -> bool,
 ) -> bool {
     let Some(me) = P::me() else { return false };
-    if owner_is_off_cpu(lock) {
-        return false;
-    }
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    take_turns::<P>(private, address);
     let mut notes = Notes::of(private, address);
+    if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+        return false;
+    }
+    take_turns::<P>(private, address);
     // The node is busy when a signal handler interrupted a wait.
     if !notes.attempt() || private.node_busy.replace(true) {
         return false;
     }
     let end = behind_queue(lock, me, Until::now::<P>(deadline), |until| first(lock, barred, until, take));
     private.node_busy.set(false);
-    learn(&mut notes, end)
+    notes.ended(&end);
+    end.is_ok()
 }
 
 fn behind_queue<P: Platform>(
@@ -168,7 +164,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     if notes.attempt() {
         let limit = limit(0, Until::now::<P>(deadline).long);
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
-        learn(&mut notes, end.map(|_| ()));
+        notes.ended(&end);
     }
 }
 
