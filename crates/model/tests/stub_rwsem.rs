@@ -93,3 +93,57 @@ fn one_reader_among_writers_waits_a_bounded_time() {
 fn half_and_half_wait_a_bounded_time() {
     bounded(THREADS / 2);
 }
+
+/// The lines of a section that is longer than any spin.
+const LONG: usize = 1_500;
+
+/// One writer of two comes again at once after a long section, so that whoever is woken finds the lock taken. The
+/// third thread does `wait` in between; returns the longest time that it waited, and how often it did.
+fn overtaken(seed: u64, wait: fn(&RawRwSem<Stub>), release: unsafe fn(&RawRwSem<Stub>)) -> (u64, u64) {
+    const TURNS: u64 = 5;
+    let (lock, turns, longest) = (Rc::new(RawRwSem::<Stub>::new_in()), Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+    let hostile = |_| -> Box<dyn FnOnce()> {
+        let (lock, turns) = (Rc::clone(&lock), Rc::clone(&turns));
+        Box::new(move || {
+            let end = Stub::now() + 40 * HANDOFF_AFTER_NS;
+            while turns.get() < TURNS && Stub::now() < end {
+                lock.write();
+                work(LONG);
+                // SAFETY: locked above.
+                unsafe { lock.unlock_write() };
+            }
+        })
+    };
+    let mut threads: Vec<_> = (0..2).map(hostile).collect();
+    let (its_turns, its_longest) = (Rc::clone(&turns), Rc::clone(&longest));
+    threads.push(Box::new(move || {
+        for turn in 1..=TURNS {
+            work(LONG);
+            let begin = Stub::now();
+            wait(&lock);
+            its_longest.set(its_longest.get().max(Stub::now() - begin));
+            its_turns.set(turn);
+            // SAFETY: `wait` acquired the lock in the mode that this ends.
+            unsafe { release(&lock) };
+        }
+    }));
+    run(Config { slice_ns: 1_000_000, ..Config::new(2, seed) }, threads).expect("everybody gets on");
+    (longest.get(), turns.get())
+}
+
+#[test]
+fn who_always_finds_the_lock_taken_claims_it() {
+    type Mode = (&'static str, fn(&RawRwSem<Stub>), unsafe fn(&RawRwSem<Stub>));
+    let modes: [Mode; 3] = [
+        ("reader", RawRwSem::read, RawRwSem::unlock_read),
+        ("writer", RawRwSem::write, RawRwSem::unlock_write),
+        ("upgradable reader", RawRwSem::upgradable_read, RawRwSem::unlock_upgradable),
+    ];
+    for (who, wait, release) in modes {
+        for seed in 1..=3 {
+            let (longest, turns) = overtaken(seed, wait, release);
+            println!("{who}, seed {seed}: {longest} ns");
+            assert!(longest < 2 * HANDOFF_AFTER_NS, "{who}, seed {seed}: waited {longest} ns, {turns} turns");
+        }
+    }
+}
