@@ -7,7 +7,18 @@ use turnwise::{FairSemaphore, Mutex, Semaphore};
 
 const ROUNDS: u32 = if cfg!(miri) { 10 } else { 2_000 };
 /// Long enough for another thread to fall asleep.
-const MOMENT: Duration = Duration::from_millis(if cfg!(miri) { 3000 } else { 30 });
+const MOMENT: Duration = Duration::from_millis(if cfg!(miri) { 3000 } else { 100 });
+
+/// Lets everybody go when an assertion fails, so that the test ends.
+struct OnPanic<'a, const FAIR: bool>(&'a Semaphore<FAIR>);
+
+impl<const FAIR: bool> Drop for OnPanic<'_, FAIR> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.release(100);
+        }
+    }
+}
 
 /// Threads that take one to three permits each again and again: never are more out than there are.
 fn never_more_than_there_are<const FAIR: bool>(semaphore: &Semaphore<FAIR>) {
@@ -78,6 +89,7 @@ fn a_fair_semaphore_serves_in_order_and_a_large_request_is_not_overtaken() {
             });
             std::thread::sleep(MOMENT);
         }
+        let _on_panic = OnPanic(&semaphore);
         semaphore.release(2);
         std::thread::sleep(MOMENT);
         assert!(order.lock().is_empty(), "two permits are not enough for the first");
@@ -98,6 +110,7 @@ fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_claims() {
     let semaphore = Semaphore::new(1);
     std::thread::scope(|s| {
         let waiter = s.spawn(|| drop(semaphore.acquire_many(2)));
+        let _on_panic = OnPanic(&semaphore);
         std::thread::sleep(MOMENT);
         drop(semaphore.try_acquire().expect("there is one, and the first has not claimed it"));
         // It has waited too long, and was woken in vain: from now on permits are kept for it.

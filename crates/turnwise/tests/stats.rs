@@ -127,10 +127,11 @@ mod on {
     #[test]
     fn totals_outlive_their_locks() {
         let before = totals(Kind::TicketLock);
-        let lock = TicketLock::new(());
-        (0..7).for_each(|_| drop(lock.lock()));
-        let own = lock.stats();
-        drop(lock);
+        let own = {
+            let lock = TicketLock::new(());
+            (0..7).for_each(|_| drop(lock.lock()));
+            lock.stats()
+        };
         let between = totals(Kind::TicketLock) - before;
         assert_eq!(own[Event::Acquired], 7);
         assert!(between[Event::Acquired] >= 7, "{between}");
