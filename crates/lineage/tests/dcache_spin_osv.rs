@@ -200,7 +200,7 @@ fn readers_of_the_rwsem_come_together() {
 /// Recursion on one thread, the refusal on another, then exclusion.
 fn osv<V: osv_mutex::Policy>() {
     let lock = OsvMutex::<V>::new();
-    // SAFETY: called only after this thread has acquired it.
+    // SAFETY: the callers have acquired it before, on the same thread.
     let unlock = |lock: &OsvMutex<V>| unsafe { lock.unlock() };
     lock.lock();
     lock.lock();

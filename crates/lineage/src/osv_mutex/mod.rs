@@ -195,8 +195,8 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         }
         let waiter = Waiter::new(u64::from(me.get()));
         self.queue.push(&waiter);
-        // If the last owner found nobody to wake, it may be up to us; the token keeps us from taking a later offer,
-        // which somebody else makes after the lock was handed to us.
+        // If the last owner found nobody to wake, it may be up to us. Once the lock has been handed to us nobody else is
+        // responsible, so an offer that we take was made before.
         if !self.queue.looks_empty() && self.take_offer() {
             let first = self.queue.pop().expect("we are in the queue, and nobody else takes anybody out");
             if core::ptr::eq(first, &waiter) {
@@ -226,7 +226,8 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
             if self.queue.is_still_empty() {
                 return;
             }
-            // Step 3: somebody came meanwhile, and may not have seen the token. Relaxed: what we take back is ours.
+            // Step 3: somebody came meanwhile, and may not have seen the token. Relaxed: what we take back is our own
+            // offer, as no token is used twice.
             if self.handoff.compare_exchange(token, 0, Relaxed, Relaxed).is_err() {
                 return;
             }

@@ -1,0 +1,97 @@
+//! OSv's mutex on a simulated machine, which knows exactly who runs: what spinning changes, and when it stops.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use turnwise::platform::Platform;
+use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
+use turnwise_model::stub::{Config, Report, Stub, run};
+
+type Body = Box<dyn FnOnce()>;
+
+fn section<V: Policy>(lock: &OsvMutex<V, Stub>, inside: impl FnOnce()) {
+    lock.lock();
+    inside();
+    // SAFETY: locked above.
+    unsafe { lock.unlock() };
+}
+
+/// Threads that lock, count and unlock in a loop. A section takes longer than coming into the queue.
+fn contend<V: Policy>(config: Config, threads: usize, rounds: usize) -> Report {
+    let shared = Rc::new((OsvMutex::<V, Stub>::new_in(), Cell::new(0)));
+    let one = |_| -> Body {
+        let shared = Rc::clone(&shared);
+        Box::new(move || {
+            for _ in 0..rounds {
+                section(&shared.0, || {
+                    let inside = shared.1.get();
+                    (0..10).for_each(|_| Stub::touch(std::ptr::null(), 64, true));
+                    assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
+                });
+            }
+        })
+    };
+    let report = run(config, (0..threads).map(one).collect()).expect("everybody gets on");
+    assert_eq!(shared.1.get(), threads * rounds);
+    report
+}
+
+fn gets_on<V: Policy>() {
+    for seed in 0..20 {
+        let config = Config { slice_ns: 5_000, ..Config::new(2, seed) };
+        contend::<V>(config, 5, 40);
+        contend::<V>(Config::new(4, seed), 4, 40);
+    }
+}
+
+#[test]
+fn everybody_gets_on_with_every_technique() {
+    gets_on::<NoSpin>();
+    gets_on::<Spin>();
+    gets_on::<Spin<3>>();
+    gets_on::<SpinToOne>();
+    gets_on::<SpinPolling>();
+    gets_on::<SpinAfterPush<3>>();
+    gets_on::<OwnerAtWake<Spin>>();
+}
+
+#[test]
+fn two_threads_that_spin_do_not_sleep() {
+    let run = |report: Report| (report.elapsed_ns, report.sleeps);
+    let (plain_ns, plain_sleeps) = run(contend::<NoSpin>(Config::new(2, 1), 2, 500));
+    let (spin_ns, spin_sleeps) = run(contend::<Spin>(Config::new(2, 1), 2, 500));
+    assert!(plain_sleeps > 20 * spin_sleeps.max(1), "{plain_sleeps} against {spin_sleeps}");
+    assert!(plain_ns > 2 * spin_ns, "{plain_ns} ns against {spin_ns}");
+}
+
+/// One CPU; the second thread comes while the first, the owner, is off it. The first then hands the lock to the second
+/// and, if so, comes `back` at once.
+fn behind_an_absent_owner<V: Policy>(back: bool) -> u64 {
+    let lock = Rc::new(OsvMutex::<V, Stub>::new_in());
+    let (owner, waiter) = (Rc::clone(&lock), lock);
+    let first: Body = Box::new(move || {
+        section(&owner, Stub::yield_now);
+        if back {
+            section(&owner, || ());
+        }
+    });
+    let second: Body = Box::new(move || section(&waiter, || ()));
+    let config = Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) };
+    run(config, vec![first, second]).expect("everybody gets on").elapsed_ns
+}
+
+/// The least that 1000 tries take.
+const SPIN_NS: u64 = 20_000;
+
+#[test]
+fn a_spin_ends_when_the_owner_is_off_its_cpu() {
+    let [plain, spin] = [behind_an_absent_owner::<NoSpin>(false), behind_an_absent_owner::<Spin>(false)];
+    assert!(spin < plain + SPIN_NS / 2, "{spin} ns against {plain}");
+}
+
+#[test]
+fn a_lock_on_its_way_to_a_sleeper_has_no_owner_that_a_spinner_could_see_unless_the_waker_sets_it() {
+    let plain = behind_an_absent_owner::<NoSpin>(true);
+    let [spin, at_wake] = [behind_an_absent_owner::<Spin>(true), behind_an_absent_owner::<OwnerAtWake<Spin>>(true)];
+    assert!(spin > plain + SPIN_NS, "it spins in vain: {spin} ns against {plain}");
+    assert!(at_wake < plain + SPIN_NS / 2, "{at_wake} ns against {plain}");
+}
