@@ -34,6 +34,8 @@ pub trait Inner: Send + Sync + 'static {
     fn new_in() -> Self;
     /// Acquires it for writing.
     fn write(&self);
+    /// Acquires it for writing if it is free.
+    fn try_write(&self) -> bool;
     /// Releases it.
     ///
     /// # Safety
@@ -52,6 +54,10 @@ impl<P: Platform> Inner for KernelTicketLock<P> {
         self.lock();
     }
     #[inline]
+    fn try_write(&self) -> bool {
+        self.try_lock()
+    }
+    #[inline]
     unsafe fn unlock_write(&self) {
         // SAFETY: the caller's promise.
         unsafe { self.unlock() };
@@ -68,6 +74,10 @@ impl<P: Platform> Inner for BiasedRwLock<P> {
     #[inline]
     fn write(&self) {
         self.write();
+    }
+    #[inline]
+    fn try_write(&self) -> bool {
+        self.try_write()
     }
     #[inline]
     unsafe fn unlock_write(&self) {
@@ -168,7 +178,23 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
     #[inline]
     pub fn write(&self) {
         self.inner.write();
-        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Relaxed); // ours alone: invariant 1
+        self.make_odd();
+    }
+
+    /// Acquires the lock for writing if it is free.
+    #[inline]
+    pub fn try_write(&self) -> bool {
+        let free = self.inner.try_write();
+        if free {
+            self.make_odd();
+        }
+        free
+    }
+
+    /// Relaxed: ours alone (invariant 1), and what is stored after it releases it.
+    #[inline]
+    fn make_odd(&self) {
+        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
     /// Releases the lock.

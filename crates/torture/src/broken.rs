@@ -8,6 +8,7 @@ use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwner
 use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
 use crate::lock::{Held, Lock, words_of};
 use crate::locks::{Abilities, LockRecord, record};
+use crate::references::{BrokenReferences, LastUnlocked, LosesGets};
 use crate::sequence::broken::{BrokenSequence, DeafWriter, NoSecondLook, OneStep};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -35,6 +36,7 @@ pub(crate) const CAN: Abilities = Abilities {
     slots: true,
     sequence: false,
     counts: false,
+    references: false,
     shared: false,
     downgrades: false,
     upgrades: false,
@@ -42,6 +44,7 @@ pub(crate) const CAN: Abilities = Abilities {
 };
 const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
 const COUNTS: Abilities = Abilities { counts: true, ..CAN };
+const REFERENCES: Abilities = Abilities { references: true, ..CAN };
 
 const fn broken<F: Flaw>(
     name: &'static str,
@@ -65,6 +68,14 @@ const fn counts<F: crate::counts::broken::Flaw>(
     caught_by: &'static [(&'static str, Verdict)],
 ) -> BrokenRecord {
     BrokenRecord { lock: record::<BrokenCount<F>>(name, about, COUNTS), caught_by }
+}
+
+const fn references<F: crate::references::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    BrokenRecord { lock: record::<BrokenReferences<F>>(name, about, REFERENCES), caught_by }
 }
 
 /// The locks.
@@ -138,6 +149,15 @@ pub static BROKEN: &[BrokenRecord] = &[
         &[("exclusion", TwoOwners)],
     ),
     broken::<lineage::KeepsItsBias>("keeps-its-bias", "an attempt in vain is not put back", &[("exclusion", Hang)]),
+    broken::<lineage::StaleLook>("stale-look", "stays away between look and store", &[("exclusion", TwoOwners)]),
+    broken::<lineage::NoOffer>(
+        "no-offer",
+        "a release forgets those between the count and the queue",
+        &[("exclusion", Hang)],
+    ),
+    broken::<lineage::TornOffer>("torn-offer", "two may take one offer", &[("crowd", TwoOwners)]),
+    references::<LosesGets>("loses-gets", "a reference may be lost", &[("references", TwoOwners)]),
+    references::<LastUnlocked>("last-unlocked", "the last one looks without the lock", &[("references", TwoOwners)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
     broken_shared::LOOKS_AWAY,
     broken_shared::LOOKS_EARLY,

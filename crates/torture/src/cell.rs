@@ -285,7 +285,10 @@ mod tests {
             let cells = Cell::of_locks().into_iter().filter(move |cell| cell.lock.name == lock);
             cells.map(|cell| cell.scenario.name).collect::<Vec<_>>()
         };
+        let cells = Cell::of_locks();
+        assert!(SCENARIOS.iter().all(|s| cells.iter().any(|cell| cell.scenario.name == s.name)), "one suits no lock");
         assert!(names("mutex").contains(&"storm") && !names("mutex").contains(&"torn-reads"));
+        assert!(!names("mutex").contains(&"shared") && !names("rwsem").contains(&"storm"));
         assert!(!names("mcs").contains(&"timed") && names("mcs").contains(&"destroy"));
     }
 

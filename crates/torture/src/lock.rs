@@ -1,6 +1,7 @@
 //! What a lock must offer to be tortured.
 
 use crate::counts::Counts;
+use crate::references::References;
 use crate::sequence::Sequence;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
@@ -73,6 +74,11 @@ pub trait Lock: Send + Sync {
     /// The same lock as its readers see it.
     fn shared(&self) -> &dyn Shared {
         unreachable!("not among its abilities: shared")
+    }
+
+    /// References that anybody may take.
+    fn references(&self) -> &dyn References {
+        unreachable!("not among its abilities: references")
     }
 
     /// The words of the lock, for a report of who waits.

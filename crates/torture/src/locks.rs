@@ -1,11 +1,17 @@
 //! One record per lock.
 
 use crate::counts::CountedLock;
+use crate::lineage::Tree;
 use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
 use crate::sequence::SeqLock;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
+use turnwise_lineage::inode_lock::{self, InodeLock};
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
+use turnwise_lineage::osv_mutex::{self, OsvMutex};
+use turnwise_lineage::rename_lock;
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
 use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
@@ -32,6 +38,8 @@ pub struct Abilities {
     pub sequence: bool,
     /// A count of references.
     pub counts: bool,
+    /// References that anybody may take: [`crate::references::References`].
+    pub references: bool,
     /// Readers beside one another: [`crate::lock::Shared`].
     pub shared: bool,
     /// A writer may become a reader.
@@ -98,6 +106,7 @@ const SLEEPER: Abilities = Abilities {
     slots: true,
     sequence: false,
     counts: false,
+    references: false,
     shared: false,
     downgrades: false,
     upgrades: false,
@@ -117,10 +126,16 @@ const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 /// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
 /// interrupts a section under the `wait_lock` must not lock.
 const LINEAGE: Abilities = Abilities { timed: false, signals: false, forks: false, bounded: false, ..SPINNER };
-const RWSEM: Abilities = Abilities { lets_go: false, ..LINEAGE };
-const LINUX_MUTEX: Abilities = Abilities { slots: true, ..RWSEM };
-const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..LINEAGE };
+const LINUX_MUTEX: Abilities = Abilities { slots: true, lets_go: false, ..LINEAGE };
+const RWSEM: Abilities = Abilities { lets_go: false, shared: true, downgrades: true, ..LINEAGE };
+const BIASED: Abilities = Abilities { shared: true, ..LINEAGE };
+const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..BIASED };
 const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
+/// A waiter for the ia64 lock leaves no trace.
+const IA64: Abilities = Abilities { timed: false, ..SPINNER };
+const D_COUNT: Abilities = Abilities { references: true, ..KERNEL_LINE };
+const RENAME: Abilities = Abilities { sequence: true, crowd: 4, ..LINEAGE };
+const OSV: Abilities = Abilities { slots: true, ..RWSEM };
 
 /// A handler, or a forked child, would stand in line behind a thread that cannot get on.
 const SEMAPHORE: Abilities =
@@ -150,8 +165,23 @@ pub static LOCKS: &[LockRecord] = &[
     record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", RWSEM),
     record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", RWSEM),
     record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", RWSEM),
-    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
+    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", BIASED),
     record::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
+    record::<DCount<d_count::UnderLock>>("d-count", "d_count under d_lock", D_COUNT),
+    record::<DCount<d_count::CmpXchg>>("d-count-cmpxchg", "d_count by compare-exchange", D_COUNT),
+    record::<DCount<d_count::LockRef>>("d-count-lockref", "d_count and d_lock in one word", D_COUNT),
+    record::<Tree<rename_lock::Exclusive>>("rename-lock", "rename_lock", RENAME),
+    record::<Tree<rename_lock::SeqRw>>("rename-seqrw", "rename_lock as sequence read/write lock", RENAME),
+    record::<Ia64SpinLock<ia64_spin::Plain>>("ia64", "the ia64 spin lock", IA64),
+    record::<Ia64SpinLock<ia64_spin::ExponentialCode>>("ia64-code", "the same with back-off", IA64),
+    record::<Ia64SpinLock<ia64_spin::ExponentialProse>>("ia64-prose", "the same, back-off as in the prose", IA64),
+    record::<InodeLock<inode_lock::Rwsem>>("inode-rwsem", "the inode lock as rwsem", RWSEM),
+    record::<OsvMutex>("osv", "OSv's mutex", Abilities { bounded: true, ..OSV }),
+    record::<OsvMutex<osv_mutex::Spin>>("osv-spin", "OSv's mutex with the document's spin", OSV),
+    record::<OsvMutex<osv_mutex::SpinToOne>>("osv-to-one", "the same, technique 1", OSV),
+    record::<OsvMutex<osv_mutex::SpinPolling>>("osv-polling", "the same, technique 3", OSV),
+    record::<OsvMutex<osv_mutex::SpinAfterPush>>("osv-after-push", "the same, spin in the queue", OSV),
+    record::<OsvMutex<osv_mutex::OwnerAtWake<osv_mutex::Spin>>>("osv-at-wake", "the same, owner set at wake", OSV),
     record::<OnePermit<false>>("semaphore", "Semaphore of one permit", SEMAPHORE),
     record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", SEMAPHORE),
     record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),

@@ -62,8 +62,8 @@ events! {
     SpunQueued, "spun-queued", "acquired by spinning, after standing in the queue of spinners or the line";
     Queued, "queued", "acquired as the first of a line of sleepers";
     Stole, "stole", "acquired past threads that slept for it";
-    SpinLeftOut, "spin-left-out", "no spin, since the last ones were for nothing, or this thread cannot stand in a queue";
-    SpinOffCpu, "spin-off-cpu", "no spin or a spin given up, since the owner is off its CPU or the lock was promised to a sleeper";
+    SpinLeftOut, "spin-left-out", "no spin: the last were for nothing, or this thread cannot queue";
+    SpinOffCpu, "spin-off-cpu", "no spin, or one given up: the owner is off its CPU, or a sleeper goes first";
     SpinTimedOut, "spin-timed-out", "a spin given up, since its time was spent";
     Slept, "slept", "went to sleep";
     Woken, "woken", "woken from a sleep by another thread";

@@ -14,6 +14,9 @@
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!
+//! Feature `stats` counts what happens to each lock ([`events`]); feature `order-check` reports deadlocks before they
+//! happen ([`order`]). docs/migrating.md has a row for each type of `std::sync` and parking_lot.
+//!
 //! The locks do not poison: a panic while a lock is held releases it, and the next owner sees the data as it is.
 #![no_std]
 

@@ -6,7 +6,7 @@
 //! |---|---|---|---|---|
 //! | 0..28 | permits | how many can be had | `release` adds | whoever acquires subtracts |
 //! | 28 | `CLAIM` | the first in line has waited too long: nobody else may take permits | it | it, when it leaves |
-//! | 29 | `PASSED` | the place of the first is free, and one that was woken for it is on the way | the first, when it leaves | the woken, or the first if there was none to wake |
+//! | 29 | `PASSED` | the place of the first is free; one woken for it is on the way | the first, when it leaves | the woken |
 //! | 30 | `FIRST` | somebody is first in line: it alone sleeps in lane `First` | it | it, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
@@ -31,8 +31,8 @@
 //! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
 //! stand in line behind its own thread.
 //!
-//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not wait on a
-//! semaphore that others waited for.
+//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not wait on
+//! a semaphore that others waited for.
 //!
 //! A semaphore has no owner, so nobody can tell whether waiting will be short: waiters do not spin, they sleep.
 
@@ -88,12 +88,13 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 
 /// A semaphore that serves first come, first served.
 ///
-/// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since the
-/// word changed in that instant, lines up again at the end.
+/// The order is that in which threads fall asleep. A thread that a signal interrupts, or whose sleep is refused since
+/// the word changed in that instant, lines up again at the end.
 pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
 
 impl Semaphore {
-    /// A semaphore with so many permits, at most [`PERMITS_MAX`]; newcomers may overtake those that wait, within bounds.
+    /// A semaphore with so many permits, at most [`PERMITS_MAX`]; newcomers may overtake those that wait, within
+    /// bounds.
     #[must_use]
     pub const fn new(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");

@@ -1,7 +1,7 @@
 //! The readers-writer lock on real threads.
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use turnwise::platform::{Deadline, Native};
 use turnwise::rwsem::Prefer;
@@ -253,6 +253,24 @@ fn it_looks_as_it_should() {
         let size = if cfg!(feature = "spin") { 12 } else { 4 };
         assert_eq!((size_of::<RawRwSem>(), size_of::<RwSem<u32>>()), (size, size + 4));
     }
+}
+
+#[test]
+fn the_count_of_readers_does_not_overflow() {
+    const FULL: u32 = 1 << 26;
+    let lock = RawRwSem::new();
+    // SAFETY: the lock begins with its word.
+    let word = unsafe { &*(&raw const lock).cast::<AtomicU32>() };
+    word.store(FULL, Relaxed);
+    assert!(!lock.try_read() && !lock.read_until(Deadline::after::<Native>(SOON)) && !lock.try_write());
+    assert_eq!(word.load(Relaxed), FULL);
+    std::thread::scope(|s| {
+        s.spawn(|| lock.read());
+        std::thread::sleep(SOON);
+        // SAFETY: as many read locks are there.
+        unsafe { lock.unlock_read() };
+    });
+    assert_eq!(word.load(Relaxed), FULL);
 }
 
 /// Somebody waits while others come again and again: it gets in, and far earlier than they stop.

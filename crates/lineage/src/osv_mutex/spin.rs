@@ -1,6 +1,7 @@
 //! Spinning for the lock before a sleep, or not: what the document and the issue behind it compare.
 //!
-//! All techniques stop after so many tries, when somebody is queued (but the last), and when the owner is off its CPU. (The
+//! All techniques stop after so many tries, when somebody is queued (but the last), and when the owner is off its CPU.
+//! (The
 //! document has these rules for its own technique; the others get them too, so that nothing else differs.)
 
 use super::queue::Waiter;

@@ -2,12 +2,12 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, JUMP_NS, Loom, Setup, keep, rest, saw, spawn};
+use crate::platform::{Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, keep, rest, saw, spawn};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::RawRwSem;
-use turnwise::platform::{Clock, Deadline, Parked};
-use turnwise::rwsem::Prefer::{self, Readers, Writers};
+use turnwise::platform::{Clock, Deadline, IntWord, Parked};
+use turnwise::rwsem::Prefer::{self, Readers};
 
 const PLAIN: Setup = Setup::PLAIN;
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
@@ -106,6 +106,14 @@ pub(super) const MODELS: &[Model] = &[
         overtaken(&[read_soon, write]);
     }),
     model("rwsem: a claim may lapse", LAPSE, (0, 1), CLAIM, || overtaken(&[write, read])),
+    model("rwsem: a writer's announcement outlives it", LAPSE, (1, 2), BOTH, || {
+        orphaned(WRITERS, HELD_TO_READ, &[read])
+    }),
+    model("rwsem: a claim outlives its reader", LAPSE, (1, 2), SLEEP, || orphaned(HANDOFF, HELD_TO_WRITE, &[write])),
+    model("rwsem: a claim outlives its writer", LAPSE, (1, 2), BOTH, || orphaned(HANDOFF, HELD_TO_READ, &[read])),
+    model("rwsem: all wait for a claimant that is gone", LAPSE, (0, 1), BOTH, || {
+        orphaned(HANDOFF, HELD_TO_WRITE, &[write, read]);
+    }),
     // The end of its life.
     model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(HELD_TO_WRITE)),
     model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_READ)),
@@ -141,7 +149,7 @@ impl Guarded {
     }
 
     fn leave_reading(&self) {
-        self.leave_reading_with(Writers);
+        self.leave_reading_with(Prefer::Writers);
     }
 
     fn leave_reading_with(&self, prefer: Prefer) {
@@ -301,6 +309,10 @@ fn meet(roles: &'static [Role]) {
 fn behind((acquire, leave): Hold, roles: &'static [Role]) {
     let guarded = Guarded::keep();
     acquire(&guarded.raw);
+    wait_behind(guarded, leave, roles);
+}
+
+fn wait_behind(guarded: &'static Guarded, leave: Role, roles: &'static [Role]) {
     let others = start(guarded, roles);
     rest();
     leave(guarded);
@@ -320,6 +332,20 @@ fn overtaken(roles: &'static [Role]) {
     guarded.leave_writing();
     others.into_iter().for_each(Handle::join);
     guarded.settled();
+}
+
+const HANDOFF: u32 = 1 << 29;
+const WRITERS: u32 = 1 << 31;
+
+/// As in a forked child: `flag` was set by a thread that is not here. The first thread has the lock, and the others
+/// come to wait for it.
+fn orphaned(flag: u32, hold: Hold, roles: &'static [Role]) {
+    let guarded = Guarded::keep();
+    // SAFETY: the lock begins with its word.
+    let word = unsafe { &*(&raw const guarded.raw).cast::<LoomU32>() };
+    hold.0(&guarded.raw);
+    word.fetch_or(flag, Relaxed);
+    wait_behind(guarded, hold.1, roles);
 }
 
 /// A writer comes between a thread's two read locks.

@@ -1,5 +1,5 @@
-//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes no
-//! wake-up along.
+//! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes
+//! no wake-up along.
 
 use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
@@ -36,8 +36,8 @@ pub(super) const MODELS: &[Model] = &[
     model("semaphore: the first claims", LATE, (0, 1), LINE, || held::<false>(2, true)),
     model("semaphore: one in line wakes for no reason", RESTLESS, (1, 2), LINE, || held::<true>(2, false)),
     model("semaphore: one in line is interrupted", INTERRUPTED, (1, 2), LINE, || held::<true>(2, false)),
-    model("semaphore: a large request and a small one", PARKS, (1, 2), LINE, || sizes::<true>()),
-    model("semaphore: a large request and a small one, barging", PARKS, (1, 2), LINE, || sizes::<false>()),
+    model("semaphore: a large request and a small one", PARKS, (1, 2), LINE, sizes::<true>),
+    model("semaphore: a large request and a small one, barging", PARKS, (1, 2), LINE, sizes::<false>),
     model("semaphore: a timed waiter", TIMED, (3, 6), EITHER, || timed::<false>(0)),
     model("semaphore: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<true>(1)),
     model("semaphore: a timed waiter and a patient one, barging", TIMED, (1, 2), EITHER, || timed::<false>(1)),

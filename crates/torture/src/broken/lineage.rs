@@ -110,3 +110,74 @@ impl Flaw for KeepsItsBias {
         words.lock.fetch_add(1, Release);
     }
 }
+
+/// An ia64 lock that backs off after it found the lock free.
+pub(super) struct StaleLook;
+impl Flaw for StaleLook {
+    fn lock(words: &Words) {
+        while words.lock.load(Relaxed) != 0 {
+            std::hint::spin_loop();
+        }
+        spin(20);
+        words.lock.store(1, Relaxed);
+    }
+}
+
+/// A hand-off mutex without its queue: `lock` is the count, `sequence` the offer. With a flaw, that is.
+fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
+    // ORDERING broken.count: pairs with the Release in `leave`.
+    if words.lock.fetch_add(1, Acquire) > 0 {
+        while !take() {
+            pause();
+        }
+    }
+}
+
+/// Whether others want the lock.
+fn leave(words: &Words) -> bool {
+    // ORDERING broken.count: pairs with the Acquire in `hand_off`.
+    words.lock.fetch_sub(1, Release) > 1
+}
+
+/// `spare` is the number of those in the queue.
+pub(super) struct NoOffer;
+impl Flaw for NoOffer {
+    fn lock(words: &Words) {
+        let mut queued = false;
+        hand_off(words, || {
+            if !queued {
+                spin(20);
+                words.spare.fetch_add(1, Relaxed);
+                queued = true;
+            }
+            // ORDERING broken.offer: pairs with the Release in `unlock`.
+            words.sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
+        });
+    }
+    fn unlock(words: &Words) {
+        if leave(words) && words.spare.load(Relaxed) > 0 {
+            words.spare.fetch_sub(1, Relaxed);
+            // ORDERING broken.offer: pairs with the Acquire above.
+            words.sequence.store(1, Release);
+        }
+    }
+}
+
+pub(super) struct TornOffer;
+impl Flaw for TornOffer {
+    fn lock(words: &Words) {
+        hand_off(words, || {
+            let offered = words.sequence.load(Relaxed) == 1;
+            if offered {
+                spin(20);
+                words.sequence.store(0, Relaxed);
+            }
+            offered
+        });
+    }
+    fn unlock(words: &Words) {
+        if leave(words) {
+            words.sequence.store(1, Release); // ORDERING broken.offer: as above.
+        }
+    }
+}

@@ -7,6 +7,7 @@ mod fork;
 mod life;
 mod memory;
 mod order;
+mod references;
 mod sequence;
 mod shared;
 mod signals;
@@ -98,6 +99,12 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         |can| can.counts,
         memory::destroy_last,
     ),
+    scenario(
+        "references",
+        "threads take and give back references: the last one is alone",
+        |can| can.references,
+        references::come_and_go,
+    ),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
     scenario("shared", "two threads read and write: no reader beside a writer", |can| can.shared, shared::exclusion),
@@ -133,7 +140,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario(
         "shared-destroy",
         "the last reader or writer unmaps the lock at once",
-        |can| can.shared,
+        |can| can.shared && can.lets_go,
         memory::destroy_shared,
     ),
     scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),

@@ -20,15 +20,15 @@ impl ClassId {
         ClassId { made: Some(made), number: AtomicU32::new(0) }
     }
 
-    /// The number of the class, from 1.
+    /// The number of the class, from 1; 0 if it has none.
     pub(super) fn number(&self) -> u32 {
-        match self.number.load(Relaxed) {
-            0 => {
-                let number = graph().number_of(self.made);
+        match (self.number.load(Relaxed), self.made) {
+            (0, Some(made)) => {
+                let number = graph().number_of(made);
                 self.number.store(number, Relaxed);
                 number
             }
-            known => known,
+            (known, _) => known,
         }
     }
 }
@@ -45,14 +45,19 @@ pub(super) fn node(class: u32, level: u32) -> Node {
     class << LEVEL_BITS | level
 }
 
+/// Whether there is a class: all that is known of locks in zeroed memory is their address.
+pub(super) fn is_known(node: Node) -> bool {
+    node >= LEVELS
+}
+
 /// Where the locks of a node were made.
 type Made = (&'static str, u32, u32);
 
 #[derive(Default)]
 pub(super) struct Graph {
     /// A place may have several `Location`s.
-    numbers: HashMap<Option<Made>, u32>,
-    places: Vec<Option<Place>>,
+    numbers: HashMap<Made, u32>,
+    places: Vec<Place>,
     /// What was acquired with what held, and where each was the first time.
     next: HashMap<Node, HashMap<Node, (Place, Place)>>,
     /// Pairs that were reported.
@@ -66,8 +71,8 @@ pub(super) fn graph() -> MutexGuard<'static, Graph> {
 }
 
 impl Graph {
-    fn number_of(&mut self, made: Option<Place>) -> u32 {
-        let key = made.map(|place| (place.file(), place.line(), place.column()));
+    fn number_of(&mut self, made: Place) -> u32 {
+        let key = (made.file(), made.line(), made.column());
         let places = &mut self.places;
         *self.numbers.entry(key).or_insert_with(|| {
             places.push(made);
@@ -76,7 +81,7 @@ impl Graph {
     }
 
     pub(super) fn made(&self, node: Node) -> Option<Place> {
-        self.places.get((node >> LEVEL_BITS) as usize - 1).copied().flatten()
+        self.places.get(((node >> LEVEL_BITS) as usize).checked_sub(1)?).copied()
     }
 
     fn step(&self, held: (Node, Place), next: (Node, Place)) -> Step {
@@ -140,7 +145,7 @@ mod tests {
         let mut graph = Graph::default();
         let here = Location::caller();
         let lines = [1, 2, 3, 4].map(|class| node(class, 0));
-        graph.places = [Some(here); 4].to_vec();
+        graph.places = [here; 4].to_vec();
         for (held, next) in [(0, 1), (1, 2), (2, 3), (0, 2)] {
             assert_eq!(graph.add((lines[held], here), (lines[next], here)), None);
         }

@@ -39,8 +39,8 @@ static ELSEWHERE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 /// How many they are.
 static MOVED: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs `f` on the thread's notes. Not in a thread that is exiting, nor in a signal handler that interrupted the checker:
-/// what these do goes unchecked.
+/// Runs `f` on the thread's notes. Not in a thread that is exiting, nor in a signal handler that interrupted the
+/// checker: what these do goes unchecked.
 fn with<R>(f: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     THREAD.try_with(|thread| thread.try_borrow_mut().ok().map(|mut thread| f(&mut thread))).ok().flatten()
 }
@@ -113,6 +113,8 @@ impl Thread {
             let held = self.held[index];
             let report = if held.lock == next.lock {
                 same_lock(held, next)
+            } else if !graph::is_known(held.node) || !graph::is_known(next.node) {
+                None
             } else if held.node == next.node {
                 if by_address && held.lock < next.lock { None } else { same_class(held, next) }
             } else {
@@ -193,9 +195,9 @@ mod levels {
         f()
     }
 
-    /// Says that the locks acquired in `f` belong to a level of their own within their class: for locks made at one place
-    /// that are acquired in an order known to the program, as parent before child. Level 0 is that of all others; a class
-    /// acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
+    /// Says that the locks acquired in `f` belong to a level of their own within their class: for locks made at one
+    /// place that are acquired in an order known to the program, as parent before child. Level 0 is that of all others;
+    /// a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
     ///
     /// ```
     /// use turnwise::{Mutex, order};
@@ -213,8 +215,8 @@ mod levels {
         with_level((level, false), f)
     }
 
-    /// Says that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a slab:
-    /// an acquisition is reported if the thread holds one of the class at a higher address.
+    /// Says that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a
+    /// slab: an acquisition is reported if the thread holds one of the class at a higher address.
     ///
     /// ```
     /// use turnwise::{Mutex, order};

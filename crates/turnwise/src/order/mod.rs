@@ -1,25 +1,26 @@
 //! The lock-order checker, feature `order-check`: reports a deadlock before it happens, and one that might have.
 //!
 //! Every lock belongs to a *class*: the place in the source where it was made (`Mutex::new(..)` at file, line and
-//! column). The checker notes which classes are acquired while which others are held. An acquisition that closes a cycle
-//! is reported at once, whether or not the threads would have met this time: with both places of every step.
+//! column). The checker notes which classes are acquired while which others are held. An acquisition that closes a
+//! cycle is reported at once, whether or not the threads would have met this time: with both places of every step.
 //!
 //! | reported | what |
 //! |---|---|
 //! | [`Fault::Inversion`] | the classes were acquired in the other order before, directly or by way of others |
 //! | [`Fault::SelfDeadlock`] | the thread waits for a lock that it holds itself |
 //! | [`Fault::ReadAgain`] | the thread reads what it reads: if a writer comes in between, both wait for ever |
-//! | [`Fault::SameClass`] | two locks of one class at a time, in an order that nobody stated: see [`nested`] and [`by_address`] |
+//! | [`Fault::SameClass`] | two locks of one class at a time, in an order that nobody stated ([`nested`], [`by_address`]) |
 //!
-//! What does not wait cannot deadlock: `try_` forms without a time are not checked, but what they acquired counts as held.
-//! Guards may be dropped in any order. A condition variable's wait gives its mutex up and acquires it again.
+//! What does not wait cannot deadlock: `try_` forms without a time are not checked, but what they acquired counts as
+//! held. Guards may be dropped in any order. A condition variable's wait gives its mutex up and acquires it again.
 //!
 //! A report panics in the thread that is about to acquire, before it does, unless [`set_handler`] says otherwise.
 //! Each pair of classes is reported once.
 //!
-//! Mutex, readers-writer lock, spin locks and the re-entrant mutex are checked, in their typed forms. A semaphore has no
-//! owner, and raw locks have no class. The checker uses std's locks, never ours, and no lock at all for what it has seen before. It knows
-//! threads of the operating system, not those of a simulator.
+//! Mutex, readers-writer lock, spin locks and the re-entrant mutex are checked, in their typed forms. A semaphore has
+//! no owner; raw locks, and locks in memory that was zeroed instead of made, have no class. The checker uses std's
+//! locks, never ours, and no lock at all for what it has seen before. It knows threads of the operating system, not
+//! those of a simulator.
 
 #[cfg(feature = "order-check")]
 mod graph;
@@ -102,10 +103,16 @@ impl Class {
 #[inline(always)]
 pub(crate) fn released(_lock: usize) {}
 
+/// A lock that its thread gives up for a while.
+#[cfg(not(feature = "order-check"))]
+pub(crate) struct Suspended;
+
 /// Notes that this thread gives the lock up until the result is dropped.
 #[cfg(not(feature = "order-check"))]
 #[inline(always)]
-pub(crate) fn suspend(_lock: usize) {}
+pub(crate) fn suspend(_lock: usize) -> Suspended {
+    Suspended
+}
 
 #[cfg(not(feature = "order-check"))]
 const _: () = assert!(size_of::<Class>() == 0 && align_of::<Class>() == 1, "costs nothing when off");

@@ -25,11 +25,14 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::Inversion => "lock order inversion: threads that do this at the same time may wait for each other for ever",
+            Fault::Inversion => {
+                "lock order inversion: threads that do this at the same time may wait for each other for ever"
+            }
             Fault::SelfDeadlock => "self-deadlock: this thread waits for a lock that it holds",
             Fault::ReadAgain => "read lock within a read lock: with a writer waiting in between, both wait for ever",
             Fault::SameClass => {
-                "two locks made at one place, in an order that nobody stated (`order::nested` or `order::by_address` do)"
+                "two locks made at one place, in an order that nobody stated \
+                 (`order::nested` and `order::by_address` do that)"
             }
         })
     }
@@ -53,7 +56,8 @@ pub struct Step {
 pub struct Report {
     /// What.
     pub fault: Fault,
-    /// The step that this thread is about to take; after it, for an inversion, those that were seen before and lead back.
+    /// The step that this thread is about to take; after it, for an inversion, those that were seen before and lead
+    /// back.
     pub cycle: Vec<Step>,
 }
 
@@ -83,8 +87,8 @@ impl fmt::Display for Report {
 /// Who is told.
 static HANDLER: Mutex<fn(&Report)> = Mutex::new(complain);
 
-/// Sets who is told of a fault, instead of a panic with the report as its message. If it returns, the thread goes on and
-/// acquires the lock, come what may. It is called with none of the checker's locks held.
+/// Sets who is told of a fault, instead of a panic with the report as its message. If it returns, the thread goes on
+/// and acquires the lock, come what may. It is called with none of the checker's locks held.
 pub fn set_handler(handler: fn(&Report)) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = handler;
 }

@@ -37,8 +37,7 @@ impl<V: Policy> Exclusive for RenameLock<V, Loom> {
         self.write();
     }
     fn try_lock(&self) -> bool {
-        self.write();
-        true
+        self.try_write()
     }
     fn unlock(&self) {
         // SAFETY: the caller has the lock.
