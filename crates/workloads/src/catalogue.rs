@@ -48,6 +48,7 @@ const fn entry(name: &'static str, home: Home, bytes: usize, source: &'static st
 
 const NO_BOUND: &str = "no bound";
 const NEVER: &str = "never";
+const UNTIL_QUEUED: &str = "until queued";
 const ADAPTIVE: &str = "spin, sleep";
 
 /// Every lock.
@@ -150,10 +151,10 @@ pub static CATALOGUE: &[Entry] = &[
         ..entry("InodeLock<Rwsem>", Home::Lineage, size_of::<InodeLock<inode_lock::Rwsem>>(), "spin_backoff")
     },
     osv("OsvMutex<NoSpin>", size_of::<OsvMutex<osv_mutex::NoSpin>>(), FIFO.1, "sleep"),
-    osv("OsvMutex<Spin>", size_of::<OsvMutex<osv_mutex::Spin>>(), NO_BOUND, ADAPTIVE),
-    osv("OsvMutex<SpinToOne>", size_of::<OsvMutex<osv_mutex::SpinToOne>>(), NO_BOUND, ADAPTIVE),
+    osv("OsvMutex<Spin>", size_of::<OsvMutex<osv_mutex::Spin>>(), UNTIL_QUEUED, ADAPTIVE),
+    osv("OsvMutex<SpinToOne>", size_of::<OsvMutex<osv_mutex::SpinToOne>>(), UNTIL_QUEUED, ADAPTIVE),
     osv("OsvMutex<SpinPolling>", size_of::<OsvMutex<osv_mutex::SpinPolling>>(), NO_BOUND, ADAPTIVE),
-    osv("OsvMutex<SpinAfterPush>", size_of::<OsvMutex<osv_mutex::SpinAfterPush>>(), NO_BOUND, ADAPTIVE),
+    osv("OsvMutex<SpinAfterPush>", size_of::<OsvMutex<osv_mutex::SpinAfterPush>>(), NEVER, ADAPTIVE),
     entry("BiasedRwLock", Home::Lineage, size_of::<turnwise_lineage::BiasedRwLock>(), "mutex_spinners"),
     Entry {
         order: FIFO.0,

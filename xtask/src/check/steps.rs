@@ -126,6 +126,6 @@ pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --"
 /// `cargo xtask models`.
 pub(crate) const MODELS: Cmd = cmd("cargo test --release -p turnwise-model");
 /// `cargo xtask bench`, for one of [`SUBJECTS`].
-pub(crate) const BENCH: Cmd = Cmd { minutes: 60, ..cmd("cargo run --release -p turnwise-cli -- bench") };
+pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-cli -- bench");
 /// The subjects of `turnwise bench`.
 pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];
