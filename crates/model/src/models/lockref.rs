@@ -58,11 +58,14 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: order of kill and find or revive", PLAIN, (2, 4), &["killed", "lost", "found"], || {
         order(1, &[&[PutOrKill], &[FindOrRevive, Put]]);
     }),
-    model("lockref: order of put and find or revive", PLAIN, (2, 4), &["revived", "found"], || {
+    model("lockref: order of put and find or revive", PLAIN, (1, 3), &["revived", "found"], || {
         order(1, &[&[Put], &[FindOrRevive, Put], &[Find]]);
     }),
     model("lockref: order of get, put and kill", PLAIN, (2, 4), &["killed"], || {
         order(2, &[&[Get, PutOrKill, PutOrKill], &[PutNotLast]]);
+    }),
+    model("lockref: order of a death and its finders", PLAIN, (2, 4), &["lost", "found"], || {
+        order(2, &[&[Kill, Find, FindOrRevive], &[Find, Get]]);
     }),
     model("lockref: order of a death and those who look", PLAIN, (2, 4), &["lost", "found"], || {
         order(1, &[&[Kill], &[Find, PutNotLast, FindOrRevive]]);
@@ -302,7 +305,7 @@ fn order(count: u32, programs: &'static [&'static [Op]]) {
         for op in programs[number] {
             let last = histories.0.borrow()[number].last().map(|(_, said)| *said);
             if last == Some(Said::No) && matches!(op, Put | PutNotLast) {
-                break;
+                continue;
             }
             let said = op.run(refs);
             histories.0.borrow_mut()[number].push((*op, said));
