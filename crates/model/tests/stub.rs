@@ -5,7 +5,7 @@ use std::rc::Rc;
 use turnwise::mutex::HANDOFF_AFTER_NS;
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Platform};
-use turnwise::{Condvar, Mutex, RawMutex};
+use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 use turnwise_model::stub::{Config, Report, Stub, run};
 
 type Body = Box<dyn FnOnce()>;
@@ -195,4 +195,44 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
         assert!(plain_ns < bound, "seed {seed}: a wait of {plain_ns} ns");
         assert!(fair_ns < HANDOFF_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
     }
+}
+
+#[test]
+fn nobody_spins_for_a_lockref_whose_owner_is_off_its_cpu() {
+    let (refs, inside) = (Rc::new(LockRef::<Stub>::new_in(1)), Rc::new(Cell::new(0)));
+    let (its_refs, its_inside) = (Rc::clone(&refs), Rc::clone(&inside));
+    let threads = each(8, move |_| {
+        for _ in 0..500 {
+            its_refs.get();
+            let guard = its_refs.lock();
+            let entered = its_inside.get();
+            work(10);
+            assert_eq!(its_inside.get(), entered, "two threads in one critical section");
+            its_inside.set(entered + 1);
+            drop(guard);
+            assert!(its_refs.put() >= 1);
+        }
+    });
+    let config = Config { slice_ns: 50_000, ..Config::new(2, 11) };
+    let report = run(config, threads).expect("everybody gets on");
+    assert_eq!((inside.get(), refs.count()), (8 * 500, 1));
+    assert!(report.preemptions > 0 && report.spins_off_cpu > 0, "no owner was preempted");
+}
+
+#[test]
+fn readers_of_a_sequence_lock_get_on_beside_writers_that_never_rest() {
+    let lock = Rc::new(SeqRwLock::<[u64; 4], Stub>::new_in([0; 4]));
+    let its = Rc::clone(&lock);
+    let threads = each(6, move |number| {
+        for _ in 0..500 {
+            if number < 3 {
+                its.write().iter_mut().for_each(|word| *word += 1);
+            } else {
+                let seen = its.read();
+                assert_eq!(seen, [seen[0]; 4], "torn");
+            }
+        }
+    });
+    run(Config { slice_ns: 50_000, ..Config::new(2, 12) }, threads).expect("everybody gets on");
+    assert_eq!(lock.read(), [3 * 500; 4]);
 }

@@ -58,7 +58,7 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: order of kill and find or revive", PLAIN, (2, 4), &["killed", "lost", "found"], || {
         order(1, &[&[PutOrKill], &[FindOrRevive, Put]]);
     }),
-    model("lockref: order of put and find or revive", PLAIN, (2, 4), &["revived", "found"], || {
+    model("lockref: order of put and find or revive", PLAIN, (1, 3), &["revived", "found"], || {
         order(1, &[&[Put], &[FindOrRevive, Put], &[Find]]);
     }),
     model("lockref: order of get, put and kill", PLAIN, (2, 4), &["killed"], || {

@@ -24,15 +24,15 @@ struct Event {
 
 type History = Vec<Event>;
 
-/// Each round, three threads with a reference or none run a few operations at the same time.
+/// Each round, three threads, of which one or two have a reference, run a few operations at the same time.
 pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
     let lock = record.make();
     let counts = lock.counts();
     let (clock, meet, over) = (AtomicU64::new(0), Barrier::new(THREADS), AtomicBool::new(false));
     let histories: [Mutex<History>; THREADS] = Default::default();
-    let begin = State { count: THREADS as u32 - 1, dead: false };
     arena.on_threads(THREADS, |worker| {
-        loop {
+        for round in 0.. {
+            let begin = State { count: 1 + round % 2, dead: false };
             if worker.number == 0 {
                 // SAFETY: the others wait at the barrier.
                 unsafe { counts.restart(begin.count) };
@@ -42,7 +42,7 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
             if over.load(Relaxed) {
                 break;
             }
-            *histories[worker.number].lock().unwrap() = operate(worker, counts, &clock);
+            *histories[worker.number].lock().unwrap() = operate(worker, begin, counts, &clock);
             meet.wait();
             if worker.number == 0 {
                 let threads = histories.each_ref().map(|history| history.lock().unwrap().clone());
@@ -57,10 +57,10 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
     });
 }
 
-/// A few random operations that the thread may call. The last thread begins without a reference.
-fn operate(worker: &mut Worker, counts: &dyn Counts, clock: &AtomicU64) -> History {
+/// A few random operations that the thread may call. The first threads begin with a reference.
+fn operate(worker: &mut Worker, begin: State, counts: &dyn Counts, clock: &AtomicU64) -> History {
     const OPS: [Op; 7] = [Op::Get, Op::Put, Op::PutNotLast, Op::Find, Op::FindOrRevive, Op::PutOrKill, Op::PutOrKill];
-    let mut own = if worker.number == THREADS - 1 { 0 } else { 1 };
+    let mut own = i32::from(worker.number < begin.count as usize);
     let mut history = History::new();
     for _ in 0..OPERATIONS {
         let op = OPS[worker.rng.random_range(0..OPS.len())];

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use std::sync::RwLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::time::Duration;
 
 /// What is wrong.
 pub trait Flaw: Send + Sync + 'static {
@@ -93,10 +94,11 @@ impl<F: Flaw> Sequence for BrokenSequence<F> {
         if F::MAKES_ODD {
             self.sequence.store(before + 1, SeqCst);
         }
-        for (word, value) in self.words.iter().zip(value) {
-            word.store(value, SeqCst);
-            spin(4);
-        }
+        let (first, rest) = self.words.split_first().expect("four words");
+        first.store(value[0], SeqCst);
+        // Sleeping lets readers come even if there is one CPU for all.
+        std::thread::sleep(Duration::from_micros(20));
+        rest.iter().for_each(|word| word.store(value[0], SeqCst));
         self.sequence.store(before + 2, SeqCst);
     }
 }
