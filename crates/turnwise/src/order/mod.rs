@@ -6,15 +6,15 @@
 //!
 //! | reported | what |
 //! |---|---|
-//! | [`Fault::Inversion`] | the classes were acquired in the other order before, directly or by way of others |
-//! | [`Fault::SelfDeadlock`] | the thread waits for a lock that it holds itself |
-//! | [`Fault::ReadAgain`] | the thread reads what it reads: if a writer comes in between, both wait for ever |
-//! | [`Fault::SameClass`] | two locks of one class at a time, in an order that nobody stated ([`nested`], [`by_address`]) |
+//! | `Fault::Inversion` | the classes were acquired in the other order before, directly or by way of others |
+//! | `Fault::SelfDeadlock` | the thread waits for a lock that it holds itself |
+//! | `Fault::ReadAgain` | the thread reads what it reads: if a writer comes in between, both wait for ever |
+//! | `Fault::SameClass` | two locks of one class at a time, in an order that nobody stated (`nested`, `by_address`) |
 //!
 //! What does not wait cannot deadlock: `try_` forms without a time are not checked, but what they acquired counts as
 //! held. Guards may be dropped in any order. A condition variable's wait gives its mutex up and acquires it again.
 //!
-//! A report panics in the thread that is about to acquire, before it does, unless [`set_handler`] says otherwise.
+//! A report panics in the thread that is about to acquire, before it does, unless `set_handler` says otherwise.
 //! Each pair of classes is reported once.
 //!
 //! Mutex, readers-writer lock, spin locks and the re-entrant mutex are checked, in their typed forms. A semaphore has
