@@ -1,6 +1,6 @@
-//! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): who cannot have the lock at
-//! once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long, Linux 3.16,
-//! 2014, on the ticket lock as there.)
+//! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): who cannot have the lock
+//! at once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long, Linux
+//! 3.16, 2014, on the ticket lock as there.)
 //!
 //! | bytes | word | meaning |
 //! |---|---|---|

@@ -236,8 +236,10 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         } else {
             self.activity.store(WRITER, Relaxed);
             // SAFETY: we have the list's lock, and it is the first there.
-            unsafe { self.list.remove(first) };
-            first.grant();
+            unsafe {
+                self.list.remove(first);
+                Waiter::grant(first);
+            }
         }
     }
 
@@ -247,8 +249,10 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         // SAFETY: we have the list's lock, and forget the waiter when it is granted.
         while let Some(first) = unsafe { self.list.first() }.filter(|first| first.kind == Kind::Read) {
             // SAFETY: it is the first in the list.
-            unsafe { self.list.remove(first) };
-            first.grant();
+            unsafe {
+                self.list.remove(first);
+                Waiter::grant(first);
+            }
             granted += 1;
         }
         self.activity.store(self.activity.load(Relaxed) + granted, Relaxed);

@@ -8,17 +8,17 @@
 //! | 8 | `wait_lock` | guards the list: [`KernelTicketLock`] |
 //! | 16 | list | who waits, longest first |
 //!
-//! count = active + [`WAITING`] if the list is not empty + [`WAITING`] if a writer is active, where active (the low 32
-//! bits) counts the readers and the writer that have the lock, and those that just came and do not know yet whether
-//! they have it:
+//! count = active + `WAITING` if the list is not empty + `WAITING` if a writer is active, where `WAITING` is -2^32 and
+//! active (the low 32 bits) counts the readers and the writer that have the lock, and those that just came and do not
+//! know yet whether they have it:
 //!
 //! | count | state |
 //! |---|---|
 //! | 0 | free |
 //! | n > 0 | n readers |
-//! | [`WAITING`] | free, and the list is not empty |
+//! | `WAITING` | free, and the list is not empty |
 //! | `WAITING + n` | n readers and a list; or one writer; or somebody who is about to find out |
-//! | below `2 * WAITING + ...` | a writer and a list |
+//! | `2 * WAITING + n` | a writer and a list |
 //!
 //! Invariants:
 //! 1. A reader has the lock if the count was not below 0 when it added 1, or since a granter counted it in.
@@ -348,20 +348,16 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         let Some(first) = (unsafe { self.list.first() }) else { return };
         if first.kind == Kind::Read {
             self.wake_readers(why);
-        } else if why != Wake::ReadOwned {
-            self.wake_writer(first);
-        }
-    }
-
-    fn wake_writer(&self, first: &Waiter<P>) {
-        if V::STEALS {
-            return first.wake();
-        }
-        let list = if self.list.is_alone(first) { -WAITING } else { 0 };
-        if self.try_add(WRITER + list) {
+        } else if why == Wake::ReadOwned {
+            // It would find the readers.
+        } else if V::STEALS {
+            first.wake();
+        } else if self.try_add(if self.list.is_alone(first) { WRITER - WAITING } else { WRITER }) {
             // SAFETY: we have the list's lock, and it is the first there.
-            unsafe { self.list.remove(first) };
-            first.grant();
+            unsafe {
+                self.list.remove(first);
+                Waiter::grant(first);
+            }
         }
     }
 
@@ -387,7 +383,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
             unsafe {
                 let first = self.list.first().expect("as many as counted");
                 self.list.remove(first);
-                first.grant();
+                Waiter::grant(first);
             }
         }
     }

@@ -63,8 +63,8 @@ fn one_cpu() -> Config {
     Config { slice_ns: 1_000_000_000, ..Config::new(1, 1) }
 }
 
-/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got what, in
-/// order.
+/// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got
+/// what, in order.
 fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
     let shared = Rc::new((L::make(), RefCell::new(Vec::new())));
     let (owner, other, result) = (Rc::clone(&shared), Rc::clone(&shared), shared);

@@ -1,6 +1,6 @@
-//! The documents' locks; those with readers by their writers.
+//! The documents' locks.
 
-use crate::lock::{Held, Lock};
+use crate::lock::{Held, Lock, Shared};
 use crate::references::References;
 use crate::sequence::{Payload, Sequence};
 use std::sync::atomic::AtomicU64;
@@ -16,7 +16,7 @@ use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
 /// [`Lock`] by the methods of these names.
 macro_rules! lock {
-    ([$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident $(, $more:item)*) => {
+    ([$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident $(, $shared:ident)? $(; $more:item)*) => {
         impl<$($generics)*> Lock for $lock {
             fn acquire(&self) -> Held {
                 self.$acquire();
@@ -29,6 +29,9 @@ macro_rules! lock {
                 // SAFETY: the caller has the lock.
                 unsafe { self.$release() }
             }
+            $(fn $shared(&self) -> &dyn Shared {
+                self
+            })?
             fn words(&self) -> String {
                 format!("{self:?}")
             }
@@ -37,12 +40,36 @@ macro_rules! lock {
     };
 }
 
+/// [`Shared`] by the methods of the same names.
+macro_rules! shared {
+    ([$($generics:tt)*] $lock:ty $(, $downgrade:ident)?) => {
+        lock!([$($generics)*] $lock, write, try_write, unlock_write, shared);
+
+        impl<$($generics)*> Shared for $lock {
+            fn read(&self) {
+                self.read();
+            }
+            fn try_read(&self) -> bool {
+                self.try_read()
+            }
+            unsafe fn unlock_read(&self) {
+                // SAFETY: the caller has a read lock.
+                unsafe { self.unlock_read() }
+            }
+            $(unsafe fn $downgrade(&self) {
+                // SAFETY: the caller has the write lock.
+                unsafe { self.$downgrade() }
+            })?
+        }
+    };
+}
+
 lock!([V: linux_mutex::Policy] LinuxMutex<V>, lock, try_lock, unlock);
 lock!([] KernelTicketLock, lock, try_lock, unlock);
-lock!([V: rwsem_spinlock::Policy] RwsemSpinlock<V>, write, try_write, unlock_write);
-lock!([V: rwsem_xadd::Policy] RwsemXadd<V>, write, try_write, unlock_write);
-lock!([] BiasedRwLock, write, try_write, unlock_write);
-lock!([] QueuedRwLock, write, try_write, unlock_write);
+shared!([V: rwsem_spinlock::Policy] RwsemSpinlock<V>, downgrade);
+shared!([V: rwsem_xadd::Policy] RwsemXadd<V>, downgrade);
+shared!([] BiasedRwLock);
+shared!([] QueuedRwLock);
 lock!([V: ia64_spin::Policy] Ia64SpinLock<V>, lock, try_lock, unlock);
 lock!([] InodeLock<inode_lock::Rwsem>, write, try_write, unlock_write);
 lock!([V: osv_mutex::Policy] OsvMutex<V>, lock, try_lock, unlock);
@@ -51,7 +78,7 @@ lock!(
     [V: d_count::Policy] DCount<V>,
     lock,
     try_lock,
-    unlock,
+    unlock;
     fn references(&self) -> &dyn References {
         self
     }

@@ -126,9 +126,10 @@ const MCS: Abilities = Abilities { timed: false, signals: false, ..LINE };
 /// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
 /// interrupts a section under the `wait_lock` must not lock.
 const LINEAGE: Abilities = Abilities { timed: false, signals: false, forks: false, bounded: false, ..SPINNER };
-const RWSEM: Abilities = Abilities { lets_go: false, ..LINEAGE };
-const LINUX_MUTEX: Abilities = Abilities { slots: true, ..RWSEM };
-const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..LINEAGE };
+const LINUX_MUTEX: Abilities = Abilities { slots: true, lets_go: false, ..LINEAGE };
+const RWSEM: Abilities = Abilities { lets_go: false, shared: true, downgrades: true, ..LINEAGE };
+const BIASED: Abilities = Abilities { shared: true, ..LINEAGE };
+const KERNEL_RWLOCK: Abilities = Abilities { crowd: 4, ..BIASED };
 const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
 /// A waiter for the ia64 lock leaves no trace.
 const IA64: Abilities = Abilities { timed: false, ..SPINNER };
@@ -164,7 +165,7 @@ pub static LOCKS: &[LockRecord] = &[
     record::<RwsemXadd<rwsem_xadd::Fifo>>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", RWSEM),
     record::<RwsemXadd<rwsem_xadd::Stealing>>("rwsem-xadd", "the same with writer stealing, 3.9", RWSEM),
     record::<RwsemXadd<rwsem_xadd::FastStealing>>("rwsem-xadd-fast", "the same, 3.10", RWSEM),
-    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
+    record::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", BIASED),
     record::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
     record::<DCount<d_count::UnderLock>>("d-count", "d_count under d_lock", D_COUNT),
     record::<DCount<d_count::CmpXchg>>("d-count-cmpxchg", "d_count by compare-exchange", D_COUNT),

@@ -73,6 +73,7 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[
             cmd("cargo build -p turnwise --no-default-features --target x86_64-unknown-none"),
             cmd("cargo build -p turnwise --no-default-features --features spin --target x86_64-unknown-none"),
+            cmd("cargo build -p turnwise-lineage --no-default-features --target x86_64-unknown-none"),
         ],
     },
     Step {
@@ -93,7 +94,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: MIRI,
         commands: &[Cmd {
             env: MIRI_ENV,
-            ..cmd("cargo +nightly miri test -p turnwise --lib --tests --target-dir target/miri")
+            ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
         }],
     },
     Step {

@@ -27,8 +27,9 @@ pub struct SpinnerQueue<P: Platform> {
 
 impl SpinnerQueue<DefaultPlatform> {
     /// An empty queue.
-    #[expect(clippy::declare_interior_mutable_const, reason = "for const constructors, which make a new one each")]
-    pub(super) const EMPTY: Self = SpinnerQueue { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) };
+    pub(super) const fn new() -> Self {
+        SpinnerQueue { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()) }
+    }
 }
 
 impl<P: Platform> SpinnerQueue<P> {

@@ -42,7 +42,7 @@ impl Policy for Patch1And2 {
     const SPINS: bool = true;
     const LOOKS_FIRST: bool = true;
     type Spinners<P: Platform> = SpinnerQueue<P>;
-    const NO_SPINNERS: SpinnerQueue<DefaultPlatform> = SpinnerQueue::EMPTY;
+    const NO_SPINNERS: SpinnerQueue<DefaultPlatform> = SpinnerQueue::new();
 }
 
 impl Policy for NoSpin {

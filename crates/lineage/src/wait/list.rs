@@ -45,15 +45,20 @@ impl<P: Platform> Waiter<P> {
         }
     }
 
-    /// Tells the waiter, which is in no list any more, that it has what it waits for, and wakes it.
+    /// Tells `waiter`, which is in no list any more, that it has what it waits for, and wakes it.
     ///
     /// It returns from [`Waiter::await_grant`] without asking anybody: the store is the last access to the node, and
-    /// the wake-up uses its address alone.
-    pub(crate) fn grant(&self) {
-        let address = &raw const self.word;
+    /// the wake-up uses its address alone. (A pointer, since a reference would promise that the node stays.)
+    ///
+    /// # Safety
+    /// `waiter` was in a list whose lock the caller has, and was not granted since.
+    pub(crate) unsafe fn grant(waiter: *const Self) {
+        // SAFETY: the waiter stays in place until the store.
+        let word = unsafe { &raw const (*waiter).word };
+        // SAFETY: as above.
         // ORDERING waiter.grant: pairs with the Acquire in `await_grant`; shows what the granter and those before did.
-        self.word.store(AWAKE, Release);
-        P::wake(address, Lane::Waiters, 1);
+        unsafe { &*word }.store(AWAKE, Release);
+        P::wake(word, Lane::Waiters, 1);
     }
 
     /// Sleeps until granted. The word was [`ASLEEP`] from the beginning.

@@ -238,8 +238,8 @@ unsafe impl<T> Send for LoomPtr<T> {}
 unsafe impl<T> Sync for LoomPtr<T> {}
 
 impl LoomU32 {
-    /// An operation for loom on the word at this address, if there is one. The word may be dropped meanwhile, or be gone
-    /// already, with something else in its place: it may have been on a stack.
+    /// An operation for loom on the word at this address, if there is one. The word may be dropped meanwhile, or be
+    /// gone already, with something else in its place: it may have been on a stack.
     pub(super) fn touch(word: *const LoomU32) {
         let cell = world::registered(word.addr() + std::mem::offset_of!(LoomU32, life));
         cell.map(|cell| cell.compare_exchange(NEVER, NEVER, Relaxed, Relaxed));

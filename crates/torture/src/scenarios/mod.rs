@@ -140,7 +140,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario(
         "shared-destroy",
         "the last reader or writer unmaps the lock at once",
-        |can| can.shared,
+        |can| can.shared && can.lets_go,
         memory::destroy_shared,
     ),
     scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),

@@ -4,14 +4,14 @@
 //! | type | traits | guard moves between threads |
 //! |---|---|---|
 //! | [`RawMutex`] | `RawMutex`, `RawMutexFair`, `RawMutexTimed` | no: the word names the owner |
-//! | [`RawRwSem`] | `RawRwLock`, `RawRwLockTimed`, `RawRwLockDowngrade`, `RawRwLockUpgrade`, `…UpgradeDowngrade`, `…UpgradeTimed` | no: who holds what is kept per thread where it is kept |
+//! | [`RawRwSem`] | `RawRwLock` and all its extensions but the `Fair` ones | no: who holds what is kept per thread |
 //! | [`RawSpinLock`], [`RawTicketLock`], [`RawQueuedSpinLock`] | `RawMutex`, `RawMutexTimed` | yes |
 //!
 //! Times are [`core::time::Duration`] and [`Deadline`]: there is no `Instant` without std, and none that could name a
 //! point on another platform's clock.
 //!
-//! A release of [`RawRwSem`] to the longest sleeper does not exist, so neither do the `Fair` traits for it: who waited too
-//! long claims the lock by itself.
+//! [`RawRwSem`] cannot be released to the longest sleeper, so it has no `Fair` traits: who waited too long claims the
+//! lock by itself.
 //!
 //! [`crate::RawMcsLock`] has no such impl: lock_api's state of an acquisition moves with the guard and may be
 //! forgotten, while an MCS node must stay where it is; without allocation there is no place for it.

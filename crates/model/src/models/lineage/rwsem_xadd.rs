@@ -49,8 +49,32 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem-xadd, fast stealing: behind a reader", PLAIN, (0, 1), SLEEP, || {
         behind::<Rwsem<FastStealing>>(false, 1, 1, 0);
     }),
+    model("rwsem-xadd, fast stealing: stolen before the grant", PLAIN, (2, 3), STOLEN, stolen),
     model("rwsem-xadd, fast stealing: downgrade", PLAIN, (0, 1), SLEEP, downgrade::<FastStealing>),
 ];
+
+const STOLEN: Shows = &["slept", "the thief came second", "the thief came last"];
+
+/// A reader sleeps; as the owner releases the lock, a newcomer may be faster than the grant.
+fn stolen() {
+    let pages = Pages::<Rwsem<FastStealing>>::keep();
+    pages.raw.write();
+    let reader = spawn(move || {
+        pages.raw.read();
+        saw(if pages.data.get() == 1 { "the thief came last" } else { "the thief came second" });
+        pages.leave_reading();
+    });
+    rest(); // the reader goes to sleep
+    let thief = spawn(move || {
+        pages.raw.write();
+        rest();
+        pages.leave_writing();
+    });
+    pages.leave_writing();
+    thief.join();
+    reader.join();
+    pages.settled(2);
+}
 
 /// A writer becomes a reader while a reader and a writer wait.
 fn downgrade<V: Policy>() {
