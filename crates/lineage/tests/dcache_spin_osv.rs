@@ -1,4 +1,5 @@
 //! Counts, back-off sequences, and the rules of OSv's mutex, on this machine's threads.
+#![cfg(feature = "native")]
 
 use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
