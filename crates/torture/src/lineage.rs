@@ -16,7 +16,10 @@ use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
 /// [`Lock`] by the methods of these names.
 macro_rules! lock {
-    ([$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident $(, $shared:ident)? $(; $more:item)*) => {
+    (
+        [$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident
+        $(, $shared:ident)? $(; $more:item)*
+    ) => {
         impl<$($generics)*> Lock for $lock {
             fn acquire(&self) -> Held {
                 self.$acquire();

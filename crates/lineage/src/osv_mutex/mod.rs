@@ -195,8 +195,8 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         }
         let waiter = Waiter::new(u64::from(me.get()));
         self.queue.push(&waiter);
-        // If the last owner found nobody to wake, it may be up to us. Once the lock has been handed to us nobody else is
-        // responsible, so an offer that we take was made before.
+        // If the last owner found nobody to wake, it may be up to us. Once the lock has been handed to us nobody else
+        // is responsible, so an offer that we take was made before.
         if !self.queue.looks_empty() && self.take_offer() {
             let first = self.queue.pop().expect("we are in the queue, and nobody else takes anybody out");
             if core::ptr::eq(first, &waiter) {
