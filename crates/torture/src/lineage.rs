@@ -16,7 +16,10 @@ use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
 /// [`Lock`] by the methods of these names.
 macro_rules! lock {
-    ([$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident $(, $more:item)*) => {
+    (
+        [$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident
+        $(, $shared:ident)? $(; $more:item)*
+    ) => {
         impl<$($generics)*> Lock for $lock {
             fn acquire(&self) -> Held {
                 self.$acquire();
@@ -29,6 +32,9 @@ macro_rules! lock {
                 // SAFETY: the caller has the lock.
                 unsafe { self.$release() }
             }
+            $(fn $shared(&self) -> &dyn Shared {
+                self
+            })?
             fn words(&self) -> String {
                 format!("{self:?}")
             }
@@ -40,15 +46,7 @@ macro_rules! lock {
 /// [`Shared`] by the methods of the same names.
 macro_rules! shared {
     ([$($generics:tt)*] $lock:ty $(, $downgrade:ident)?) => {
-        lock!(
-            [$($generics)*] $lock,
-            write,
-            try_write,
-            unlock_write,
-            fn shared(&self) -> &dyn Shared {
-                self
-            }
-        );
+        lock!([$($generics)*] $lock, write, try_write, unlock_write, shared);
 
         impl<$($generics)*> Shared for $lock {
             fn read(&self) {
@@ -83,7 +81,7 @@ lock!(
     [V: d_count::Policy] DCount<V>,
     lock,
     try_lock,
-    unlock,
+    unlock;
     fn references(&self) -> &dyn References {
         self
     }

@@ -135,7 +135,9 @@ const KERNEL_LINE: Abilities = Abilities { bounded: true, crowd: 4, ..LINEAGE };
 const IA64: Abilities = Abilities { timed: false, ..SPINNER };
 const D_COUNT: Abilities = Abilities { references: true, ..KERNEL_LINE };
 const RENAME: Abilities = Abilities { sequence: true, crowd: 4, ..LINEAGE };
-const OSV: Abilities = Abilities { slots: true, ..RWSEM };
+/// By its writers alone.
+const INODE: Abilities = Abilities { lets_go: false, ..LINEAGE };
+const OSV: Abilities = Abilities { slots: true, ..INODE };
 
 /// A handler, or a forked child, would stand in line behind a thread that cannot get on.
 const SEMAPHORE: Abilities =
@@ -175,7 +177,7 @@ pub static LOCKS: &[LockRecord] = &[
     record::<Ia64SpinLock<ia64_spin::Plain>>("ia64", "the ia64 spin lock", IA64),
     record::<Ia64SpinLock<ia64_spin::ExponentialCode>>("ia64-code", "the same with back-off", IA64),
     record::<Ia64SpinLock<ia64_spin::ExponentialProse>>("ia64-prose", "the same, back-off as in the prose", IA64),
-    record::<InodeLock<inode_lock::Rwsem>>("inode-rwsem", "the inode lock as rwsem", RWSEM),
+    record::<InodeLock<inode_lock::Rwsem>>("inode-rwsem", "the inode lock as rwsem", INODE),
     record::<OsvMutex>("osv", "OSv's mutex", Abilities { bounded: true, ..OSV }),
     record::<OsvMutex<osv_mutex::Spin>>("osv-spin", "OSv's mutex with the document's spin", OSV),
     record::<OsvMutex<osv_mutex::SpinToOne>>("osv-to-one", "the same, technique 1", OSV),
