@@ -45,7 +45,7 @@ impl Flaw for LosesGets {
     fn get(words: &Words) {
         let count = words.count.load(SeqCst);
         spin(20);
-        words.count.store(count + 1, SeqCst);
+        words.count.store(count.wrapping_add(1), SeqCst);
     }
 }
 
