@@ -32,6 +32,10 @@ unsafe impl Platform for Blind {
         Native::relax();
     }
 
+    fn rest(ns: u32) {
+        Native::rest(ns);
+    }
+
     fn yield_now() {
         Native::yield_now();
     }

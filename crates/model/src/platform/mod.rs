@@ -83,6 +83,9 @@ unsafe impl Platform for Loom {
         rest();
     }
 
+    /// Time is not what a model is about.
+    fn rest(_ns: u32) {}
+
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,

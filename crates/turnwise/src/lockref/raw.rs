@@ -37,6 +37,9 @@ pub const COUNT_MAX: u32 = (1 << 31) - 1;
 /// the others away.
 pub const RETRIES: u32 = 100;
 
+/// How long a thread stays away after it lost an exchange: the first time, and at most; doubled in between.
+const REST_NS: (u32, u32) = (200, 1_600);
+
 /// Longest spin for the lock half before sleeping: about what a sleep and the wake-up cost both sides together.
 pub const SPIN_NS: u64 = 20_000;
 
@@ -129,32 +132,37 @@ impl<P: Platform> LockRef<P> {
     #[track_caller]
     fn change(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
         let word = self.word.load(Relaxed);
-        if word & LOCK == 0
-            && may(word)
-            && self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok()
-        {
+        let allowed = word & LOCK == 0 && may(word);
+        if allowed && self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok() {
             return Change::Done(word);
         }
-        self.change_slow(order, delta, may)
+        self.change_slow(order, delta, may, allowed)
     }
 
-    /// Says what keeps [`LockRef::change`] from it, or makes it after all.
+    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `lost`: somebody else was faster.
+    ///
+    /// Who lost stays away for a while: the faster one then gets many changes done while it has the cache line.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
-        let mut word = self.word.load(Relaxed);
+    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool, mut lost: bool) -> Change {
+        let mut rest_ns = REST_NS.0;
         for _ in 0..RETRIES {
+            if lost {
+                P::rest(rest_ns);
+                rest_ns = (rest_ns * 2).min(REST_NS.1);
+            }
+            let word = self.word.load(Relaxed);
             if word & LOCK != 0 {
                 break;
             }
             if !may(word) {
                 return Change::Refused(word);
             }
-            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
-                Ok(old) => return Change::Done(old),
-                Err(found) => word = found,
+            if self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok() {
+                return Change::Done(word);
             }
+            lost = true;
         }
         Change::Busy
     }

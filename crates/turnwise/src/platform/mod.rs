@@ -193,6 +193,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Lets another thread that wants to run have this CPU, if there is one.
     fn yield_now() {}
 
+    /// Stays on the CPU for about `ns` nanoseconds without touching anything shared.
+    fn rest(ns: u32) {
+        let until = Some(Self::now().saturating_add(ns.into()));
+        let nobody_writes = Self::U32::new(0);
+        let _ = Self::spin_until(&nobody_writes, |_| false, SpinLimit { until, ..SpinLimit::NONE });
+    }
+
     /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
     ///
     /// The loads are relaxed: a caller that wants what the writer published must acquire it afterwards. In a

@@ -39,6 +39,10 @@ unsafe impl Platform for Native {
         spin::relax();
     }
 
+    fn rest(ns: u32) {
+        spin::rest(ns);
+    }
+
     fn yield_now() {
         // SAFETY: takes no arguments.
         unsafe { libc::sched_yield() };

@@ -105,6 +105,11 @@ impl Rests {
     }
 }
 
+/// See [`super::super::Platform::rest`].
+pub(super) fn rest(ns: u32) {
+    (0..hints(ns)).for_each(|_| relax());
+}
+
 fn hints(ns: u32) -> u32 {
     (ns.saturating_mul(HINTS_PER_US.load(Relaxed)) / 1024).max(1)
 }
