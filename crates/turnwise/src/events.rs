@@ -102,6 +102,7 @@ kinds! {
     Mutex, "Mutex";
     Condvar, "Condvar";
     RwSem, "RwSem";
+    LockRef, "LockRef";
     Semaphore, "Semaphore";
     SpinLock, "SpinLock";
     TicketLock, "TicketLock";

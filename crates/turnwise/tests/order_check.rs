@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use turnwise::{
-    Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, ReentrantMutex, RwSem, RwSemReadGuard, RwSemUpgradableGuard,
-    RwSemWriteGuard, SpinLock, TicketLock, order,
+    Condvar, LockRef, LockRefCell, McsLock, Mutex, MutexGuard, QueuedSpinLock, ReentrantMutex, RwSem, RwSemReadGuard,
+    RwSemUpgradableGuard, RwSemWriteGuard, SeqRwLock, SpinLock, TicketLock, order,
 };
 
 /// The report that `f` causes.
@@ -248,4 +248,70 @@ fn readers_and_writers_are_held_until_the_last_form_of_their_guard_goes() {
     assert!(report(|| drop(other.lock())).contains("inversion"));
     drop(part);
     drop(other.lock());
+}
+
+#[test]
+fn a_sequence_lock_is_checked_by_who_takes_its_lock() {
+    let (lock, other) = (SeqRwLock::new(0), Mutex::new(()));
+    let first = line!() + 3;
+    on_a_thread(|| {
+        let _other = other.lock();
+        let mut value = lock.write();
+        *value = 1;
+    });
+    let reading = lock.blocking_read();
+    let message = report(|| drop(other.lock()));
+    assert!(message.contains("inversion"), "{message}");
+    assert!(message.contains(&format!("order_check.rs:{first}:")), "line {first} is missing: {message}");
+    assert!(report(|| drop(lock.blocking_read())).starts_with("read lock within a read lock"));
+    assert!(report(|| drop(lock.write())).starts_with("self-deadlock"));
+    let long = std::time::Duration::from_secs(60);
+    assert!(report(|| drop(lock.try_write_for(long))).starts_with("self-deadlock"));
+    drop(lock.try_blocking_read().expect("a try does not wait"));
+    drop(reading);
+    let writing = lock.write();
+    assert!(report(|| drop(lock.try_blocking_read_for(long))).starts_with("self-deadlock"));
+    assert!(report(|| lock.set(2)).starts_with("self-deadlock"));
+    drop(writing);
+    drop(other.lock());
+    assert_eq!(lock.read(), 1);
+}
+
+#[test]
+fn an_optimistic_read_is_in_no_order() {
+    let (lock, other) = (SeqRwLock::new(0), Mutex::new(()));
+    on_a_thread(|| {
+        let _writing = lock.write();
+        let _other = other.lock();
+        assert_eq!(lock.read(), 0);
+    });
+    // Neither an edge to the lock with `other` held, nor a wait for what this thread holds.
+    let _other = other.lock();
+    assert_eq!((lock.read(), lock.try_read(), lock.read_with(|value| *value)), (0, Some(0), 0));
+    assert!(report(|| drop(lock.write())).contains("inversion"));
+}
+
+#[test]
+fn the_lock_of_a_lockref_is_checked_and_its_count_is_not() {
+    let (refs, cell, other) = (LockRef::new(1), LockRefCell::new(1, ()), Mutex::new(()));
+    on_a_thread(|| {
+        let _refs = refs.lock();
+        let _cell = cell.lock();
+        let _other = other.lock();
+    });
+    let held = other.lock();
+    refs.get();
+    assert!(cell.get_or_lock().is_none());
+    assert!(cell.put_or_lock().is_none(), "there was another");
+    assert!(report(|| drop(refs.lock())).contains("inversion"));
+    let message = report(|| drop(cell.put_or_lock()));
+    assert!(message.contains("inversion"), "the last one locks: {message}");
+    drop(held);
+    // The report came before the lock was taken, and before the reference was given back.
+    let last = cell.put_or_lock().expect("free");
+    assert!(report(|| drop(cell.lock())).starts_with("self-deadlock"));
+    assert!(report(|| _ = cell.put()).starts_with("self-deadlock"), "the count waits for the lock as well");
+    drop(last);
+    drop(cell.try_lock().expect("free"));
+    drop(refs.lock());
 }

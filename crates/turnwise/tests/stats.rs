@@ -4,7 +4,8 @@
 #[cfg(not(feature = "stats"))]
 #[test]
 fn counters_that_are_off_take_no_room() {
-    use turnwise::{Condvar, Mutex, QueuedSpinLock, RawCondvar, RawMcsLock, RawMutex, SpinLock, TicketLock};
+    use turnwise::{Condvar, LockRef, LockRefCell, Mutex, QueuedSpinLock, SeqRwLock, SpinLock, TicketLock};
+    use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawSeqRwLock};
     let raw_mutex = if cfg!(feature = "spin") { 8 } else { 4 };
     assert_eq!(size_of::<RawMutex>(), raw_mutex);
     assert_eq!(size_of::<RawCondvar>(), 12);
@@ -13,6 +14,9 @@ fn counters_that_are_off_take_no_room() {
     // The order checker puts classes into typed locks.
     if cfg!(not(feature = "order-check")) {
         assert_eq!(size_of::<Mutex<()>>(), raw_mutex);
+        assert_eq!(size_of::<SeqRwLock<u64>>(), size_of::<RawSeqRwLock>() + 8);
+        assert_eq!(size_of::<LockRef>(), 8);
+        assert_eq!(size_of::<LockRefCell<u64>>(), 16);
         assert_eq!(size_of::<SpinLock<()>>(), 4);
         assert_eq!(size_of::<TicketLock<()>>(), 4);
         assert_eq!(size_of::<QueuedSpinLock<()>>(), 4);
@@ -23,7 +27,8 @@ fn counters_that_are_off_take_no_room() {
 mod on {
     use std::time::Duration;
     use turnwise::events::{Event, Kind, Stats, totals};
-    use turnwise::{Condvar, McsLock, Mutex, MutexGuard, QueuedSpinLock, RwSem, Semaphore, SpinLock, TicketLock};
+    use turnwise::{Condvar, LockRef, LockRefCell, McsLock, Mutex, MutexGuard};
+    use turnwise::{QueuedSpinLock, RwSem, Semaphore, SeqRwLock, SpinLock, TicketLock};
 
     const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2_000 };
 
@@ -67,6 +72,62 @@ mod on {
         let semaphore = Semaphore::new(1);
         contend(|| drop(semaphore.acquire()));
         adds_up(semaphore.stats());
+    }
+
+    #[test]
+    fn a_sequence_lock_counts_whoever_takes_its_lock() {
+        let lock = SeqRwLock::new(0_u64);
+        (0..ROUNDS).for_each(|_| assert_eq!(lock.read(), 0));
+        assert_eq!(lock.stats(), Stats::ZERO, "an optimistic read does not lock");
+        contend(|| drop(lock.blocking_read()));
+        adds_up(lock.stats());
+        contend(|| *lock.write() += 1);
+        assert_eq!(lock.stats().acquisitions(), 4 * ROUNDS);
+        assert_eq!(lock.read(), 2 * ROUNDS);
+        let held = lock.write();
+        assert!(lock.try_blocking_read().is_none() && lock.try_write().is_none());
+        assert!(lock.try_write_for(Duration::from_millis(5)).is_none());
+        drop(held);
+        let stats = lock.stats();
+        // `try_write_for` begins with a try.
+        assert_eq!((stats[Event::TryFailed], stats[Event::TimedOut]), (3, 1), "{stats}");
+    }
+
+    #[test]
+    fn a_lockref_counts_its_lock_and_not_its_references() {
+        let before = totals(Kind::LockRef);
+        let refs = LockRef::new(1);
+        for _ in 0..ROUNDS {
+            refs.get();
+            assert_eq!(refs.put(), 1);
+        }
+        assert_eq!(refs.stats(), Stats::ZERO);
+        contend(|| drop(refs.lock()));
+        adds_up(refs.stats());
+        let cell = LockRefCell::new(1, 0);
+        contend(|| *cell.lock() += 1);
+        adds_up(cell.stats());
+        assert!((totals(Kind::LockRef) - before).acquisitions() >= 4 * ROUNDS);
+        drop(cell.put_or_lock().expect("the last one"));
+        assert_eq!(cell.stats().acquisitions(), 2 * ROUNDS + 1);
+    }
+
+    #[test]
+    fn waits_for_a_lockref_are_counted_as_they_end() {
+        let cell = LockRefCell::new(1, ());
+        let held = cell.lock();
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                assert!(cell.try_lock().is_none());
+                assert!(cell.try_lock_for(Duration::from_millis(if cfg!(miri) { 3000 } else { 20 })).is_none());
+            });
+        });
+        drop(held);
+        let stats = cell.stats();
+        // `try_lock_for` begins with a try.
+        assert_eq!((stats[Event::TryFailed], stats[Event::TimedOut], stats[Event::Acquired]), (2, 1, 1), "{stats}");
+        assert!(stats[Event::Slept] >= 1, "{stats}");
+        assert_eq!(stats.acquisitions(), 1);
     }
 
     #[test]

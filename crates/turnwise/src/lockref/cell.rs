@@ -38,6 +38,7 @@ impl<T> LockRefCell<T> {
     ///
     /// # Panics
     /// If `count` exceeds [`super::COUNT_MAX`].
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(count: u32, value: T) -> Self {
         LockRefCell { refs: LockRef::new(count), data: UnsafeCell::new(value) }
     }
@@ -48,6 +49,7 @@ impl<T, P: Platform> LockRefCell<T, P> {
     ///
     /// # Panics
     /// If `count` exceeds [`super::COUNT_MAX`].
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(count: u32, value: T) -> Self {
         LockRefCell { refs: LockRef::new_in(count), data: UnsafeCell::new(value) }
     }
@@ -66,22 +68,26 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
 
     /// As [`LockRef::lock`].
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefCellGuard<'_, T, P> {
         self.with(self.refs.lock())
     }
 
     /// As [`LockRef::try_lock`].
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock().map(|held| self.with(held))
     }
 
     /// As [`LockRef::try_lock_for`].
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock_for(timeout).map(|held| self.with(held))
     }
 
     /// As [`LockRef::try_lock_until`].
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock_until(deadline).map(|held| self.with(held))
     }
@@ -92,6 +98,7 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
     /// As that.
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get_or_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.get_or_lock().map(|held| self.with(held))
     }
@@ -102,6 +109,7 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
     /// As that.
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn put_or_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.put_or_lock().map(|held| self.with(held))
     }

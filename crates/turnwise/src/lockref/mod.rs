@@ -89,7 +89,9 @@
 //! ```
 
 mod cell;
+mod guard;
 mod raw;
 
 pub use cell::{LockRefCell, LockRefCellGuard};
-pub use raw::{COUNT_MAX, LockRef, LockRefGuard, RETRIES, SPIN_NS};
+pub use guard::LockRefGuard;
+pub use raw::{COUNT_MAX, LockRef, RETRIES, SPIN_NS};

@@ -24,9 +24,11 @@
 //! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All who wait
 //! for a lock of that thread sleep on it.
 
-use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Platform, SpinLimit, Token, Word};
+use super::LockRefGuard;
+use crate::events::{Counters, Event, Kind};
+use crate::order::{Class, How, released};
+use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, SpinLimit, Token, Word};
 use core::fmt;
-use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -48,10 +50,10 @@ const HELD: u64 = 1 << 16;
 const WAITERS: u64 = 1 << 17;
 /// Zero if and only if the lock is free.
 const LOCK: u64 = 0xffff_ffff;
-const ONE: u64 = 1 << 32;
-const DEAD: u64 = 1 << 63;
+pub(super) const ONE: u64 = 1 << 32;
+pub(super) const DEAD: u64 = 1 << 63;
 
-const fn count(word: u64) -> u32 {
+pub(super) const fn count(word: u64) -> u32 {
     (word >> 32) as u32 & COUNT_MAX
 }
 
@@ -78,9 +80,11 @@ enum Change {
 /// | [`put`](LockRef::put) | a reference | - 1 | likewise |
 /// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 | likewise |
 /// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock | likewise |
-#[repr(transparent)]
+#[repr(C)]
 pub struct LockRef<P: Platform = DefaultPlatform> {
-    word: P::U64,
+    pub(super) word: P::U64,
+    class: Class,
+    counters: Counters<{ Kind::LockRef as usize }>,
 }
 
 impl LockRef {
@@ -89,8 +93,10 @@ impl LockRef {
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].
     #[must_use]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(count: u32) -> Self {
-        LockRef { word: core::sync::atomic::AtomicU64::new(initial(count)) }
+        let word = core::sync::atomic::AtomicU64::new(initial(count));
+        LockRef { word, class: Class::new(), counters: Counters::new() }
     }
 }
 
@@ -100,6 +106,7 @@ const fn initial(count: u32) -> u64 {
 }
 
 impl Default for LockRef {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(0)
     }
@@ -107,13 +114,13 @@ impl Default for LockRef {
 
 #[cold]
 #[inline(never)]
-fn too_many() -> ! {
+pub(super) fn too_many() -> ! {
     panic!("more references than a LockRef can count")
 }
 
 #[cold]
 #[inline(never)]
-fn no_reference() -> ! {
+pub(super) fn no_reference() -> ! {
     panic!("a LockRef without references was used as if the caller had one")
 }
 
@@ -123,8 +130,9 @@ impl<P: Platform> LockRef<P> {
     ///
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(count: u32) -> Self {
-        LockRef { word: P::U64::new(initial(count)) }
+        LockRef { word: P::U64::new(initial(count)), class: Class::new(), counters: Counters::new() }
     }
 
     /// Adds `delta` to the word if it is unlocked and `may` allows it.
@@ -172,6 +180,7 @@ impl<P: Platform> LockRef<P> {
     /// # Panics
     /// If there is none, or there are [`COUNT_MAX`].
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get(&self) {
         // Relaxed: the caller has a reference, and with it whatever came before it.
         match self.change(Relaxed, ONE, |word| (1..COUNT_MAX).contains(&count(word))) {
@@ -184,6 +193,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn get_slow(&self) {
         let guard = self.lock();
         if guard.count() == 0 {
@@ -198,6 +208,7 @@ impl<P: Platform> LockRef<P> {
     /// # Panics
     /// If there are [`COUNT_MAX`].
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get_not_zero(&self) -> bool {
         // ORDERING lockref.found: pairs with lockref.unlock.
         match self.change(Acquire, ONE, may_find) {
@@ -215,6 +226,7 @@ impl<P: Platform> LockRef<P> {
     /// If there are [`COUNT_MAX`].
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get_or_lock(&self) -> Option<LockRefGuard<'_, P>> {
         // ORDERING lockref.found: pairs with lockref.unlock, as in `get_not_zero`.
         match self.change(Acquire, ONE, may_find) {
@@ -225,6 +237,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn get_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         if guard.count() == 0 || guard.is_dead() {
@@ -241,6 +254,7 @@ impl<P: Platform> LockRef<P> {
     /// # Panics
     /// If there is none.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn put(&self) -> u32 {
         // ORDERING lockref.put: pairs with lockref.last, and with lockref.lock for who locks instead.
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 0) {
@@ -257,6 +271,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn put_slow(&self) -> u32 {
         self.lock().put()
     }
@@ -266,6 +281,7 @@ impl<P: Platform> LockRef<P> {
     /// # Panics
     /// If there is none.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn put_not_last(&self) -> bool {
         // ORDERING lockref.put: as in `put`.
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 1) {
@@ -283,6 +299,7 @@ impl<P: Platform> LockRef<P> {
     /// If there is none.
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, P>> {
         // ORDERING lockref.put: as in `put`.
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 1) {
@@ -293,6 +310,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn put_or_lock_slow(&self) -> Option<LockRefGuard<'_, P>> {
         let guard = self.lock();
         match guard.count() {
@@ -307,6 +325,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Makes the object one that nobody can find any more: [`LockRef::get_not_zero`] and [`LockRef::get_or_lock`] add
     /// no reference from now on. Those there are stay, and who has one can [`get`](LockRef::get) more.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn mark_dead(&self) {
         self.lock().mark_dead();
     }
@@ -331,27 +350,55 @@ fn may_find(word: u64) -> bool {
 impl<P: Platform> LockRef<P> {
     /// Acquires the lock: nobody else can lock, nor change the count.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefGuard<'_, P> {
-        if !self.take() {
-            self.lock_slow(None);
-        }
-        LockRefGuard::new(self)
+        self.class.before(self.name(), How::Write);
+        self.counters.acquisition_by(self.take(), || self.lock_slow(None));
+        self.guard()
     }
 
     /// Acquires the lock if it is free.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<LockRefGuard<'_, P>> {
-        (self.take() || self.seize()).then(|| LockRefGuard::new(self))
+        if self.counters.attempt(self.take() || self.seize()) { Some(self.guard()) } else { None }
     }
 
     /// Acquires the lock, or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefGuard<'_, P>> {
-        self.try_lock().or_else(|| self.try_lock_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_lock() {
+            return Some(guard);
+        }
+        self.try_lock_until(Deadline::after::<P>(timeout))
     }
 
     /// Acquires the lock, or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefGuard<'_, P>> {
-        (self.take() || self.lock_slow(Some(deadline))).then(|| LockRefGuard::new(self))
+        self.class.before(self.name(), How::Write);
+        let got = self.counters.acquisition_by(self.take(), || self.lock_slow(Some(deadline)));
+        if got { Some(self.guard()) } else { None }
+    }
+
+    /// For whoever has just acquired the lock.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn guard(&self) -> LockRefGuard<'_, P> {
+        self.class.acquired(self.name(), How::Write);
+        LockRefGuard::new(self)
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    fn name(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    /// What has happened to the lock so far. Changes of the count that did not need it are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
     }
 
     /// Whether somebody has the lock at this moment.
@@ -393,15 +440,17 @@ impl<P: Platform> LockRef<P> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+        let mut slept = false;
         loop {
             if self.seize() {
+                self.counters.count_if(!slept, Event::Spun);
                 return true;
             }
             if deadline.is_some_and(Deadline::expired::<P>) {
                 return false;
             }
             if !self.spin(deadline) {
-                self.sleep(deadline);
+                slept |= self.sleep(deadline);
             }
         }
     }
@@ -417,26 +466,33 @@ impl<P: Platform> LockRef<P> {
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
-    /// Sleeps until the owner releases the lock. An owner without a slot has no place where to sleep for it.
-    fn sleep(&self, deadline: Option<Deadline>) {
+    /// Sleeps until the owner releases the lock; says whether it did. An owner without a slot has no place where to
+    /// sleep for it.
+    fn sleep(&self, deadline: Option<Deadline>) -> bool {
         let word = self.word.load(Relaxed);
         if word & LOCK == 0 {
-            return;
+            return false;
         }
-        let Some(owner) = named(word) else { return P::yield_now() };
+        let Some(owner) = named(word) else {
+            P::yield_now();
+            return false;
+        };
         // Step A: tell the owner, if it is still this one.
         let announced = word | WAITERS;
         if announced != word && self.word.compare_exchange(word, announced, Relaxed, Relaxed).is_err() {
-            return;
+            return false;
         }
         // Step B: look at its count of releases.
         let released = &P::slot(owner).released;
         // ORDERING lockref.seen: pairs with lockref.wake: who sees a release counted sees in step C that it happened.
         let seen = released.load(Acquire);
         // Step C: it has not released the lock, or not counted that yet.
-        if self.word.load(Relaxed) & LOCK == announced & LOCK {
-            P::park(released, seen, Lane::Waiters, deadline);
+        if self.word.load(Relaxed) & LOCK != announced & LOCK {
+            return false;
         }
+        let parked = P::park(released, seen, Lane::Waiters, deadline);
+        self.counters.count_sleep(parked);
+        parked != Parked::Changed
     }
 
     /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
@@ -445,6 +501,7 @@ impl<P: Platform> LockRef<P> {
     /// The lock is held, and its guard was forgotten.
     #[inline]
     pub unsafe fn force_unlock(&self) {
+        released(self.name());
         // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found.
         let word = self.word.fetch_and(!LOCK, Release);
         if word & WAITERS != 0 {
@@ -491,70 +548,7 @@ impl<P: Platform> fmt::Debug for LockRef<P> {
     }
 }
 
-/// The lock, held; released when dropped. Meanwhile the count changes by this guard only.
-#[must_use = "the lock is released at once if the guard is dropped"]
-pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
-    of: &'a LockRef<P>,
-    /// Not `Send`: waiters ask whether the thread that locked it runs. Not `Sync`: two threads that look at the count
-    /// first and change it then would break invariant 3.
-    one_thread: PhantomData<*mut ()>,
-}
-
-impl<'a, P: Platform> LockRefGuard<'a, P> {
-    /// For whoever has just acquired the lock.
-    #[inline]
-    fn new(of: &'a LockRef<P>) -> Self {
-        LockRefGuard { of, one_thread: PhantomData }
-    }
-
-    /// The number of references, which nobody else can change.
-    pub fn count(&self) -> u32 {
-        self.of.count()
-    }
-
-    /// Whether the object was marked dead.
-    pub fn is_dead(&self) -> bool {
-        self.of.is_dead()
-    }
-
-    /// Adds a reference, also to none.
-    ///
-    /// # Panics
-    /// If there are [`COUNT_MAX`].
-    #[inline]
-    pub fn get(&self) {
-        if self.count() == COUNT_MAX {
-            too_many();
-        }
-        self.of.word.fetch_add(ONE, Relaxed);
-    }
-
-    /// Gives a reference back; returns how many are left.
-    ///
-    /// # Panics
-    /// If there is none.
-    #[inline]
-    pub fn put(&self) -> u32 {
-        if self.count() == 0 {
-            no_reference();
-        }
-        count(self.of.word.fetch_sub(ONE, Relaxed)) - 1
-    }
-
-    /// As [`LockRef::mark_dead`].
-    pub fn mark_dead(&self) {
-        self.of.word.fetch_or(DEAD, Relaxed);
-    }
-}
-
-impl<P: Platform> Drop for LockRefGuard<'_, P> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the guard has the lock, and is gone.
-        unsafe { self.of.force_unlock() }
-    }
-}
-
+#[cfg(not(any(feature = "stats", feature = "order-check")))]
 const _: () = assert!(size_of::<LockRef>() == 8, "one word");
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Guards of the sequence read/write lock.
 
 use super::SeqRwLock;
+use crate::order::released;
 use crate::platform::{DefaultPlatform, Platform};
 use core::fmt;
 use core::marker::PhantomData;
@@ -39,6 +40,7 @@ impl<T: Copy, P: Platform> Deref for SeqReadGuard<'_, T, P> {
 impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
+        released(self.lock.name());
         // SAFETY: the guard has the lock.
         unsafe { self.lock.raw.unlock_blocking_read() }
     }
@@ -95,6 +97,7 @@ impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         Self::publish(self);
+        released(self.lock.name());
         // SAFETY: the guard has the lock for writing.
         unsafe { self.lock.raw.lock().unlock_write() }
     }

@@ -7,6 +7,7 @@ mod raw;
 pub use guard::{SeqReadGuard, SeqWriteGuard};
 pub use raw::{RawSeqRwLock, SPIN_NS, SeqReader};
 
+use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
 use cell::SeqCell;
 use core::fmt;
@@ -48,6 +49,7 @@ pub const READ_TRIES: u32 = 4;
 /// It does not poison: a panic while the write guard lives publishes the copy as it is.
 pub struct SeqRwLock<T: Copy, P: Platform = DefaultPlatform> {
     raw: RawSeqRwLock<P>,
+    class: Class,
     value: SeqCell<T>,
 }
 
@@ -59,15 +61,17 @@ unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
 
 impl<T: Copy> SeqRwLock<T> {
     /// An unlocked lock.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
-        SeqRwLock { raw: RawSeqRwLock::new(), value: SeqCell::new(value) }
+        SeqRwLock { raw: RawSeqRwLock::new(), class: Class::new(), value: SeqCell::new(value) }
     }
 }
 
 impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// An unlocked lock on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
-        SeqRwLock { raw: RawSeqRwLock::new_in(), value: SeqCell::new(value) }
+        SeqRwLock { raw: RawSeqRwLock::new_in(), class: Class::new(), value: SeqCell::new(value) }
     }
 
     /// A copy of the value.
@@ -76,8 +80,12 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// [`SPIN_NS`] to publish, it takes the lock for reading: it cannot starve, nor burn the CPU behind a writer that
     /// was preempted.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read(&self) -> T {
-        self.try_read().unwrap_or_else(|| self.read_slow())
+        match self.try_read() {
+            Some(copy) => copy,
+            None => self.read_slow(),
+        }
     }
 
     /// A copy of the value, unless a writer publishes at this moment. Never waits.
@@ -88,6 +96,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 
     /// Runs `f` on the value: on a copy, or in place with the lock held if the first copy was spoilt.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read_with<R>(&self, f: impl FnOnce(&T) -> R) -> R {
         match self.try_read() {
             Some(copy) => f(&copy),
@@ -106,6 +115,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 
     #[cold]
     #[inline(never)]
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn read_slow(&self) -> T {
         for _ in 1..READ_TRIES {
             let Some(begin) = self.raw.read_begin_spinning() else { break };
@@ -118,58 +128,121 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 
     /// Shuts writers out, and gives the value in place. Any number of threads may have it at a time.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn blocking_read(&self) -> SeqReadGuard<'_, T, P> {
+        self.class.before(self.name(), How::Read);
         self.raw.blocking_read();
         // SAFETY: just acquired.
-        unsafe { SeqReadGuard::new(self) }
+        unsafe { self.reading() }
     }
 
     /// Like [`SeqRwLock::blocking_read`], if no writer has the lock.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read(&self) -> Option<SeqReadGuard<'_, T, P>> {
+        if !self.raw.try_blocking_read() {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.try_blocking_read().then(|| unsafe { SeqReadGuard::new(self) })
+        Some(unsafe { self.reading() })
     }
 
     /// Like [`SeqRwLock::blocking_read`], or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read_for(&self, timeout: Duration) -> Option<SeqReadGuard<'_, T, P>> {
-        self.try_blocking_read().or_else(|| self.try_blocking_read_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_blocking_read() {
+            return Some(guard);
+        }
+        self.try_blocking_read_until(Deadline::after::<P>(timeout))
     }
 
     /// Like [`SeqRwLock::blocking_read`], or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read_until(&self, deadline: Deadline) -> Option<SeqReadGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Read);
+        if !self.raw.blocking_read_until(deadline) {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.blocking_read_until(deadline).then(|| unsafe { SeqReadGuard::new(self) })
+        Some(unsafe { self.reading() })
+    }
+
+    /// # Safety
+    /// The calling thread has just acquired the lock for reading.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn reading(&self) -> SeqReadGuard<'_, T, P> {
+        self.class.acquired(self.name(), How::Read);
+        // SAFETY: just acquired.
+        unsafe { SeqReadGuard::new(self) }
     }
 
     /// Shuts out other writers and blocking readers, and gives a copy of the value that is published when the guard is
     /// dropped.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn write(&self) -> SeqWriteGuard<'_, T, P> {
+        self.class.before(self.name(), How::Write);
         self.raw.lock().write();
         // SAFETY: just acquired.
-        unsafe { SeqWriteGuard::new(self) }
+        unsafe { self.writing() }
     }
 
     /// Like [`SeqRwLock::write`], if nobody has the lock.
     #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write(&self) -> Option<SeqWriteGuard<'_, T, P>> {
+        if !self.raw.lock().try_write() {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.lock().try_write().then(|| unsafe { SeqWriteGuard::new(self) })
+        Some(unsafe { self.writing() })
     }
 
     /// Like [`SeqRwLock::write`], or gives up after `timeout`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_for(&self, timeout: Duration) -> Option<SeqWriteGuard<'_, T, P>> {
-        self.try_write().or_else(|| self.try_write_until(Deadline::after::<P>(timeout)))
+        if let Some(guard) = self.try_write() {
+            return Some(guard);
+        }
+        self.try_write_until(Deadline::after::<P>(timeout))
     }
 
     /// Like [`SeqRwLock::write`], or gives up at `deadline`.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_until(&self, deadline: Deadline) -> Option<SeqWriteGuard<'_, T, P>> {
+        self.class.before(self.name(), How::Write);
+        if !self.raw.lock().write_until(deadline) {
+            return None;
+        }
         // SAFETY: just acquired.
-        self.raw.lock().write_until(deadline).then(|| unsafe { SeqWriteGuard::new(self) })
+        Some(unsafe { self.writing() })
+    }
+
+    /// # Safety
+    /// The calling thread has just acquired the lock for writing.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn writing(&self) -> SeqWriteGuard<'_, T, P> {
+        self.class.acquired(self.name(), How::Write);
+        // SAFETY: just acquired.
+        unsafe { SeqWriteGuard::new(self) }
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    fn name(&self) -> usize {
+        core::ptr::from_ref(&self.raw).addr()
+    }
+
+    /// What has happened so far to the lock that writers and blocking readers take. Optimistic reads are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
     }
 
     /// Replaces the value.
+    #[cfg_attr(feature = "order-check", track_caller)]
     pub fn set(&self, value: T) {
         *self.write() = value;
     }
@@ -191,12 +264,14 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
 }
 
 impl<T: Copy + Default> Default for SeqRwLock<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn default() -> Self {
         Self::new(T::default())
     }
 }
 
 impl<T: Copy> From<T> for SeqRwLock<T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
     fn from(value: T) -> Self {
         Self::new(value)
     }

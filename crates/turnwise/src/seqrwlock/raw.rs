@@ -250,6 +250,12 @@ impl<P: Platform> RawSeqRwLock<P> {
     pub fn is_write_locked(&self) -> bool {
         self.lock.is_write_locked()
     }
+
+    /// What has happened so far to the lock that writers and blocking readers take. Optimistic reads are not counted.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.lock.stats()
+    }
 }
 
 impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {

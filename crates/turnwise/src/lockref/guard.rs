@@ -1,0 +1,70 @@
+//! The guard of the lock of a [`LockRef`].
+
+use super::raw::{COUNT_MAX, DEAD, LockRef, ONE, count, no_reference, too_many};
+use crate::platform::{DefaultPlatform, IntWord, Platform};
+use core::marker::PhantomData;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// The lock, held; released when dropped. Meanwhile the count changes by this guard only.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
+    of: &'a LockRef<P>,
+    /// Not `Send`: waiters ask whether the thread that locked it runs. Not `Sync`: two threads that look at the count
+    /// first and change it then would break invariant 3.
+    one_thread: PhantomData<*mut ()>,
+}
+
+impl<'a, P: Platform> LockRefGuard<'a, P> {
+    /// For whoever has just acquired the lock.
+    #[inline]
+    pub(super) fn new(of: &'a LockRef<P>) -> Self {
+        LockRefGuard { of, one_thread: PhantomData }
+    }
+
+    /// The number of references, which nobody else can change.
+    pub fn count(&self) -> u32 {
+        self.of.count()
+    }
+
+    /// Whether the object was marked dead.
+    pub fn is_dead(&self) -> bool {
+        self.of.is_dead()
+    }
+
+    /// Adds a reference, also to none.
+    ///
+    /// # Panics
+    /// If there are [`COUNT_MAX`].
+    #[inline]
+    pub fn get(&self) {
+        if self.count() == COUNT_MAX {
+            too_many();
+        }
+        self.of.word.fetch_add(ONE, Relaxed);
+    }
+
+    /// Gives a reference back; returns how many are left.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline]
+    pub fn put(&self) -> u32 {
+        if self.count() == 0 {
+            no_reference();
+        }
+        count(self.of.word.fetch_sub(ONE, Relaxed)) - 1
+    }
+
+    /// As [`LockRef::mark_dead`].
+    pub fn mark_dead(&self) {
+        self.of.word.fetch_or(DEAD, Relaxed);
+    }
+}
+
+impl<P: Platform> Drop for LockRefGuard<'_, P> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard has the lock, and is gone.
+        unsafe { self.of.force_unlock() }
+    }
+}
