@@ -178,11 +178,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     permits::<KeepsClaim>("keeps-claim", "a waiter that gave up keeps the others out", &[("permits", Hang)]),
     permits::<permits_broken::Hasty>("hasty-permits", "a timed wait does not wait", &[("permits", EarlyTimeout)]),
     permits::<Barges>("barges", "who comes at the right moment is served", &[("permits-line", Starved)]),
-    broken::<ForgetsDepth>(
-        "forgets-depth",
-        "the inner release is one, and so is the outer",
-        &[("exclusion", TwoOwners)],
-    ),
+    broken::<ForgetsDepth>("forgets-depth", "the inner of two releases lets others in", &[("exclusion", TwoOwners)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
     broken_shared::LOOKS_AWAY,
     broken_shared::LOOKS_EARLY,
@@ -345,9 +341,8 @@ impl Flaw for NonAtomic {
 
 struct ForgetsDepth;
 impl Flaw for ForgetsDepth {
-    fn unlock(words: &Words) {
-        words.free();
-        pause();
+    // The owner leaves what it entered within the section; at its end it leaves once more, as `unlock`.
+    fn before_last_write(words: &Words) {
         words.free();
     }
 }
