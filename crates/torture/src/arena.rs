@@ -76,9 +76,14 @@ impl Arena {
 
     /// A new lock with what it protects.
     pub fn guarded(&self, record: &LockRecord) -> Guarded<'static> {
+        Guarded::new(self.watched(record))
+    }
+
+    /// A new lock, whose words a report will show.
+    pub fn watched(&self, record: &LockRecord) -> &'static dyn Lock {
         let lock = record.make();
         self.watched.lock().unwrap().push(lock);
-        Guarded::new(lock)
+        lock
     }
 
     /// A thread's place; `number` names it and makes its random numbers.

@@ -8,6 +8,9 @@ use crate::cell::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwner
 use crate::counts::broken::{BrokenCount, DeafToDeath, LooksBeforeLocking, NonAtomicPut, TouchAfterPut};
 use crate::lock::{Held, Lock, words_of};
 use crate::locks::{Abilities, LockRecord, record};
+use crate::permits::broken::{
+    self as permits_broken, Barges, BrokenPermits, KeepsClaim, KeepsPermits, TornTake, WakesNobody,
+};
 use crate::references::{BrokenReferences, LastUnlocked, LosesGets};
 use crate::sequence::broken::{BrokenSequence, DeafWriter, NoSecondLook, OneStep};
 use std::cell::Cell;
@@ -37,6 +40,8 @@ pub(crate) const CAN: Abilities = Abilities {
     sequence: false,
     counts: false,
     references: false,
+    permits: false,
+    in_line: false,
     shared: false,
     downgrades: false,
     upgrades: false,
@@ -68,6 +73,15 @@ const fn counts<F: crate::counts::broken::Flaw>(
     caught_by: &'static [(&'static str, Verdict)],
 ) -> BrokenRecord {
     BrokenRecord { lock: record::<BrokenCount<F>>(name, about, COUNTS), caught_by }
+}
+
+const fn permits<F: crate::permits::broken::Flaw>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    let can = Abilities { permits: true, in_line: true, ..CAN };
+    BrokenRecord { lock: record::<BrokenPermits<F>>(name, about, can), caught_by }
 }
 
 const fn references<F: crate::references::Flaw>(
@@ -158,6 +172,13 @@ pub static BROKEN: &[BrokenRecord] = &[
     broken::<lineage::TornOffer>("torn-offer", "two may take one offer", &[("crowd", TwoOwners)]),
     references::<LosesGets>("loses-gets", "a reference may be lost", &[("references", TwoOwners)]),
     references::<LastUnlocked>("last-unlocked", "the last one looks without the lock", &[("references", TwoOwners)]),
+    permits::<WakesNobody>("wakes-nobody", "permits come back unseen", &[("permits", Hang)]),
+    permits::<TornTake>("torn-take", "a take looks at the permits, then stores", &[("permits", TwoOwners)]),
+    permits::<KeepsPermits>("keeps-permits", "a waiter gives up with a part of its permits", &[("permits", Hang)]),
+    permits::<KeepsClaim>("keeps-claim", "a waiter that gave up keeps the others out", &[("permits", Hang)]),
+    permits::<permits_broken::Hasty>("hasty-permits", "a timed wait does not wait", &[("permits", EarlyTimeout)]),
+    permits::<Barges>("barges", "who comes at the right moment is served", &[("permits-line", Starved)]),
+    broken::<ForgetsDepth>("forgets-depth", "the inner of two releases lets others in", &[("exclusion", TwoOwners)]),
     broken::<NotReentrant>("not-reentrant", "a thread waits in one place at a time", &[("signals", Hang)]),
     broken_shared::LOOKS_AWAY,
     broken_shared::LOOKS_EARLY,
@@ -315,6 +336,14 @@ impl Flaw for NonAtomic {
             std::hint::spin_loop();
         }
         words.lock.store(1, Relaxed);
+    }
+}
+
+struct ForgetsDepth;
+impl Flaw for ForgetsDepth {
+    // The owner leaves what it entered within the section; at its end it leaves once more, as `unlock`.
+    fn before_last_write(words: &Words) {
+        words.free();
     }
 }
 

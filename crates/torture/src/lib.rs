@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`lock`] | what a lock must offer to be tortured |
-//! | [`sequence`], [`counts`], [`references`] | what a sequence lock and reference counts offer besides |
+//! | [`sequence`], [`counts`], [`references`], [`permits`] | what sequence locks, reference counts and semaphores offer besides |
 //! | [`locks`] | one record per lock |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
@@ -28,6 +28,7 @@ pub mod counts;
 mod lineage;
 pub mod lock;
 pub mod locks;
+pub mod permits;
 pub mod references;
 pub mod scenarios;
 pub mod sequence;

@@ -1,6 +1,7 @@
 //! What a lock must offer to be tortured.
 
 use crate::counts::Counts;
+use crate::permits::Permits;
 use crate::references::References;
 use crate::sequence::Sequence;
 use std::fmt::Debug;
@@ -79,6 +80,11 @@ pub trait Lock: Send + Sync {
     /// References that anybody may take.
     fn references(&self) -> &dyn References {
         unreachable!("not among its abilities: references")
+    }
+
+    /// The same semaphore, permits by number.
+    fn permits(&self) -> &dyn Permits {
+        unreachable!("not among its abilities: permits")
     }
 
     /// The words of the lock, for a report of who waits.
@@ -281,6 +287,13 @@ impl Shared for RawRwSem {
 /// A semaphore with one permit.
 pub struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
 
+impl<const FAIR: bool> OnePermit<FAIR> {
+    /// Itself.
+    pub fn semaphore(&self) -> &Semaphore<FAIR> {
+        &self.0
+    }
+}
+
 impl<const FAIR: bool> Default for OnePermit<FAIR> {
     fn default() -> Self {
         OnePermit(Semaphore::new_in(1))
@@ -309,6 +322,10 @@ impl<const FAIR: bool> Lock for OnePermit<FAIR> {
 
     unsafe fn release(&self, _held: Held) {
         self.0.release(1);
+    }
+
+    fn permits(&self) -> &dyn Permits {
+        self
     }
 
     fn words(&self) -> String {

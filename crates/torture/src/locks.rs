@@ -40,6 +40,10 @@ pub struct Abilities {
     pub counts: bool,
     /// References that anybody may take: [`crate::references::References`].
     pub references: bool,
+    /// Permits by number: [`crate::permits::Permits`].
+    pub permits: bool,
+    /// Permits first come, first served.
+    pub in_line: bool,
     /// Readers beside one another: [`crate::lock::Shared`].
     pub shared: bool,
     /// A writer may become a reader.
@@ -107,6 +111,8 @@ const SLEEPER: Abilities = Abilities {
     sequence: false,
     counts: false,
     references: false,
+    permits: false,
+    in_line: false,
     shared: false,
     downgrades: false,
     upgrades: false,
@@ -141,7 +147,7 @@ const OSV: Abilities = Abilities { slots: true, ..INODE };
 
 /// A handler, or a forked child, would stand in line behind a thread that cannot get on.
 const SEMAPHORE: Abilities =
-    Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, ..SLEEPER };
+    Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, permits: true, ..SLEEPER };
 /// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
 const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
 
@@ -185,6 +191,10 @@ pub static LOCKS: &[LockRecord] = &[
     record::<OsvMutex<osv_mutex::SpinAfterPush>>("osv-after-push", "the same, spin in the queue", OSV),
     record::<OsvMutex<osv_mutex::OwnerAtWake<osv_mutex::Spin>>>("osv-at-wake", "the same, owner set at wake", OSV),
     record::<OnePermit<false>>("semaphore", "Semaphore of one permit", SEMAPHORE),
-    record::<OnePermit<true>>("semaphore-fair", "FairSemaphore of one permit", SEMAPHORE),
+    record::<OnePermit<true>>(
+        "semaphore-fair",
+        "FairSemaphore of one permit",
+        Abilities { in_line: true, ..SEMAPHORE },
+    ),
     record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
 ];

@@ -7,6 +7,7 @@ mod fork;
 mod life;
 mod memory;
 mod order;
+mod permits;
 mod references;
 mod sequence;
 mod shared;
@@ -105,6 +106,13 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         |can| can.references,
         references::come_and_go,
     ),
+    scenario(
+        "permits",
+        "requests of several sizes: no more permits out than there are",
+        |can| can.permits,
+        permits::permits,
+    ),
+    scenario("permits-line", "who came first is served first, whatever it wants", |can| can.in_line, permits::line),
     scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
     scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
     scenario("shared", "two threads read and write: no reader beside a writer", |can| can.shared, shared::exclusion),

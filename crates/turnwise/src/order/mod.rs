@@ -17,11 +17,11 @@
 //! A report panics in the thread that is about to acquire, before it does, unless `set_handler` says otherwise.
 //! Each pair of classes is reported once.
 //!
-//! Mutex, readers-writer lock, sequence lock, spin locks and the re-entrant mutex are checked, in their typed forms, and
-//! the lock of a `LockRef`. Optimistic reads, and changes of a count, are not acquisitions, unless they come to take
-//! the lock after all. A semaphore has no owner; raw locks, and locks in memory that was zeroed instead of made, have no class. The checker uses std's
-//! locks, never ours, and no lock at all for what it has seen before. It knows threads of the operating system, not
-//! those of a simulator.
+//! Mutex, readers-writer lock, sequence lock, spin locks and the re-entrant mutex are checked, in their typed
+//! forms, and the lock of a `LockRef`. Optimistic reads, and changes of a count, are not acquisitions, unless they
+//! come to take the lock after all. A semaphore has no owner; raw locks, and locks in memory that was zeroed
+//! instead of made, have no class. The checker uses std's locks, never ours, and no lock at all for what it has
+//! seen before. It knows threads of the operating system, not those of a simulator.
 
 #[cfg(feature = "order-check")]
 mod graph;

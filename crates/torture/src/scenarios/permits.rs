@@ -1,0 +1,187 @@
+//! Semaphores: more permits than one, requests of several sizes, and who is served first.
+
+use super::exclusion::random_deadline;
+use crate::arena::{Arena, Doing, Worker, dawdle};
+use crate::cell::Verdict;
+use crate::locks::LockRecord;
+use crate::permits::Permits;
+use rand::RngExt;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicI32, AtomicI64};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use turnwise::platform::{Clock, Deadline, Native, Platform};
+
+/// The largest request, and permits that are never withdrawn.
+const MOST: u32 = 3;
+
+/// A semaphore, and how many permits nobody has. The number is too large, if anything: it rises before permits are
+/// given, and falls after they were taken.
+struct Counted<'a> {
+    permits: &'a dyn Permits,
+    free: AtomicI64,
+}
+
+impl Counted<'_> {
+    fn took(&self, worker: &Worker, n: u32) {
+        worker.does(Doing::Holds);
+        worker.gets_on();
+        let before = self.free.fetch_sub(i64::from(n), SeqCst);
+        if before < i64::from(n) {
+            let why = format!("thread {} got {n} permits of {before}", worker.number);
+            worker.arena.fail(Verdict::TwoOwners, &why);
+        }
+    }
+
+    fn give(&self, worker: &Worker, n: u32) {
+        worker.does(Doing::Releases);
+        self.free.fetch_add(i64::from(n), SeqCst);
+        self.permits.give(n);
+        worker.does(Doing::Outside);
+    }
+
+    /// Takes `n` in a random way; says whether it has them.
+    fn take(&self, worker: &mut Worker, n: u32) -> bool {
+        worker.does(Doing::Acquires);
+        let got = match worker.rng.random_range(0..4) {
+            0 => self.permits.try_take(n),
+            1 => {
+                let deadline = random_deadline(worker);
+                let got = self.permits.take_until(n, deadline);
+                if !got && !deadline.expired::<Native>() {
+                    let why = format!("thread {} gave up before {deadline:?}", worker.number);
+                    worker.arena.fail(Verdict::EarlyTimeout, &why);
+                }
+                got
+            }
+            _ => {
+                self.permits.take(n);
+                true
+            }
+        };
+        if got {
+            self.took(worker, n);
+        }
+        worker.does(Doing::Outside);
+        got
+    }
+}
+
+/// Threads take one to three permits, of which two come and go as well.
+pub(super) fn permits(arena: &'static Arena, record: &LockRecord) {
+    let lock = arena.watched(record);
+    let counted = Counted { permits: lock.permits(), free: AtomicI64::new(1) };
+    counted.give(&arena.worker(0), MOST - 1);
+    arena.rounds(5, |worker| {
+        if worker.number == 0 && worker.one_in(4) {
+            counted.give(worker, 2);
+            dawdle(worker);
+            worker.does(Doing::Acquires);
+            counted.permits.take(2);
+            counted.took(worker, 2);
+            worker.does(Doing::Outside);
+            return;
+        }
+        let n = worker.rng.random_range(1..=MOST);
+        if counted.take(worker, n) {
+            dawdle(worker);
+            counted.give(worker, n);
+        }
+    });
+    if !counted.permits.try_take(MOST) {
+        arena.fail(Verdict::Hang, "all permits were given back, and cannot be had");
+    }
+    if counted.permits.try_take(1) {
+        arena.fail(Verdict::TwoOwners, "there are more permits than were made");
+    }
+}
+
+/// A thread in line: what it wants, and whether it gives up.
+#[derive(Clone, Copy)]
+struct Comer {
+    wants: u32,
+    gives_up: bool,
+}
+
+/// Threads fall asleep one after the other, some give up, and then permits come one by one: the others are served in
+/// the order in which they came, and nobody who comes anew is served before them.
+pub(super) fn line(arena: &'static Arena, record: &LockRecord) {
+    let lock = arena.watched(record);
+    let permits = lock.permits();
+    permits.take(1);
+    let mut main = arena.worker(0);
+    while arena.goes_on() {
+        let comers: [Comer; 4] =
+            std::array::from_fn(|_| Comer { wants: main.rng.random_range(1..=MOST), gives_up: main.one_in(4) });
+        one_line(arena, permits, &comers);
+    }
+}
+
+fn one_line(arena: &'static Arena, permits: &dyn Permits, comers: &[Comer]) {
+    let served = Mutex::new(Vec::new());
+    std::thread::scope(|s| {
+        let mut threads = Vec::new();
+        for (place, &comer) in comers.iter().enumerate() {
+            let (served, thread) = (&served, Arc::new(AtomicI32::new(0)));
+            let says = thread.clone();
+            threads.push(s.spawn(move || {
+                let worker = arena.worker(1 + place);
+                worker.does(Doing::Acquires);
+                // SAFETY: has no preconditions.
+                says.store(unsafe { libc::gettid() }, SeqCst);
+                if come(permits, comer) {
+                    worker.gets_on();
+                    served.lock().unwrap().push(place);
+                }
+            }));
+            wait_until(|| thread.load(SeqCst) != 0 && (sleeps(thread.load(SeqCst)) || threads[place].is_finished()));
+        }
+        for (comer, thread) in comers.iter().zip(&threads) {
+            wait_until(|| !comer.gives_up || thread.is_finished());
+        }
+        serve(arena, permits, comers, &served);
+    });
+}
+
+/// Waits in line; says whether it got its permits.
+fn come(permits: &dyn Permits, comer: Comer) -> bool {
+    if comer.gives_up {
+        let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + 2_000_000 };
+        return permits.take_until(comer.wants, deadline);
+    }
+    permits.take(comer.wants);
+    true
+}
+
+/// Gives each its permits, one at a time.
+fn serve(arena: &Arena, permits: &dyn Permits, comers: &[Comer], served: &Mutex<Vec<usize>>) {
+    let mut expected = Vec::new();
+    for (place, comer) in comers.iter().enumerate().filter(|(_, comer)| !comer.gives_up) {
+        for given in 1..=comer.wants {
+            permits.give(1);
+            if given < comer.wants && permits.try_take(1) {
+                arena.fail(Verdict::Starved, &format!("a newcomer is served before the comer {place}"));
+            }
+        }
+        expected.push(place);
+        wait_until(|| served.lock().unwrap().len() >= expected.len());
+        let served = served.lock().unwrap();
+        if *served != expected {
+            arena.fail(Verdict::Starved, &format!("served were {served:?}, not {expected:?}"));
+        }
+    }
+}
+
+/// Somebody else watches for hangs.
+fn wait_until(done: impl Fn() -> bool) {
+    while !done() {
+        std::thread::sleep(Duration::from_micros(50));
+    }
+}
+
+/// Whether this thread of the process is asleep.
+fn sleeps(thread: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    // The name, in parentheses, may contain any of them.
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('S'))
+}
