@@ -1,5 +1,8 @@
 //! Every model holds.
 
+#[macro_use]
+mod locks;
+
 use turnwise_model::check::{Lock, Width};
 use turnwise_model::models;
 
@@ -17,48 +20,4 @@ fn hold(lock: Lock) {
     assert!(failed.is_empty(), "these models fail: {failed:#?}");
 }
 
-/// One test for each lock.
-macro_rules! locks {
-    ($($name:ident: $lock:ident,)*) => {$(
-        #[test]
-        fn $name() {
-            hold(Lock::$lock);
-        }
-    )*};
-}
-
-locks! {
-    osq: Osq,
-    mutex: Mutex,
-    condvar: Condvar,
-    spin: Spin,
-    rwsem: RwSem,
-    seqrwlock: SeqRwLock,
-    lockref: LockRef,
-    semaphore: Semaphore,
-    reentrant: Reentrant,
-    linux_mutex: LinuxMutex,
-    rwsem_spinlock: RwsemSpinlock,
-    rwsem_xadd: RwsemXadd,
-    kernel_spin: KernelSpin,
-}
-
-#[test]
-fn d_count() {
-    hold(Lock::DCount);
-}
-
-#[test]
-fn rename_lock() {
-    hold(Lock::RenameLock);
-}
-
-#[test]
-fn ia64_spin() {
-    hold(Lock::Ia64Spin);
-}
-
-#[test]
-fn osv_mutex() {
-    hold(Lock::OsvMutex);
-}
+each_lock!(hold);

@@ -1,5 +1,8 @@
 //! Every ordering of every lock is needed: weakened, it makes a model fail.
 
+#[macro_use]
+mod locks;
+
 use turnwise_model::check::{Lock, Width};
 use turnwise_model::mutants;
 
@@ -16,48 +19,4 @@ fn all_caught(lock: Lock) {
     assert!(report.unreached.is_empty(), "no model reaches what these comments speak for: {:#?}", report.unreached);
 }
 
-/// One test for each lock.
-macro_rules! locks {
-    ($($name:ident: $lock:ident,)*) => {$(
-        #[test]
-        fn $name() {
-            all_caught(Lock::$lock);
-        }
-    )*};
-}
-
-locks! {
-    osq: Osq,
-    mutex: Mutex,
-    condvar: Condvar,
-    spin: Spin,
-    rwsem: RwSem,
-    seqrwlock: SeqRwLock,
-    lockref: LockRef,
-    semaphore: Semaphore,
-    reentrant: Reentrant,
-    linux_mutex: LinuxMutex,
-    rwsem_spinlock: RwsemSpinlock,
-    rwsem_xadd: RwsemXadd,
-    kernel_spin: KernelSpin,
-}
-
-#[test]
-fn d_count() {
-    all_caught(Lock::DCount);
-}
-
-#[test]
-fn rename_lock() {
-    all_caught(Lock::RenameLock);
-}
-
-#[test]
-fn ia64_spin() {
-    all_caught(Lock::Ia64Spin);
-}
-
-#[test]
-fn osv_mutex() {
-    all_caught(Lock::OsvMutex);
-}
+each_lock!(all_caught);
