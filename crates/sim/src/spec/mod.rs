@@ -1,0 +1,153 @@
+//! What a machine is: its topology, what it charges for, and how its operating system behaves.
+//!
+//! [`Machine`] is what the engine works with: every time an integer of picoseconds. Machine files are TOML
+//! (`machines/*.toml`); `file.rs` reads and checks them.
+
+pub mod topology;
+
+pub use topology::{Class, Topology};
+
+/// Time of the simulation, in picoseconds.
+pub type Ps = u64;
+
+/// Picoseconds in a nanosecond.
+pub const NS: Ps = 1_000;
+
+/// A cost for each [`Class`] of distance, nearest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ByClass(pub Vec<Ps>);
+
+impl ByClass {
+    /// The cost at this distance; beyond the table's end, its last.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, class: Class) -> Ps {
+        match self.0.get(class.0 as usize) {
+            Some(&cost) => cost,
+            None => self.0.last().copied().unwrap_or(0),
+        }
+    }
+}
+
+/// A machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// What `--machine` calls it.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Sockets, nodes, cores, threads, and how far they are apart.
+    pub topology: Topology,
+    /// Cache lines.
+    pub coherence: Coherence,
+    /// Instructions.
+    pub cpu: Cpu,
+    /// The operating system.
+    pub system: System,
+    /// Where each number comes from, in the order of the file.
+    pub sources: Vec<Source>,
+}
+
+/// Where a number comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The key in the file: `coherence.load_modified`.
+    pub key: String,
+    /// The numbers, as the file has them, with their unit.
+    pub value: String,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed rather than read or measured.
+    pub provisional: bool,
+}
+
+/// Who answers a read of a line that several caches share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// The home: a modified line is written back when it is read.
+    Mesi,
+    /// The cache that read it last.
+    Mesif,
+    /// The cache that wrote it last.
+    Moesi,
+}
+
+/// What moving cache lines costs. A miss takes the time of its table at the distance of whoever answers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Coherence {
+    /// Who answers reads of shared lines.
+    pub protocol: Protocol,
+    /// Bytes of a line: a power of two.
+    pub line_bytes: u32,
+    /// A load of a line that another cache has modified (or has alone).
+    pub load_modified: ByClass,
+    /// A load of a line that other caches share.
+    pub load_shared: ByClass,
+    /// A store to a line that another cache has modified.
+    pub store_modified: ByClass,
+    /// A store to a line that other caches share: by the farthest of them.
+    pub store_shared: ByClass,
+    /// A locked read-modify-write of a line that another cache has modified.
+    pub rmw_modified: ByClass,
+    /// A locked read-modify-write of a line that other caches share.
+    pub rmw_shared: ByClass,
+    /// Any access to a line that no cache has; only distances from the own node on count.
+    pub memory: ByClass,
+    /// How long a read of a shared line keeps others that read it waiting.
+    pub read_occupancy: Ps,
+}
+
+/// What instructions cost that find their line in the own cache.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cpu {
+    /// A load.
+    pub load_hit: Ps,
+    /// A store.
+    pub store_hit: Ps,
+    /// A locked read-modify-write.
+    pub rmw_hit: Ps,
+    /// The spin hint.
+    pub pause: Ps,
+    /// Reading the clock.
+    pub clock: Ps,
+    /// How many times as long computing takes while the other thread of the core is busy, in thousandths.
+    pub smt_permille: u32,
+}
+
+/// What a lock is told of whether another thread runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnCpuView {
+    /// The truth, as in a kernel.
+    Exact,
+    /// What the restartable-sequence area shows to an unprivileged program.
+    Rseq,
+    /// Nothing.
+    Unknown,
+}
+
+/// How the operating system behaves, and what its services cost.
+#[derive(Clone, PartialEq, Debug)]
+pub struct System {
+    /// Into the kernel and out again.
+    pub syscall: Ps,
+    /// From one thread to the next.
+    pub context_switch: Ps,
+    /// What waking one thread costs the waker, without the interrupt.
+    pub wake: Ps,
+    /// What interrupting another CPU costs the sender, by distance.
+    pub ipi: ByClass,
+    /// What a call that gives up the CPU costs where nobody else wants it.
+    pub yield_call: Ps,
+    /// How long an idle CPU takes to notice a thread: (idle for at least this long, it takes so long), rising.
+    pub idle_exit: Vec<(Ps, Ps)>,
+    /// Within this time each ready thread of a CPU runs once.
+    pub latency: Ps,
+    /// But no thread runs for less than this.
+    pub min_granularity: Ps,
+    /// A woken thread preempts one that is ahead by so much.
+    pub wakeup_granularity: Ps,
+    /// Whether threads move to CPUs that have nothing to do.
+    pub migration: bool,
+    /// What locks are told of whether another thread runs.
+    pub on_cpu: OnCpuView,
+}
