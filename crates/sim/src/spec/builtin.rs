@@ -7,7 +7,14 @@ use std::path::Path;
 /// Name and text of each.
 const FILES: &[(&str, &str)] = &[
     ("westmere-ex-80", include_str!("../../machines/westmere-ex-80.toml")),
+    ("altix-64", include_str!("../../machines/altix-64.toml")),
     ("desktop-4", include_str!("../../machines/desktop-4.toml")),
+    ("osv-4", include_str!("../../machines/osv-4.toml")),
+    ("epyc-milan-2s", include_str!("../../machines/epyc-milan-2s.toml")),
+    ("icelake-2s", include_str!("../../machines/icelake-2s.toml")),
+    ("sapphire-rapids-2s", include_str!("../../machines/sapphire-rapids-2s.toml")),
+    ("graviton4", include_str!("../../machines/graviton4.toml")),
+    ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
 ];
 
 /// Name and text of each machine file that comes with the program.

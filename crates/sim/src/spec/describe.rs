@@ -10,6 +10,9 @@ const WIDTH: u16 = 120;
 /// Before a number that is recalled or guessed.
 const MARK: &str = "?";
 
+/// In place of a source that is that of the number above, too.
+const AS_ABOVE: &str = "\"";
+
 /// What one key of the file says.
 struct Entry {
     key: String,
@@ -86,10 +89,14 @@ impl Machine {
         table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
         table.set_header(["", "number", "value", "source"]);
+        let mut above = "";
         for entry in self.entries() {
             let source = self.source_of(&entry.key);
             let mark = if source.is_some_and(|source| source.provisional) { MARK } else { "" };
-            table.add_row([mark, &entry.key, &entry.text, source.map_or("", |source| &source.source)]);
+            let says = source.map_or("", |source| source.source.as_str());
+            let shown = if says == above && !says.is_empty() { AS_ABOVE } else { says };
+            table.add_row([mark, &entry.key, &entry.text, shown]);
+            above = says;
         }
         let _ = writeln!(text, "{}", table.trim_fmt());
         let all = self.sources.len();
@@ -163,6 +170,7 @@ impl Machine {
             Entry::time("system.latency", system.latency),
             Entry::time("system.min_granularity", system.min_granularity),
             Entry::time("system.wakeup_granularity", system.wakeup_granularity),
+            Entry::time("system.idle_poll", system.idle_poll),
         ];
         entries.extend(system.idle_exit.iter().enumerate().map(|(index, &(after, exit))| {
             let text = format!("{} ns after {} ns idle", ns(exit), ns(after));

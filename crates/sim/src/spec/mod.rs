@@ -147,6 +147,8 @@ pub struct System {
     pub ipi: ByClass,
     /// What a call that gives up the CPU costs where nobody else wants it.
     pub yield_call: Ps,
+    /// An idle CPU polls for so long before it sleeps, and needs no interrupt meanwhile; 0: it sleeps at once.
+    pub idle_poll: Ps,
     /// How long an idle CPU takes to notice a thread: (idle for at least this long, it takes so long), rising.
     pub idle_exit: Vec<(Ps, Ps)>,
     /// Within this time each ready thread of a CPU runs once.

@@ -105,6 +105,10 @@ impl SystemTable {
             latency: numbers.cost("system.latency", &self.latency, Zero::Refused)?,
             min_granularity: numbers.cost("system.min_granularity", &self.min_granularity, Zero::Refused)?,
             wakeup_granularity: numbers.cost("system.wakeup_granularity", &self.wakeup_granularity, Zero::Fine)?,
+            idle_poll: match &self.idle_poll {
+                Some(cost) => numbers.cost("system.idle_poll", cost, Zero::Fine)?,
+                None => 0,
+            },
             idle_exit: numbers.idle_exits("system.idle_exit", &self.idle_exit)?,
             migration: self.migration,
             on_cpu: self.on_cpu,

@@ -1,6 +1,7 @@
 //! From keys to lines, and from serde's errors to ours.
 
 use super::error::{Fault, SpecError};
+use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -9,13 +10,12 @@ const SIMILAR: f64 = 0.7;
 
 /// An error of the TOML reader, with the full key and what to do.
 pub(super) fn explain(error: &toml::de::Error, text: &str, origin: &str) -> SpecError {
-    let offset = error.span().map(|span| span.start);
-    let line = offset.filter(|_| !text.is_empty()).map(|offset| line_at(text, offset));
+    let line = error.span().filter(|_| !text.is_empty()).map(|span| line_at(text, span.start));
     let Ok(root) = DeTable::parse(text) else {
         let remedy = "mend the TOML here: `key = value` lines below `[table]` lines";
         return Fault::new("", format!("not TOML: {}", error.message()), remedy).at(origin, line);
     };
-    let key = offset.and_then(|offset| key_at(&root, offset)).unwrap_or_default();
+    let key = error.span().and_then(|place| key_at(&root, &place)).unwrap_or_default();
     fault(error.message(), &key).at(origin, line)
 }
 
@@ -69,36 +69,29 @@ pub(super) fn line_of(text: &str, key: &str) -> Option<usize> {
     Some(line_at(text, value.span().start))
 }
 
-/// The key whose name or value stands at this place of the text.
-fn key_at(root: &Spanned<DeTable<'_>>, offset: usize) -> Option<String> {
-    let mut found = None;
-    search_table(root.get_ref(), "", offset, &mut found);
-    found
+/// The key whose name or value is this place of the text: an error points at a name or a value as a whole, and at the
+/// table (or the whole text) in which something is missing.
+fn key_at(root: &Spanned<DeTable<'_>>, place: &Range<usize>) -> Option<String> {
+    search_table(root.get_ref(), "", place)
 }
 
-fn search_table(table: &DeTable<'_>, path: &str, offset: usize, found: &mut Option<String>) {
-    for (name, value) in table {
+fn search_table(table: &DeTable<'_>, path: &str, place: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(name, value)| {
         let key = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
-        if name.span().contains(&offset) {
-            *found = Some(key.clone());
-        }
-        search_value(value, &key, offset, found);
-    }
+        if name.span() == *place { Some(key) } else { search_value(value, key, place) }
+    })
 }
 
-fn search_value(value: &Spanned<DeValue<'_>>, key: &str, offset: usize, found: &mut Option<String>) {
-    if value.span().contains(&offset) {
-        *found = Some(key.to_owned());
-    }
-    match value.get_ref() {
-        DeValue::Table(table) => search_table(table, key, offset, found),
+fn search_value(value: &Spanned<DeValue<'_>>, key: String, place: &Range<usize>) -> Option<String> {
+    let within = match value.get_ref() {
+        DeValue::Table(table) => search_table(table, &key, place),
         DeValue::Array(array) => {
-            for (index, value) in array.iter().enumerate() {
-                search_value(value, &format!("{key}[{index}]"), offset, found);
-            }
+            let mut items = array.iter().enumerate();
+            items.find_map(|(index, item)| search_value(item, format!("{key}[{index}]"), place))
         }
-        _ => {}
-    }
+        _ => None,
+    };
+    within.or_else(|| (value.span() == *place).then_some(key))
 }
 
 fn line_at(text: &str, offset: usize) -> usize {

@@ -105,8 +105,8 @@ impl Numbers {
         if table.hops.len() != farthest {
             return Err(Fault::new(
                 format!("{key}.hops"),
-                format!("{} entries, but the farthest nodes are {farthest} hops apart", table.hops.len()),
-                format!("give {farthest} numbers, for 1 hop first"),
+                format!("{} given, {farthest} needed: so many hops lie between the farthest nodes", table.hops.len()),
+                "give one number for each, for 1 hop first",
             ));
         }
         self.note(key, shown(table), &table.source, table.provisional)?;
