@@ -13,6 +13,7 @@
 //! | `machine.rs` | where it ran |
 //! | `stats.rs` | medians and paired ratios |
 //! | `work.rs` | calibrated work |
+//! | `world.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
 
 pub mod adapt;
@@ -32,3 +33,4 @@ pub mod stats;
 pub mod subject;
 pub mod text;
 pub mod work;
+pub mod world;
