@@ -4,7 +4,7 @@ use crate::work;
 use std::time::Duration;
 use turnwise::platform::{Native, Platform};
 
-/// What the threads of a workload need beside a lock.
+/// What the threads of a workload need beside a lock. A simulator charges the time to the caller.
 pub trait World: Platform {
     /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
     type Spread: Copy + Send + Sync + 'static;
@@ -13,12 +13,15 @@ pub trait World: Platform {
     fn amount(ns: u64) -> u32;
 
     /// Works with the lock: always so much. Returns something that depends on `seed`.
+    #[track_caller]
     fn work(seed: u64, amount: u32) -> u64;
 
     /// Works without the lock: about so much.
+    #[track_caller]
     fn think(seed: u64, amount: u32, spread: Self::Spread) -> u64;
 
     /// Sleeps.
+    #[track_caller]
     fn sleep(time: Duration);
 
     /// In a thread that will sleep, before its first operation.

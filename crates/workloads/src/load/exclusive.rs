@@ -63,6 +63,7 @@ trait Body<W: World>: Copy + Send + Sync + 'static {
 
 /// The section is about to read the data, or to write it.
 #[inline(always)]
+#[track_caller]
 fn touch<W: World>(data: &mut Protected, write: bool) {
     W::touch(ptr::from_mut(data).cast(), size_of::<Protected>(), write);
 }

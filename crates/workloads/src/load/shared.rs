@@ -120,6 +120,7 @@ fn change<W: World, B: Body<W>>(body: B, data: &mut Record) {
 
 /// The section is about to read the data, or to write it.
 #[inline(always)]
+#[track_caller]
 fn touch<W: World>(data: &Record, write: bool) {
     W::touch(ptr::from_ref(data).cast(), size_of::<Record>(), write);
 }
