@@ -11,7 +11,7 @@ use super::{SimLock, Sort, profile};
 use crate::load;
 use crate::load::counted::Counter;
 use crate::load::exclusive::{Lock, Protected};
-use crate::load::shared::{Record, SharedLock};
+use crate::load::shared::SharedLock;
 use crate::run::{self, Counts, Roles, Runner, Section};
 use crate::stats::fairness;
 use anyhow::{Context, Result, ensure};
