@@ -1,5 +1,6 @@
 //! Real cells on small and large simulated machines.
 
+#[allow(unreachable_pub, reason = "it is a file of its own in another crate's tests")]
 #[path = "../../sim/tests/support/mod.rs"]
 mod support;
 
@@ -50,7 +51,7 @@ fn one_seed_is_one_cell_and_another_seed_another() {
 }
 
 fn check(name: &str, sort: Sort, threads: u32, figures: &Figures) {
-    assert!(figures.ops > 0 && figures.fairness > 0.0, "{name}: {figures:?}");
+    assert!(figures.ops > 0, "{name}: {figures:?}");
     let wait = figures.wait.as_ref().unwrap_or_else(|| panic!("{name}: nobody waited"));
     let hold = figures.hold.as_ref().unwrap_or_else(|| panic!("{name}: nobody had it"));
     assert!(wait.count.abs_diff(figures.ops) <= threads.into(), "{name}: {wait:?}, {} operations", figures.ops);
@@ -66,15 +67,34 @@ fn check(name: &str, sort: Sort, threads: u32, figures: &Figures) {
     assert!(functions.iter().all(|f| named(&f)), "{name}: {functions:?}");
 }
 
-/// Twice as many threads as CPUs, so that owners are preempted, too.
 #[test]
 fn every_lock_keeps_its_promise_and_lets_everybody_in() {
     let machine = support::shared(2, 2);
     for lock in LOCKS {
-        for text in ["tight", "200/1000,read=50"] {
-            let plan = Plan { threads: 8, duration_ns: 40 * SMALL_MS, ..plan(&machine, lock.name, text) };
-            check(lock.name, lock.sort, plan.threads, &figures(&plan));
-        }
+        let figures = figures(&plan(&machine, lock.name, "200/1000,read=50"));
+        check(lock.name, lock.sort, 4, &figures);
+        assert!(figures.fairness > 0.0, "{}: {figures:?}", lock.name);
+    }
+}
+
+/// Where nothing comes between two operations, one thread may have an unfair lock for itself.
+#[test]
+fn every_lock_works_without_a_pause() {
+    let machine = support::shared(1, 4);
+    for lock in LOCKS {
+        check(lock.name, lock.sort, 4, &figures(&plan(&machine, lock.name, "tight,read=50")));
+    }
+}
+
+/// Twice as many threads as CPUs, for some slices of time: owners and waiters are preempted, too.
+#[test]
+fn every_lock_survives_preemption() {
+    let machine = support::shared(1, 2);
+    for lock in LOCKS {
+        let plan = Plan { threads: 4, duration_ns: 8 * SMALL_MS, ..plan(&machine, lock.name, "200/2000,read=50") };
+        let figures = figures(&plan);
+        check(lock.name, lock.sort, 4, &figures);
+        assert!(figures.involuntary + figures.voluntary > 0, "{}: {figures:?}", lock.name);
     }
 }
 
@@ -95,9 +115,10 @@ fn spinners_that_share_a_word_collapse_and_queued_ones_do_not() {
     let machine = support::shared(8, 10);
     let ops = |lock, cpus| figures(&on(cpus, plan(&machine, lock, "100/1000"))).ops_per_s;
     let peak = |lock| [2, 5, 10].map(|cpus| ops(lock, cpus)).into_iter().fold(0.0, f64::max);
-    assert!(ops("ttas", 80) < 0.5 * peak("ttas"));
-    assert!(ops("ticket", 80) < 0.5 * peak("ticket"));
-    assert!(ops("mcs", 80) > 0.5 * peak("mcs"));
+    assert!(ops("ttas", 80) < 0.1 * peak("ttas"));
+    assert!(ops("ticket", 80) < 0.3 * peak("ticket"));
+    assert!(ops("mcs", 80) > 0.5 * ops("mcs", 20), "more nodes change nothing when there are two");
+    assert!(ops("mcs", 80) > 10.0 * ops("ttas", 80));
 }
 
 #[test]
@@ -116,7 +137,7 @@ fn readers_read_together() {
 #[test]
 fn times_are_those_of_the_workload() {
     let machine = support::shared(1, 4);
-    let alone = figures(&on(1, plan(&machine, "mutex", "1000/3000")));
+    let alone = figures(&on(1, plan(&machine, "mutex", "1000/3000,jitter=0")));
     assert!((4_000.0..4_200.0).contains(&alone.op_ns), "{}", alone.op_ns);
     let hold = alone.hold.expect("it was held");
     assert!((1_000..1_100).contains(&hold.p50_ns), "{hold:?}");
@@ -125,7 +146,7 @@ fn times_are_those_of_the_workload() {
     assert!((0.22..0.27).contains(&share("Work::inside")), "{:?}", alone.profile);
     assert!((0.70..0.76).contains(&share("Work::outside")), "{:?}", alone.profile);
     let asleep = figures(&plan(&machine, "mutex", "mutex:sleep"));
-    assert!(asleep.op_ns > 100_000.0 && asleep.voluntary > 0, "{}", asleep.op_ns);
+    assert!(asleep.op_ns >= 100_000.0 && asleep.voluntary > 0, "{}", asleep.op_ns);
 }
 
 #[test]
@@ -152,8 +173,9 @@ fn the_trace_shows_the_lock_travel() {
 #[test]
 fn a_lock_that_waits_for_ever_is_reported_as_stuck() {
     let machine = support::shared(1, 4);
-    let starving = Plan { starvation_ns: Some(1), ..plan(&machine, "mutex", "5000/0") };
-    let stuck = cell(&starving).result.expect_err("somebody waits longer than 1 ns");
+    let starving =
+        Plan { starvation_ns: Some(100_000), duration_ns: 100 * SMALL_MS, ..plan(&machine, "mutex", "5000/0") };
+    let stuck = cell(&starving).result.expect_err("somebody is overtaken for longer than 100 us");
     assert_eq!(stuck.what, "starvation");
     assert!(stuck.who.contains("asks for mutex since"), "{}", stuck.who);
     assert!(stuck.replay.is_empty());

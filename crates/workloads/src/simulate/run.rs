@@ -352,8 +352,14 @@ impl Interval<'_> {
         } else if idle > 0 {
             notes.push(format!("{idle} of {} threads completed no operation in the interval", counts.len()));
         }
-        if self.plan.workload.reads() && !self.tells_readers() {
-            notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
+        match self.plan.lock.sort {
+            Sort::Exclusive if self.plan.workload.reads() => {
+                notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
+            }
+            Sort::Counted if self.plan.workload.reads() => {
+                notes.push("references are taken and dropped: nobody reads or writes".to_owned());
+            }
+            _ => {}
         }
         notes
     }
