@@ -271,3 +271,69 @@ fn finish(plan: &Plan, stage: &Stage, probe: &SimProbe, outcome: Outcome) -> Res
     let trace = plan.traced.then_some(Trace { events: outcome.trace, locks: outcome.locks });
     Ok(Run { cell: plan.cell(Ok(interval.figures(probe))), trace })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Sort;
+    use turnwise::RawMutex;
+    use turnwise_sim::spec;
+
+    /// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data.
+    struct OpenDoor(std::sync::Mutex<Protected>);
+
+    impl Lock<Protected> for OpenDoor {
+        fn new(value: Protected) -> Self {
+            OpenDoor(std::sync::Mutex::new(value))
+        }
+
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            let mut copy = *self.0.lock().expect("nobody panics");
+            let result = f(&mut copy);
+            *self.0.lock().expect("nobody panics") = copy;
+            result
+        }
+    }
+
+    /// Is never released.
+    struct OneWay(RawMutex<Sim>);
+
+    impl Lock<Protected> for OneWay {
+        fn new(_value: Protected) -> Self {
+            OneWay(RawMutex::new_in())
+        }
+
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            self.0.lock();
+            f(&mut Protected::default())
+        }
+    }
+
+    static OPEN: SimLock =
+        SimLock { name: "open", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OpenDoor> };
+    static ONE_WAY: SimLock =
+        SimLock { name: "one-way", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OneWay> };
+
+    fn plan(lock: &'static SimLock) -> Plan {
+        let machine = spec::load("desktop-4").expect("it is built in");
+        let plan = Plan::new(Arc::new(machine), lock, "100/100".parse().expect("it is a workload"), 7);
+        Plan { warm_up_ns: 10_000, duration_ns: 100_000, ..plan }
+    }
+
+    #[test]
+    fn a_lock_that_lets_everybody_in_is_caught() {
+        let error = format!("{:#}", run(&plan(&OPEN)).expect_err("it lets two threads in"));
+        assert!(error.contains("lock open on 4 CPUs with 4 threads, seed 7: the lock let two threads in"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_that_is_never_released_is_a_deadlock() {
+        let cell = run(&plan(&ONE_WAY)).expect("that is a result").cell;
+        let stuck = cell.result.expect_err("nobody gets on");
+        assert_eq!(stuck.what, "deadlock");
+        assert!(
+            stuck.who.contains("thread 3 sleeps on one-way") && stuck.who.contains("asks for one-way"),
+            "{stuck:?}"
+        );
+    }
+}
