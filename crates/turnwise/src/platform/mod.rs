@@ -7,6 +7,7 @@
 
 mod bare;
 pub(crate) mod racy;
+mod rests;
 pub(crate) mod slot;
 mod word;
 
@@ -16,6 +17,7 @@ pub mod native;
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
+pub use rests::Rests;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
@@ -255,6 +257,11 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// The CPU this thread is on, a hint.
     fn cpu() -> u32;
+
+    /// How many CPUs threads may run on, a hint: no more than so many can spin at a time.
+    fn cpus() -> u32 {
+        1
+    }
 
     /// The NUMA node this thread is on, a hint.
     fn node() -> u32;
