@@ -1,6 +1,7 @@
 //! The command line of `turnwise sim`.
 
 use super::part::Part;
+use super::perturb::Schedule;
 use super::plan::{Axes, SEEDS};
 use super::range::Ranges;
 use super::world;
@@ -77,6 +78,13 @@ pub(crate) struct Flags {
     /// Where chance starts; each cell's own seed is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
+    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none, stalls (threads stand still, 1000 times in a
+    /// million operations, for up to 50us), pct (the same, and threads run at different speeds); or pct:N:TIME
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    pub(crate) perturb: Schedule,
+    /// A thread that waits for a lock for so long starves, and its cell is stuck; default: nobody looks
+    #[arg(long, value_name = "TIME", value_parser = simulated_time)]
+    pub(crate) starvation: Option<Duration>,
     /// Write the report as JSON, too
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -110,6 +118,7 @@ Examples:
   turnwise sim --machine mesh-1024 --lock mcs --nodes 1,2,4,8 --duration 10ms
   turnwise sim --machine epyc-milan-2s --lock mutex --cpus 8 --threads 4-64:4
   turnwise sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
+  turnwise sim --lock lineage-osv --threads 8 --cpus 4 --perturb pct --starvation 10ms
   turnwise sim --cpus 1-80 --partition 3/8 --json part3.json
   turnwise sim merge part*.json --html curves.html";
 

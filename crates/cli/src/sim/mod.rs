@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `args.rs`, `range.rs`, `part.rs` | the command line |
+//! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `world.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
 //! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
@@ -10,11 +10,13 @@
 
 mod args;
 mod curves;
+#[cfg(test)]
 mod fixture;
 mod html;
 mod merge;
 mod number;
 mod part;
+mod perturb;
 mod plan;
 mod plot;
 mod range;
@@ -70,16 +72,17 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
         trace: draft("--trace", flags.trace.as_deref())?,
         text: flags.partition.is_none(),
     };
+    world.check(&cells)?;
     let part = flags.partition.unwrap_or(Part::WHOLE);
     let mut report = empty(&world, &axes, part, u32::try_from(cells.len())?);
     let cells = part.of(cells);
     if let (Some(draft), [cell]) = (outputs.trace.take(), cells.as_slice()) {
-        let (cell, trace) = world.run_traced(cell);
-        draft.write(trace.as_bytes())?;
+        let (cell, trace) = world.run_traced(cell)?;
+        trace.map_or(Ok(()), |trace| draft.write(trace.as_bytes()))?;
         report.cells = vec![cell];
     } else {
         let jobs = flags.jobs.map_or_else(host_cpus, usize::from);
-        report.cells = sweep::run(&cells, jobs, |cell| world.run(cell));
+        report.cells = sweep::run(&cells, jobs, |cell| world.run(cell))?;
     }
     outputs.write(&report)
 }

@@ -5,6 +5,7 @@
   const SVG = "http://www.w3.org/2000/svg";
   const COLOURS = 8;
   const exact = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+  const rounded = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
   const brief = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
   // ---- what there is to see ----
@@ -323,7 +324,7 @@
       const columns = stuck ? COLUMNS.slice(0, 3) : COLUMNS;
       const row = element("tr", {}, ...columns.map(({ title, of }) => {
         const found = of(cell);
-        const text = found === null ? "–" : typeof found === "number" ? exact.format(found) : found;
+        const text = found === null ? "–" : typeof found === "number" ? rounded.format(found) : found;
         return element("td", { class: title === "lock" ? "name" : "" }, text);
       }));
       if (stuck) row.append(element("td", { class: "stuck", colspan: COLUMNS.length - 3 }, `stuck: ${cell.result.Err.what}`));
