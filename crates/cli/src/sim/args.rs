@@ -5,8 +5,8 @@ use super::perturb::Schedule;
 use super::plan::{Axes, SEEDS};
 use super::range::Ranges;
 use super::world;
-use anyhow::Result;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Run the locks' own code on a simulated many-core machine
@@ -61,13 +61,13 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "W", default_value = world::DEFAULT_WORKLOAD, value_parser = world::workload)]
     pub(crate) workload: String,
     /// The first N CPUs, with one pinned thread on each unless --threads is given; default: powers of two, and all
-    #[arg(long, value_name = "RANGES", conflicts_with = "nodes")]
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>, conflicts_with = "nodes")]
     pub(crate) cpus: Option<Ranges>,
     /// So many threads, which the scheduler places on --cpus or --nodes, or else on all CPUs
-    #[arg(long, value_name = "RANGES")]
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) threads: Option<Ranges>,
     /// All CPUs of the first N nodes, as numactl has it
-    #[arg(long, value_name = "RANGES")]
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) nodes: Option<Ranges>,
     /// Simulated time that is measured
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = simulated_time)]
@@ -80,7 +80,7 @@ pub(crate) struct Flags {
     pub(crate) seed: u64,
     /// Unlikely schedules, to hunt starvation, deadlock and livelock: none, stalls (threads stand still, 1000 times in a
     /// million operations, for up to 50us), pct (the same, and threads run at different speeds); or pct:N:TIME
-    #[arg(long, value_name = "HOW", default_value = "none")]
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = parsed::<Schedule>)]
     pub(crate) perturb: Schedule,
     /// A thread that waits for a lock for so long starves, and its cell is stuck; default: nobody looks
     #[arg(long, value_name = "TIME", value_parser = simulated_time)]
@@ -95,7 +95,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "FILE", conflicts_with = "partition")]
     pub(crate) trace: Option<PathBuf>,
     /// Run the k-th of n shares of the sweep, and write it as JSON (to standard output without --json)
-    #[arg(long, value_name = "k/n")]
+    #[arg(long, value_name = "k/n", value_parser = parsed::<Part>)]
     pub(crate) partition: Option<Part>,
     /// Cells at a time; default: the host's CPUs. The report does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -129,6 +129,11 @@ Examples:
 
 /// No run is longer: nobody would wait for it.
 const LONGEST: Duration = Duration::from_secs(3600);
+
+/// As the type reads it; with the whole of its complaint, of which clap would show the beginning.
+fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+}
 
 fn simulated_time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write for example 500us or 20ms"))?;

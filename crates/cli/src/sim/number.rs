@@ -16,6 +16,11 @@ pub(crate) fn short(value: f64) -> String {
     if unit.is_empty() && value.fract() == 0.0 { format!("{value}") } else { format!("{scaled:.digits$}{unit}") }
 }
 
+/// `1234`, `12.3`, `4.56`: without a unit of its own.
+pub(crate) fn plain(value: f64) -> String {
+    if value < 100.0 { short(value) } else { format!("{value:.0}") }
+}
+
 /// A length of time: `850 ns`, `12.3 us`, `4.56 ms`.
 pub(crate) fn time(ns: f64) -> String {
     let (scaled, unit) = match ns {
@@ -54,6 +59,7 @@ mod tests {
 
     #[test]
     fn times_and_shares() {
+        assert_eq!([plain(4.567), plain(45.67), plain(1234.5), plain(0.0)], ["4.57", "45.7", "1234", "0"]);
         assert_eq!([time(850.0), time(12_345.0), time(2e6), time(3.5e9)], ["850 ns", "12.3 us", "2 ms", "3.50 s"]);
         assert_eq!(
             [duration(20_000_000), duration(2_500_000), duration(1_001), duration(0), duration(1_000_000_000)],

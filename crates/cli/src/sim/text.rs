@@ -1,7 +1,7 @@
 //! A report as text, at most 100 columns wide.
 
 use super::curves::{Axis, Curves, Series, across_nodes};
-use super::number::{duration, percent, short, time};
+use super::number::{duration, percent, plain, short, time};
 use super::plot;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
@@ -33,30 +33,26 @@ pub(crate) fn text(report: &SimReport) -> String {
 
 fn header(report: &SimReport) -> String {
     let SimReport { machine, seed, workload, .. } = report;
-    let mut text = format!(
-        "Simulated: {}, {} ({} CPUs, {} nodes)\nworkload {workload}, {} after a warm-up of {}, seed {seed}\n",
-        machine.name,
-        machine.title,
-        machine.cpus,
-        machine.nodes,
-        duration(report.duration_ns),
-        duration(report.warm_up_ns),
-    );
+    let mut text = format!("Simulated: {} ({} CPUs, {} nodes)\n", machine.name, machine.cpus, machine.nodes);
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    text += &wrapped("machine: ", &words(&machine.title), " ");
+    let (duration, warm_up) = (duration(report.duration_ns), duration(report.warm_up_ns));
+    let _ = writeln!(text, "workload: {workload}, {duration} after a warm-up of {warm_up}, seed {seed}");
     let (k, n) = report.part;
     if n > 1 {
         let _ = writeln!(text, "part {k} of {n}: {} of {} cells", report.cells.len(), report.cells_in_all);
     }
     if !machine.provisional.is_empty() {
-        text += &wrapped("provisional: ", &machine.provisional);
+        text += &wrapped("provisional: ", &machine.provisional, ", ");
     }
-    text + &wrapped("repeat: ", &report.command.split(' ').map(str::to_owned).collect::<Vec<_>>()).replace(", ", " ")
+    text + &wrapped("repeat: ", &words(&report.command), " ")
 }
 
-/// Words after a title, with commas, on as many lines as they need.
-fn wrapped(title: &str, words: &[String]) -> String {
+/// Words after a title, on as many lines as they need.
+fn wrapped(title: &str, words: &[String], between: &str) -> String {
     let mut lines = vec![title.to_owned()];
     for (place, word) in words.iter().enumerate() {
-        let comma = if place + 1 < words.len() { ", " } else { "" };
+        let comma = if place + 1 < words.len() { between } else { "" };
         let line = lines.last_mut().expect("there is always a line");
         if line.len() + word.len() + 1 > usize::from(WIDTH) && line.len() > title.len() {
             lines.push(format!("{:1$}{word}{comma}", "", title.len()));
@@ -165,7 +161,7 @@ fn detail(figures: &Figures) -> [String; 9] {
         figures.wait.as_ref().map_or_else(|| "-".to_owned(), |waits| time(ns(waits) as f64))
     };
     [
-        short(figures.op_ns),
+        if figures.op_ns < 1e6 { plain(figures.op_ns) } else { short(figures.op_ns) },
         wait(|waits| waits.p50_ns),
         wait(|waits| waits.p99_ns),
         wait(|waits| waits.max_ns),
@@ -237,8 +233,10 @@ mod tests {
         report.machine.provisional = vec!["coherence.load_modified".to_owned(); 9];
         let text = text(&report);
         for part in [
-            "Simulated: m, Made up (80 CPUs, 8 nodes)",
+            "Simulated: m (80 CPUs, 8 nodes)",
+            "machine: Made up",
             "seed 1",
+            "workload: 100/4000",
             "20ms after a warm-up of 2ms",
             "provisional: coherence.load_modified, coherence",
             "lineage-mutex-baseline",

@@ -155,8 +155,7 @@ impl World {
         if let Some(ns) = self.starvation_ns {
             flag("--starvation", number::duration(ns));
         }
-        // A word cannot hold a zero byte: it came from a command line.
-        shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     pub(crate) fn described(&self) -> SimMachine {
@@ -185,6 +184,15 @@ impl World {
 
     pub(crate) fn seed(&self) -> u64 {
         self.seed
+    }
+}
+
+/// A word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
+    match shlex::try_quote(word) {
+        Ok(quoted) if word.is_empty() || !word.chars().all(is_plain) => quoted.into_owned(),
+        _ => word.to_owned(),
     }
 }
 
@@ -266,3 +274,29 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("100/4000,jitter=20", "the time without the lock varies by 20% (else 50%)"),
     ("mutex:8x50/100", "times and roles of a scenario of `turnwise bench mutex` (`--list` there)"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_if_they_must_be() {
+        let shown = ["a,b", "100/4000", "my file.toml", "", "$x"].map(quoted);
+        assert_eq!(shown.join(" "), "a,b 100/4000 'my file.toml' '' '$x'");
+    }
+
+    #[test]
+    fn lists_name_every_machine_and_lock_and_the_forms_work() {
+        let lists = lists();
+        for name in machine_names().chain(LOCKS.iter().map(|lock| lock.name)) {
+            assert!(lists.contains(&format!("\n  {name} ")), "{name}");
+        }
+        for (form, _) in WORKLOADS {
+            workload(form).unwrap();
+        }
+        for lock in DEFAULT_LOCKS {
+            SimLock::find(lock).unwrap();
+        }
+        workload(DEFAULT_WORKLOAD).unwrap();
+    }
+}

@@ -5,3 +5,4 @@ mod common;
 mod compare;
 mod refusals;
 mod run;
+mod sim;
