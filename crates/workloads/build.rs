@@ -42,10 +42,11 @@ fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What functions outside of types are called after: `backoff` for `backoff.rs`, `mutex` for `mutex/mod.rs`.
+/// What functions outside of types are called after: `mutex::spin` for `mutex/spin.rs`, `mutex` for `mutex/mod.rs`.
 fn module(file: &str) -> String {
-    let path = file.trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/src/lib");
-    path.rsplit('/').next().unwrap_or(path).to_owned()
+    let path = file.split_once("/src/").map_or(file, |(_, path)| path);
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    path.replace('/', "::")
 }
 
 struct Functions<'a> {

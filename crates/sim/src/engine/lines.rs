@@ -12,6 +12,13 @@
 //! | none | some | they have it shared |
 //!
 //! Invariant: an owner excludes sharers (one writer or many readers).
+//!
+//! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
+//! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
+//! reaches it, which is on its way by then: for up to a quarter of the next transfer's latency, drawn by lot, its
+//! *tenure*. In that time it can try a failed exchange once more, or write a second word of the line, as on hardware.
+//! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
+//! about every other time.
 
 use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
 use std::sync::Arc;
@@ -33,6 +40,8 @@ pub(crate) struct Line {
     owner: u32,
     /// The CPU that answers reads of a shared line.
     forwarder: u32,
+    /// The CPU that was served last.
+    last: u32,
     /// The node of its memory: that of who touched it first.
     home: u32,
     /// Nodes in which CPUs share it.
@@ -53,27 +62,79 @@ pub(crate) struct Served {
     pub(crate) from: Option<Class>,
 }
 
+/// Where a CPU is: what the topology computes by division, once for all.
+#[derive(Clone, Copy)]
+struct Place {
+    core: u32,
+    cluster: u32,
+    node: u32,
+}
+
+/// A line that a CPU got, and until when it has it although the entry names another.
+#[derive(Clone, Copy)]
+struct Tenure {
+    line: u32,
+    until: Ps,
+    exclusive: bool,
+}
+
 /// The directory.
 pub(crate) struct Lines {
     machine: Arc<Machine>,
+    places: Vec<Place>,
+    /// The last line that each CPU was served.
+    tenures: Vec<Tenure>,
+    /// How far nodes are apart, row by row.
+    between_nodes: Vec<Class>,
     entries: Vec<Line>,
     /// For each line the CPUs that share it, [`Lines::stride`] words each.
     sharers: Vec<u64>,
     stride: usize,
+    chance: fastrand::Rng,
 }
 
 impl Lines {
-    pub(crate) fn new(machine: Arc<Machine>) -> Lines {
-        let stride = machine.topology.cpus().div_ceil(64) as usize;
-        Lines { machine, entries: Vec::new(), sharers: Vec::new(), stride }
+    pub(crate) fn new(machine: Arc<Machine>, chance: fastrand::Rng) -> Lines {
+        let topology = &machine.topology;
+        let stride = topology.cpus().div_ceil(64) as usize;
+        let place = |c| Place { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
+        let places: Vec<Place> = (0..topology.cpus()).map(place).collect();
+        let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
+        let nodes = 0..topology.nodes;
+        let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
+        let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
+        Lines { places, tenures, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, chance, machine }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, cpu: u32) -> u32 {
+        self.places[cpu as usize].node
+    }
+
+    #[inline]
+    fn nodes_apart(&self, a: u32, b: u32) -> Class {
+        self.between_nodes[(a * self.machine.topology.nodes + b) as usize]
+    }
+
+    #[inline]
+    fn apart(&self, a: u32, b: u32) -> Class {
+        let (a, b) = (self.places[a as usize], self.places[b as usize]);
+        if a.core == b.core {
+            Class::SAME_CORE
+        } else if a.cluster == b.cluster {
+            Class::SAME_CLUSTER
+        } else {
+            self.nodes_apart(a.node, b.node)
+        }
     }
 
     /// Makes entries up to this line, whose memory is on `home`.
     pub(crate) fn create(&mut self, line: u32, home: u32) {
         while self.entries.len() <= line as usize {
             let watchers = Vec::new();
-            let (owner, forwarder) = (NOBODY, NOBODY);
-            self.entries.push(Line { owner, forwarder, home, nodes: 0, busy_until: 0, watchers, refill: false });
+            let (owner, forwarder, last) = (NOBODY, NOBODY, NOBODY);
+            let line = Line { owner, forwarder, last, home, nodes: 0, busy_until: 0, watchers, refill: false };
+            self.entries.push(line);
             self.sharers.resize(self.entries.len() * self.stride, 0);
         }
     }
@@ -83,10 +144,6 @@ impl Lines {
         &mut self.entries[line as usize]
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     #[inline]
     fn shares(&self, line: u32, cpu: u32) -> bool {
         self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
@@ -94,7 +151,7 @@ impl Lines {
 
     fn add_sharer(&mut self, line: u32, cpu: u32) {
         self.sharers[line as usize * self.stride + (cpu >> 6) as usize] |= 1 << (cpu & 63);
-        self.entries[line as usize].nodes |= 1 << self.machine.topology.node(cpu);
+        self.entries[line as usize].nodes |= 1 << self.node(cpu);
     }
 
     fn forget_sharers(&mut self, line: u32) {
@@ -105,8 +162,10 @@ impl Lines {
 
     /// The cost, if this CPU's copy will do.
     #[inline]
-    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op) -> Option<Ps> {
-        let owned = self.entries[line as usize].owner == cpu;
+    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
+        let tenure = &self.tenures[cpu as usize];
+        let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);
+        let owned = keeps || self.entries[line as usize].owner == cpu;
         match op {
             Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
             Op::Store if owned => Some(self.machine.cpu.store_hit),
@@ -117,26 +176,25 @@ impl Lines {
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
-        let topology = &self.machine.topology;
-        let direct = topology.between(cpu, holder);
-        let home = topology.between_nodes(topology.node(cpu), self.entries[line as usize].home);
-        if direct <= Class::SAME_NODE { direct } else { direct.max(home) }
+        let direct = self.apart(cpu, holder);
+        if direct <= Class::SAME_NODE {
+            return direct;
+        }
+        direct.max(self.nodes_apart(self.node(cpu), self.entries[line as usize].home))
     }
 
     /// Who answers a read of a shared line, and how far away.
     fn reader_class(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
-        let topology = &self.machine.topology;
         if self.cluster_shares(line, cpu) {
             return Class::SAME_CLUSTER;
         }
-        let node = topology.node(cpu);
+        let node = self.node(cpu);
         if entry.nodes >> node & 1 != 0 {
             return Class::SAME_NODE;
         }
-        let home = topology.between_nodes(node, entry.home);
         match self.machine.coherence.protocol {
-            Protocol::Mesi => home,
+            Protocol::Mesi => self.nodes_apart(node, entry.home),
             Protocol::Mesif | Protocol::Moesi => self.class(line, cpu, entry.forwarder),
         }
     }
@@ -144,22 +202,28 @@ impl Lines {
     /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
     fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
         let topology = &self.machine.topology;
+        if topology.clusters_per_node == 1 {
+            return false;
+        }
         let size = topology.cores_per_cluster * topology.threads_per_core;
-        let first = cpu / size * size;
-        topology.clusters_per_node > 1 && (first..first + size).any(|other| self.shares(line, other))
+        let first = self.places[cpu as usize].cluster * size;
+        (first..first + size).any(|other| self.shares(line, other))
     }
 
     /// The farthest cache with a copy, beside the own.
     fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
-        let topology = &self.machine.topology;
-        let node = topology.node(cpu);
-        let others = entry.nodes & !(1 << node);
+        let node = self.node(cpu);
+        let mut others = entry.nodes & !(1 << node);
         if others == 0 {
             return Class::SAME_NODE;
         }
-        let nodes = (0..topology.nodes).filter(|n| others >> n & 1 != 0).chain([entry.home]);
-        nodes.map(|n| topology.between_nodes(node, n)).max().unwrap_or(Class::SAME_NODE)
+        let mut farthest = self.nodes_apart(node, entry.home);
+        while others != 0 {
+            farthest = farthest.max(self.nodes_apart(node, others.trailing_zeros()));
+            others &= others - 1;
+        }
+        farthest
     }
 
     fn modified(&self, op: Op) -> &ByClass {
@@ -180,8 +244,7 @@ impl Lines {
             return (self.modified(op).at(class), Some(class));
         }
         if entry.nodes == 0 {
-            let topology = &self.machine.topology;
-            return (costs.memory.at(topology.between_nodes(topology.node(cpu), entry.home)), None);
+            return (costs.memory.at(self.nodes_apart(self.node(cpu), entry.home)), None);
         }
         let (table, class) = match op {
             Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
@@ -193,7 +256,7 @@ impl Lines {
 
     /// Serves a request that arrives `now` after `travel` on the way.
     pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
-        if let Some(cost) = self.hit(line, cpu, op) {
+        if let Some(cost) = self.hit(line, cpu, op, now) {
             return Served { done: now + cost, from: None }; // another of its requests was faster
         }
         let (latency, from) = self.latency(line, cpu, op);
@@ -204,9 +267,15 @@ impl Lines {
         let done = if entry.busy_until <= now {
             now + rest
         } else {
+            let last = std::mem::replace(&mut entry.last, NOBODY);
+            if last != NOBODY && last != cpu && self.tenures[last as usize].line == line {
+                self.tenures[last as usize].until = entry.busy_until + self.chance.u64(0..=latency / 4);
+            }
             entry.busy_until + if shared_read { rest } else { latency }
         };
+        entry.last = cpu;
         entry.busy_until = if shared_read { entry.busy_until.max(now) + read_occupancy } else { done };
+        self.tenures[cpu as usize] = Tenure { line, until: 0, exclusive: op != Op::Load };
         match op {
             Op::Load => self.hand_copy(line, cpu),
             Op::Store | Op::Rmw => self.hand_over(line, cpu),
@@ -265,8 +334,11 @@ impl Lines {
         for &cpu in watchers {
             self.add_sharer(line, cpu);
         }
-        self.entries[line as usize].owner = NOBODY;
         let entry = &mut self.entries[line as usize];
+        entry.owner = NOBODY;
+        if entry.forwarder == NOBODY {
+            entry.forwarder = leader;
+        }
         entry.busy_until = entry.busy_until.max(first + (watchers.len() as Ps - 1) * occupancy);
     }
 

@@ -132,7 +132,7 @@ pub struct Simulation {
 }
 
 /// Most threads of a simulation.
-pub const MAX_THREADS: usize = 16_384;
+const MAX_THREADS: usize = 16_384;
 
 impl Simulation {
     /// A machine at rest.
@@ -225,7 +225,7 @@ impl Simulation {
             allowed: cpus.clone(),
             idle: IdleCpus::new(&machine.topology),
             waiting: 0,
-            lines: Lines::new(Arc::clone(&machine)),
+            lines: Lines::new(Arc::clone(&machine), chance.fork()),
             table: LineTable::new(Rc::clone(&self.region), machine.coherence.line_bytes),
             sleepers: FxHashMap::default(),
             slots: threads.iter().map(|_| arena.place(ThreadSlot::new_in())).collect(),
@@ -234,7 +234,7 @@ impl Simulation {
             locks: Vec::new(),
             lock_numbers: FxHashMap::default(),
             handoffs: Handoffs::default(),
-            profile: super::Profile::default(),
+            profile: super::Profile::new(),
             trace: self.config.traced.then(Vec::new),
             chance,
             perturb,

@@ -11,7 +11,7 @@ use super::{SimLock, Sort, profile};
 use crate::load;
 use crate::load::counted::Counter;
 use crate::load::exclusive::{Lock, Protected};
-use crate::load::shared::{Record, SharedLock};
+use crate::load::shared::SharedLock;
 use crate::run::{self, Counts, Roles, Runner, Section};
 use crate::stats::fairness;
 use anyhow::{Context, Result, ensure};
@@ -352,8 +352,14 @@ impl Interval<'_> {
         } else if idle > 0 {
             notes.push(format!("{idle} of {} threads completed no operation in the interval", counts.len()));
         }
-        if self.plan.workload.reads() && !self.tells_readers() {
-            notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
+        match self.plan.lock.sort {
+            Sort::Exclusive if self.plan.workload.reads() => {
+                notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
+            }
+            Sort::Counted if self.plan.workload.reads() => {
+                notes.push("references are taken and dropped: nobody reads or writes".to_owned());
+            }
+            _ => {}
         }
         notes
     }
