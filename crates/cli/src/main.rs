@@ -28,7 +28,8 @@ use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has the program's own.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has
+/// the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {

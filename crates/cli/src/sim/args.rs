@@ -78,8 +78,8 @@ pub(crate) struct Flags {
     /// Where chance starts; each cell's own seed is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
-    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none, stalls (threads stand still, 1000 times in a
-    /// million operations, for up to 50us), pct (the same, and threads run at different speeds); or pct:N:TIME
+    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: threads stand still, 1000 times in
+    /// a million operations, for up to 50us; pct: the same, and they run at different speeds; or stalls:N:TIME
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = parsed::<Schedule>)]
     pub(crate) perturb: Schedule,
     /// A thread that waits for a lock for so long starves, and its cell is stuck; default: nobody looks

@@ -1,5 +1,5 @@
-//! The cells of a sweep, run over the host's CPUs. Which worker runs which cell decides nothing: each cell is a world of
-//! its own.
+//! The cells of a sweep, run over the host's CPUs. Which worker runs which cell decides nothing: each cell is a world
+//! of its own.
 
 use super::plan::CellPlan;
 use anyhow::Result;

@@ -1,6 +1,6 @@
 //! What happened in a run as Chrome trace events, for ui.perfetto.dev: a track for each CPU, with the thread that runs
-//! and in it what the thread waits for and holds; a track for each lock, with the CPU that has it; and an arrow wherever
-//! the lock goes from one CPU to another.
+//! and in it what the thread waits for and holds; a track for each lock, with the CPU that has it; and an arrow
+//! wherever the lock goes from one CPU to another.
 
 use serde::Serialize;
 use serde_json::{Value, json};

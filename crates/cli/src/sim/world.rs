@@ -260,9 +260,7 @@ pub(crate) fn lists() -> String {
     let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
     let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
     let here = row(HERE, "this machine, as `turnwise calibrate` measured it");
-    format!(
-        "machines (`--machine NAME --describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}"
-    )
+    format!("machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}")
 }
 
 /// Forms of `--workload`.

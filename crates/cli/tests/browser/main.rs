@@ -126,8 +126,8 @@ fn the_table_sorts_and_the_bars_fill_the_width() {
         browser.click(speeds);
         assert_eq!(browser.value(first), "mcs,10");
         assert_eq!(browser.value(&format!("{speeds}.parentNode.getAttribute('aria-sort')")), "descending");
-        let widths = "[...document.querySelectorAll('#profile .bar > div')].map((bar) => \
-             [...bar.children].reduce((sum, part) => sum + part.offsetWidth, bar.children.length - 1) / bar.offsetWidth)";
+        let widths = "[...document.querySelectorAll('#profile .bar > div')].map((bar) => [...bar.children].reduce( \
+             (sum, part) => sum + part.offsetWidth, bar.children.length - 1) / bar.offsetWidth)";
         let widths = browser.value(widths);
         let widths: Vec<f64> = widths.as_array().expect("bars").iter().filter_map(|w| w.as_f64()).collect();
         assert_eq!(widths.len(), 4);
@@ -137,19 +137,11 @@ fn the_table_sorts_and_the_bars_fill_the_width() {
 
 #[test]
 fn light_and_dark_have_enough_contrast_and_narrow_windows_no_overflow() {
-    let contrast = "(() => { const light = (c) => { const [r, g, b] = c.match(/\\d+/g).map((v) => { v /= 255; \
-         return v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; }; \
-         const section = getComputedStyle(document.querySelector('section')).backgroundColor; const back = light(section); \
-         const probe = document.createElement('i'); document.body.append(probe); const rates = {}; \
-         for (const name of ['--ink', '--soft', '--c0', '--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7']) { \
-         probe.style.color = `var(${name})`; const fore = light(getComputedStyle(probe).color); \
-         rates[name] = (Math.max(fore, back) + .05) / (Math.min(fore, back) + .05); } \
-         probe.remove(); rates.back = back; return rates; })()";
     look(&report(), |browser| {
         for (scheme, dark) in [("light", false), ("dark", true)] {
             let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
             browser.ask("Emulation.setEmulatedMedia", features);
-            let rates = browser.value(contrast);
+            let rates = browser.value(include_str!("contrast.js"));
             assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
             for (name, rate) in rates.as_object().expect("rates").iter().filter(|(name, _)| *name != "back") {
                 // As WCAG asks: 4.5 for text, 3 for what is drawn.
