@@ -7,10 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A draft beside the file, which takes its place when it is complete.
+/// A file to be, in a folder that can be written to.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    draft: NamedTempFile,
     file: PathBuf,
 }
 
@@ -24,20 +23,27 @@ impl Draft {
         if file.is_dir() {
             bail!("{}: it is a directory; name a file", complaint());
         }
-        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mode = Permissions::from_mode(0o666); // less the umask
-        let draft = tempfile::Builder::new().permissions(mode).tempfile_in(directory).with_context(complaint)?;
-        Ok(Draft { draft, file: file.to_path_buf() })
+        // It goes away at once: whoever is interrupted meanwhile leaves nothing behind.
+        beside(file).with_context(complaint)?;
+        Ok(Draft { file: file.to_path_buf() })
     }
 
     /// Puts the file in place.
     ///
     /// # Errors
     /// As the system has it.
-    pub(crate) fn write(mut self, content: &[u8]) -> Result<()> {
+    pub(crate) fn write(self, content: &[u8]) -> Result<()> {
         let complaint = || format!("cannot write {}", self.file.display());
-        self.draft.write_all(content).with_context(complaint)?;
-        self.draft.persist(&self.file).with_context(complaint)?;
+        let mut draft = beside(&self.file).with_context(complaint)?;
+        draft.write_all(content).with_context(complaint)?;
+        draft.persist(&self.file).with_context(complaint)?;
         Ok(())
     }
+}
+
+/// A file with a name of its own in the same folder.
+fn beside(file: &Path) -> std::io::Result<NamedTempFile> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mode = Permissions::from_mode(0o666); // less the umask
+    tempfile::Builder::new().permissions(mode).tempfile_in(directory)
 }

@@ -42,7 +42,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Bench(BenchArgs),
-    Sim(sim::Args),
+    Sim(Box<sim::Args>),
     List(list::Args),
 }
 

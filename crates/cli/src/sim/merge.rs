@@ -152,7 +152,8 @@ mod tests {
     fn parts_of_another_sweep_are_named() {
         let files = Files::new();
         let first = files.part(1, 2, |_| {});
-        let changes: [(&str, fn(&mut SimReport)); 7] = [
+        type Change = fn(&mut SimReport);
+        let changes: [(&str, Change); 7] = [
             ("seed is 9", |report| report.seed = 9),
             ("fingerprint", |report| report.machine.fingerprint = "g".to_owned()),
             ("machine is \"x\"", |report| report.machine.name = "x".to_owned()),

@@ -36,7 +36,7 @@ pub(crate) fn time(ns: f64) -> String {
 /// A length of time as `--duration` takes it, exactly.
 pub(crate) fn duration(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let unit = units.into_iter().find(|(unit, _)| ns > 0 && ns % unit == 0);
+    let unit = units.into_iter().find(|(unit, _)| ns > 0 && ns.is_multiple_of(*unit));
     unit.map_or_else(|| format!("{ns}ns"), |(unit, name)| format!("{}{name}", ns / unit))
 }
 

@@ -10,6 +10,17 @@ use turnwise_sim::{Happened, TraceEvent};
 /// Groups of tracks: processes, in the format's words.
 const CPUS: u32 = 1;
 const LOCKS: u32 = 2;
+
+/// The track of a CPU. Viewers take thread 0 for the idle thread of the whole system, so numbers begin at 1.
+fn of_cpu(cpu: u32) -> (u32, u32) {
+    (CPUS, 1 + cpu)
+}
+
+/// The track of a lock, with a number that no CPU has.
+fn of_lock(lock: u32) -> (u32, u32) {
+    (LOCKS, 100_001 + lock)
+}
+
 /// The kind of an arrow that leads to no other CPU, and is left out.
 const NOWHERE: char = ' ';
 
@@ -94,7 +105,7 @@ impl Tracks<'_> {
             Happened::Releases { lock } => self.releases(ps, cpu, thread, lock),
             Happened::Transfer { line, remote } => {
                 let name = format!("line {line}{}", if remote { " from another node" } else { "" });
-                self.events.push(Event { s: Some('t'), ..Event::new('i', ps, (CPUS, cpu), name) });
+                self.events.push(Event { s: Some('t'), ..Event::new('i', ps, of_cpu(cpu), name) });
             }
         }
     }
@@ -115,7 +126,7 @@ impl Tracks<'_> {
     }
 
     fn slice(&mut self, ph: char, ps: u64, cpu: u32, name: String) {
-        self.events.push(Event::new(ph, ps, (CPUS, cpu), name));
+        self.events.push(Event::new(ph, ps, of_cpu(cpu), name));
     }
 
     /// The thread's slices begin: what it was about, it is about still.
@@ -169,16 +180,16 @@ impl Tracks<'_> {
         let name = format!("CPU {cpu}, thread {thread}");
         if exclusive && !self.owners.contains_key(&lock) {
             self.owners.insert(lock, thread);
-            self.events.push(Event::new('B', ps, (LOCKS, lock), name));
+            self.events.push(Event::new('B', ps, of_lock(lock), name));
         } else {
             let id = Some(shared_id(lock, thread));
-            self.events.push(Event { id, ..Event::new('b', ps, (LOCKS, lock), name) });
+            self.events.push(Event { id, ..Event::new('b', ps, of_lock(lock), name) });
         }
         match self.released.remove(&lock) {
             Some((from, place)) if from == cpu => self.events[place].ph = NOWHERE,
             Some((_, place)) => {
                 let (id, name) = (self.events[place].id, self.lock(lock).to_owned());
-                self.events.push(Event { id, bp: Some('e'), ..Event::new('f', ps, (CPUS, cpu), name) });
+                self.events.push(Event { id, bp: Some('e'), ..Event::new('f', ps, of_cpu(cpu), name) });
             }
             None => {}
         }
@@ -191,7 +202,7 @@ impl Tracks<'_> {
             self.events[place].ph = NOWHERE;
         }
         let (id, name) = (Some(self.arrows), self.lock(lock).to_owned());
-        self.events.push(Event { id, ..Event::new('s', ps, (CPUS, cpu), name) });
+        self.events.push(Event { id, ..Event::new('s', ps, of_cpu(cpu), name) });
     }
 
     fn releases(&mut self, ps: u64, cpu: u32, thread: u32, lock: u32) {
@@ -200,10 +211,10 @@ impl Tracks<'_> {
         let name = format!("CPU {cpu}, thread {thread}");
         if self.owners.get(&lock) == Some(&thread) {
             self.owners.remove(&lock);
-            self.events.push(Event::new('E', ps, (LOCKS, lock), name));
+            self.events.push(Event::new('E', ps, of_lock(lock), name));
         } else {
             let id = Some(shared_id(lock, thread));
-            self.events.push(Event { id, ..Event::new('e', ps, (LOCKS, lock), name) });
+            self.events.push(Event { id, ..Event::new('e', ps, of_lock(lock), name) });
         }
     }
 
@@ -213,7 +224,7 @@ impl Tracks<'_> {
             self.leaves(end_ps, thread);
         }
         for (lock, thread) in std::mem::take(&mut self.owners) {
-            self.events.push(Event::new('E', end_ps, (LOCKS, lock), format!("thread {thread}")));
+            self.events.push(Event::new('E', end_ps, of_lock(lock), format!("thread {thread}")));
         }
         for &(_, place) in self.released.values() {
             self.events[place].ph = NOWHERE;
@@ -224,21 +235,21 @@ impl Tracks<'_> {
 
     /// Events that name the tracks.
     fn names(&self) -> Vec<String> {
-        let meta = |name: &str, pid: u32, tid: u32, args: Value| {
+        let meta = |name: &str, (pid, tid): (u32, u32), args: Value| {
             json!({"name": name, "ph": "M", "ts": 0, "pid": pid, "tid": tid, "args": args}).to_string()
         };
         let mut names = vec![
-            meta("process_name", CPUS, 0, json!({"name": "CPUs"})),
-            meta("process_name", LOCKS, 0, json!({"name": "locks"})),
-            meta("process_sort_index", CPUS, 0, json!({"sort_index": 1})),
-            meta("process_sort_index", LOCKS, 0, json!({"sort_index": 0})),
+            meta("process_name", of_cpu(0), json!({"name": "CPUs"})),
+            meta("process_name", of_lock(0), json!({"name": "locks"})),
+            meta("process_sort_index", of_cpu(0), json!({"sort_index": 1})),
+            meta("process_sort_index", of_lock(0), json!({"sort_index": 0})),
         ];
         for &cpu in self.cpus.keys() {
-            names.push(meta("thread_name", CPUS, cpu, json!({"name": format!("CPU {cpu}")})));
-            names.push(meta("thread_sort_index", CPUS, cpu, json!({"sort_index": cpu})));
+            names.push(meta("thread_name", of_cpu(cpu), json!({"name": format!("CPU {cpu}")})));
+            names.push(meta("thread_sort_index", of_cpu(cpu), json!({"sort_index": cpu})));
         }
         for (lock, name) in (0_u32..).zip(self.locks) {
-            names.push(meta("thread_name", LOCKS, lock, json!({ "name": name })));
+            names.push(meta("thread_name", of_lock(lock), json!({ "name": name })));
         }
         names
     }
@@ -284,7 +295,7 @@ mod tests {
         events
     }
 
-    fn names(events: &[Value], ph: &str, pid: u32, tid: u32) -> Vec<(String, f64)> {
+    fn names(events: &[Value], ph: &str, (pid, tid): (u32, u32)) -> Vec<(String, f64)> {
         let of = |event: &&Value| event["ph"] == ph && event["pid"] == pid && event["tid"] == tid;
         let name = |event: &Value| (event["name"].as_str().unwrap().to_owned(), event["ts"].as_f64().unwrap());
         events.iter().filter(of).map(name).collect()
@@ -311,13 +322,13 @@ mod tests {
             2000,
         );
         let expected = [("thread 1", 0.0), ("waits for mutex", 0.12), ("holds mutex", 0.45)];
-        assert_eq!(names(&events, "B", CPUS, 5), expected.map(|(name, ts)| (name.to_owned(), ts)));
+        assert_eq!(names(&events, "B", of_cpu(5)), expected.map(|(name, ts)| (name.to_owned(), ts)));
         let expected = [("CPU 0, thread 0", 0.11), ("CPU 5, thread 1", 0.45)];
-        assert_eq!(names(&events, "B", LOCKS, 0), expected.map(|(name, ts)| (name.to_owned(), ts)));
-        assert_eq!(names(&events, "s", CPUS, 0), [("mutex".to_owned(), 0.3)]);
-        assert_eq!(names(&events, "f", CPUS, 5), [("mutex".to_owned(), 0.45)]);
-        assert_eq!(names(&events, "i", CPUS, 5), [("line 3 from another node".to_owned(), 0.42)]);
-        assert_eq!(names(&events, "M", CPUS, 5)[0].0, "thread_name");
+        assert_eq!(names(&events, "B", of_lock(0)), expected.map(|(name, ts)| (name.to_owned(), ts)));
+        assert_eq!(names(&events, "s", of_cpu(0)), [("mutex".to_owned(), 0.3)]);
+        assert_eq!(names(&events, "f", of_cpu(5)), [("mutex".to_owned(), 0.45)]);
+        assert_eq!(names(&events, "i", of_cpu(5)), [("line 3 from another node".to_owned(), 0.42)]);
+        assert_eq!(names(&events, "M", of_cpu(5))[0].0, "thread_name");
     }
 
     #[test]
@@ -340,12 +351,12 @@ mod tests {
             &["m"],
             100,
         );
-        let on_0: Vec<String> = names(&events, "B", CPUS, 0).into_iter().map(|(name, _)| name).collect();
+        let on_0: Vec<String> = names(&events, "B", of_cpu(0)).into_iter().map(|(name, _)| name).collect();
         let (waits, holds) = ("waits for m", "holds m");
         assert_eq!(on_0, ["thread 0", waits, holds, "thread 1", waits, "thread 1", waits, holds]);
-        let on_1: Vec<String> = names(&events, "B", CPUS, 1).into_iter().map(|(name, _)| name).collect();
+        let on_1: Vec<String> = names(&events, "B", of_cpu(1)).into_iter().map(|(name, _)| name).collect();
         assert_eq!(on_1, ["thread 0", holds]);
-        assert_eq!(names(&events, "E", LOCKS, 0).last().unwrap().1, 0.1, "ended at the end of the run");
+        assert_eq!(names(&events, "E", of_lock(0)).last().unwrap().1, 0.1, "ended at the end of the run");
     }
 
     #[test]
@@ -364,9 +375,9 @@ mod tests {
             &["a", "b"],
             10,
         );
-        let began: Vec<String> = names(&events, "B", CPUS, 0).into_iter().map(|(name, _)| name).collect();
+        let began: Vec<String> = names(&events, "B", of_cpu(0)).into_iter().map(|(name, _)| name).collect();
         assert_eq!(began, ["thread 0", "holds a", "holds b", "holds b"]);
-        assert_eq!(names(&events, "b", LOCKS, 1).len(), 2);
-        assert_eq!(names(&events, "e", LOCKS, 1).len(), 2);
+        assert_eq!(names(&events, "b", of_lock(1)).len(), 2);
+        assert_eq!(names(&events, "e", of_lock(1)).len(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! `turnwise sim`: sweeps, parts of sweeps, outputs and refusals.
 
-use crate::common::{expect, expect_complaint, scratch, shown};
+use crate::common::{expect, expect_complaint, expect_of, scratch, shown, turnwise};
 use serde_json::Value;
 use std::path::Path;
 
@@ -192,6 +192,30 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     refused(&["--jobs", "0"], &["--jobs"]);
     refused(&["merge"], &["<FILE>"]);
     refused(&["merge", "/no/such/file"], &["cannot read /no/such/file"]);
+}
+
+#[test]
+fn machine_files_are_taken_by_their_path_and_the_calibrated_one_by_here() {
+    let directory = scratch();
+    let (_, text) = turnwise_sim::spec::builtin().iter().find(|(name, _)| *name == "desktop-4").expect("it is there");
+    let folder = directory.path().join("turnwise");
+    let file = folder.join("here.toml");
+    let here = || {
+        let mut command = turnwise(&["sim", "--machine", "here", "--lock", "mcs", "--cpus", "4", "--duration", "10us"]);
+        command.env("XDG_CONFIG_HOME", directory.path());
+        command
+    };
+    let (_, complaint) = expect_of(2, &mut here());
+    assert!(complaint.contains("here.toml") && complaint.contains("turnwise calibrate"), "{complaint}");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::write(&file, text).expect("it can be written");
+    let (report, _) = expect_of(0, &mut here());
+    assert!(report.contains("Simulated: desktop-4") && report.contains("--machine here"), "{report}");
+    let (report, _) =
+        expect(0, &["sim", "--machine", shown(&file), "--lock", "mcs", "--cpus", "4", "--duration", "10us"]);
+    assert!(report.contains("Simulated: desktop-4"), "{report}");
+    std::fs::write(&file, text.replace("line_bytes", "line_bites")).expect("it can be written");
+    expect_complaint(2, &["sim", "--machine", shown(&file)], &["here.toml", "line_bites"]);
 }
 
 #[test]
