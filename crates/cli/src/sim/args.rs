@@ -17,7 +17,7 @@ use std::time::Duration;
 ///
 /// Exit status: 0 fine, 2 bad usage or I/O, 3 a cell got stuck (deadlock, livelock, starvation).
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_long_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,

@@ -103,14 +103,21 @@ fn speed_table(report: &SimReport, curves: &Curves, lines: &[&Series]) -> Table 
         };
         table.add_row(std::iter::once(x.to_string()).chain(lines.iter().map(speed)));
     }
-    let peaks: Vec<Option<Peak>> = lines.iter().map(|line| Peak::of(report, axis, line)).collect();
-    let row = |title: String, value: &dyn Fn(&Peak) -> String| {
-        let values = peaks.iter().map(|peak| peak.as_ref().map(value).unwrap_or_default());
-        std::iter::once(title).chain(values).collect::<Vec<_>>()
-    };
-    table.add_row(row("peak at".to_owned(), &|peak| peak.x.to_string()));
-    table.add_row(row("last/peak".to_owned(), &|peak| format!("{:.2}", peak.last / peak.ops_per_s)));
+    if curves.xs(report).len() > 1 {
+        add_peaks(&mut table, report, axis, lines);
+    }
     table
+}
+
+/// Where each curve is highest, and what is left of that at its end.
+fn add_peaks(table: &mut Table, report: &SimReport, axis: Axis, lines: &[&Series]) {
+    let peaks: Vec<Option<Peak>> = lines.iter().map(|line| Peak::of(report, axis, line)).collect();
+    let row = |title: &str, value: &dyn Fn(&Peak) -> String| {
+        let values = peaks.iter().map(|peak| peak.as_ref().map(value).unwrap_or_default());
+        std::iter::once(title.to_owned()).chain(values).collect::<Vec<_>>()
+    };
+    table.add_row(row("peak at", &|peak| peak.x.to_string()));
+    table.add_row(row("last/peak", &|peak| format!("{:.2}", peak.last / peak.ops_per_s)));
 }
 
 /// Where a curve is highest, and where it ends.
