@@ -28,6 +28,7 @@ pub(crate) fn text(report: &SimReport) -> String {
         let _ = writeln!(text, "{plot}");
     }
     let _ = writeln!(text, "Details of each cell (waits from asking to having the lock)\n\n{}\n", details(report));
+    text += &notes(report);
     text + &profiles(report, &curves)
 }
 
@@ -180,6 +181,19 @@ fn detail(figures: &Figures) -> [String; 9] {
     ]
 }
 
+/// What to know about the figures of single cells.
+fn notes(report: &SimReport) -> String {
+    let mut text = String::new();
+    for cell in &report.cells {
+        for note in cell.result.iter().flat_map(|figures| &figures.notes) {
+            let place = format!("{} on {} CPUs, {} threads: ", cell.lock, cell.cpus, cell.threads);
+            let words: Vec<String> = note.split(' ').map(str::to_owned).collect();
+            text += &wrapped(&place, &words, " ");
+        }
+    }
+    if text.is_empty() { text } else { text + "\n" }
+}
+
 /// Where the time went, in the largest cell of each curve.
 fn profiles(report: &SimReport, curves: &Curves) -> String {
     let mut text = String::new();
@@ -189,9 +203,6 @@ fn profiles(report: &SimReport, curves: &Curves) -> String {
         let rows = figures.profile.iter().take_while(|row| row.share >= SMALL_SHARE).take(TOP_FUNCTIONS);
         for row in rows {
             let _ = writeln!(text, "{}", profile_line(row));
-        }
-        for note in &figures.notes {
-            let _ = writeln!(text, "  note: {note}");
         }
         text += "\n";
     }
@@ -237,6 +248,7 @@ mod tests {
     fn everything_is_said_within_a_hundred_columns() {
         let mut report = fixture::report(&LOCKS, &SHAPES);
         report.command = format!("turnwise sim {}", "--lock a-lock,another ".repeat(12));
+        report.cells[3].result.as_mut().unwrap().notes = vec!["something to know ".repeat(9).trim_end().to_owned()];
         report.machine.provisional = vec!["coherence.load_modified".to_owned(); 9];
         let text = text(&report);
         for part in [
@@ -255,6 +267,7 @@ mod tests {
             "spin.rs:210",
             "25%",
             "repeat: turnwise sim --lock",
+            "mutex on 40 CPUs, 40 threads: something to know",
         ] {
             assert!(text.contains(part), "no {part}\n{text}");
         }

@@ -430,8 +430,10 @@
       ["fingerprint of the machine", element("code", {}, machine.fingerprint)],
       ["commit of turnwise", report.commit ?? "unknown"],
     ];
-    const notes = new Set(report.cells.flatMap((cell) => figures(cell)?.notes ?? []));
-    for (const note of notes) about.push(["note", note]);
+    for (const cell of report.cells) {
+      const where = `${cell.lock} on ${cell.cpus} CPUs, ${cell.threads} threads`;
+      for (const note of figures(cell)?.notes ?? []) about.push([where, note]);
+    }
     byId("about").append(...about.flatMap(([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
   }
 
