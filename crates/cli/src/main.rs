@@ -1,5 +1,6 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
+mod calibrate;
 mod compare;
 mod install;
 mod json;
@@ -39,6 +40,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Bench(BenchArgs),
+    Calibrate(calibrate::Args),
     List(list::Args),
 }
 
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

@@ -14,11 +14,13 @@
 //! | `stats.rs` | medians and paired ratios |
 //! | `work.rs` | calibrated work |
 //! | `blind.rs` | a platform to compare with |
+//! | `calibrate/` | measures this machine for the simulator |
 
 pub mod adapt;
 pub mod args;
 pub mod bench;
 pub mod blind;
+pub mod calibrate;
 pub mod catalogue;
 pub mod documents;
 pub mod figure;
