@@ -4,6 +4,14 @@
 //! |---|---|
 //! | `spec/` | what a machine is; machine files |
 //! | `engine/` | time, cache lines, CPUs, threads and their scheduler |
-//! | `platform/` | `Sim`: the machine as a lock sees it |
+//! | `platform/` | [`Sim`]: the machine as a lock sees it |
 
+mod engine;
+mod platform;
 pub mod spec;
+
+pub use engine::{
+    Affinity, Config, Counters, Handoffs, Happened, Kind, Outcome, Perturb, Placed, ProfileEntry, Simulation, Snapshot,
+    Stuck, StuckKind, TraceEvent,
+};
+pub use platform::{Sim, SimWord};

@@ -1,11 +1,18 @@
 //! What a machine is: its topology, what it charges for, and how its operating system behaves.
 //!
 //! [`Machine`] is what the engine works with: every time an integer of picoseconds. Machine files are TOML
-//! (`machines/*.toml`); `file.rs` reads and checks them.
+//! (`machines/*.toml`); `file/` reads, checks and writes them, `builtin.rs` has those that come with the program.
 
+mod builtin;
+mod describe;
+pub mod file;
 pub mod topology;
 
+pub use builtin::{builtin, load};
+pub use file::SpecError;
 pub use topology::{Class, Topology};
+
+use serde::{Deserialize, Serialize};
 
 /// Time of the simulation, in picoseconds.
 pub type Ps = u64;
@@ -62,7 +69,8 @@ pub struct Source {
 }
 
 /// Who answers a read of a line that several caches share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// The home: a modified line is written back when it is read.
     Mesi,
@@ -115,7 +123,8 @@ pub struct Cpu {
 }
 
 /// What a lock is told of whether another thread runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnCpuView {
     /// The truth, as in a kernel.
     Exact,
@@ -138,6 +147,8 @@ pub struct System {
     pub ipi: ByClass,
     /// What a call that gives up the CPU costs where nobody else wants it.
     pub yield_call: Ps,
+    /// An idle CPU polls for so long before it sleeps, and needs no interrupt meanwhile; 0: it sleeps at once.
+    pub idle_poll: Ps,
     /// How long an idle CPU takes to notice a thread: (idle for at least this long, it takes so long), rising.
     pub idle_exit: Vec<(Ps, Ps)>,
     /// Within this time each ready thread of a CPU runs once.

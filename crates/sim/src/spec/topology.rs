@@ -49,6 +49,19 @@ impl Topology {
         self.clusters_per_node * self.cores_per_cluster * self.threads_per_core
     }
 
+    /// CPUs of the first so many nodes, as `numactl --cpunodebind` leaves them to a program. The machine stays as it
+    /// is. With more nodes than there are: all.
+    #[must_use]
+    pub fn cpus_of_first_nodes(&self, nodes: u32) -> Vec<u32> {
+        (0..nodes.min(self.nodes) * self.cpus_per_node()).collect()
+    }
+
+    /// Hops between the nodes that are farthest apart.
+    #[must_use]
+    pub fn farthest(&self) -> u8 {
+        self.hops.iter().copied().max().unwrap_or(0)
+    }
+
     /// The node of a CPU.
     #[inline]
     #[must_use]

@@ -7,6 +7,7 @@
 
 mod bare;
 pub(crate) mod racy;
+mod rests;
 pub(crate) mod slot;
 mod word;
 
@@ -16,6 +17,7 @@ pub mod native;
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
+pub use rests::Rests;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 

@@ -1,6 +1,6 @@
 //! The spin loop: look, pause, look; now and then ask the clock and whether the owner still runs.
 
-use super::super::{OnCpu, SpinEnd, SpinLimit, Word};
+use super::super::{OnCpu, Rests, SpinEnd, SpinLimit, Word};
 use super::{on_cpu, sys};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -66,43 +66,13 @@ pub(super) fn start() {
     TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
 }
 
-/// How long to stay away from a word between two looks, in spin hints.
-///
-/// A look takes the line from the owner, who then pays twice: to release the lock and to reach its data. So the first
-/// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the
-/// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what
-/// this machine charges for a line.
-struct Rests {
-    taken: u32,
-}
-
-impl Rests {
-    /// The first rest; the second is twice as long.
-    const FIRST_NS: u32 = 150;
-    /// The third, in transfers of a line; each later one is twice as long as the one before.
-    const LINES: u32 = 16;
-    /// Bounds of the third and later ones.
-    const LATER_NS: (u32, u32) = (400, 16_000);
-
-    fn new() -> Self {
-        Rests { taken: 0 }
+/// How long to stay away before the next look, in spin hints.
+fn hints_away(rests: &mut Rests, limit: SpinLimit) -> u32 {
+    if !limit.stay_away {
+        return 1;
     }
-
-    fn next(&mut self, limit: SpinLimit) -> u32 {
-        if !limit.stay_away {
-            return 1;
-        }
-        self.taken += 1;
-        let ns = match self.taken {
-            short @ 1..=2 => Self::FIRST_NS * short,
-            long => {
-                let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
-                let (min_ns, max_ns) = Self::LATER_NS;
-                (line_ns.saturating_mul(Self::LINES << (long - 3).min(8))).clamp(min_ns, max_ns)
-            }
-        };
-        hints(ns)
-    }
+    let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
+    hints(rests.next_ns(line_ns))
 }
 
 /// See [`super::super::Platform::rest`].
@@ -142,7 +112,7 @@ pub(super) fn spin_until<W: Word>(
             check(spinner.get_or_insert_with(on_cpu::Spinner::new), limit)?;
             since_clock = 0;
         }
-        let rest = rests.next(limit);
+        let rest = hints_away(&mut rests, limit);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
         value = if limit.stay_away { timed_look(word) } else { word.load(Relaxed) };

@@ -1,0 +1,252 @@
+//! Accesses to memory, and spinning on lines.
+//!
+//! An access whose line is in the own cache takes the time of a hit. Any other sends a request, which is served when it
+//! arrives; the value is read or changed when the line has come. In between, the thread waits: stores are not buffered.
+//!
+//! A thread that spins looks once, and then is parked on its lines, which costs no events. When one of them is written,
+//! all who watch it read it again; those whose predicate now holds are resumed when their copy has come, for the others
+//! only the line is busy. Whose request comes first is drawn by lot.
+
+use super::charge::{Doing, Kind};
+use super::lines::Op;
+use super::queue::What;
+use super::sched::Activity;
+use super::trace::Happened;
+use super::{Engine, Flow};
+use crate::spec::{Class, Ps};
+use std::panic::Location;
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    line: u32,
+    op: Op,
+    travel: Ps,
+}
+
+/// What a spinning thread waits for.
+pub(crate) struct Watch {
+    lines: [u32; 3],
+    count: u8,
+    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
+    ready: *mut dyn FnMut() -> bool,
+}
+
+impl Watch {
+    /// # Safety
+    /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
+    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, ready: *mut dyn FnMut() -> bool) -> Watch {
+        Watch { lines, count, ready }
+    }
+
+    fn lines(&self) -> &[u32] {
+        &self.lines[..self.count as usize]
+    }
+}
+
+/// Why a parked spinner goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SpinEnded {
+    /// A line was written, and its copy has come.
+    Reloaded,
+    /// Its time is over.
+    Deadline,
+    /// It was preempted, and runs again.
+    Rescheduled,
+}
+
+impl Engine {
+    /// The line of an address; a new one has its memory on the node of the running thread.
+    #[inline]
+    pub(crate) fn line(&mut self, address: usize) -> u32 {
+        let (line, new) = self.table.find(address);
+        if new {
+            self.create_line(line);
+        }
+        line
+    }
+
+    /// A line for the system's own data.
+    pub(super) fn fresh_line(&mut self) -> u32 {
+        let line = self.table.fresh();
+        self.create_line(line);
+        line
+    }
+
+    #[cold]
+    fn create_line(&mut self, line: u32) {
+        let home = self.machine.topology.node(self.current_cpu);
+        self.lines.create(line, home);
+    }
+
+    /// The running thread accesses a line. When it goes on, it has the line, and the access happens.
+    #[inline]
+    pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
+        self.counts.accesses += 1;
+        self.does(self.current_cpu, doing);
+        match self.lines.hit(line, self.current_cpu, op) {
+            Some(cost) => {
+                let more = self.perturbation(cost);
+                self.go_on_at(self.now + cost + more)
+            }
+            None => self.miss(line, op),
+        }
+    }
+
+    fn miss(&mut self, line: u32, op: Op) -> Flow {
+        let cpu = self.current_cpu;
+        let (latency, _) = self.lines.latency(line, cpu, op);
+        let more = self.perturbation(latency);
+        let travel = latency / 2;
+        if self.now + latency + more < self.queue.next_time() {
+            // Nothing else happens before it is served.
+            self.now += travel;
+            let done = self.serve(cpu, Request { line, op, travel }) + more;
+            return self.go_on_at(done);
+        }
+        self.cpu().request = Some(Request { line, op, travel });
+        self.cpu().activity = Activity::Operation;
+        self.queue.push(self.now + travel + more, What::Arrive { cpu });
+        Flow::Suspend
+    }
+
+    /// A request arrives.
+    pub(super) fn arrive(&mut self, cpu: u32) {
+        let Some(request) = self.cpus[cpu as usize].request.take() else { return };
+        let done = self.serve(cpu, request);
+        let generation = self.cpus[cpu as usize].generation;
+        self.queue.push(done, What::Resume { cpu, generation });
+    }
+
+    fn serve(&mut self, cpu: u32, request: Request) -> Ps {
+        let Request { line, op, travel } = request;
+        let served = self.lines.serve(line, cpu, op, self.now, travel);
+        if let Some(class) = served.from {
+            self.count_transfer(cpu, line, class);
+        }
+        served.done
+    }
+
+    fn count_transfer(&mut self, cpu: u32, line: u32, class: Class) {
+        let remote = class > Class::SAME_NODE;
+        self.counts.transfers += 1;
+        self.counts.remote_transfers += u64::from(remote);
+        if self.trace.is_some() {
+            let thread = self.cpus[cpu as usize].thread.unwrap_or(0);
+            self.trace_of(cpu, thread, Happened::Transfer { line, remote });
+        }
+    }
+
+    /// A line was written at this moment: those who watch it will look again.
+    #[inline]
+    pub(crate) fn wrote(&mut self, line: u32) {
+        let entry = self.lines.entry(line);
+        if !entry.watchers.is_empty() && !entry.refill {
+            self.send_watchers(line);
+        }
+    }
+
+    /// Their requests are on the way: each notices at its next look, and the nearest arrives first.
+    fn send_watchers(&mut self, line: u32) {
+        let watchers = self.lines.entry(line).watchers.len() as Ps;
+        let look = self.machine.cpu.pause / watchers;
+        let notice = self.chance.u64(0..=look);
+        let arrival = self.now + notice + self.lines.nearest(line);
+        self.lines.entry(line).refill = true;
+        self.queue.push(arrival, What::Refill { line });
+    }
+
+    /// The requests of all who watch a line arrive.
+    pub(super) fn refill(&mut self, line: u32) {
+        self.lines.entry(line).refill = false;
+        let watchers = std::mem::take(&mut self.lines.entry(line).watchers);
+        if watchers.is_empty() {
+            return;
+        }
+        for &cpu in &watchers {
+            let class = self.lines.source(line, cpu);
+            self.count_transfer(cpu, line, class);
+        }
+        let winners = self.draw_winners(&watchers);
+        let mut told = Vec::with_capacity(winners.len());
+        self.lines.refill(line, &watchers, &winners, self.now, |cpu, at| told.push((cpu, at)));
+        self.lines.entry(line).watchers = watchers;
+        for (cpu, at) in told {
+            self.end_spin(cpu, SpinEnded::Reloaded);
+            let generation = self.cpus[cpu as usize].generation;
+            self.cpus[cpu as usize].activity = Activity::Operation;
+            self.queue.push(at, What::Resume { cpu, generation });
+        }
+    }
+
+    /// The CPUs whose threads need wait no longer, each with its place among all who read.
+    fn draw_winners(&mut self, watchers: &[u32]) -> Vec<(u32, u32)> {
+        let mut winners: Vec<(u32, u32)> = Vec::new();
+        for &cpu in watchers {
+            let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
+            let watch = self.threads[thread as usize].watch.as_mut().expect("it watches a line");
+            // SAFETY: the thread is suspended in the function that owns the predicate (contract of `Watch::new`), which
+            // looks at words only.
+            if unsafe { (*watch.ready)() } {
+                winners.push((cpu, 0));
+            }
+        }
+        let mut places: Vec<u32> = (0..watchers.len() as u32).collect();
+        for (index, winner) in winners.iter_mut().enumerate() {
+            places.swap(index, self.chance.usize(index..watchers.len()));
+            winner.1 = places[index];
+        }
+        winners
+    }
+
+    /// The running thread spins until one of its lines is written so that it is ready, or until `until`. The caller
+    /// suspends; afterwards [`Engine::spin_ended`] tells why it goes on.
+    pub(crate) fn watch(&mut self, watch: Watch, until: Option<Ps>, at: &'static Location<'static>) {
+        let cpu = self.current_cpu;
+        self.does(cpu, Doing::new(Kind::Spin, at));
+        for &line in watch.lines() {
+            self.lines.entry(line).watchers.push(cpu);
+        }
+        self.thread().watch = Some(watch);
+        self.cpu().activity = Activity::Spin;
+        if let Some(until) = until {
+            let generation = self.cpu().generation;
+            self.queue.push(until.max(self.now), What::Resume { cpu, generation });
+        }
+    }
+
+    /// The thread of `cpu` stops watching; other events for it are void.
+    pub(super) fn end_spin(&mut self, cpu: u32, why: SpinEnded) {
+        let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
+        let thread = &mut self.threads[thread as usize];
+        thread.spin_ended = why;
+        let Some(watch) = thread.watch.take() else { return };
+        for &line in watch.lines() {
+            let watchers = &mut self.lines.entry(line).watchers;
+            if let Some(place) = watchers.iter().position(|&watcher| watcher == cpu) {
+                watchers.remove(place);
+            }
+        }
+        self.cpus[cpu as usize].generation += 1;
+    }
+
+    /// Why the running thread, which was parked on lines, goes on.
+    pub(crate) fn spin_ended(&mut self) -> SpinEnded {
+        self.thread().spin_ended
+    }
+
+    /// The running thread is busy for `time`; it may be preempted meanwhile.
+    pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
+        self.does(self.current_cpu, doing);
+        let end = self.now + time + self.perturbation(time);
+        if end < self.queue.next_time() {
+            self.now = end;
+            self.settle(self.current_cpu);
+            return Flow::On;
+        }
+        let (cpu, generation) = (self.current_cpu, self.cpu().generation);
+        self.cpu().activity = Activity::Busy { end };
+        self.queue.push(end, What::Resume { cpu, generation });
+        Flow::Suspend
+    }
+}

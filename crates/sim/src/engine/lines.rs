@@ -1,0 +1,300 @@
+//! Cache lines: who has a copy, who gets the next one, and when.
+//!
+//! Each line has a directory entry at its home. A request travels there for half of its latency; the entry serves
+//! requests in the order of their arrival. A transfer of a line that a cache has modified, or that is to be written,
+//! occupies the entry for its whole latency, since ownership must have moved before the next can be served; a read of a
+//! line that caches share occupies it for a moment only. Caches never evict.
+//!
+//! | owner | sharers | state of the caches |
+//! |---|---|---|
+//! | none | none | nobody has it: memory answers |
+//! | a CPU | none | that CPU has it modified, or alone |
+//! | none | some | they have it shared |
+//!
+//! Invariant: an owner excludes sharers (one writer or many readers).
+
+use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
+use std::sync::Arc;
+
+/// What is done to a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Load,
+    Store,
+    /// A locked read-modify-write, successful or not.
+    Rmw,
+}
+
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A directory entry.
+pub(crate) struct Line {
+    /// The CPU that has the line modified or alone.
+    owner: u32,
+    /// The CPU that answers reads of a shared line.
+    forwarder: u32,
+    /// The node of its memory: that of who touched it first.
+    home: u32,
+    /// Nodes in which CPUs share it.
+    nodes: u64,
+    /// Until then the entry is busy with those who came before.
+    busy_until: Ps,
+    /// Who spins on it.
+    pub(crate) watchers: Vec<u32>,
+    /// It was written, and the watchers' requests are on the way.
+    pub(crate) refill: bool,
+}
+
+/// What a served request costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Served {
+    pub(crate) done: Ps,
+    /// Where the line came from, if it came from another cache.
+    pub(crate) from: Option<Class>,
+}
+
+/// The directory.
+pub(crate) struct Lines {
+    machine: Arc<Machine>,
+    entries: Vec<Line>,
+    /// For each line the CPUs that share it, [`Lines::stride`] words each.
+    sharers: Vec<u64>,
+    stride: usize,
+}
+
+impl Lines {
+    pub(crate) fn new(machine: Arc<Machine>) -> Lines {
+        let stride = machine.topology.cpus().div_ceil(64) as usize;
+        Lines { machine, entries: Vec::new(), sharers: Vec::new(), stride }
+    }
+
+    /// Makes entries up to this line, whose memory is on `home`.
+    pub(crate) fn create(&mut self, line: u32, home: u32) {
+        while self.entries.len() <= line as usize {
+            let watchers = Vec::new();
+            let (owner, forwarder) = (NOBODY, NOBODY);
+            self.entries.push(Line { owner, forwarder, home, nodes: 0, busy_until: 0, watchers, refill: false });
+            self.sharers.resize(self.entries.len() * self.stride, 0);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn entry(&mut self, line: u32) -> &mut Line {
+        &mut self.entries[line as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    #[inline]
+    fn shares(&self, line: u32, cpu: u32) -> bool {
+        self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
+    }
+
+    fn add_sharer(&mut self, line: u32, cpu: u32) {
+        self.sharers[line as usize * self.stride + (cpu >> 6) as usize] |= 1 << (cpu & 63);
+        self.entries[line as usize].nodes |= 1 << self.machine.topology.node(cpu);
+    }
+
+    fn forget_sharers(&mut self, line: u32) {
+        let start = line as usize * self.stride;
+        self.sharers[start..start + self.stride].fill(0);
+        self.entries[line as usize].nodes = 0;
+    }
+
+    /// The cost, if this CPU's copy will do.
+    #[inline]
+    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op) -> Option<Ps> {
+        let owned = self.entries[line as usize].owner == cpu;
+        match op {
+            Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
+            Op::Store if owned => Some(self.machine.cpu.store_hit),
+            Op::Rmw if owned => Some(self.machine.cpu.rmw_hit),
+            _ => None,
+        }
+    }
+
+    /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
+    fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
+        let topology = &self.machine.topology;
+        let direct = topology.between(cpu, holder);
+        let home = topology.between_nodes(topology.node(cpu), self.entries[line as usize].home);
+        if direct <= Class::SAME_NODE { direct } else { direct.max(home) }
+    }
+
+    /// Who answers a read of a shared line, and how far away.
+    fn reader_class(&self, line: u32, cpu: u32) -> Class {
+        let entry = &self.entries[line as usize];
+        let topology = &self.machine.topology;
+        if self.cluster_shares(line, cpu) {
+            return Class::SAME_CLUSTER;
+        }
+        let node = topology.node(cpu);
+        if entry.nodes >> node & 1 != 0 {
+            return Class::SAME_NODE;
+        }
+        let home = topology.between_nodes(node, entry.home);
+        match self.machine.coherence.protocol {
+            Protocol::Mesi => home,
+            Protocol::Mesif | Protocol::Moesi => self.class(line, cpu, entry.forwarder),
+        }
+    }
+
+    /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
+    fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
+        let topology = &self.machine.topology;
+        let size = topology.cores_per_cluster * topology.threads_per_core;
+        let first = cpu / size * size;
+        topology.clusters_per_node > 1 && (first..first + size).any(|other| self.shares(line, other))
+    }
+
+    /// The farthest cache with a copy, beside the own.
+    fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
+        let entry = &self.entries[line as usize];
+        let topology = &self.machine.topology;
+        let node = topology.node(cpu);
+        let others = entry.nodes & !(1 << node);
+        if others == 0 {
+            return Class::SAME_NODE;
+        }
+        let nodes = (0..topology.nodes).filter(|n| others >> n & 1 != 0).chain([entry.home]);
+        nodes.map(|n| topology.between_nodes(node, n)).max().unwrap_or(Class::SAME_NODE)
+    }
+
+    fn modified(&self, op: Op) -> &ByClass {
+        let Coherence { load_modified, store_modified, rmw_modified, .. } = &self.machine.coherence;
+        match op {
+            Op::Load => load_modified,
+            Op::Store => store_modified,
+            Op::Rmw => rmw_modified,
+        }
+    }
+
+    /// The latency of a miss as things stand, and where the line comes from.
+    pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
+        let entry = &self.entries[line as usize];
+        let costs = &self.machine.coherence;
+        if entry.owner != NOBODY {
+            let class = self.class(line, cpu, entry.owner);
+            return (self.modified(op).at(class), Some(class));
+        }
+        if entry.nodes == 0 {
+            let topology = &self.machine.topology;
+            return (costs.memory.at(topology.between_nodes(topology.node(cpu), entry.home)), None);
+        }
+        let (table, class) = match op {
+            Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
+            Op::Store => (&costs.store_shared, self.farthest_sharer(line, cpu)),
+            Op::Rmw => (&costs.rmw_shared, self.farthest_sharer(line, cpu)),
+        };
+        (table.at(class), Some(class))
+    }
+
+    /// Serves a request that arrives `now` after `travel` on the way.
+    pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
+        if let Some(cost) = self.hit(line, cpu, op) {
+            return Served { done: now + cost, from: None }; // another of its requests was faster
+        }
+        let (latency, from) = self.latency(line, cpu, op);
+        let shared_read = op == Op::Load && self.entries[line as usize].nodes != 0;
+        let read_occupancy = self.machine.coherence.read_occupancy;
+        let entry = &mut self.entries[line as usize];
+        let rest = latency - travel.min(latency / 2);
+        let done = if entry.busy_until <= now {
+            now + rest
+        } else {
+            entry.busy_until + if shared_read { rest } else { latency }
+        };
+        entry.busy_until = if shared_read { entry.busy_until.max(now) + read_occupancy } else { done };
+        match op {
+            Op::Load => self.hand_copy(line, cpu),
+            Op::Store | Op::Rmw => self.hand_over(line, cpu),
+        }
+        Served { done, from }
+    }
+
+    /// `cpu` gets the line for itself.
+    pub(crate) fn hand_over(&mut self, line: u32, cpu: u32) {
+        self.forget_sharers(line);
+        self.entries[line as usize].owner = cpu;
+    }
+
+    /// `cpu` gets a copy.
+    fn hand_copy(&mut self, line: u32, cpu: u32) {
+        let entry = &mut self.entries[line as usize];
+        if entry.owner == NOBODY && entry.nodes == 0 {
+            entry.owner = cpu; // alone
+            return;
+        }
+        let last = std::mem::replace(&mut entry.owner, NOBODY);
+        match self.machine.coherence.protocol {
+            Protocol::Moesi if last == NOBODY => {} // who wrote it last still answers
+            Protocol::Moesi => entry.forwarder = last,
+            Protocol::Mesi | Protocol::Mesif => entry.forwarder = cpu,
+        }
+        if last != NOBODY {
+            self.add_sharer(line, last);
+        }
+        self.add_sharer(line, cpu);
+    }
+
+    /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
+    /// has it, the others follow at the occupancy of a read. Gives each of `winners` (CPU, place in the line) to
+    /// `tell`, with the time at which it has its copy; for the others nothing else happens.
+    pub(crate) fn refill(
+        &mut self,
+        line: u32,
+        watchers: &[u32],
+        winners: &[(u32, u32)],
+        now: Ps,
+        mut tell: impl FnMut(u32, Ps),
+    ) {
+        let leader = winners.iter().find(|w| w.1 == 0).map_or(watchers[0], |w| w.0);
+        let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
+        let occupancy = self.machine.coherence.read_occupancy;
+        for &(cpu, place) in winners {
+            if place == 0 {
+                tell(cpu, first);
+                continue;
+            }
+            let class = self.reader_class(line, cpu).max(Class::SAME_CLUSTER);
+            let way = self.machine.coherence.load_shared.at(class) / 2;
+            tell(cpu, first + Ps::from(place - 1) * occupancy + way);
+        }
+        for &cpu in watchers {
+            self.add_sharer(line, cpu);
+        }
+        self.entries[line as usize].owner = NOBODY;
+        let entry = &mut self.entries[line as usize];
+        entry.busy_until = entry.busy_until.max(first + (watchers.len() as Ps - 1) * occupancy);
+    }
+
+    /// Half the way of the request of whoever is nearest to the line.
+    pub(crate) fn nearest(&self, line: u32) -> Ps {
+        let entry = &self.entries[line as usize];
+        let way = |&cpu: &u32| self.latency(line, cpu, Op::Load).0 / 2;
+        // The nearest of many is about as near as the nearest of some.
+        entry.watchers.iter().take(16).map(way).min().unwrap_or(0)
+    }
+
+    /// Where `cpu` gets its copy from, for the count of transfers.
+    pub(crate) fn source(&self, line: u32, cpu: u32) -> Class {
+        self.latency(line, cpu, Op::Load).1.unwrap_or(Class::SAME_NODE)
+    }
+
+    /// The invariant, for tests.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (number, entry) in self.entries.iter().enumerate() {
+            let start = number * self.stride;
+            let copies: u32 = self.sharers[start..start + self.stride].iter().map(|word| word.count_ones()).sum();
+            if entry.owner != NOBODY && copies != 0 {
+                return Err(format!("line {number} has an owner and {copies} copies"));
+            }
+            if (copies == 0) != (entry.nodes == 0) {
+                return Err(format!("line {number}: its nodes are not those of its copies"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! The simulated memory: where the words of locks and threads lie, so that every word has a line, and the same one in
+//! every run.
+//!
+//! One mapping holds an arena, for what [`super::Simulation::place`] places, and the stacks of all threads, where locks
+//! put their queue nodes. A word's line follows from its offset in the mapping, not from its address. Words elsewhere
+//! (on the host's heap) get a line each, in the order of their first use.
+
+use corosensei::stack::{Stack, StackPointer};
+use rustc_hash::FxHashMap;
+use std::io;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+/// What separates placed values, whatever the machine's lines: the largest line, and the alignment of thread slots.
+const PLACE_ALIGN: usize = 128;
+/// Bytes below each stack that may not be touched.
+const GUARD: usize = 4096;
+
+/// The mapping.
+pub(crate) struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+    arena_bytes: usize,
+    stack_bytes: usize,
+}
+
+impl Region {
+    /// Address space for so many bytes of arena and so many stacks; pages come into being as they are touched.
+    pub(crate) fn map(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Region> {
+        let bytes = arena_bytes + stacks * stack_bytes;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh anonymous mapping.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).expect("a mapping is not at address 0");
+        let region = Region { base, bytes, arena_bytes, stack_bytes };
+        for stack in 0..stacks {
+            let lowest = region.base.as_ptr().wrapping_add(arena_bytes + stack * stack_bytes);
+            // SAFETY: within the mapping; nobody uses these bytes yet.
+            if unsafe { libc::mprotect(lowest.cast(), GUARD, libc::PROT_NONE) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(region)
+    }
+
+    pub(crate) fn stack(self: &Rc<Region>, number: usize) -> StackOf {
+        let top = self.base.as_ptr().addr() + self.arena_bytes + (number + 1) * self.stack_bytes;
+        StackOf { top, bytes: self.stack_bytes, _region: Rc::clone(self) }
+    }
+
+    fn offset(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base.as_ptr().addr());
+        (offset < self.bytes).then_some(offset)
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `map`; handles to it hold it alive, so nobody uses it any more.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// The stack of one thread.
+pub(crate) struct StackOf {
+    top: usize,
+    bytes: usize,
+    _region: Rc<Region>,
+}
+
+// SAFETY: `map` made these bytes writable but for the guard, which is above the limit's page and below all else; the
+// region stays as long as the stack.
+unsafe impl Stack for StackOf {
+    fn base(&self) -> StackPointer {
+        StackPointer::new(self.top).expect("not at address 0")
+    }
+    fn limit(&self) -> StackPointer {
+        StackPointer::new(self.top - self.bytes).expect("not at address 0")
+    }
+}
+
+/// A value in the simulated memory; a counted handle.
+pub struct Placed<T: 'static>(Rc<PlacedValue<T>>);
+
+struct PlacedValue<T: 'static> {
+    at: NonNull<T>,
+    _region: Rc<Region>,
+}
+
+impl<T> Placed<T> {
+    /// Its address, by which locks are told apart.
+    #[must_use]
+    pub fn address(&self) -> *const u8 {
+        self.0.at.as_ptr().cast_const().cast()
+    }
+}
+
+impl<T> Clone for Placed<T> {
+    fn clone(&self) -> Self {
+        Placed(Rc::clone(&self.0))
+    }
+}
+
+impl<T> Deref for Placed<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: written by `Arena::place`, dropped with the last handle.
+        unsafe { self.0.at.as_ref() }
+    }
+}
+
+impl<T> Drop for PlacedValue<T> {
+    fn drop(&mut self) {
+        // SAFETY: the last handle goes, and the region is still there.
+        unsafe { self.at.drop_in_place() };
+    }
+}
+
+/// The part of the region where values are placed, one after another.
+pub(crate) struct Arena {
+    region: Rc<Region>,
+    used: usize,
+}
+
+impl Arena {
+    pub(crate) fn new(region: Rc<Region>) -> Arena {
+        Arena { region, used: 0 }
+    }
+
+    /// Puts a value on lines of its own.
+    ///
+    /// # Panics
+    /// When the arena is full.
+    pub(crate) fn place<T>(&mut self, value: T) -> Placed<T> {
+        let align = align_of::<T>().max(PLACE_ALIGN);
+        let start = self.used.next_multiple_of(align);
+        let end = start + size_of::<T>().max(1);
+        assert!(end <= self.region.arena_bytes, "the simulated memory is full: {} bytes", self.region.arena_bytes);
+        self.used = end;
+        // SAFETY: within the mapping, which is aligned to pages, and not handed out before.
+        let at = unsafe { self.region.base.add(start).cast::<T>() };
+        // SAFETY: as above.
+        unsafe { at.write(value) };
+        Placed(Rc::new(PlacedValue { at, _region: Rc::clone(&self.region) }))
+    }
+}
+
+/// Finds a word's line. Lines are numbered from 1 in the order of their first use.
+pub(crate) struct LineTable {
+    region: Rc<Region>,
+    shift: u32,
+    inside: Vec<u32>,
+    outside: FxHashMap<usize, u32>,
+    lines: u32,
+}
+
+impl LineTable {
+    pub(crate) fn new(region: Rc<Region>, line_bytes: u32) -> LineTable {
+        let shift = line_bytes.trailing_zeros();
+        let inside = vec![0; (region.bytes >> shift) + 1];
+        LineTable { region, shift, inside, outside: FxHashMap::default(), lines: 0 }
+    }
+
+    /// The line of this address, and whether it is new.
+    #[inline]
+    pub(crate) fn find(&mut self, address: usize) -> (u32, bool) {
+        let known = match self.region.offset(address) {
+            Some(offset) => &mut self.inside[offset >> self.shift],
+            None => self.outside.entry(address >> 3).or_insert(0),
+        };
+        if *known != 0 {
+            return (*known, false);
+        }
+        self.lines += 1;
+        *known = self.lines;
+        (self.lines, true)
+    }
+
+    /// A line that no address has: of the kernel's own data.
+    pub(crate) fn fresh(&mut self) -> u32 {
+        self.lines += 1;
+        self.lines
+    }
+}

@@ -1,0 +1,265 @@
+//! Time, cache lines, CPUs and threads.
+//!
+//! Everything that happens has a time in integer picoseconds; events of one time happen in the order of their making,
+//! and all chance comes from one seeded generator, so a seed is a run. Threads are coroutines that run the locks' own
+//! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
+//! go on without a switch.
+//!
+//! | file | what |
+//! |---|---|
+//! | `run.rs` | a simulation from start to end |
+//! | `queue.rs` | events |
+//! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
+//! | `access.rs` | accesses, and spinning on lines |
+//! | `sched.rs`, `futex.rs` | run queues, slices, preemption, migration; sleep and wake-up |
+//! | `charge.rs`, `trace.rs`, `holders.rs`, `stuck.rs` | profile, trace, hand-offs, deadlocks |
+
+mod access;
+mod charge;
+mod futex;
+mod holders;
+mod lines;
+mod memory;
+mod perturb;
+mod queue;
+mod run;
+mod sched;
+mod stuck;
+mod trace;
+
+pub use charge::{Kind, ProfileEntry};
+pub(crate) use crate::spec::Machine as Costs;
+pub use holders::Handoffs;
+pub use memory::Placed;
+pub use perturb::Perturb;
+pub use run::{Affinity, Config, Counters, Outcome, Simulation, Snapshot};
+pub use stuck::{Stuck, StuckKind};
+pub use trace::{Happened, TraceEvent};
+
+pub(crate) use access::{SpinEnded, Watch};
+pub(crate) use charge::Doing;
+pub(crate) use lines::Op;
+
+use crate::platform::{Sim, SimWord};
+use crate::spec::{Machine, Ps};
+use charge::Profile;
+use corosensei::Yielder;
+use holders::Known;
+use lines::Lines;
+use memory::LineTable;
+use queue::{Queue, What};
+use rustc_hash::FxHashMap;
+use sched::{Cpu, IdleCpus, Thread};
+use std::cell::Cell;
+use std::sync::Arc;
+use turnwise::platform::ThreadSlot;
+
+/// How the running thread must go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub(crate) enum Flow {
+    /// At once: the time of its operation has passed.
+    On,
+    /// When it is resumed.
+    Suspend,
+}
+
+/// The state of a simulation.
+pub(crate) struct Engine {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) now: Ps,
+    queue: Queue,
+    /// The thread whose coroutine runs, and its CPU.
+    pub(crate) current: u32,
+    pub(crate) current_cpu: u32,
+    cpus: Vec<Cpu>,
+    pub(crate) threads: Vec<Thread>,
+    /// CPUs that threads may use.
+    allowed: Vec<u32>,
+    idle: IdleCpus,
+    /// Ready threads that no CPU runs.
+    waiting: usize,
+    lines: Lines,
+    table: LineTable,
+    sleepers: FxHashMap<usize, futex::Bucket>,
+    slots: Vec<Placed<ThreadSlot<Sim>>>,
+    /// 1 while the thread of this number is on a CPU.
+    on_cpu: Vec<Placed<SimWord<u32>>>,
+    names: Vec<(usize, usize, String)>,
+    locks: Vec<Known>,
+    lock_numbers: FxHashMap<usize, u32>,
+    handoffs: Handoffs,
+    profile: Profile,
+    trace: Option<Vec<TraceEvent>>,
+    pub(crate) chance: fastrand::Rng,
+    perturb: perturb::State,
+    counts: Counts,
+    last_progress: Ps,
+    /// What a spinner that stays away takes a line to cost, in nanoseconds: a running mean of its looks.
+    pub(crate) line_ns: u32,
+}
+
+/// Things counted.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    voluntary: u64,
+    involuntary: u64,
+    accesses: u64,
+    transfers: u64,
+    remote_transfers: u64,
+}
+
+thread_local! {
+    /// The engine whose thread runs on this thread of the host; null outside of a simulated thread.
+    static ENGINE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
+    /// How the running coroutine suspends itself.
+    static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Whether the caller is a simulated thread.
+#[inline]
+pub(crate) fn inside() -> bool {
+    !ENGINE.get().is_null()
+}
+
+/// Looks at the engine. `f` must not call into code that does so, too: locks, workloads.
+#[inline]
+pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
+    let engine = ENGINE.get();
+    assert!(!engine.is_null(), "only a simulated thread can do this");
+    // SAFETY: set by the main loop while a coroutine runs, which is the only code that runs on this thread then;
+    // references made here end before the coroutine is suspended or looks again.
+    f(unsafe { &mut *engine })
+}
+
+/// Like [`with`], and waits if that takes time.
+#[inline]
+pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {
+    if with(f) == Flow::Suspend {
+        suspend();
+    }
+}
+
+/// Runs `f`, in which accesses to words cost nothing and nobody else runs.
+pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
+    let engine = ENGINE.replace(std::ptr::null_mut());
+    let result = f();
+    ENGINE.set(engine);
+    result
+}
+
+/// Back to the main loop, until it resumes this coroutine.
+pub(crate) fn suspend() {
+    let yielder = YIELDER.get();
+    // SAFETY: set by the main loop to that of the coroutine which runs now.
+    unsafe { (*yielder).suspend(()) };
+}
+
+impl Engine {
+    /// The running thread.
+    #[inline]
+    pub(crate) fn thread(&mut self) -> &mut Thread {
+        &mut self.threads[self.current as usize]
+    }
+
+    #[inline]
+    fn cpu(&mut self) -> &mut Cpu {
+        &mut self.cpus[self.current_cpu as usize]
+    }
+
+    fn trace(&mut self, what: Happened) {
+        self.trace_of(self.current_cpu, self.current, what);
+    }
+
+    fn trace_of(&mut self, cpu: u32, thread: u32, what: Happened) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(TraceEvent { ps: self.now, cpu, thread, what });
+        }
+    }
+
+    /// What CPUs have done so far is charged; `doing` is what this one does from now on.
+    #[inline]
+    fn does(&mut self, cpu: u32, doing: Doing) {
+        self.settle(cpu);
+        self.cpus[cpu as usize].doing = doing;
+    }
+
+    /// Charges the time up to now.
+    #[inline]
+    fn settle(&mut self, cpu: u32) {
+        let cpu = &mut self.cpus[cpu as usize];
+        if self.now > cpu.accounted {
+            self.profile.add(cpu.doing, self.now - cpu.accounted);
+            cpu.accounted = self.now;
+        }
+    }
+
+    /// The running thread is busy for `time`, and cannot be preempted meanwhile.
+    #[inline]
+    pub(crate) fn spend(&mut self, doing: Doing, time: Ps) -> Flow {
+        self.does(self.current_cpu, doing);
+        self.go_on_at(self.now + time)
+    }
+
+    #[inline]
+    fn go_on_at(&mut self, time: Ps) -> Flow {
+        if time < self.queue.next_time() {
+            self.now = time;
+            self.settle(self.current_cpu);
+            return Flow::On;
+        }
+        let (cpu, generation) = (self.current_cpu, self.cpu().generation);
+        self.cpu().activity = sched::Activity::Operation;
+        self.queue.push(time, What::Resume { cpu, generation });
+        Flow::Suspend
+    }
+
+    /// The name of the place that an address is in.
+    fn name_of(&self, address: usize) -> String {
+        let place = self.names.iter().find(|(start, bytes, _)| (*start..start + (*bytes).max(1)).contains(&address));
+        match place {
+            Some((start, _, name)) if *start == address => name.clone(),
+            Some((start, _, name)) => format!("{name}+{}", address - start),
+            None => "a word on a stack".to_owned(),
+        }
+    }
+
+    pub(crate) fn slot(&self, thread: u32) -> &'static ThreadSlot<Sim> {
+        let slot: *const ThreadSlot<Sim> = &raw const *self.slots[thread as usize];
+        // SAFETY: the slots stay until the simulation ends, when none of its threads runs any more.
+        unsafe { &*slot }
+    }
+
+    /// The word that says whether a thread is on a CPU.
+    pub(crate) fn on_cpu_word(&self, thread: u32) -> Placed<SimWord<u32>> {
+        self.on_cpu[thread as usize].clone()
+    }
+
+    /// The CPU that a thread is on, or was on last.
+    pub(crate) fn last_cpu(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].cpu
+    }
+
+    /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on which
+    /// another thread spins.
+    pub(crate) fn seen_off(&self, thread: u32) -> bool {
+        let cpu = self.last_cpu(thread);
+        let there = &self.cpus[cpu as usize];
+        cpu == self.current_cpu || (there.activity == sched::Activity::Spin && there.thread != Some(thread))
+    }
+
+    /// Whether the other thread of the core is busy.
+    pub(crate) fn sibling_busy(&self) -> bool {
+        let per_core = self.machine.topology.threads_per_core;
+        let first = self.current_cpu / per_core * per_core;
+        let busy = |cpu: u32| {
+            let activity = self.cpus[cpu as usize].activity;
+            cpu != self.current_cpu && !matches!(activity, sched::Activity::Idle | sched::Activity::Spin)
+        };
+        per_core > 1 && (first..first + per_core).any(busy)
+    }
+
+    pub(crate) fn progress(&mut self) {
+        self.last_progress = self.now;
+    }
+}

@@ -1,0 +1,399 @@
+//! A simulation from start to end.
+
+use super::charge::ProfileEntry;
+use super::lines::Lines;
+use super::memory::{Arena, LineTable, Placed, Region, StackOf};
+use super::perturb::{self, Perturb};
+use super::queue::{Queue, What};
+use super::sched::{Activity, At, Cpu, IdleCpus, Thread};
+use super::stuck::{Stuck, StuckKind};
+use super::trace::{Happened, TraceEvent};
+use super::{Counts, ENGINE, Engine, Handoffs, YIELDER};
+use crate::platform::SimWord;
+use crate::spec::{Machine, NS, Ps};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use rustc_hash::FxHashMap;
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::Arc;
+use turnwise::platform::{ThreadSlot, Word};
+
+/// How to run a simulation.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// CPUs that threads may use.
+    pub cpus: Vec<u32>,
+    /// Where chance starts.
+    pub seed: u64,
+    /// Unlikely schedules.
+    pub perturb: Perturb,
+    /// Whether to write down what happens.
+    pub traced: bool,
+    /// A run in which nobody calls [`crate::Sim::progress`] for so long is a livelock.
+    pub silence_ns: u64,
+    /// A thread that waits for a lock for so long, while others get on, starves; `None`: nobody looks.
+    pub starvation_ns: Option<u64>,
+    /// Bytes of simulated memory for what [`Simulation::place`] places; address space until touched.
+    pub arena_bytes: usize,
+    /// Bytes of each thread's stack; address space until touched.
+    pub stack_bytes: usize,
+}
+
+impl Config {
+    /// All CPUs of a machine, no perturbation, no trace.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>, seed: u64) -> Config {
+        let cpus = (0..machine.topology.cpus()).collect();
+        Config {
+            machine,
+            cpus,
+            seed,
+            perturb: Perturb::None,
+            traced: false,
+            silence_ns: 10_000_000_000,
+            starvation_ns: None,
+            arena_bytes: 64 << 20,
+            stack_bytes: 128 << 10,
+        }
+    }
+}
+
+/// Which CPUs a thread may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Affinity {
+    /// All that the simulation has.
+    Any,
+    /// This one.
+    Cpu(u32),
+}
+
+/// What has been counted so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Simulated time, picoseconds.
+    pub now_ps: Ps,
+    /// CPU time of threads and system, all CPUs, picoseconds.
+    pub cpu_ps: Ps,
+    /// Times that a thread slept.
+    pub voluntary: u64,
+    /// Times that a thread was preempted, or yielded to another.
+    pub involuntary: u64,
+    /// Accesses to memory.
+    pub accesses: u64,
+    /// Lines that moved from one cache to another.
+    pub transfers: u64,
+    /// Of these, between nodes.
+    pub remote_transfers: u64,
+    /// Acquisitions by where the last owner was.
+    pub handoffs: Handoffs,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// A run in which every thread came to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// At the end.
+    pub counters: Counters,
+    /// Where CPU time went.
+    pub profile: Vec<ProfileEntry>,
+    /// What happened, if the configuration asked for it.
+    pub trace: Vec<TraceEvent>,
+    /// The names of locks, by their numbers in the trace.
+    pub locks: Vec<String>,
+    /// CPUs that threads could use.
+    pub cpus: u32,
+}
+
+type Body = Box<dyn FnOnce()>;
+type Action = Box<dyn FnOnce(&Snapshot)>;
+type Fiber = Coroutine<(), (), (), StackOf>;
+
+/// What an action sees.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// What has been counted.
+    pub counters: Counters,
+    /// Where CPU time went.
+    pub profile: Vec<ProfileEntry>,
+}
+
+/// A simulation to be.
+pub struct Simulation {
+    config: Config,
+    arena: Option<Arena>,
+    region_stacks: usize,
+    names: Vec<(usize, usize, String)>,
+    threads: Vec<(Affinity, Body)>,
+    actions: Vec<(u64, Option<Action>)>,
+    region: Rc<Region>,
+}
+
+/// Most threads of a simulation.
+pub const MAX_THREADS: usize = 16_384;
+
+impl Simulation {
+    /// A machine at rest.
+    ///
+    /// # Panics
+    /// When the configuration names no CPU, or one that the machine lacks, or when the host has no address space left.
+    #[must_use]
+    pub fn new(config: Config, threads: usize) -> Simulation {
+        assert!(!config.cpus.is_empty(), "a simulation needs a CPU");
+        let cpus = config.machine.topology.cpus();
+        assert!(config.cpus.iter().all(|&cpu| cpu < cpus), "the machine has CPUs 0 to {}", cpus - 1);
+        assert!(threads <= MAX_THREADS, "{threads} threads: at most {MAX_THREADS}");
+        let region = Region::map(config.arena_bytes, threads, config.stack_bytes).expect("address space of the host");
+        let region = Rc::new(region);
+        let arena = Some(Arena::new(Rc::clone(&region)));
+        let (names, bodies, actions) = (Vec::new(), Vec::new(), Vec::new());
+        Simulation { config, arena, region_stacks: threads, names, threads: bodies, actions, region }
+    }
+
+    /// Puts a value on cache lines of its own. Words that threads share must be in one, or on a thread's stack; those
+    /// elsewhere get a line each, whatever their layout.
+    ///
+    /// # Panics
+    /// When the simulated memory is full.
+    pub fn place<T: 'static>(&mut self, name: &str, value: T) -> Placed<T> {
+        let placed = self.arena.as_mut().expect("until it runs").place(value);
+        self.names.push((placed.address().addr(), size_of::<T>(), name.to_owned()));
+        placed
+    }
+
+    /// A thread, ready at time 0.
+    ///
+    /// # Panics
+    /// When there are more than were announced, or the affinity names a CPU that the simulation lacks.
+    pub fn spawn(&mut self, affinity: Affinity, body: impl FnOnce() + 'static) {
+        assert!(self.threads.len() < self.region_stacks, "more threads than announced: {}", self.region_stacks);
+        if let Affinity::Cpu(cpu) = affinity {
+            assert!(self.config.cpus.contains(&cpu), "the simulation lacks CPU {cpu}");
+        }
+        self.threads.push((affinity, Box::new(body)));
+    }
+
+    /// Does this at a time, outside of every thread, at no cost.
+    pub fn at(&mut self, ns: u64, action: impl FnOnce(&Snapshot) + 'static) {
+        self.actions.push((ns, Some(Box::new(action))));
+    }
+
+    /// Runs until every thread has returned.
+    ///
+    /// # Errors
+    /// [`Stuck`] when some thread gets nowhere.
+    ///
+    /// # Panics
+    /// When a thread panics, and when called from a simulated thread.
+    pub fn run(mut self) -> Result<Outcome, Stuck> {
+        assert!(ENGINE.get().is_null(), "a simulation cannot run inside of another");
+        let threads = std::mem::take(&mut self.threads);
+        let mut engine = self.engine(&threads);
+        let mut fibers: Vec<Fiber> = Vec::with_capacity(threads.len());
+        for (number, (_, body)) in threads.into_iter().enumerate() {
+            fibers.push(fiber(self.region.stack(number), body));
+        }
+        engine.start(&self.actions);
+        let result = self.drive(&mut engine, &mut fibers);
+        abandon(&mut fibers);
+        drop(fibers);
+        match result? {
+            Some(kind) => Err(engine.stuck(kind, self.config.seed)),
+            None => Ok(engine.outcome()),
+        }
+    }
+
+    fn engine(&mut self, threads: &[(Affinity, Body)]) -> Engine {
+        let machine = Arc::clone(&self.config.machine);
+        let mut arena = self.arena.take().expect("a simulation runs once");
+        let mut chance = fastrand::Rng::with_seed(self.config.seed);
+        let perturb = perturb::State::new(self.config.perturb, threads.len(), &mut chance);
+        let cpus = &self.config.cpus;
+        let home = |number: usize, affinity: Affinity| match affinity {
+            Affinity::Any => Thread::new(cpus[number % cpus.len()], false),
+            Affinity::Cpu(cpu) => Thread::new(cpu, true),
+        };
+        Engine {
+            now: 0,
+            queue: Queue::default(),
+            current: 0,
+            current_cpu: cpus[0],
+            cpus: (0..machine.topology.cpus()).map(|_| Cpu::new()).collect(),
+            threads: threads.iter().enumerate().map(|(n, t)| home(n, t.0)).collect(),
+            allowed: cpus.clone(),
+            idle: IdleCpus::new(&machine.topology),
+            waiting: 0,
+            lines: Lines::new(Arc::clone(&machine)),
+            table: LineTable::new(Rc::clone(&self.region), machine.coherence.line_bytes),
+            sleepers: FxHashMap::default(),
+            slots: threads.iter().map(|_| arena.place(ThreadSlot::new_in())).collect(),
+            on_cpu: threads.iter().map(|_| arena.place(SimWord::new(0))).collect(),
+            names: std::mem::take(&mut self.names),
+            locks: Vec::new(),
+            lock_numbers: FxHashMap::default(),
+            handoffs: Handoffs::default(),
+            profile: super::Profile::default(),
+            trace: self.config.traced.then(Vec::new),
+            chance,
+            perturb,
+            counts: Counts::default(),
+            last_progress: 0,
+            line_ns: 0,
+            machine,
+        }
+    }
+
+    /// The main loop. `Ok(None)`: all threads have ended.
+    fn drive(&mut self, engine: &mut Engine, fibers: &mut [Fiber]) -> Result<Option<StuckKind>, Stuck> {
+        let mut left = fibers.len();
+        let mut steps: u32 = 0;
+        while left > 0 {
+            let Some((time, what)) = engine.queue.pop() else { return Ok(Some(StuckKind::Deadlock)) };
+            engine.now = time;
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1024)
+                && let Some(kind) = engine.watchdog(&self.config)
+            {
+                return Ok(Some(kind));
+            }
+            let thread = match what {
+                What::Action { index } => {
+                    let snapshot = engine.snapshot();
+                    self.actions[index as usize].1.take().into_iter().for_each(|action| action(&snapshot));
+                    None
+                }
+                what => engine.handle(what),
+            };
+            if let Some(thread) = thread
+                && resume(engine, fibers, thread)
+            {
+                left -= 1;
+                engine.end_thread(thread);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Runs a thread up to its next suspension; whether it returned.
+fn resume(engine: &mut Engine, fibers: &mut [Fiber], thread: u32) -> bool {
+    YIELDER.set(engine.threads[thread as usize].yielder);
+    ENGINE.set(engine);
+    let result = panic::catch_unwind(AssertUnwindSafe(|| fibers[thread as usize].resume(())));
+    ENGINE.set(std::ptr::null_mut());
+    engine.threads[thread as usize].yielder = YIELDER.replace(std::ptr::null());
+    match result {
+        Ok(CoroutineResult::Yield(())) => false,
+        Ok(CoroutineResult::Return(())) => true,
+        Err(panic) => {
+            abandon(fibers);
+            panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn fiber(stack: StackOf, body: Body) -> Fiber {
+    Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+        YIELDER.set(yielder);
+        body();
+    })
+}
+
+/// Gives up the stacks of threads that will not go on.
+fn abandon(fibers: &mut [Fiber]) {
+    for fiber in fibers.iter_mut().filter(|f| f.started() && !f.done()) {
+        // SAFETY: nothing outside of the simulation points to the stack, and no thread of it runs any more. What the
+        // thread owned is leaked.
+        unsafe { fiber.force_reset() };
+    }
+}
+
+impl Engine {
+    fn start(&mut self, actions: &[(u64, Option<Action>)]) {
+        for (index, (ns, _)) in (0..).zip(actions) {
+            self.queue.push(ns * NS, What::Action { index });
+        }
+        for thread in 0..self.threads.len() as u32 {
+            let cpu = self.threads[thread as usize].cpu;
+            self.enqueue(cpu, thread);
+        }
+        for cpu in self.allowed.clone() {
+            if self.cpus[cpu as usize].has_ready() {
+                // Threads do not start in step.
+                let skew = self.chance.u64(0..=1_000 * NS);
+                self.cpus[cpu as usize].activity = Activity::Wakes;
+                self.queue.push(skew, What::Dispatch { cpu });
+            } else {
+                self.idle.insert(cpu);
+            }
+        }
+    }
+
+    /// The thread that goes on, if this event makes one go on.
+    fn handle(&mut self, what: What) -> Option<u32> {
+        match what {
+            What::Resume { cpu, generation } => return self.resumed(cpu, generation),
+            What::Started { cpu } => return self.started(cpu),
+            What::Arrive { cpu } => self.arrive(cpu),
+            What::Refill { line } => self.refill(line),
+            What::Dispatch { cpu } => self.dispatch(cpu),
+            What::Slice { cpu, generation } => self.slice_over(cpu, generation),
+            What::Alarm { thread, generation } => self.alarm(thread, generation),
+            What::Action { .. } => {}
+        }
+        None
+    }
+
+    fn end_thread(&mut self, thread: u32) {
+        self.current = thread;
+        self.leave(self.current_cpu, At::Ended, Happened::Ends);
+    }
+
+    /// Whether nobody gets on, or one thread does not.
+    fn watchdog(&self, config: &Config) -> Option<StuckKind> {
+        if self.now > self.last_progress + config.silence_ns.saturating_mul(NS) {
+            return Some(StuckKind::Livelock);
+        }
+        let (_, since) = config.starvation_ns.and_then(|_| self.longest_wait())?;
+        let bound = config.starvation_ns?.saturating_mul(NS);
+        (self.now > since.saturating_add(bound)).then_some(StuckKind::Starvation)
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        for cpu in self.allowed.clone() {
+            self.settle(cpu);
+        }
+        Snapshot { counters: self.counters(), profile: self.profile.entries() }
+    }
+
+    fn counters(&self) -> Counters {
+        let Counts { voluntary, involuntary, accesses, transfers, remote_transfers } = self.counts;
+        Counters {
+            now_ps: self.now,
+            cpu_ps: self.profile.busy(),
+            voluntary,
+            involuntary,
+            accesses,
+            transfers,
+            remote_transfers,
+            handoffs: self.handoffs,
+            events: self.queue.made(),
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        let Snapshot { counters, profile } = self.snapshot();
+        if let Err(fault) = self.lines.check() {
+            unreachable!("the caches are incoherent: {fault}");
+        }
+        Outcome {
+            counters,
+            profile,
+            trace: self.trace.take().unwrap_or_default(),
+            locks: self.locks.into_iter().map(|known| known.name).collect(),
+            cpus: self.allowed.len() as u32,
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The operating system's scheduler: a queue of ready threads for each CPU, ordered by the CPU time that they had, in
+//! the manner of Linux's fair scheduler.
+//!
+//! - A thread has its CPU for a slice: the latency divided by the number of threads there, but not less than the
+//!   granularity. Slices end only where somebody waits, and so cost nothing elsewhere.
+//! - A woken thread goes to the CPU that it was on, or to an idle one as near as possible; it preempts a thread that is
+//!   ahead of it by more than the wake-up granularity.
+//! - A CPU without threads takes one that waits elsewhere, and at the end of a slice a crowded CPU gives one away; both
+//!   where migration is on and the thread is not bound.
+
+use super::access::{Request, SpinEnded, Watch};
+use super::charge::Doing;
+use super::queue::What;
+use super::trace::Happened;
+use super::{Engine, Flow};
+use crate::spec::{Class, Ps, Topology};
+use corosensei::Yielder;
+use turnwise::platform::{Lane, Parked};
+
+/// What a CPU is up to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// Nothing.
+    Idle,
+    /// It was idle, and a thread waits for it to notice.
+    Wakes,
+    /// It switches to its thread.
+    Switches,
+    /// Its thread is in an operation, which cannot be interrupted.
+    Operation,
+    /// Its thread computes until then.
+    Busy {
+        /// When it is done.
+        end: Ps,
+    },
+    /// Its thread is parked on lines.
+    Spin,
+}
+
+/// A CPU.
+pub(crate) struct Cpu {
+    pub(crate) thread: Option<u32>,
+    pub(crate) activity: Activity,
+    pub(crate) doing: Doing,
+    /// Up to then its time is charged.
+    pub(crate) accounted: Ps,
+    /// Events for its thread with another number are void.
+    pub(crate) generation: u32,
+    pub(crate) request: Option<Request>,
+    /// Its thread must go as soon as its operation is done.
+    resched: bool,
+    /// Ready threads, in no order.
+    ready: Vec<u32>,
+    /// CPU time had: that of the thread which had least, never falling.
+    min_vruntime: Ps,
+    slice_start: Ps,
+    slice_generation: u32,
+    idle_since: Ps,
+}
+
+impl Cpu {
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    pub(crate) fn new() -> Cpu {
+        Cpu {
+            thread: None,
+            activity: Activity::Idle,
+            doing: Doing::IDLE,
+            accounted: 0,
+            generation: 0,
+            request: None,
+            resched: false,
+            ready: Vec::new(),
+            min_vruntime: 0,
+            slice_start: 0,
+            slice_generation: 0,
+            idle_since: 0,
+        }
+    }
+}
+
+/// Where a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum At {
+    /// In the queue of its CPU.
+    Ready,
+    /// On its CPU.
+    Running,
+    /// Asleep on a word, or until its alarm.
+    Asleep { word: Option<usize>, lane: Lane },
+    /// Its body has returned.
+    Ended,
+}
+
+/// A thread.
+pub(crate) struct Thread {
+    pub(crate) at: At,
+    /// The CPU that it is on, or was on last.
+    pub(crate) cpu: u32,
+    pub(crate) bound: bool,
+    /// CPU time had, weighed as the scheduler does.
+    vruntime: Ps,
+    /// What is left of its computation, and what that is.
+    rest: Option<(Ps, Doing)>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) spin_ended: SpinEnded,
+    pub(crate) parked: Parked,
+    /// Alarms with another number are void.
+    pub(crate) alarm: u32,
+    pub(crate) asks: Option<(u32, Ps)>,
+    /// The place in the source of its last park.
+    pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
+    pub(crate) yielder: *const Yielder<(), ()>,
+}
+
+impl Thread {
+    pub(crate) fn new(cpu: u32, bound: bool) -> Thread {
+        Thread {
+            at: At::Ready,
+            cpu,
+            bound,
+            vruntime: 0,
+            rest: None,
+            watch: None,
+            spin_ended: SpinEnded::Rescheduled,
+            parked: Parked::Woken,
+            alarm: 0,
+            asks: None,
+            parked_at: None,
+            yielder: std::ptr::null(),
+        }
+    }
+}
+
+/// CPUs that have nothing to do, by node.
+pub(crate) struct IdleCpus {
+    per_node: u32,
+    words_per_node: usize,
+    words: Vec<u64>,
+    nodes: u64,
+}
+
+impl IdleCpus {
+    pub(crate) fn new(topology: &Topology) -> IdleCpus {
+        let per_node = topology.cpus_per_node();
+        let words_per_node = per_node.div_ceil(64) as usize;
+        IdleCpus { per_node, words_per_node, words: vec![0; words_per_node * topology.nodes as usize], nodes: 0 }
+    }
+
+    fn place(&self, cpu: u32) -> (usize, u64) {
+        let (node, within) = (cpu / self.per_node, cpu % self.per_node);
+        (node as usize * self.words_per_node + (within >> 6) as usize, 1 << (within & 63))
+    }
+
+    pub(crate) fn insert(&mut self, cpu: u32) {
+        let (word, bit) = self.place(cpu);
+        self.words[word] |= bit;
+        self.nodes |= 1 << (cpu / self.per_node);
+    }
+
+    fn remove(&mut self, cpu: u32) {
+        let (word, bit) = self.place(cpu);
+        self.words[word] &= !bit;
+        let node = cpu / self.per_node;
+        if self.first_of(node).is_none() {
+            self.nodes &= !(1 << node);
+        }
+    }
+
+    fn first_of(&self, node: u32) -> Option<u32> {
+        let start = node as usize * self.words_per_node;
+        let words = &self.words[start..start + self.words_per_node];
+        let (index, word) = words.iter().enumerate().find(|(_, word)| **word != 0)?;
+        Some(node * self.per_node + index as u32 * 64 + word.trailing_zeros())
+    }
+
+    /// An idle CPU as near to this one as possible.
+    fn nearest(&self, cpu: u32, topology: &Topology) -> Option<u32> {
+        let own = cpu / self.per_node;
+        let nodes = (0..topology.nodes).filter(|node| self.nodes >> node & 1 != 0);
+        let node = nodes.min_by_key(|&node| (topology.between_nodes(own, node), node))?;
+        self.first_of(node)
+    }
+}
+
+impl Engine {
+    /// Makes a thread ready; `by` the running thread or an alarm. The caller charges the waker.
+    pub(super) fn make_ready(&mut self, thread: u32) {
+        let cpu = self.choose_cpu(thread);
+        let latency = self.machine.system.latency;
+        let floor = self.cpus[cpu as usize].min_vruntime.saturating_sub(latency / 2);
+        let t = &mut self.threads[thread as usize];
+        t.at = At::Ready;
+        t.vruntime = if t.cpu == cpu { t.vruntime.max(floor) } else { floor };
+        self.enqueue(cpu, thread);
+        self.notice(cpu, Some(thread));
+    }
+
+    fn choose_cpu(&self, thread: u32) -> u32 {
+        let t = &self.threads[thread as usize];
+        let idle = |cpu: u32| self.cpus[cpu as usize].activity == Activity::Idle;
+        if t.bound || !self.machine.system.migration || idle(t.cpu) {
+            return t.cpu;
+        }
+        self.idle.nearest(t.cpu, &self.machine.topology).unwrap_or(t.cpu)
+    }
+
+    pub(super) fn enqueue(&mut self, cpu: u32, thread: u32) {
+        self.threads[thread as usize].cpu = cpu;
+        self.cpus[cpu as usize].ready.push(thread);
+        self.waiting += 1;
+    }
+
+    /// A CPU whose queue has grown wakes up, lets its thread go, or ends its slice in time.
+    fn notice(&mut self, cpu: u32, woken: Option<u32>) {
+        match self.cpus[cpu as usize].activity {
+            Activity::Idle => {
+                self.idle.remove(cpu);
+                let c = &mut self.cpus[cpu as usize];
+                c.activity = Activity::Wakes;
+                let asleep = self.now - c.idle_since;
+                let exits = &self.machine.system.idle_exit;
+                let exit = exits.iter().rev().find(|(after, _)| asleep >= *after).map_or(0, |exit| exit.1);
+                self.queue.push(self.now + exit, What::Dispatch { cpu });
+            }
+            Activity::Wakes | Activity::Switches => {}
+            _ if woken.is_some_and(|thread| self.is_behind(cpu, thread)) => self.preempt(cpu),
+            _ => self.arm_slice(cpu),
+        }
+    }
+
+    /// Whether a woken thread may take the CPU from the one that has it.
+    fn is_behind(&self, cpu: u32, thread: u32) -> bool {
+        let c = &self.cpus[cpu as usize];
+        let Some(current) = c.thread else { return false };
+        let ran = self.threads[current as usize].vruntime + (self.now - c.slice_start.min(self.now));
+        ran > self.threads[thread as usize].vruntime + self.machine.system.wakeup_granularity
+    }
+
+    fn arm_slice(&mut self, cpu: u32) {
+        let system = &self.machine.system;
+        let c = &mut self.cpus[cpu as usize];
+        if c.ready.is_empty() || c.thread.is_none() {
+            return;
+        }
+        let slice = (system.latency / (c.ready.len() as Ps + 1)).max(system.min_granularity);
+        c.slice_generation += 1;
+        let generation = c.slice_generation;
+        self.queue.push((c.slice_start + slice).max(self.now), What::Slice { cpu, generation });
+    }
+
+    pub(super) fn slice_over(&mut self, cpu: u32, generation: u32) {
+        let c = &self.cpus[cpu as usize];
+        if c.slice_generation == generation && !c.ready.is_empty() {
+            self.preempt(cpu);
+            self.give_away(cpu);
+        }
+    }
+
+    /// The thread of this CPU goes back to the queue: at once, or when its operation is done.
+    fn preempt(&mut self, cpu: u32) {
+        let Some(thread) = self.cpus[cpu as usize].thread else { return };
+        match self.cpus[cpu as usize].activity {
+            Activity::Busy { end } => {
+                self.settle(cpu);
+                let doing = self.cpus[cpu as usize].doing;
+                self.threads[thread as usize].rest = Some((end - self.now, doing));
+            }
+            Activity::Spin => self.end_spin(cpu, SpinEnded::Rescheduled),
+            _ => {
+                self.cpus[cpu as usize].resched = true;
+                return;
+            }
+        }
+        self.counts.involuntary += 1;
+        self.leave(cpu, At::Ready, Happened::Preempted);
+    }
+
+    /// The operation of the CPU's thread is done. The thread that goes on, if any does.
+    pub(super) fn resumed(&mut self, cpu: u32, generation: u32) -> Option<u32> {
+        let c = &mut self.cpus[cpu as usize];
+        if c.generation != generation {
+            return None;
+        }
+        let thread = c.thread?;
+        let resched = std::mem::take(&mut c.resched);
+        let spun = c.activity == Activity::Spin;
+        let idle_queue = c.ready.is_empty();
+        self.settle(cpu);
+        if spun {
+            self.end_spin(cpu, SpinEnded::Deadline);
+        }
+        if resched && !idle_queue {
+            self.counts.involuntary += 1;
+            self.leave(cpu, At::Ready, Happened::Preempted);
+            return None;
+        }
+        self.run_on(cpu, thread);
+        Some(thread)
+    }
+
+    fn run_on(&mut self, cpu: u32, thread: u32) {
+        (self.current, self.current_cpu) = (thread, cpu);
+        self.cpus[cpu as usize].activity = Activity::Operation;
+    }
+
+    /// The CPU's thread leaves it.
+    pub(super) fn leave(&mut self, cpu: u32, to: At, why: Happened) {
+        self.settle(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        let thread = c.thread.take().expect("a thread leaves its CPU");
+        c.generation += 1;
+        c.slice_generation += 1;
+        c.resched = false;
+        let ran = self.now - c.slice_start.min(self.now);
+        let t = &mut self.threads[thread as usize];
+        t.vruntime += ran;
+        t.at = to;
+        self.trace_of(cpu, thread, why);
+        if to == At::Ready {
+            self.enqueue(cpu, thread);
+        }
+        self.set_on_cpu(cpu, thread, 0);
+        self.dispatch(cpu);
+    }
+
+    fn set_on_cpu(&mut self, cpu: u32, thread: u32, on: u32) {
+        let word = self.on_cpu_word(thread);
+        word.poke(on);
+        let line = self.line(word.address().addr());
+        self.lines.hand_over(line, cpu);
+        self.wrote(line);
+    }
+
+    /// The running thread gives its CPU to another, if one waits for it.
+    pub(crate) fn yields(&mut self) -> bool {
+        let cpu = self.current_cpu;
+        let ready = &self.cpus[cpu as usize].ready;
+        let Some(last) = ready.iter().map(|&t| self.threads[t as usize].vruntime).max() else { return false };
+        let ran = self.now - self.cpus[cpu as usize].slice_start.min(self.now);
+        let t = self.thread();
+        t.vruntime = t.vruntime.max((last + 1).saturating_sub(ran));
+        self.counts.involuntary += 1; // as Linux counts it
+        self.leave(cpu, At::Ready, Happened::Yields);
+        true
+    }
+
+    /// The CPU takes its next thread, or is idle.
+    pub(super) fn dispatch(&mut self, cpu: u32) {
+        let Some(thread) = self.take_ready(cpu).or_else(|| self.steal(cpu)) else {
+            self.does(cpu, Doing::IDLE);
+            let c = &mut self.cpus[cpu as usize];
+            (c.activity, c.idle_since) = (Activity::Idle, self.now);
+            return self.idle.insert(cpu);
+        };
+        self.does(cpu, Doing::SWITCH);
+        let c = &mut self.cpus[cpu as usize];
+        (c.thread, c.activity) = (Some(thread), Activity::Switches);
+        let t = &mut self.threads[thread as usize];
+        (t.at, t.cpu) = (At::Running, cpu);
+        self.set_on_cpu(cpu, thread, 1);
+        self.queue.push(self.now + self.machine.system.context_switch, What::Started { cpu });
+    }
+
+    /// The thread that had the least CPU time.
+    fn take_ready(&mut self, cpu: u32) -> Option<u32> {
+        let threads = &self.threads;
+        let c = &mut self.cpus[cpu as usize];
+        let least = (0..c.ready.len()).min_by_key(|&n| (threads[c.ready[n] as usize].vruntime, n))?;
+        let thread = c.ready.remove(least);
+        c.min_vruntime = c.min_vruntime.max(threads[thread as usize].vruntime);
+        self.waiting -= 1;
+        Some(thread)
+    }
+
+    /// A thread that waits for another CPU, as near as possible.
+    fn steal(&mut self, cpu: u32) -> Option<u32> {
+        if self.waiting == 0 || !self.machine.system.migration {
+            return None;
+        }
+        let topology = &self.machine.topology;
+        let movable = |from: &&u32| self.cpus[**from as usize].ready.iter().any(|&t| !self.threads[t as usize].bound);
+        let near = |from: u32| topology.between(cpu, from).max(Class::SAME_NODE);
+        let crowd = |from: u32| self.cpus[from as usize].ready.len();
+        let from = self.allowed.iter().filter(movable).min_by_key(|&&f| (near(f), usize::MAX - crowd(f), f))?;
+        self.take_movable(*from, cpu)
+    }
+
+    fn take_movable(&mut self, from: u32, to: u32) -> Option<u32> {
+        let threads = &self.threads;
+        let ready = &mut self.cpus[from as usize].ready;
+        let place = ready.iter().position(|&t| !threads[t as usize].bound)?;
+        let thread = ready.remove(place);
+        self.waiting -= 1;
+        let (old, new) = (self.cpus[from as usize].min_vruntime, self.cpus[to as usize].min_vruntime);
+        let t = &mut self.threads[thread as usize];
+        t.vruntime = t.vruntime.saturating_sub(old) + new;
+        Some(thread)
+    }
+
+    /// A crowded CPU gives a thread to one that has at least two fewer.
+    fn give_away(&mut self, cpu: u32) {
+        if !self.machine.system.migration {
+            return;
+        }
+        let load = |c: u32| self.cpus[c as usize].ready.len() + usize::from(self.cpus[c as usize].thread.is_some());
+        let Some(&to) = self.allowed.iter().min_by_key(|&&c| (load(c), c)) else { return };
+        if load(to) + 2 <= load(cpu)
+            && let Some(thread) = self.take_movable(cpu, to)
+        {
+            self.enqueue(to, thread);
+            self.notice(to, None);
+        }
+    }
+
+    /// The CPU has switched to its thread, which goes on, if it does not go on computing.
+    pub(super) fn started(&mut self, cpu: u32) -> Option<u32> {
+        self.settle(cpu);
+        let c = &mut self.cpus[cpu as usize];
+        c.slice_start = self.now;
+        let thread = c.thread?;
+        self.trace_of(cpu, thread, Happened::Runs);
+        self.arm_slice(cpu);
+        self.run_on(cpu, thread);
+        match self.threads[thread as usize].rest.take() {
+            Some((rest, doing)) if self.busy(doing, rest) == Flow::Suspend => None,
+            _ => Some(thread),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! `Sim`: the simulated machine, as a lock sees it.
+//!
+//! | what a lock asks for | what it gets |
+//! |---|---|
+//! | words | words of the simulated memory, on lines as their types lay them out |
+//! | `spin_until` | a thread parked on lines |
+//! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
+//! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
+//! | `touch` | accesses of the protected data's lines |
+
+mod spin;
+mod word;
+
+pub use word::SimWord;
+
+use crate::engine::{self, Doing, Kind, Op};
+use crate::spec::{NS, Ps};
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+use turnwise::platform::{
+    Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
+};
+
+/// The simulated machine as a platform. Waiting is for simulated threads; everything else also works outside of them,
+/// for free.
+pub struct Sim;
+
+/// The token of the first thread; those below are special.
+const FIRST: u32 = 2;
+
+fn token(thread: u32) -> Token {
+    Token::new(thread + FIRST).expect("a simulation has fewer threads than tokens")
+}
+
+fn number(token: Token) -> Option<u32> {
+    token.get().checked_sub(FIRST)
+}
+
+fn spend(kind: Kind, time: impl FnOnce(&engine::Costs) -> Ps, at: &'static Location<'static>) {
+    if engine::inside() {
+        engine::step(|e| {
+            let time = time(&e.machine);
+            e.spend(Doing::new(kind, at), time)
+        });
+    }
+}
+
+// SAFETY: tokens are numbers of threads, which are not reused within a simulation; slots live as long as it.
+unsafe impl Platform for Sim {
+    type U32 = SimWord<u32>;
+    type U64 = SimWord<u64>;
+    type Ptr<T: 'static> = SimWord<*mut T>;
+
+    #[track_caller]
+    fn fence(order: Ordering) {
+        if order == Ordering::SeqCst {
+            spend(Kind::Memory, |m| m.cpu.rmw_hit, Location::caller());
+        }
+    }
+
+    #[track_caller]
+    fn relax() {
+        spend(Kind::Spin, |m| m.cpu.pause, Location::caller());
+    }
+
+    #[track_caller]
+    fn yield_now() {
+        let at = Location::caller();
+        spend(Kind::System, |m| m.system.yield_call, at);
+        if engine::inside() && engine::with(|e| e.yields()) {
+            engine::suspend();
+        }
+    }
+
+    #[track_caller]
+    fn rest(ns: u32) {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
+        }
+    }
+
+    #[track_caller]
+    fn spin_until<W: Word>(
+        word: &W,
+        mut ready: impl FnMut(W::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<W::Value, SpinEnd> {
+        let look = || {
+            let value = word.load(Ordering::Relaxed);
+            ready(value).then_some(value)
+        };
+        spin::spin(&[address(word)], limit, Location::caller(), look)
+    }
+
+    #[track_caller]
+    fn spin_until_either<A: Word, B: Word>(
+        a: &A,
+        mut ready_a: impl FnMut(A::Value) -> bool,
+        b: &B,
+        mut ready_b: impl FnMut(B::Value) -> bool,
+        limit: SpinLimit,
+    ) -> Result<(), SpinEnd> {
+        let look = || {
+            let ready = ready_a(a.load(Ordering::Relaxed)) || ready_b(b.load(Ordering::Relaxed));
+            ready.then_some(())
+        };
+        spin::spin(&[address(a), address(b)], limit, Location::caller(), look)
+    }
+
+    #[track_caller]
+    fn park(word: &SimWord<u32>, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
+        assert!(engine::inside(), "nobody would ever wake what is not a simulated thread");
+        let (at, futex) = (Location::caller(), address(word));
+        engine::step(|e| e.half_call(at));
+        engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));
+        engine::step(|e| {
+            let line = e.line(futex);
+            e.access(line, Op::Load, Doing::new(Kind::System, at))
+        });
+        let parked = if word.peek() == expected {
+            let until = deadline.map(|deadline| deadline.at.saturating_mul(NS));
+            engine::with(|e| e.sleep(Some(futex), lane, until, at));
+            engine::suspend();
+            engine::with(|e| e.parked())
+        } else {
+            Parked::Changed
+        };
+        engine::step(|e| e.half_call(at));
+        parked
+    }
+
+    #[track_caller]
+    fn wake(word: *const SimWord<u32>, lane: Lane, count: u32) -> u32 {
+        if !engine::inside() {
+            return 0;
+        }
+        let (at, futex) = (Location::caller(), word.addr());
+        engine::step(|e| e.half_call(at));
+        let woken = wake_sleepers(futex, lane, count, at);
+        engine::step(|e| e.half_call(at));
+        woken
+    }
+
+    #[track_caller]
+    fn requeue(from: &SimWord<u32>, expected: u32, to: *const SimWord<u32>) -> Option<u32> {
+        if !engine::inside() {
+            return None;
+        }
+        let (at, futex) = (Location::caller(), address(from));
+        engine::step(|e| e.half_call(at));
+        engine::step(|e| e.lock_bucket(to.addr(), Op::Rmw, at));
+        if from.peek() != expected {
+            engine::step(|e| e.half_call(at));
+            return None;
+        }
+        let woken = wake_sleepers(futex, Lane::Waiters, 1, at);
+        let moved = engine::with(|e| e.move_sleepers(futex, to.addr()));
+        engine::step(|e| e.half_call(at));
+        Some(woken + moved)
+    }
+
+    #[track_caller]
+    fn now() -> u64 {
+        spend(Kind::Compute, |m| m.cpu.clock, Location::caller());
+        Sim::time_ns()
+    }
+
+    fn current() -> Token {
+        if engine::inside() { token(Sim::thread()) } else { Token::ANONYMOUS }
+    }
+
+    fn me() -> Option<Me<Self>> {
+        engine::inside().then(|| {
+            let thread = Sim::thread();
+            Me { token: token(thread), slot: engine::with(|e| e.slot(thread)) }
+        })
+    }
+
+    fn slot(token: Token) -> &'static ThreadSlot<Self> {
+        let thread = number(token).expect("a token that Sim::me gave out");
+        engine::with(|e| e.slot(thread))
+    }
+
+    #[track_caller]
+    fn on_cpu(token: Token) -> OnCpu {
+        spin::on_cpu(token, Location::caller())
+    }
+
+    fn cpu() -> u32 {
+        if engine::inside() { engine::with(|e| e.current_cpu) } else { 0 }
+    }
+
+    fn node() -> u32 {
+        if engine::inside() { engine::with(|e| e.machine.topology.node(e.current_cpu)) } else { 0 }
+    }
+
+    #[track_caller]
+    fn touch(data: *const u8, bytes: usize, write: bool) {
+        if !engine::inside() || bytes == 0 {
+            return;
+        }
+        let at = Location::caller();
+        let size = engine::with(|e| e.machine.coherence.line_bytes) as usize;
+        let op = if write { Op::Store } else { Op::Load };
+        let mut address = data.addr();
+        let end = address + bytes;
+        while address < end {
+            let mut line = 0;
+            engine::step(|e| {
+                line = e.line(address);
+                e.access(line, op, Doing::new(Kind::Memory, at))
+            });
+            if write {
+                engine::with(|e| e.wrote(line));
+            }
+            address = (address / size + 1) * size;
+        }
+    }
+}
+
+fn address<W>(word: &W) -> usize {
+    std::ptr::from_ref(word).addr()
+}
+
+fn wake_sleepers(futex: usize, lane: Lane, count: u32, at: &'static Location<'static>) -> u32 {
+    let any = engine::with(|e| e.has_sleepers(futex));
+    let op = if any { Op::Rmw } else { Op::Load };
+    engine::step(|e| e.lock_bucket(futex, op, at));
+    let mut woken = Vec::new();
+    engine::with(|e| {
+        while (woken.len() as u32) < count
+            && let Some(thread) = e.take_sleeper(futex, lane)
+        {
+            woken.push(thread);
+        }
+    });
+    for &thread in &woken {
+        engine::step(|e| e.spend(Doing::new(Kind::System, at), e.wake_cost(thread)));
+        engine::with(|e| e.rouse(thread, Parked::Woken, Some(e.current)));
+    }
+    woken.len() as u32
+}
+
+/// What workloads ask of the machine. Free of charge unless said otherwise.
+impl Sim {
+    /// Computes for so long, and may be preempted meanwhile.
+    #[track_caller]
+    pub fn compute(ns: u64) {
+        let at = Location::caller();
+        engine::step(|e| {
+            let busy = e.machine.cpu.smt_permille;
+            let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
+            e.busy(Doing::new(Kind::Compute, at), ns * slow)
+        });
+    }
+
+    /// Sleeps for so long; costs a call and two switches.
+    #[track_caller]
+    pub fn sleep(ns: u64) {
+        let at = Location::caller();
+        engine::step(|e| e.half_call(at));
+        engine::with(|e| e.sleep(None, Lane::Waiters, Some(e.now + ns * NS), at));
+        engine::suspend();
+        engine::step(|e| e.half_call(at));
+    }
+
+    /// Simulated time since the start, in nanoseconds; 0 outside of simulated threads.
+    #[must_use]
+    pub fn time_ns() -> u64 {
+        Sim::time_ps() / NS
+    }
+
+    /// The same in picoseconds.
+    #[must_use]
+    pub fn time_ps() -> u64 {
+        if engine::inside() { engine::with(|e| e.now) } else { 0 }
+    }
+
+    /// The calling thread's number, from 0 in the order of spawning.
+    #[must_use]
+    pub fn thread() -> u32 {
+        engine::with(|e| e.current)
+    }
+
+    /// A number below `below`, by lot.
+    #[must_use]
+    pub fn chance(below: u64) -> u64 {
+        engine::with(|e| e.chance.u64(0..below.max(1)))
+    }
+
+    /// The calling thread asks for a lock.
+    pub fn asks(lock: *const u8) {
+        engine::with(|e| e.asks(lock.addr()));
+    }
+
+    /// The calling thread has the lock that it asked for.
+    pub fn acquired(lock: *const u8, exclusive: bool) {
+        engine::with(|e| e.acquired(lock.addr(), exclusive));
+    }
+
+    /// The calling thread has released the lock.
+    pub fn released(lock: *const u8) {
+        engine::with(|e| e.released(lock.addr()));
+    }
+
+    /// The calling thread has completed an operation: somebody gets on.
+    pub fn progress() {
+        engine::with(|e| e.progress());
+    }
+}

@@ -1,0 +1,165 @@
+//! Spinning, as the platform Linux does it: look, pause, look; now and then ask the clock and whether the owner runs.
+//!
+//! A spinner that looks all the time is parked on its lines. One that stays away looks at the times at which the
+//! hardware's would: the rests are the same code.
+
+use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
+use crate::spec::{NS, OnCpuView, Ps};
+use std::panic::Location;
+use turnwise::platform::{OnCpu, Rests, SpinEnd, SpinLimit, Token};
+
+type Place = &'static Location<'static>;
+
+/// Spin hints between two questions to the clock, outside of a kernel.
+const HINTS_PER_CLOCK: Ps = 32;
+
+/// Spins on one or two words until `look` has a result.
+pub(super) fn spin<R>(
+    words: &[usize],
+    limit: SpinLimit,
+    at: Place,
+    mut look: impl FnMut() -> Option<R>,
+) -> Result<R, SpinEnd> {
+    assert!(engine::inside(), "nobody would ever end a spin outside of a simulated thread");
+    let mut checks = Checks::new(limit);
+    let mut rests = Rests::new();
+    load(words, at);
+    loop {
+        if let Some(result) = engine::for_free(&mut look) {
+            return Ok(result);
+        }
+        checks.ask(limit, at)?;
+        if limit.stay_away {
+            rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
+        } else {
+            match park(words, limit, &checks, at, &mut look) {
+                SpinEnded::Reloaded | SpinEnded::Deadline => {}
+                SpinEnded::Rescheduled => load(words, at),
+            }
+        }
+    }
+}
+
+fn load(words: &[usize], at: Place) {
+    for &word in words {
+        engine::step(|e| {
+            let line = e.line(word);
+            e.access(line, Op::Load, Doing::new(Kind::Spin, at))
+        });
+    }
+}
+
+/// Stays away, then looks, and learns what that costs.
+fn rest(ns: u32, word: usize, at: Place) {
+    engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
+    let begin = engine::with(|e| e.now);
+    load(&[word], at);
+    engine::with(|e| {
+        let took = ((e.now - begin) / NS).min(4096) as u32;
+        e.line_ns = e.line_ns - e.line_ns / 16 + took / 16;
+    });
+}
+
+/// When a spinner asks whether it should give up.
+struct Checks {
+    view: OnCpuView,
+    period: Ps,
+    next: Ps,
+}
+
+impl Checks {
+    fn new(limit: SpinLimit) -> Checks {
+        engine::with(|e| {
+            let view = e.machine.system.on_cpu;
+            // A kernel's loop looks at the owner's state each time; a program's asks now and then.
+            let hints = if view == OnCpuView::Exact && !limit.stay_away { 1 } else { HINTS_PER_CLOCK };
+            let period = hints * e.machine.cpu.pause;
+            Checks { view, period, next: e.now + period }
+        })
+    }
+
+    fn ask(&mut self, limit: SpinLimit, at: Place) -> Result<(), SpinEnd> {
+        let now = engine::with(|e| e.now);
+        let exact = self.view == OnCpuView::Exact;
+        if now >= self.next {
+            self.next = now + self.period;
+            if !exact {
+                engine::step(|e| e.spend(Doing::new(Kind::Spin, at), e.machine.cpu.clock));
+            }
+            if limit.until.is_some_and(|until| now >= until.saturating_mul(NS)) {
+                return Err(SpinEnd::Deadline);
+            }
+        } else if !exact {
+            return Ok(());
+        }
+        match limit.owner {
+            Some(owner) if on_cpu(owner, at) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
+            _ => Ok(()),
+        }
+    }
+
+    /// When a parked spinner has to ask next.
+    fn wake_at(&self, limit: SpinLimit) -> Option<Ps> {
+        if limit.owner.is_some() && self.view == OnCpuView::Rseq {
+            return Some(self.next);
+        }
+        limit.until.map(|until| until.saturating_mul(NS).max(self.next))
+    }
+}
+
+/// Parks the thread on the words' lines, and in a kernel on the one that tells whether the owner runs.
+fn park<R>(
+    words: &[usize],
+    limit: SpinLimit,
+    checks: &Checks,
+    at: Place,
+    look: &mut impl FnMut() -> Option<R>,
+) -> SpinEnded {
+    let owner = limit.owner.filter(|_| checks.view == OnCpuView::Exact).and_then(super::number);
+    let owner = owner.map(|owner| engine::with(|e| e.on_cpu_word(owner)));
+    let mut ready = || look().is_some() || owner.as_ref().is_some_and(|on_cpu| on_cpu.peek() == 0);
+    let ready: &mut dyn FnMut() -> bool = &mut ready;
+    // SAFETY: only the lifetime changes; the watch ends before this function returns.
+    let ready: *mut (dyn FnMut() -> bool + 'static) = unsafe { std::mem::transmute(ready) };
+    engine::with(|e| {
+        let mut lines = [0; 3];
+        let mut count = 0;
+        for word in words.iter().copied().chain(owner.as_ref().map(|word| word.address().addr())) {
+            let line = e.line(word);
+            if !lines[..count].contains(&line) {
+                lines[count] = line;
+                count += 1;
+            }
+        }
+        // SAFETY: `ready` stays in this frame, which is suspended below and goes on when the watch has ended.
+        let watch = unsafe { Watch::new(lines, count as u8, ready) };
+        e.watch(watch, checks.wake_at(limit), at);
+    });
+    engine::suspend();
+    engine::with(|e| e.spin_ended())
+}
+
+/// See `Platform::on_cpu`.
+pub(super) fn on_cpu(token: Token, at: Place) -> OnCpu {
+    let Some(thread) = super::number(token) else { return OnCpu::Unknown };
+    let word = engine::with(|e| e.on_cpu_word(thread));
+    let ask = |op| {
+        engine::step(|e| {
+            let line = e.line(word.address().addr());
+            e.access(line, op, Doing::new(Kind::Spin, at))
+        });
+    };
+    match engine::with(|e| e.machine.system.on_cpu) {
+        OnCpuView::Exact => {
+            ask(Op::Load);
+            if word.peek() == 0 { OnCpu::NotRunning } else { OnCpu::Running }
+        }
+        OnCpuView::Rseq => {
+            ask(Op::Rmw);
+            ask(Op::Rmw);
+            let off = engine::with(|e| e.seen_off(thread));
+            if off { OnCpu::NotRunning } else { OnCpu::Unknown }
+        }
+        OnCpuView::Unknown => OnCpu::Unknown,
+    }
+}

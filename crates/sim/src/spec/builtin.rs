@@ -1,0 +1,53 @@
+//! The machine files that come with the program, and those that users have.
+
+use super::Machine;
+use super::file::{self, SpecError};
+use std::path::Path;
+
+/// Name and text of each.
+const FILES: &[(&str, &str)] = &[
+    ("westmere-ex-80", include_str!("../../machines/westmere-ex-80.toml")),
+    ("altix-64", include_str!("../../machines/altix-64.toml")),
+    ("desktop-4", include_str!("../../machines/desktop-4.toml")),
+    ("osv-4", include_str!("../../machines/osv-4.toml")),
+    ("epyc-milan-2s", include_str!("../../machines/epyc-milan-2s.toml")),
+    ("icelake-2s", include_str!("../../machines/icelake-2s.toml")),
+    ("sapphire-rapids-2s", include_str!("../../machines/sapphire-rapids-2s.toml")),
+    ("graviton4", include_str!("../../machines/graviton4.toml")),
+    ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
+];
+
+/// Name and text of each machine file that comes with the program.
+#[must_use]
+pub fn builtin() -> &'static [(&'static str, &'static str)] {
+    FILES
+}
+
+/// A machine by its name, or a machine file by its path: with a `/` in it, or ending in `.toml`.
+///
+/// # Errors
+///
+/// Says what is wrong with the name, the path or the file.
+pub fn load(name_or_path: &str) -> Result<Machine, SpecError> {
+    let as_path = Path::new(name_or_path);
+    if name_or_path.contains('/') || as_path.extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(as_path).map_err(|error| {
+            let remedy = "give the path of a machine file, or the name of a machine that comes with the program";
+            unusable(name_or_path, format!("cannot be read ({error})"), remedy.to_owned())
+        })?;
+        return file::parse(&text, name_or_path);
+    }
+    match FILES.iter().find(|(name, _)| *name == name_or_path) {
+        Some((name, text)) => file::parse(text, &format!("{name}.toml")),
+        None => Err(unusable(name_or_path, "no machine of this name".to_owned(), known())),
+    }
+}
+
+fn known() -> String {
+    let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+    format!("give one of {}, or the path of a machine file (with a `/`, or ending in `.toml`)", names.join(", "))
+}
+
+fn unusable(origin: &str, problem: String, remedy: String) -> SpecError {
+    SpecError { origin: origin.to_owned(), line: None, key: String::new(), problem, remedy }
+}

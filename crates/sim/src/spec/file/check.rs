@@ -1,0 +1,123 @@
+//! From a file's types to the machine, every number checked.
+
+use super::error::Fault;
+use super::numbers::{Numbers, Zero};
+use super::{CoherenceTable, CpuTable, MachineFile, SystemTable, topology};
+use crate::spec::{Coherence, Cpu, Machine, System, Topology};
+
+/// Smallest and largest cache line: a word of ours, and larger than any that was built.
+const LINE_BYTES: std::ops::RangeInclusive<u32> = 8..=4096;
+
+impl MachineFile {
+    pub(super) fn check(&self) -> Result<Machine, Fault> {
+        names(&self.name, &self.title)?;
+        let topology = topology::check(&self.topology)?;
+        let mut numbers = Numbers::new(self.cpu.ghz)?;
+        let counts = shape(&topology);
+        numbers.note("topology", counts, &self.topology.source, self.topology.provisional)?;
+        let cpu = self.cpu.check(&mut numbers, &topology)?;
+        let coherence = self.coherence.check(&mut numbers, &topology)?;
+        let system = self.system.check(&mut numbers, &topology)?;
+        let sources = numbers.sources;
+        Ok(Machine { name: self.name.clone(), title: self.title.clone(), topology, coherence, cpu, system, sources })
+    }
+}
+
+fn names(name: &str, title: &str) -> Result<(), Fault> {
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if name.is_empty() || !name.chars().all(fits) {
+        let problem = format!("{name:?} is not a name");
+        return Err(Fault::new("name", problem, "use lower case letters, digits and hyphens, as in `epyc-milan-2s`"));
+    }
+    if title.trim().is_empty() || title.contains(['\n', '\r']) {
+        return Err(Fault::new("title", "not one line", "say in one line what machine it is"));
+    }
+    Ok(())
+}
+
+/// The counts, as a person would say them.
+pub(super) fn shape(topology: &Topology) -> String {
+    format!(
+        "sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}",
+        topology.sockets,
+        topology.nodes,
+        topology.clusters_per_node,
+        topology.cores_per_cluster,
+        topology.threads_per_core
+    )
+}
+
+impl CpuTable {
+    fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Cpu, Fault> {
+        let rate = self.ghz.map_or_else(|| "no clock rate".to_owned(), |ghz| format!("{ghz} GHz"));
+        numbers.note("cpu", rate, &self.source, self.provisional)?;
+        Ok(Cpu {
+            load_hit: numbers.cost("cpu.load_hit", &self.load_hit, Zero::Refused)?,
+            store_hit: numbers.cost("cpu.store_hit", &self.store_hit, Zero::Refused)?,
+            rmw_hit: numbers.cost("cpu.rmw_hit", &self.rmw_hit, Zero::Refused)?,
+            pause: numbers.cost("cpu.pause", &self.pause, Zero::Refused)?,
+            clock: numbers.cost("cpu.clock", &self.clock, Zero::Refused)?,
+            smt_permille: numbers.slowdown(
+                "cpu.smt_slowdown",
+                self.smt_slowdown.as_ref(),
+                topology.threads_per_core,
+            )?,
+        })
+    }
+}
+
+impl CoherenceTable {
+    fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<Coherence, Fault> {
+        if !self.line_bytes.is_power_of_two() || !LINE_BYTES.contains(&self.line_bytes) {
+            let problem = format!("{} is not the size of a cache line", self.line_bytes);
+            let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
+            return Err(Fault::new("coherence.line_bytes", problem, remedy));
+        }
+        let value = format!("{}, {} bytes a line", self.protocol.name(), self.line_bytes);
+        numbers.note("coherence", value, &self.source, self.provisional)?;
+        let mut table = |name: &str, table| numbers.table(&format!("coherence.{name}"), table, topology, Zero::Refused);
+        Ok(Coherence {
+            protocol: self.protocol,
+            line_bytes: self.line_bytes,
+            load_modified: table("load_modified", &self.load_modified)?,
+            load_shared: table("load_shared", &self.load_shared)?,
+            store_modified: table("store_modified", &self.store_modified)?,
+            store_shared: table("store_shared", &self.store_shared)?,
+            rmw_modified: table("rmw_modified", &self.rmw_modified)?,
+            rmw_shared: table("rmw_shared", &self.rmw_shared)?,
+            memory: numbers.node_table("coherence.memory", &self.memory, topology)?,
+            read_occupancy: numbers.cost("coherence.read_occupancy", &self.read_occupancy, Zero::Fine)?,
+        })
+    }
+}
+
+impl SystemTable {
+    fn check(&self, numbers: &mut Numbers, topology: &Topology) -> Result<System, Fault> {
+        let moves = if self.migration { "migration" } else { "no migration" };
+        let value = format!("on_cpu {}, {moves}", self.on_cpu.name());
+        numbers.note("system", value, &self.source, self.provisional)?;
+        let system = System {
+            syscall: numbers.cost("system.syscall", &self.syscall, Zero::Refused)?,
+            context_switch: numbers.cost("system.context_switch", &self.context_switch, Zero::Fine)?,
+            wake: numbers.cost("system.wake", &self.wake, Zero::Fine)?,
+            ipi: numbers.table("system.ipi", &self.ipi, topology, Zero::Fine)?,
+            yield_call: numbers.cost("system.yield_call", &self.yield_call, Zero::Refused)?,
+            latency: numbers.cost("system.latency", &self.latency, Zero::Refused)?,
+            min_granularity: numbers.cost("system.min_granularity", &self.min_granularity, Zero::Refused)?,
+            wakeup_granularity: numbers.cost("system.wakeup_granularity", &self.wakeup_granularity, Zero::Fine)?,
+            idle_poll: match &self.idle_poll {
+                Some(cost) => numbers.cost("system.idle_poll", cost, Zero::Fine)?,
+                None => 0,
+            },
+            idle_exit: numbers.idle_exits("system.idle_exit", &self.idle_exit)?,
+            migration: self.migration,
+            on_cpu: self.on_cpu,
+        };
+        if system.latency < system.min_granularity {
+            let problem = "shorter than `system.min_granularity`";
+            let remedy = "give at least the same: a thread alone with one other runs for half of it";
+            return Err(Fault::new("system.latency", problem, remedy));
+        }
+        Ok(system)
+    }
+}

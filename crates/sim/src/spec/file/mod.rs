@@ -1,0 +1,282 @@
+//! Machine files: the types of the TOML, one field for each key, and the way to a [`Machine`].
+//!
+//! `turnwise calibrate` writes files with the same types that [`parse`] reads. `docs/design/machine-files.md`
+//! explains each key to those who write one by hand. Every number has a source; times are in nanoseconds or, with
+//! `cpu.ghz`, in cycles.
+
+mod check;
+mod error;
+mod locate;
+mod numbers;
+mod topology;
+mod write;
+
+pub use error::SpecError;
+
+use super::{Machine, OnCpuView, Protocol};
+use serde::{Deserialize, Serialize};
+
+/// A machine file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineFile {
+    /// What `--machine` calls it: lower case letters, digits and hyphens.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Sockets, nodes, cores, threads, and how far they are apart.
+    pub topology: TopologyTable,
+    /// What instructions cost that find their line in the own cache.
+    pub cpu: CpuTable,
+    /// What moving cache lines costs.
+    pub coherence: CoherenceTable,
+    /// The operating system.
+    pub system: SystemTable,
+}
+
+/// `[topology]`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyTable {
+    /// Packages.
+    pub sockets: u32,
+    /// Memory nodes in all.
+    pub nodes: u32,
+    /// Groups of cores in a node that share a last-level cache.
+    pub clusters_per_node: u32,
+    /// Cores of a cluster.
+    pub cores_per_cluster: u32,
+    /// Hardware threads of a core.
+    pub threads_per_core: u32,
+    /// Hops between nodes, a row for each node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hops: Option<Vec<Vec<u8>>>,
+    /// In place of `hops`: nodes in a mesh of so many columns and rows, numbered row by row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<[u32; 2]>,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+}
+
+/// `[cpu]`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuTable {
+    /// Clock rate, for numbers in cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ghz: Option<f64>,
+    /// Who says what `ghz` is.
+    pub source: String,
+    /// Whether `ghz` is recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+    /// A load.
+    pub load_hit: Cost,
+    /// A store.
+    pub store_hit: Cost,
+    /// A locked read-modify-write.
+    pub rmw_hit: Cost,
+    /// The spin hint.
+    pub pause: Cost,
+    /// Reading the clock.
+    pub clock: Cost,
+    /// How many times as long computing takes while the other thread of the core is busy; with several threads a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_slowdown: Option<Factor>,
+}
+
+/// `[coherence]`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoherenceTable {
+    /// Who answers reads of shared lines.
+    pub protocol: Protocol,
+    /// Bytes of a line.
+    pub line_bytes: u32,
+    /// Who says what `protocol` and `line_bytes` are.
+    pub source: String,
+    /// Whether these are recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+    /// A load of a line that another cache has modified (or has alone).
+    pub load_modified: Table,
+    /// A load of a line that other caches share.
+    pub load_shared: Table,
+    /// A store to a line that another cache has modified.
+    pub store_modified: Table,
+    /// A store to a line that other caches share.
+    pub store_shared: Table,
+    /// A locked read-modify-write of a line that another cache has modified.
+    pub rmw_modified: Table,
+    /// A locked read-modify-write of a line that other caches share.
+    pub rmw_shared: Table,
+    /// Any access to a line that no cache has.
+    pub memory: Table,
+    /// How long a read of a shared line keeps others that read it waiting.
+    pub read_occupancy: Cost,
+}
+
+/// `[system]`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SystemTable {
+    /// What locks are told of whether another thread runs.
+    pub on_cpu: OnCpuView,
+    /// Whether threads move to CPUs that have nothing to do.
+    pub migration: bool,
+    /// Who says what `on_cpu` and `migration` are.
+    pub source: String,
+    /// Whether these are recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+    /// Into the kernel and out again.
+    pub syscall: Cost,
+    /// From one thread to the next.
+    pub context_switch: Cost,
+    /// What waking one thread costs the waker, without the interrupt.
+    pub wake: Cost,
+    /// What interrupting another CPU costs the sender.
+    pub ipi: Table,
+    /// What a call that gives up the CPU costs where nobody else wants it.
+    pub yield_call: Cost,
+    /// Within this time each ready thread of a CPU runs once.
+    pub latency: Cost,
+    /// But no thread runs for less than this.
+    pub min_granularity: Cost,
+    /// A woken thread preempts one that is ahead by so much.
+    pub wakeup_granularity: Cost,
+    /// How long an idle CPU polls, needing no interrupt, before it sleeps; without it, it sleeps at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_poll: Option<Cost>,
+    /// How long an idle CPU takes to notice a thread, by how long it was idle.
+    pub idle_exit: Vec<IdleExit>,
+}
+
+/// A time: either `ns` or `cycles`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// In nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
+    /// In cycles of `cpu.ghz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<f64>,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+}
+
+impl Cost {
+    /// A measured time.
+    #[must_use]
+    pub fn ns(ns: f64, source: impl Into<String>) -> Cost {
+        Cost { ns: Some(ns), cycles: None, source: source.into(), provisional: false }
+    }
+
+    /// The same, recalled or guessed.
+    #[must_use]
+    pub fn provisional(self) -> Cost {
+        Cost { provisional: true, ..self }
+    }
+}
+
+/// The unit of a [`Table`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Cycles of `cpu.ghz`.
+    Cycles,
+}
+
+/// Times by distance.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Between threads of a core; where cores have several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_core: Option<f64>,
+    /// Between cores of a cluster; where nodes have several clusters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_cluster: Option<f64>,
+    /// Within a node.
+    pub same_node: f64,
+    /// Between nodes one hop, two hops, ... apart: as many as the topology has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hops: Vec<f64>,
+    /// Of all of them.
+    pub unit: Unit,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+}
+
+/// A ratio.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    /// 1 or more.
+    pub factor: f64,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+}
+
+/// How long a CPU takes to notice a thread when it has been idle for at least `after_ns`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleExit {
+    /// Idle for at least so many nanoseconds; 0 in the first entry.
+    pub after_ns: f64,
+    /// In nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns: Option<f64>,
+    /// In cycles of `cpu.ghz`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<f64>,
+    /// Who says so.
+    pub source: String,
+    /// Recalled or guessed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub provisional: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Reads a machine file; `origin` names it in errors.
+///
+/// # Errors
+///
+/// Says which key of which line is wrong, why, and what to do.
+pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
+    let file: MachineFile = toml::from_str(text).map_err(|e| locate::explain(&e, text, origin))?;
+    file.check().map_err(|fault| {
+        let line = locate::line_of(text, &fault.key);
+        fault.at(origin, line)
+    })
+}
+
+impl MachineFile {
+    /// The machine, if all numbers make sense; `origin` names the file in errors.
+    ///
+    /// # Errors
+    ///
+    /// Says which key is wrong, why, and what to do.
+    pub fn machine(&self, origin: &str) -> Result<Machine, SpecError> {
+        self.check().map_err(|fault| fault.at(origin, None))
+    }
+}

@@ -1,0 +1,221 @@
+//! Times of the file as picoseconds, and a list of where each comes from.
+
+use super::error::Fault;
+use super::{Cost, Factor, IdleExit, Table, Unit};
+use crate::spec::{ByClass, Ps, Source, Topology};
+
+/// Longest time that a file may name: far beyond any cost, and sums of thousands still fit 64 bits of picoseconds.
+const LONGEST_NS: f64 = 1e12;
+
+/// Highest clock rate, generously.
+const HIGHEST_GHZ: f64 = 100.0;
+
+/// Slowest that a core may be said to get through its other thread.
+const HIGHEST_FACTOR: f64 = 100.0;
+
+/// Whether a time may be nothing at all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zero {
+    /// It may.
+    Fine,
+    /// It may not: simulated time would stand still in a loop of these.
+    Refused,
+}
+
+/// Reads numbers, and notes whose they are.
+pub(super) struct Numbers {
+    ghz: Option<f64>,
+    pub(super) sources: Vec<Source>,
+}
+
+impl Numbers {
+    pub(super) fn new(ghz: Option<f64>) -> Result<Numbers, Fault> {
+        match ghz {
+            Some(rate) if !(rate > 0.0 && rate <= HIGHEST_GHZ) => Err(Fault::new(
+                "cpu.ghz",
+                format!("{rate} is not a clock rate"),
+                format!("give gigahertz, above 0 and at most {HIGHEST_GHZ}"),
+            )),
+            _ => Ok(Numbers { ghz, sources: Vec::new() }),
+        }
+    }
+
+    /// Notes a source.
+    pub(super) fn note(&mut self, key: &str, value: String, source: &str, provisional: bool) -> Result<(), Fault> {
+        if source.trim().is_empty() {
+            let remedy = "say where the numbers come from: a document, a measurement, or how they were derived";
+            return Err(Fault::new(format!("{key}.source"), "empty", remedy));
+        }
+        let source = source.to_owned();
+        self.sources.push(Source { key: key.to_owned(), value, source, provisional });
+        Ok(())
+    }
+
+    pub(super) fn cost(&mut self, key: &str, cost: &Cost, zero: Zero) -> Result<Ps, Fault> {
+        let (amount, unit, text) = either(key, cost.ns, cost.cycles)?;
+        self.note(key, text, &cost.source, cost.provisional)?;
+        self.time(key, amount, unit, zero)
+    }
+
+    /// The list of `idle_exit`.
+    pub(super) fn idle_exits(&mut self, key: &str, list: &[IdleExit]) -> Result<Vec<(Ps, Ps)>, Fault> {
+        let mut exits: Vec<(Ps, Ps)> = Vec::with_capacity(list.len());
+        for (index, entry) in list.iter().enumerate() {
+            let at = format!("{key}[{index}]");
+            let after = self.time(&format!("{at}.after_ns"), entry.after_ns, Unit::Ns, Zero::Fine)?;
+            let (amount, unit, text) = either(&at, entry.ns, entry.cycles)?;
+            let exit = self.time(&at, amount, unit, Zero::Fine)?;
+            follows(&at, exits.last().copied(), (after, exit))?;
+            self.note(&at, format!("{text} after {} ns", entry.after_ns), &entry.source, entry.provisional)?;
+            exits.push((after, exit));
+        }
+        if exits.is_empty() {
+            let remedy = "list at least `{ after_ns = 0, ns = ..., source = \"...\" }`";
+            return Err(Fault::new(key, "empty: nothing says how long an idle CPU takes to notice a thread", remedy));
+        }
+        Ok(exits)
+    }
+
+    /// A table by distance, for all distances of this machine.
+    pub(super) fn table(
+        &mut self,
+        key: &str,
+        table: &Table,
+        topology: &Topology,
+        zero: Zero,
+    ) -> Result<ByClass, Fault> {
+        needed(&format!("{key}.same_core"), table.same_core, topology.threads_per_core, "threads_per_core")?;
+        needed(&format!("{key}.same_cluster"), table.same_cluster, topology.clusters_per_node, "clusters_per_node")?;
+        self.by_distance(key, table, topology, zero)
+    }
+
+    /// A table by distance whose nearest is the own node.
+    pub(super) fn node_table(&mut self, key: &str, table: &Table, topology: &Topology) -> Result<ByClass, Fault> {
+        for (name, value) in [("same_core", table.same_core), ("same_cluster", table.same_cluster)] {
+            if value.is_some() {
+                let problem = "means nothing here: memory belongs to nodes, not to cores";
+                return Err(Fault::new(format!("{key}.{name}"), problem, "leave it out; `same_node` is the nearest"));
+            }
+        }
+        self.by_distance(key, table, topology, Zero::Refused)
+    }
+
+    fn by_distance(&mut self, key: &str, table: &Table, topology: &Topology, zero: Zero) -> Result<ByClass, Fault> {
+        let farthest = usize::from(topology.farthest());
+        if table.hops.len() != farthest {
+            return Err(Fault::new(
+                format!("{key}.hops"),
+                format!("{} given, {farthest} needed: so many hops lie between the farthest nodes", table.hops.len()),
+                "give one number for each, for 1 hop first",
+            ));
+        }
+        self.note(key, shown(table), &table.source, table.provisional)?;
+        let same_node = self.time(&format!("{key}.same_node"), table.same_node, table.unit, zero)?;
+        // Where the machine has no such distance, nothing asks for it, and the next farther one stands there.
+        let near = |name: &str, value: Option<f64>, farther: Ps| match value {
+            Some(value) => self.time(&format!("{key}.{name}"), value, table.unit, zero),
+            None => Ok(farther),
+        };
+        let same_cluster = near("same_cluster", table.same_cluster, same_node)?;
+        let same_core = near("same_core", table.same_core, same_cluster)?;
+        let mut times = vec![same_core, same_cluster, same_node];
+        for (index, &value) in table.hops.iter().enumerate() {
+            times.push(self.time(&format!("{key}.hops[{index}]"), value, table.unit, zero)?);
+        }
+        Ok(ByClass(times))
+    }
+
+    /// The slowdown by the other thread, in thousandths: 1000 where there is none.
+    pub(super) fn slowdown(&mut self, key: &str, factor: Option<&Factor>, threads: u32) -> Result<u32, Fault> {
+        needed(key, factor, threads, "threads_per_core")?;
+        let Some(factor) = factor else { return Ok(1000) };
+        self.note(key, format!("{} times", factor.factor), &factor.source, factor.provisional)?;
+        if !(1.0..=HIGHEST_FACTOR).contains(&factor.factor) {
+            let problem = format!("{} is not a slowdown", factor.factor);
+            let remedy = format!("give 1 (no slowdown) to {HIGHEST_FACTOR}; 2 means that two threads bring nothing");
+            return Err(Fault::new(format!("{key}.factor"), problem, remedy));
+        }
+        // In bounds, as checked above.
+        Ok((factor.factor * 1000.0).round() as u32)
+    }
+
+    fn time(&self, key: &str, amount: f64, unit: Unit, zero: Zero) -> Result<Ps, Fault> {
+        let ns = match (unit, self.ghz) {
+            (Unit::Ns, _) => amount,
+            (Unit::Cycles, Some(ghz)) => amount / ghz,
+            (Unit::Cycles, None) => {
+                let remedy = "add `ghz` to `[cpu]`, or give the number in nanoseconds";
+                return Err(Fault::new(key, "in cycles, but nothing says how long a cycle is", remedy));
+            }
+        };
+        picoseconds(ns, zero).map_err(|(problem, remedy)| Fault::new(key, problem, remedy))
+    }
+}
+
+fn picoseconds(ns: f64, zero: Zero) -> Result<Ps, (String, String)> {
+    if !ns.is_finite() {
+        return Err((format!("{ns} is not a time"), "give a finite number".to_owned()));
+    }
+    if ns < 0.0 {
+        return Err((format!("negative ({ns} ns)"), "give a time of 0 or more".to_owned()));
+    }
+    if ns > LONGEST_NS {
+        let remedy = format!("give at most {LONGEST_NS:e} ns, and check the unit");
+        return Err((format!("absurdly long ({ns:e} ns): it would overflow picoseconds"), remedy));
+    }
+    // At most 1e15, as checked above.
+    let ps = (ns * 1000.0).round() as Ps;
+    if ps == 0 && zero == Zero::Refused {
+        let remedy = "give a time above 0: in a loop of these, simulated time would stand still";
+        return Err(("zero".to_owned(), remedy.to_owned()));
+    }
+    Ok(ps)
+}
+
+/// The number of a [`Cost`] or an [`IdleExit`], with its unit, also as text.
+fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit, String), Fault> {
+    match (ns, cycles) {
+        (Some(ns), None) => Ok((ns, Unit::Ns, format!("{ns} ns"))),
+        (None, Some(cycles)) => Ok((cycles, Unit::Cycles, format!("{cycles} cycles"))),
+        (None, None) => Err(Fault::new(key, "no number", "add `ns = ...` or `cycles = ...`")),
+        (Some(_), Some(_)) => Err(Fault::new(key, "both `ns` and `cycles`", "keep the one that the source gives")),
+    }
+}
+
+/// A value that must be there exactly where the machine has several of something.
+fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result<(), Fault> {
+    if count > 1 && value.is_none() {
+        let problem = format!("missing, but `topology.{count_key}` is {count}");
+        return Err(Fault::new(key, problem, "add it; docs/design/machine-files.md says what it means"));
+    }
+    Ok(())
+}
+
+fn follows(key: &str, last: Option<(Ps, Ps)>, next: (Ps, Ps)) -> Result<(), Fault> {
+    match last {
+        None if next.0 != 0 => {
+            let problem = "the first entry does not start at 0";
+            Err(Fault::new(
+                format!("{key}.after_ns"),
+                problem,
+                "give 0: this is what a CPU takes that has just become idle",
+            ))
+        }
+        Some(last) if next.0 <= last.0 => {
+            let problem = "not above that of the entry before";
+            Err(Fault::new(format!("{key}.after_ns"), problem, "sort the entries by `after_ns`"))
+        }
+        Some(last) if next.1 < last.1 => {
+            let problem = "shorter than that of the entry before";
+            Err(Fault::new(key, problem, "check the units: waking up from a deeper sleep does not take less time"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn shown(table: &Table) -> String {
+    let near = [table.same_core, table.same_cluster, Some(table.same_node)].into_iter().flatten();
+    let all = near.chain(table.hops.iter().copied()).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
+    let unit = if table.unit == Unit::Ns { "ns" } else { "cycles" };
+    format!("{all} {unit}")
+}
