@@ -34,8 +34,8 @@ fn hits(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
     const LINES: u32 = 64;
     const LAPS: u32 = 64;
     let lines = Lines::new(LINES, line_bytes);
-    let load: Vec<f64> = per_call(batches.0, LAPS, || lines.touch(Touch::Load));
-    let load: Vec<f64> = load.iter().map(|lap| lap / f64::from(LINES)).collect();
+    let load = per_call(batches.0, 1, || lines.chase(LAPS as usize));
+    let load: Vec<f64> = load.iter().map(|all| all / f64::from(LINES * LAPS)).collect();
     let words: [AtomicU64; 8] = Default::default();
     let store = || {
         for word in &words {

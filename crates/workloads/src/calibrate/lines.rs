@@ -60,29 +60,35 @@ impl Lines {
     #[inline(never)]
     pub(super) fn touch(&self, how: Touch) {
         match how {
-            Touch::Load => self.chase(),
+            Touch::Load => self.chase(1),
             Touch::Store => self.store(),
             Touch::Rmw => self.change(),
         }
     }
 
+    /// Loads every line, lap after lap, each load when the one before has ended.
     #[inline]
-    fn chase(&self) {
+    pub(super) fn chase(&self, laps: usize) {
         let mut at = &self.slots[self.order[0] as usize];
-        for _ in 0..self.count() {
+        for _ in 0..self.count() * laps {
             // SAFETY: `new` linked every used slot to another one of this box, and nobody changes that.
             at = unsafe { &*at.next.load(Relaxed) };
         }
         black_box(at);
     }
 
-    /// The fence waits until the line is there; without it the store buffer would hide what the line costs.
+    /// The fence waits until the line is there; without it the store buffer would hide what the line costs. The load
+    /// after it decides which line is next (see [`Lines::change`]): else the CPU would ask for several lines at once.
     #[inline]
     fn store(&self) {
-        for slot in self.used() {
+        let mut skip = 0;
+        for index in 0..self.count() {
+            let slot = &self.slots[self.order[index + skip] as usize];
             slot.count.store(1, Relaxed);
             fence(SeqCst);
+            skip = (slot.count.load(Relaxed) >> 63) as usize;
         }
+        black_box(skip);
     }
 
     /// The count's highest bit, never set, decides which line is next: the CPU cannot begin with it early.
