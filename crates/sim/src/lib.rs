@@ -8,6 +8,7 @@
 
 mod engine;
 mod platform;
+pub mod selfbench;
 pub mod spec;
 
 pub use engine::{

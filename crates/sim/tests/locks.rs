@@ -15,7 +15,7 @@ macro_rules! contended {
             let $lock = lock.clone();
             let ops = Rc::clone(&ops);
             sim.spawn(Affinity::Cpu(cpu), move || {
-                while Sim::time_ns() < 2_000_000 {
+                while Sim::time_ns() < 20_000_000 {
                     $body;
                     Sim::progress();
                     Sim::compute(Sim::chance(200));
@@ -38,4 +38,34 @@ fn try_all() {
         contended!("mcs", cpus, McsLock::<u64, Sim>::new_in(0), |l| l.with(|n| *n += 1));
         contended!("mutex", cpus, Mutex::<u64, Sim>::new_in(0), |l| *l.lock() += 1);
     }
+}
+
+#[test]
+fn prof() {
+    for cpus in [10u32, 80] {
+        let machine = support::shared(8, 10);
+        let mut sim = Simulation::new(Config { cpus: (0..cpus).collect(), ..Config::new(machine, 1) }, cpus as usize);
+        let lock = sim.place("lock", Mutex::<u64, Sim>::new_in(0));
+        for cpu in 0..cpus {
+            let l = lock.clone();
+            sim.spawn(Affinity::Cpu(cpu), move || {
+                while Sim::time_ns() < 20_000_000 {
+                    *l.lock() += 1;
+                    Sim::compute(Sim::chance(200));
+                }
+            });
+        }
+        let out = sim.run().expect("gets on");
+        let total: u64 = out.profile.iter().map(|p| p.ps).sum();
+        let mut p = out.profile.clone(); p.sort_by_key(|p| std::cmp::Reverse(p.ps));
+        for e in p.iter().take(14) { println!("{:5.1}% {:?} {}:{}", e.ps as f64 * 100.0/total as f64, e.kind, e.file, e.line); }
+    }
+}
+#[test]
+fn perf_mcs() {
+    for _ in 0..3 { contended!("mcs", 80, McsLock::<u64, Sim>::new_in(0), |l| l.with(|n| *n += 1)); }
+}
+#[test]
+fn perf_ticket() {
+    contended!("ticket", 80, TicketLock::<u64, turnwise::backoff::NoBackoff, Sim>::new_in(0), |l| *l.lock() += 1);
 }

@@ -101,6 +101,10 @@ unsafe impl Platform for Blind {
         Native::cpu()
     }
 
+    fn cpus() -> u32 {
+        Native::cpus()
+    }
+
     fn node() -> u32 {
         Native::node()
     }

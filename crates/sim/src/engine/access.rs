@@ -75,7 +75,7 @@ impl Engine {
 
     #[cold]
     fn create_line(&mut self, line: u32) {
-        let home = self.machine.topology.node(self.current_cpu);
+        let home = self.lines.node(self.current_cpu);
         self.lines.create(line, home);
     }
 

@@ -1,7 +1,6 @@
 //! Where CPU time goes: to the place in the locks' source whose operation takes it, as a profiler would have it.
 
 use crate::spec::Ps;
-use rustc_hash::FxHashMap;
 use std::panic::Location;
 
 /// What a CPU does.
@@ -50,22 +49,69 @@ pub struct ProfileEntry {
     pub ps: Ps,
 }
 
-/// Time by place and kind.
-#[derive(Default)]
+/// Kinds there are.
+const KINDS: usize = 5;
+
+/// Time at one place, by kind.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    at: Option<&'static Location<'static>>,
+    times: [Ps; KINDS],
+}
+
+/// Time by place and kind: a table by the address of the location, which is quicker to hash than what it says, and
+/// asked for at each operation.
 pub(crate) struct Profile {
-    /// By the address of the location, which is quicker to hash than what it says.
-    times: FxHashMap<(usize, Kind), (Doing, Ps)>,
+    slots: Vec<Slot>,
+    used: usize,
+    /// Of the system itself.
+    system: [Ps; KINDS],
     busy: Ps,
 }
 
 impl Profile {
+    pub(crate) fn new() -> Profile {
+        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0 }
+    }
+
     #[inline]
     pub(crate) fn add(&mut self, doing: Doing, time: Ps) {
         if doing.kind != Kind::Idle {
             self.busy += time;
         }
-        let place = doing.at.map_or(0, |at| std::ptr::from_ref(at).addr());
-        self.times.entry((place, doing.kind)).or_insert((doing, 0)).1 += time;
+        let times = match doing.at {
+            Some(at) => self.slot(at),
+            None => &mut self.system,
+        };
+        times[doing.kind as usize] += time;
+    }
+
+    #[inline]
+    fn slot(&mut self, at: &'static Location<'static>) -> &mut [Ps; KINDS] {
+        let mask = self.slots.len() - 1;
+        let mut place = std::ptr::from_ref(at).addr() >> 3 & mask;
+        loop {
+            match self.slots[place].at {
+                Some(there) if std::ptr::eq(there, at) => return &mut self.slots[place].times,
+                Some(_) => place = (place + 1) & mask,
+                None => return self.take(place, at),
+            }
+        }
+    }
+
+    #[cold]
+    fn take(&mut self, place: usize, at: &'static Location<'static>) -> &mut [Ps; KINDS] {
+        self.used += 1;
+        if self.used * 2 > self.slots.len() {
+            let larger = vec![Slot::default(); self.slots.len() * 2];
+            for slot in std::mem::replace(&mut self.slots, larger) {
+                slot.at.into_iter().for_each(|at| *self.slot(at) = slot.times);
+            }
+            self.used = self.slots.iter().filter(|slot| slot.at.is_some()).count();
+            return self.slot(at);
+        }
+        self.slots[place].at = Some(at);
+        &mut self.slots[place].times
     }
 
     /// Time that CPUs were not idle.
@@ -75,11 +121,14 @@ impl Profile {
 
     /// Everything, one entry for each place and kind, in the order of the source.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
-        let entry = |&(doing, ps): &(Doing, Ps)| {
-            let (file, line, column) = doing.at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
-            ProfileEntry { file, line, column, kind: doing.kind, ps }
-        };
-        let mut all: Vec<ProfileEntry> = self.times.values().map(entry).collect();
+        const ALL: [Kind; KINDS] = [Kind::Compute, Kind::Memory, Kind::Spin, Kind::System, Kind::Idle];
+        let system = Slot { at: None, times: self.system };
+        let mut all = Vec::new();
+        for slot in self.slots.iter().filter(|slot| slot.at.is_some()).chain([&system]) {
+            let (file, line, column) = slot.at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
+            let spent = ALL.iter().map(|&kind| (kind, slot.times[kind as usize])).filter(|spent| spent.1 > 0);
+            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, kind, ps }));
+        }
         all.sort_unstable();
         // A location can have more than one address.
         all.dedup_by(|next, kept| {

@@ -46,7 +46,7 @@ impl Engine {
 
     pub(crate) fn acquired(&mut self, address: usize, exclusive: bool) {
         let lock = self.lock_number(address);
-        let (thread, node) = (self.current, self.machine.topology.node(self.current_cpu));
+        let (thread, node) = (self.current, self.lines.node(self.current_cpu));
         self.thread().asks = None;
         let known = &mut self.locks[lock as usize];
         known.holders.push(thread);

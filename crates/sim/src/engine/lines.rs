@@ -53,9 +53,20 @@ pub(crate) struct Served {
     pub(crate) from: Option<Class>,
 }
 
+/// Where a CPU is: what the topology computes by division, once for all.
+#[derive(Clone, Copy)]
+struct Place {
+    core: u32,
+    cluster: u32,
+    node: u32,
+}
+
 /// The directory.
 pub(crate) struct Lines {
     machine: Arc<Machine>,
+    places: Vec<Place>,
+    /// How far nodes are apart, row by row.
+    between_nodes: Vec<Class>,
     entries: Vec<Line>,
     /// For each line the CPUs that share it, [`Lines::stride`] words each.
     sharers: Vec<u64>,
@@ -64,8 +75,36 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn new(machine: Arc<Machine>) -> Lines {
-        let stride = machine.topology.cpus().div_ceil(64) as usize;
-        Lines { machine, entries: Vec::new(), sharers: Vec::new(), stride }
+        let topology = &machine.topology;
+        let stride = topology.cpus().div_ceil(64) as usize;
+        let place = |c| Place { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
+        let places = (0..topology.cpus()).map(place).collect();
+        let nodes = 0..topology.nodes;
+        let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
+        let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
+        Lines { places, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, machine }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, cpu: u32) -> u32 {
+        self.places[cpu as usize].node
+    }
+
+    #[inline]
+    fn nodes_apart(&self, a: u32, b: u32) -> Class {
+        self.between_nodes[(a * self.machine.topology.nodes + b) as usize]
+    }
+
+    #[inline]
+    fn apart(&self, a: u32, b: u32) -> Class {
+        let (a, b) = (self.places[a as usize], self.places[b as usize]);
+        if a.core == b.core {
+            Class::SAME_CORE
+        } else if a.cluster == b.cluster {
+            Class::SAME_CLUSTER
+        } else {
+            self.nodes_apart(a.node, b.node)
+        }
     }
 
     /// Makes entries up to this line, whose memory is on `home`.
@@ -83,10 +122,6 @@ impl Lines {
         &mut self.entries[line as usize]
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     #[inline]
     fn shares(&self, line: u32, cpu: u32) -> bool {
         self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
@@ -94,7 +129,7 @@ impl Lines {
 
     fn add_sharer(&mut self, line: u32, cpu: u32) {
         self.sharers[line as usize * self.stride + (cpu >> 6) as usize] |= 1 << (cpu & 63);
-        self.entries[line as usize].nodes |= 1 << self.machine.topology.node(cpu);
+        self.entries[line as usize].nodes |= 1 << self.node(cpu);
     }
 
     fn forget_sharers(&mut self, line: u32) {
@@ -117,26 +152,25 @@ impl Lines {
 
     /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
     fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
-        let topology = &self.machine.topology;
-        let direct = topology.between(cpu, holder);
-        let home = topology.between_nodes(topology.node(cpu), self.entries[line as usize].home);
-        if direct <= Class::SAME_NODE { direct } else { direct.max(home) }
+        let direct = self.apart(cpu, holder);
+        if direct <= Class::SAME_NODE {
+            return direct;
+        }
+        direct.max(self.nodes_apart(self.node(cpu), self.entries[line as usize].home))
     }
 
     /// Who answers a read of a shared line, and how far away.
     fn reader_class(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
-        let topology = &self.machine.topology;
         if self.cluster_shares(line, cpu) {
             return Class::SAME_CLUSTER;
         }
-        let node = topology.node(cpu);
+        let node = self.node(cpu);
         if entry.nodes >> node & 1 != 0 {
             return Class::SAME_NODE;
         }
-        let home = topology.between_nodes(node, entry.home);
         match self.machine.coherence.protocol {
-            Protocol::Mesi => home,
+            Protocol::Mesi => self.nodes_apart(node, entry.home),
             Protocol::Mesif | Protocol::Moesi => self.class(line, cpu, entry.forwarder),
         }
     }
@@ -144,22 +178,28 @@ impl Lines {
     /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
     fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
         let topology = &self.machine.topology;
+        if topology.clusters_per_node == 1 {
+            return false;
+        }
         let size = topology.cores_per_cluster * topology.threads_per_core;
-        let first = cpu / size * size;
-        topology.clusters_per_node > 1 && (first..first + size).any(|other| self.shares(line, other))
+        let first = self.places[cpu as usize].cluster * size;
+        (first..first + size).any(|other| self.shares(line, other))
     }
 
     /// The farthest cache with a copy, beside the own.
     fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
         let entry = &self.entries[line as usize];
-        let topology = &self.machine.topology;
-        let node = topology.node(cpu);
-        let others = entry.nodes & !(1 << node);
+        let node = self.node(cpu);
+        let mut others = entry.nodes & !(1 << node);
         if others == 0 {
             return Class::SAME_NODE;
         }
-        let nodes = (0..topology.nodes).filter(|n| others >> n & 1 != 0).chain([entry.home]);
-        nodes.map(|n| topology.between_nodes(node, n)).max().unwrap_or(Class::SAME_NODE)
+        let mut farthest = self.nodes_apart(node, entry.home);
+        while others != 0 {
+            farthest = farthest.max(self.nodes_apart(node, others.trailing_zeros()));
+            others &= others - 1;
+        }
+        farthest
     }
 
     fn modified(&self, op: Op) -> &ByClass {
@@ -180,8 +220,7 @@ impl Lines {
             return (self.modified(op).at(class), Some(class));
         }
         if entry.nodes == 0 {
-            let topology = &self.machine.topology;
-            return (costs.memory.at(topology.between_nodes(topology.node(cpu), entry.home)), None);
+            return (costs.memory.at(self.nodes_apart(self.node(cpu), entry.home)), None);
         }
         let (table, class) = match op {
             Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
@@ -265,8 +304,11 @@ impl Lines {
         for &cpu in watchers {
             self.add_sharer(line, cpu);
         }
-        self.entries[line as usize].owner = NOBODY;
         let entry = &mut self.entries[line as usize];
+        entry.owner = NOBODY;
+        if entry.forwarder == NOBODY {
+            entry.forwarder = leader;
+        }
         entry.busy_until = entry.busy_until.max(first + (watchers.len() as Ps - 1) * occupancy);
     }
 

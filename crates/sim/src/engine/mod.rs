@@ -235,6 +235,11 @@ impl Engine {
         self.on_cpu[thread as usize].clone()
     }
 
+    /// CPUs that threads may use.
+    pub(crate) fn cpus_allowed(&self) -> u32 {
+        self.allowed.len() as u32
+    }
+
     /// The CPU that a thread is on, or was on last.
     pub(crate) fn last_cpu(&self, thread: u32) -> u32 {
         self.threads[thread as usize].cpu

@@ -132,7 +132,7 @@ pub struct Simulation {
 }
 
 /// Most threads of a simulation.
-pub const MAX_THREADS: usize = 16_384;
+const MAX_THREADS: usize = 16_384;
 
 impl Simulation {
     /// A machine at rest.
@@ -234,7 +234,7 @@ impl Simulation {
             locks: Vec::new(),
             lock_numbers: FxHashMap::default(),
             handoffs: Handoffs::default(),
-            profile: super::Profile::default(),
+            profile: super::Profile::new(),
             trace: self.config.traced.then(Vec::new),
             chance,
             perturb,

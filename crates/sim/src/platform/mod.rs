@@ -191,6 +191,10 @@ unsafe impl Platform for Sim {
         if engine::inside() { engine::with(|e| e.current_cpu) } else { 0 }
     }
 
+    fn cpus() -> u32 {
+        if engine::inside() { engine::with(|e| e.cpus_allowed()) } else { 1 }
+    }
+
     fn node() -> u32 {
         if engine::inside() { engine::with(|e| e.machine.topology.node(e.current_cpu)) } else { 0 }
     }

@@ -170,8 +170,10 @@ impl Machine {
             Entry::time("system.latency", system.latency),
             Entry::time("system.min_granularity", system.min_granularity),
             Entry::time("system.wakeup_granularity", system.wakeup_granularity),
-            Entry::time("system.idle_poll", system.idle_poll),
         ];
+        if system.idle_poll > 0 {
+            entries.push(Entry::time("system.idle_poll", system.idle_poll));
+        }
         entries.extend(system.idle_exit.iter().enumerate().map(|(index, &(after, exit))| {
             let text = format!("{} ns after {} ns idle", ns(exit), ns(after));
             Entry::new(&format!("system.idle_exit[{index}]"), text, vec![after, exit])

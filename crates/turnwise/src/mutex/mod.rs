@@ -6,12 +6,12 @@ mod raw;
 mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
-pub(crate) use raw::await_promised;
+pub(crate) use raw::{LINE_NS, await_promised};
 pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
-pub(crate) use spin::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, take_turns};
+pub(crate) use spin::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, spin_ns, take_turns};
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};

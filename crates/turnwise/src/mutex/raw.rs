@@ -33,7 +33,7 @@ use super::spin;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
@@ -41,6 +41,9 @@ pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
 pub const PROMISE_NS: u64 = 50_000_000;
+
+/// About what moving the word's line costs a waiter whose exchange failed.
+pub(crate) const LINE_NS: u32 = 100;
 
 /// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one at a
 /// time, each of which must be scheduled before the next is woken, would then take a time slice a head.
@@ -276,7 +279,7 @@ struct Waiter {
 
 impl Waiter {
     fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let mut timed_out = false;
+        let (mut timed_out, mut rests) = (false, Rests::new());
         loop {
             let word = lock.word.load(Relaxed);
             self.first &= word & HANDOFF != 0;
@@ -293,7 +296,11 @@ impl Waiter {
             } else if let Some(word) = self.announce(lock, word) {
                 self.sleep(lock, word, deadline);
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
+                continue;
             }
+            // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
+            // from its own: let some go first.
+            P::rest(rests.next_ns(LINE_NS));
         }
     }
 

@@ -11,9 +11,15 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us on the
 /// machines measured), since a long spin is mostly rest, away from the lock's line.
-pub(crate) const SPIN_NS: u64 = 50_000;
+const SPIN_NS: u64 = 50_000;
+/// A line of spinners is at most as long as there are CPUs. Where each has its turn within this, the last must not give
+/// up before: those who do go for the lock's word all together (80 CPUs in the simulator).
+const SPIN_NS_PER_CPU: u64 = 2_000;
 /// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
 pub(crate) const SPIN_SHORT_NS: u64 = 500;
+/// So many exchanges lost in that time show that more compete than the queue's other word costs: without this bound a
+/// crowd that arrives at an empty queue never forms one (8 CPUs and more in the simulator).
+pub(crate) const SHORT_TRIES: u32 = 2;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
 /// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are
@@ -24,6 +30,11 @@ pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
 pub const TURN_NS: u64 = 64_000;
 /// The clock is asked once in so many contended acquisitions.
 const TURN_TICKS: u32 = 4;
+
+/// Longest spin before sleeping, on this machine.
+pub(crate) fn spin_ns<P: Platform>() -> u64 {
+    SPIN_NS.max(u64::from(P::cpus()) * SPIN_NS_PER_CPU)
+}
 
 /// What became of one thread's recent spins on one lock.
 #[derive(Clone, Copy)]
@@ -171,19 +182,22 @@ fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Dead
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
     if lock.spinners.is_empty() {
-        match spin_first(lock, me.token, until(SPIN_SHORT_NS)) {
+        match spin_first(lock, me.token, until(SPIN_SHORT_NS), SHORT_TRIES) {
             Err(SpinEnd::Deadline) => P::yield_now(),
-            end => return end.map(|()| Event::Spun),
+            Ok(false) => {} // a crowd competes: stand in line
+            end => return end.map(|_| Event::Spun),
         }
     }
-    lock.spinners.lock(me, Some(until(SPIN_NS)))?;
-    let end = spin_first(lock, me.token, until(SPIN_NS));
+    let until = until(spin_ns::<P>());
+    lock.spinners.lock(me, Some(until))?;
+    let end = spin_first(lock, me.token, until, u32::MAX);
     lock.spinners.unlock(me);
-    end.map(|()| Event::SpunQueued)
+    end.map(|_| Event::SpunQueued)
 }
 
-/// Spins as the first of the queue.
-fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<(), SpinEnd> {
+/// Spins as the first of the queue, or before there is one. `Ok(false)`: lost so many exchanges to others.
+fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, tries: u32) -> Result<bool, SpinEnd> {
+    let mut left = tries;
     loop {
         let word = lock.word.load(Relaxed);
         if word & (HANDOFF | GRANTED) != 0 {
@@ -194,7 +208,11 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64) -> Result<
             // ORDERING mutex.acquire: as in `RawMutex::lock`.
             if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
                 lock.counters.count_if(word & WAITERS != 0, Event::Stole);
-                return Ok(());
+                return Ok(true);
+            }
+            left -= 1;
+            if left == 0 {
+                return Ok(false);
             }
             continue;
         }

@@ -258,6 +258,11 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// The CPU this thread is on, a hint.
     fn cpu() -> u32;
 
+    /// How many CPUs threads may run on, a hint: no more than so many can spin at a time.
+    fn cpus() -> u32 {
+        1
+    }
+
     /// The NUMA node this thread is on, a hint.
     fn node() -> u32;
 

@@ -3,7 +3,7 @@
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
-use crate::mutex::{Notes, SPIN_NS, SPIN_SHORT_NS, SPIN_WOKEN_NS, take_turns};
+use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_ns, take_turns};
 use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -22,7 +22,7 @@ impl Until {
             _ => u64::MAX,
         };
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-        Until { short: until(SPIN_SHORT_NS), long: until(SPIN_NS) }
+        Until { short: until(SPIN_SHORT_NS), long: until(spin_ns::<P>()) }
     }
 }
 
@@ -103,7 +103,8 @@ fn queued<P: Platform>(
     if !notes.attempt() || private.node_busy.replace(true) {
         return false;
     }
-    let end = behind_queue(lock, me, Until::now::<P>(deadline), |until| first(lock, barred, until, take));
+    let until = Until::now::<P>(deadline);
+    let end = behind_queue(lock, me, until, |until, tries| first(lock, barred, until, tries, take));
     private.node_busy.set(false);
     notes.ended(&end);
     end.is_ok()
@@ -113,28 +114,31 @@ fn behind_queue<P: Platform>(
     lock: &RawRwSem<P>,
     me: Me<P>,
     until: Until,
-    first: impl Fn(u64) -> Result<(), SpinEnd>,
-) -> Result<(), SpinEnd> {
+    first: impl Fn(u64, u32) -> Result<bool, SpinEnd>,
+) -> Result<bool, SpinEnd> {
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
     if lock.spinners.is_empty() {
-        match first(until.short) {
+        match first(until.short, SHORT_TRIES) {
             Err(SpinEnd::Deadline) => P::yield_now(),
+            Ok(false) => {} // a crowd competes: stand in line
             end => return end,
         }
     }
     lock.spinners.lock(me, Some(until.long))?;
-    let end = first(until.long);
+    let end = first(until.long, u32::MAX);
     lock.spinners.unlock(me);
     end
 }
 
-/// Spins as the first of the queue, until `take` succeeds.
+/// Spins as the first of the queue, or before there is one, until `take` succeeds. `Ok(false)`: it failed so often.
 fn first<P: Platform>(
     lock: &RawRwSem<P>,
     barred: u32,
     until: u64,
+    tries: u32,
     take: fn(&RawRwSem<P>) -> bool,
-) -> Result<(), SpinEnd> {
+) -> Result<bool, SpinEnd> {
+    let mut left = tries;
     loop {
         let word = lock.word.load(Relaxed);
         if word & HANDOFF != 0 {
@@ -142,7 +146,11 @@ fn first<P: Platform>(
         }
         if word & barred == 0 {
             if take(lock) {
-                return Ok(());
+                return Ok(true);
+            }
+            left -= 1;
+            if left == 0 {
+                return Ok(false);
             }
             continue;
         }

@@ -7,8 +7,8 @@ use super::raw::{
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
-use crate::mutex::{HANDOFF_AFTER_NS, await_promised};
-use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Word};
+use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, await_promised};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Rests, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -97,7 +97,7 @@ impl Waiter {
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let mut timed_out = false;
+        let (mut timed_out, mut rests) = (false, Rests::new());
         loop {
             let word = lock.word.load(Relaxed);
             self.first &= word & HANDOFF != 0;
@@ -114,10 +114,13 @@ impl Waiter {
             } else if barred == FULL {
                 P::yield_now(); // nobody would wake us
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
+                continue;
             } else if let Some(word) = self.announce(lock, word) {
                 self.sleep(lock, word, deadline);
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
+                continue;
             }
+            P::rest(rests.next_ns(LINE_NS)); // as in the mutex
         }
     }
 

@@ -110,6 +110,10 @@ unsafe impl Platform for Native {
         on_cpu::cpu()
     }
 
+    fn cpus() -> u32 {
+        on_cpu::cpus()
+    }
+
     fn node() -> u32 {
         on_cpu::node()
     }
