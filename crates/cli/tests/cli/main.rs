@@ -1,6 +1,7 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
 mod bench;
+mod calibrate;
 mod common;
 mod compare;
 mod refusals;

@@ -54,7 +54,14 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().checked_sub(1)?;
         let at = |share: f64| sorted[(last as f64 * share).round() as usize];
-        Some(Spread { samples: sorted.len(), min: sorted[0], q1: at(0.25), median: at(0.5), q3: at(0.75), max: at(1.0) })
+        Some(Spread {
+            samples: sorted.len(),
+            min: sorted[0],
+            q1: at(0.25),
+            median: at(0.5),
+            q3: at(0.75),
+            max: at(1.0),
+        })
     }
 }
 

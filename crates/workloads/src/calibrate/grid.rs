@@ -175,6 +175,7 @@ fn hops(tree: &Tree, nodes: &[u32], notes: &mut Vec<String>) -> Vec<u8> {
         notes.push("distances between nodes are not all known: taken for one hop".to_owned());
         return pairs().map(|(a, b)| u8::from(a != b)).collect();
     }
-    let rank = |d: Option<u32>| (1 + ranks.iter().position(|&known| known == d).unwrap_or(0)).min(nodes.len() - 1) as u8;
+    let rank =
+        |d: Option<u32>| (1 + ranks.iter().position(|&known| known == d).unwrap_or(0)).min(nodes.len() - 1) as u8;
     pairs().map(|(a, b)| if a == b { 0 } else { rank(distance(a, b)) }).collect()
 }

@@ -40,7 +40,6 @@ use std::path::Path;
 use std::time::Instant;
 use sysfs::Tree;
 use transfers::{KINDS, Transfers};
-use turnwise_sim::spec::Class;
 
 /// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-calibrate/1";
@@ -172,15 +171,15 @@ impl Work<'_> {
         steps.step("system calls");
         figures.extend(system::calls_on(first, batches.0)?);
         steps.step("sleeping and waking");
-        figures.extend(
-            system::Sleeping {
-                grid: self.grid,
-                quick: self.effort.quick,
-                syscall_ns: value(&figures, "system.syscall"),
-                clock_ns: value(&figures, "cpu.clock"),
-            }
-            .figures()?,
-        );
+        let sleeping = system::Sleeping {
+            grid: self.grid,
+            quick: self.effort.quick,
+            syscall_ns: value(&figures, "system.syscall"),
+            clock_ns: value(&figures, "cpu.clock"),
+            known: &figures,
+        };
+        let found = sleeping.figures()?;
+        figures.extend(found);
         steps.step("time slices");
         let slices = scheduler::slices(first.cpu, self.effort.pick(1_000_000_000, 300_000_000))?;
         let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u32;
@@ -198,7 +197,7 @@ impl Work<'_> {
             grid: self.grid,
             line_bytes: self.line_bytes,
             lose_bytes: self.tree.own_cache_bytes.map_or(LOSE_BYTES, |bytes| (4 * bytes).min(MOST_BYTES)),
-            rounds: self.effort.pick(102, 27),
+            rounds: self.effort.pick(202, 27),
             hits,
         };
         let pairs = self.grid.pairs(self.effort.pick(3, 1));
@@ -225,12 +224,7 @@ fn value(figures: &[Figure], key: &str) -> f64 {
 
 impl Calibration {
     /// The numbers of a key, nearest first.
-    fn of<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Figure> {
+    fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Figure> {
         self.figures.iter().filter(move |figure| figure.key == key)
-    }
-
-    /// The number of a key at a distance.
-    fn at(&self, key: &str, class: Class) -> Option<&Figure> {
-        self.figures.iter().find(|figure| figure.key == key && figure.at == At::Class(class))
     }
 }

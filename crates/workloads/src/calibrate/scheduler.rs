@@ -30,13 +30,18 @@ impl Settings {
         let mut settings = Settings::defaults(even_slices, cpus);
         if even_slices {
             if let Some(slice) = setting("base_slice_ns") {
-                settings = Settings { latency: slice, min_granularity: slice, wakeup_granularity: slice, read: true, ..settings };
+                settings = Settings {
+                    latency: slice,
+                    min_granularity: slice,
+                    wakeup_granularity: slice,
+                    read: true,
+                    ..settings
+                };
             }
         } else if let (Some(latency), Some(min), Some(wakeup)) =
             (setting("latency_ns"), setting("min_granularity_ns"), setting("wakeup_granularity_ns"))
         {
-            settings =
-                Settings { latency, min_granularity: min, wakeup_granularity: wakeup, read: true, ..settings };
+            settings = Settings { latency, min_granularity: min, wakeup_granularity: wakeup, read: true, ..settings };
         }
         settings
     }
@@ -158,7 +163,8 @@ mod tests {
     #[test]
     fn stretches_lie_between_gaps() {
         // Three runs of 1 ms in steps of 10 us, 4 ms apart.
-        let times: Vec<u64> = (0..3).flat_map(|run| (0..=100).map(move |step| run * 5_000_000 + step * 10_000)).collect();
+        let times: Vec<u64> =
+            (0..3).flat_map(|run| (0..=100).map(move |step| run * 5_000_000 + step * 10_000)).collect();
         let mut clock = times.into_iter().chain(std::iter::once(20_000_000));
         let found = stretches(15_000_000, || clock.next().expect("the end is beyond"));
         assert_eq!(found, [1e6, 1e6]);

@@ -40,6 +40,8 @@ pub(super) struct Sleeping<'a> {
     pub(super) syscall_ns: f64,
     /// What reading the clock costs: part of each timed call.
     pub(super) clock_ns: f64,
+    /// What was measured before; the costs of lines among them.
+    pub(super) known: &'a [Figure],
 }
 
 impl Sleeping<'_> {
@@ -53,13 +55,20 @@ impl Sleeping<'_> {
         // The nearest other core; a sibling's idleness is not a core's.
         let other = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE).map(|(_, pairs)| pairs[0].1);
         let beside_waker = self.wake_up(cpu, cpu, Beside::Waker, NAP_NS, 200)?;
-        let same_cpu = self.call(&beside_waker);
+        let same_cpu = self.call(&beside_waker, 0.0);
         let switch = self.context_switch(cpu, median(&same_cpu))?;
         let wake = match other {
             Some(other) => {
                 let busy = self.wake_up(cpu, other, Beside::Spinner, NAP_NS, 200)?;
-                let how = "futex wake-up of a sleeper whose CPU is busy, less a system call";
-                Figure::measured("system.wake", At::All, &self.call(&busy), Pick::Median, how, 500.0)
+                let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and a line";
+                Figure::measured(
+                    "system.wake",
+                    At::All,
+                    &self.call(&busy, self.bucket(cpu, other)),
+                    Pick::Median,
+                    how,
+                    500.0,
+                )
             }
             None => {
                 let how = "futex wake-up of a sleeper on the waker's CPU, less a system call";
@@ -80,9 +89,16 @@ impl Sleeping<'_> {
         wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, samples })
     }
 
-    /// What the call takes beyond a system call that wakes nobody.
-    fn call(&self, wake_ups: &[Wakeup]) -> Vec<f64> {
-        wake_ups.iter().map(|wake| (wake.call_ns - self.clock_ns - self.syscall_ns).max(0.0)).collect()
+    /// What the call takes beyond a system call that wakes nobody, and beyond `bucket_ns`.
+    fn call(&self, wake_ups: &[Wakeup], bucket_ns: f64) -> Vec<f64> {
+        let known = self.clock_ns + self.syscall_ns + bucket_ns;
+        wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
+    }
+
+    /// What it costs to take the lock of the futex's hash bucket from the sleeper's CPU, who used it last: the simulator
+    /// charges for it by itself.
+    fn bucket(&self, a: Cpu, b: Cpu) -> f64 {
+        find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }
 
     fn context_switch(&self, cpu: Cpu, wake_ns: f64) -> Result<Figure> {
@@ -95,7 +111,8 @@ impl Sleeping<'_> {
 
     fn interrupt(&self, class: Class, (a, b): (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
         let idle = self.wake_up(a, b, Beside::Nothing, NAP_NS, 100)?;
-        let samples: Vec<f64> = self.call(&idle).iter().map(|call| (call - wake_ns).max(0.0)).collect();
+        let calls = self.call(&idle, self.bucket(a, b));
+        let samples: Vec<f64> = calls.iter().map(|call| (call - wake_ns).max(0.0)).collect();
         let how = "futex wake-up of a sleeper whose CPU has been idle for 100 us, less that of one whose CPU is busy";
         Ok(Figure::measured("system.ipi", At::Class(class), &samples, Pick::Median, how, 1_000.0))
     }
@@ -109,11 +126,8 @@ impl Sleeping<'_> {
             return Ok(vec![Figure::guess(KEY, At::IdleNs(0), 2_000.0, how)]);
         };
         let at = At::Class(self.grid.class(cpu, other));
-        let value = |key: &str, at: At| known.iter().find(|f| f.key == key && f.at == at).map_or(0.0, |f| f.value);
-        let charged = self.syscall_ns
-            + value("system.wake", At::All)
-            + value("system.ipi", at)
-            + value("system.context_switch", At::All);
+        let kernel = find(known, "system.wake", At::All) + find(known, "system.context_switch", At::All);
+        let charged = self.syscall_ns + self.bucket(cpu, other) + kernel + find(known, "system.ipi", at);
         let mut exits: Vec<Figure> = Vec::new();
         for (nap_ns, samples) in NAPS {
             let woken = self.wake_up(cpu, other, Beside::Nothing, nap_ns, samples)?;
@@ -134,6 +148,10 @@ impl Sleeping<'_> {
         }
         Ok(exits)
     }
+}
+
+fn find(figures: &[Figure], key: &str, at: At) -> f64 {
+    figures.iter().find(|figure| figure.key == key && figure.at == at).map_or(0.0, |figure| figure.value)
 }
 
 fn median(samples: &[f64]) -> f64 {

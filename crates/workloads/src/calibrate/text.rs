@@ -19,7 +19,7 @@ impl Calibration {
         let name = self.machine.cpu.as_deref().unwrap_or(&self.machine.arch);
         let kernel = self.machine.kernel.as_deref().unwrap_or("unknown");
         let mut text = format!("{name}, Linux {kernel}, measured within {:.1} s\n", self.seconds);
-        let _ = writeln!(text, "{}\n\n{}\n", self.grid.text(), self.table());
+        let _ = writeln!(text, "{}\n\n{}\n", self.grid.text(), self.listing());
         if self.figures.iter().any(|figure| figure.provisional) {
             let _ = writeln!(text, "{MARK}: provisional, not measured");
         }
@@ -29,7 +29,7 @@ impl Calibration {
         text
     }
 
-    fn table(&self) -> String {
+    fn listing(&self) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
@@ -56,7 +56,7 @@ impl Grid {
         let t = &self.topology;
         let numbers: Vec<String> = self.cpus.iter().map(|Cpu { cpu, .. }| cpu.to_string()).collect();
         format!(
-            "{} CPUs: sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}\n\
+            "CPUs: {}; sockets {}, nodes {}, clusters per node {}, cores per cluster {}, threads per core {}\n\
              The simulator's CPUs 0, 1, ... are the kernel's {}",
             t.cpus(),
             t.sockets,
