@@ -5,6 +5,7 @@
 //! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
 //! | `adapt/` | locks of all kinds, in the shape that the workloads want |
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
+//! | `simulate/` | the same workloads on the simulated machine: locks, workloads, one cell |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
@@ -13,6 +14,7 @@
 //! | `machine.rs` | where it ran |
 //! | `stats.rs` | medians and paired ratios |
 //! | `work.rs` | calibrated work |
+//! | `world.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
 //! | `calibrate/` | measures this machine for the simulator |
 
@@ -30,7 +32,9 @@ pub mod probe;
 pub mod report;
 pub mod run;
 pub mod samples;
+pub mod simulate;
 pub mod stats;
 pub mod subject;
 pub mod text;
 pub mod work;
+pub mod world;

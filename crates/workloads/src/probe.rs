@@ -1,17 +1,30 @@
-//! What is recorded of an acquisition: nothing, or how long it took.
+//! What is recorded of an acquisition: nothing, how long it took, or all that a simulator can tell.
 
 use crate::run::{ByKind, Kind, WaitTimes};
 use hdrhistogram::Histogram;
 use std::sync::LazyLock;
 
-/// Looks at single acquisitions.
-pub trait Probe: Send {
-    /// Has seen nothing yet.
-    fn new() -> Self;
+/// Looks at single acquisitions, in the thread that makes them.
+pub trait Probe {
     /// The time, in units of its own.
     fn mark(&self) -> u64;
-    /// Somebody asked for the lock and got it.
+    /// The lock at this address will be asked for.
+    #[inline(always)]
+    fn asks(&self, _lock: *const u8) {}
+    /// It was acquired, alone for a write.
+    #[inline(always)]
+    fn acquired(&self, _lock: *const u8, _kind: Kind) {}
+    /// It will be released.
+    #[inline(always)]
+    fn releases(&self, _lock: *const u8, _kind: Kind) {}
+    /// The lock was asked for and acquired at these times, and has been released.
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64);
+}
+
+/// A probe of one thread.
+pub trait Recorder: Probe + Send {
+    /// Has seen nothing yet.
+    fn new() -> Self;
     /// What it has seen.
     fn into_waits(self) -> Option<WaitTimes>;
 }
@@ -20,15 +33,18 @@ pub trait Probe: Send {
 pub struct Untimed;
 
 impl Probe for Untimed {
-    fn new() -> Self {
-        Untimed
-    }
     #[inline(always)]
     fn mark(&self) -> u64 {
         0
     }
     #[inline(always)]
     fn record(&mut self, _kind: Kind, _asked: u64, _acquired: u64) {}
+}
+
+impl Recorder for Untimed {
+    fn new() -> Self {
+        Untimed
+    }
     fn into_waits(self) -> Option<WaitTimes> {
         None
     }
@@ -43,15 +59,12 @@ pub struct Timed {
 /// The CPU's own counter where it is steady, else the system's clock; calibrated once.
 static CLOCK: LazyLock<quanta::Clock> = LazyLock::new(quanta::Clock::new);
 
-/// WaitTimes from 1 ns to 100 s, to two digits.
-fn waits() -> Histogram<u64> {
+/// Times from 1 ns to 100 s, to two digits.
+pub(crate) fn times() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 100_000_000_000, 2).expect("the bounds are constants that it accepts")
 }
 
 impl Probe for Timed {
-    fn new() -> Self {
-        Timed { clock: CLOCK.clone(), waits: ByKind { read: waits(), write: waits() } }
-    }
     #[inline(always)]
     fn mark(&self) -> u64 {
         self.clock.raw()
@@ -59,6 +72,12 @@ impl Probe for Timed {
     #[inline(always)]
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64) {
         self.waits.get_mut(kind).saturating_record(self.clock.delta_as_nanos(asked, acquired));
+    }
+}
+
+impl Recorder for Timed {
+    fn new() -> Self {
+        Timed { clock: CLOCK.clone(), waits: ByKind { read: times(), write: times() } }
     }
     fn into_waits(self) -> Option<WaitTimes> {
         Some(self.waits)

@@ -4,7 +4,7 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
 //! collapses, count.
 
-use crate::probe::{Probe, Timed, Untimed};
+use crate::probe::{Probe, Recorder, Timed, Untimed};
 use anyhow::Context;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -153,23 +153,23 @@ impl Outcome {
 }
 
 /// What threads do to a lock, and what must hold when they are done. Every lock is inlined into its own copy.
-pub trait Workload: Copy + Send + Sync {
+pub trait Workload: Copy + Send + Sync + 'static {
     /// What they fight over: the lock and its data.
-    type Shared: Sync;
+    type Shared: Sync + 'static;
     /// What a thread has for itself.
-    type Local: Send;
+    type Local: Send + 'static;
 
     /// A fresh lock.
     fn shared(self) -> Self::Shared;
 
     /// For the thread of this number.
-    fn local(self, plan: &Plan, thread: usize) -> Self::Local;
+    fn local(self, roles: Roles, thread: usize) -> Self::Local;
 
     /// In the thread, before its first operation.
     fn prepare(self) {}
 
     /// Operations between two looks at the signal to stop; more than one where an operation costs as much as the look.
-    fn batch(self, _plan: &Plan) -> u32 {
+    fn batch(self, _threads: usize) -> u32 {
         1
     }
 
@@ -183,7 +183,31 @@ pub trait Workload: Copy + Send + Sync {
     ///
     /// # Errors
     /// When it did not.
-    fn check(shared: Self::Shared, locals: &[Self::Local], done: Counts) -> anyhow::Result<()>;
+    fn check(shared: &Self::Shared, locals: &[Self::Local], done: Counts) -> anyhow::Result<()>;
+}
+
+/// Runs a workload, whichever it turns out to be: on this machine or on a simulated one.
+pub trait Runner {
+    /// What comes out of it.
+    type Outcome;
+
+    /// Runs it with a fresh lock.
+    ///
+    /// # Errors
+    /// When threads cannot be started, or when the lock broke its promise.
+    fn run<W: Workload>(self, work: W) -> anyhow::Result<Self::Outcome>;
+}
+
+/// Runs samples on this machine.
+#[derive(Clone, Copy)]
+pub struct Here<'a>(pub &'a Plan);
+
+impl Runner for Here<'_> {
+    type Outcome = Outcome;
+
+    fn run<W: Workload>(self, work: W) -> anyhow::Result<Outcome> {
+        sample(self.0, work)
+    }
 }
 
 /// Runs one sample of `plan` with a fresh lock.
@@ -213,10 +237,6 @@ impl<L> Shelf<L> {
 
     fn lock(&self) -> &L {
         &self.0.iter().flatten().next().expect("a place is taken").0
-    }
-
-    fn take(self) -> L {
-        self.0.into_iter().flatten().next().expect("a place is taken").0
     }
 }
 
@@ -259,7 +279,7 @@ struct Share<L> {
     waits: Option<WaitTimes>,
 }
 
-fn measure<W: Workload, P: Probe>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
+fn measure<W: Workload, P: Recorder>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
     let arena = Arena {
         plan,
         lock: Shelf::new(work.shared()),
@@ -284,12 +304,12 @@ fn measure<W: Workload, P: Probe>(plan: &Plan, work: W) -> anyhow::Result<Outcom
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))
     })?;
-    outcome.waits = check::<W>(arena.lock.take(), shares)?;
+    outcome.waits = check::<W>(arena.lock.lock(), shares)?;
     Ok(outcome)
 }
 
 /// All waits, if the lock kept its promise.
-fn check<W: Workload>(shared: W::Shared, shares: Vec<Share<W::Local>>) -> anyhow::Result<Option<WaitTimes>> {
+fn check<W: Workload>(shared: &W::Shared, shares: Vec<Share<W::Local>>) -> anyhow::Result<Option<WaitTimes>> {
     let mut done = Counts::default();
     let mut locals = Vec::new();
     let mut all: Option<WaitTimes> = None;
@@ -315,18 +335,18 @@ impl WaitTimes {
 }
 
 /// A thread's life.
-fn attend<W: Workload, P: Probe>(arena: &Arena<'_, W::Shared>, number: usize, work: W, probe: P) -> Share<W::Local> {
+fn attend<W: Workload, P: Recorder>(arena: &Arena<'_, W::Shared>, number: usize, work: W, probe: P) -> Share<W::Local> {
     if arena.plan.pinned {
         pin(number);
     }
-    let local = work.local(arena.plan, number);
+    let local = work.local(arena.plan.roles, number);
     work.prepare();
     arena.gate.pass();
     operate(arena, &arena.tallies[number], work, local, probe)
 }
 
 /// What a thread does all day.
-fn operate<W: Workload, P: Probe>(
+fn operate<W: Workload, P: Recorder>(
     arena: &Arena<'_, W::Shared>,
     tally: &Tally,
     work: W,
@@ -334,7 +354,7 @@ fn operate<W: Workload, P: Probe>(
     mut probe: P,
 ) -> Share<W::Local> {
     let lock = arena.lock.lock();
-    let more = work.batch(arena.plan) - 1;
+    let more = work.batch(arena.plan.threads) - 1;
     let mut done = Counts::default();
     while !arena.stop.0.load(Relaxed) {
         for _ in 0..more {

@@ -132,17 +132,13 @@ impl<T: Copy> OpenDoor<T> {
     }
 }
 
-impl<T: Copy + Send> Lock<T> for OpenDoor<T> {
+impl<T: Copy + Send + 'static> Lock<T> for OpenDoor<T> {
     fn new(value: T) -> Self {
         OpenDoor(std::sync::Mutex::new(value))
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         self.pass(f)
-    }
-
-    fn into_inner(self) -> T {
-        self.0.into_inner().expect("nobody panics")
     }
 }
 
@@ -157,10 +153,6 @@ impl SharedLock for OpenDoor<Record> {
 
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         self.pass(f)
-    }
-
-    fn into_inner(self) -> Record {
-        self.0.into_inner().expect("nobody panics")
     }
 }
 
@@ -193,10 +185,6 @@ impl SharedLock for HalfOpen {
 
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         f(&mut self.0.0.lock().expect("nobody panics"))
-    }
-
-    fn into_inner(self) -> Record {
-        SharedLock::into_inner(self.0)
     }
 }
 

@@ -84,7 +84,7 @@ impl Engine {
     pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
         self.counts.accesses += 1;
         self.does(self.current_cpu, doing);
-        match self.lines.hit(line, self.current_cpu, op) {
+        match self.lines.hit(line, self.current_cpu, op, self.now) {
             Some(cost) => {
                 let more = self.perturbation(cost);
                 self.go_on_at(self.now + cost + more)

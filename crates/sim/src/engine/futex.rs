@@ -6,7 +6,7 @@
 use super::charge::{Doing, Kind};
 use super::lines::Op;
 use super::queue::What;
-use super::sched::{Activity, At};
+use super::sched::At;
 use super::trace::Happened;
 use super::{Engine, Flow};
 use crate::spec::Ps;
@@ -82,9 +82,9 @@ impl Engine {
     /// What waking this thread costs the waker.
     pub(crate) fn wake_cost(&self, thread: u32) -> Ps {
         let (system, cpu) = (&self.machine.system, self.last_cpu(thread));
-        let idle = self.cpus[cpu as usize].activity == Activity::Idle;
+        let sleeping = self.cpus[cpu as usize].idle_for(self.now).is_some_and(|time| time >= system.idle_poll);
         let ipi = system.ipi.at(self.machine.topology.between(self.current_cpu, cpu));
-        system.wake + if idle { ipi } else { 0 }
+        system.wake + if sleeping { ipi } else { 0 }
     }
 
     /// A thread that was taken out of its bucket becomes ready.

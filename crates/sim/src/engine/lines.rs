@@ -12,6 +12,13 @@
 //! | none | some | they have it shared |
 //!
 //! Invariant: an owner excludes sharers (one writer or many readers).
+//!
+//! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
+//! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
+//! reaches it, which is on its way by then: for up to a quarter of the next transfer's latency, drawn by lot, its
+//! *tenure*. In that time it can try a failed exchange once more, or write a second word of the line, as on hardware.
+//! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
+//! about every other time.
 
 use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
 use std::sync::Arc;
@@ -33,6 +40,8 @@ pub(crate) struct Line {
     owner: u32,
     /// The CPU that answers reads of a shared line.
     forwarder: u32,
+    /// The CPU that was served last.
+    last: u32,
     /// The node of its memory: that of who touched it first.
     home: u32,
     /// Nodes in which CPUs share it.
@@ -61,28 +70,40 @@ struct Place {
     node: u32,
 }
 
+/// A line that a CPU got, and until when it has it although the entry names another.
+#[derive(Clone, Copy)]
+struct Tenure {
+    line: u32,
+    until: Ps,
+    exclusive: bool,
+}
+
 /// The directory.
 pub(crate) struct Lines {
     machine: Arc<Machine>,
     places: Vec<Place>,
+    /// The last line that each CPU was served.
+    tenures: Vec<Tenure>,
     /// How far nodes are apart, row by row.
     between_nodes: Vec<Class>,
     entries: Vec<Line>,
     /// For each line the CPUs that share it, [`Lines::stride`] words each.
     sharers: Vec<u64>,
     stride: usize,
+    chance: fastrand::Rng,
 }
 
 impl Lines {
-    pub(crate) fn new(machine: Arc<Machine>) -> Lines {
+    pub(crate) fn new(machine: Arc<Machine>, chance: fastrand::Rng) -> Lines {
         let topology = &machine.topology;
         let stride = topology.cpus().div_ceil(64) as usize;
         let place = |c| Place { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
-        let places = (0..topology.cpus()).map(place).collect();
+        let places: Vec<Place> = (0..topology.cpus()).map(place).collect();
+        let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
         let nodes = 0..topology.nodes;
         let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
         let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
-        Lines { places, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, machine }
+        Lines { places, tenures, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, chance, machine }
     }
 
     #[inline]
@@ -111,8 +132,9 @@ impl Lines {
     pub(crate) fn create(&mut self, line: u32, home: u32) {
         while self.entries.len() <= line as usize {
             let watchers = Vec::new();
-            let (owner, forwarder) = (NOBODY, NOBODY);
-            self.entries.push(Line { owner, forwarder, home, nodes: 0, busy_until: 0, watchers, refill: false });
+            let (owner, forwarder, last) = (NOBODY, NOBODY, NOBODY);
+            let line = Line { owner, forwarder, last, home, nodes: 0, busy_until: 0, watchers, refill: false };
+            self.entries.push(line);
             self.sharers.resize(self.entries.len() * self.stride, 0);
         }
     }
@@ -140,8 +162,10 @@ impl Lines {
 
     /// The cost, if this CPU's copy will do.
     #[inline]
-    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op) -> Option<Ps> {
-        let owned = self.entries[line as usize].owner == cpu;
+    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
+        let tenure = &self.tenures[cpu as usize];
+        let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);
+        let owned = keeps || self.entries[line as usize].owner == cpu;
         match op {
             Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
             Op::Store if owned => Some(self.machine.cpu.store_hit),
@@ -232,7 +256,7 @@ impl Lines {
 
     /// Serves a request that arrives `now` after `travel` on the way.
     pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
-        if let Some(cost) = self.hit(line, cpu, op) {
+        if let Some(cost) = self.hit(line, cpu, op, now) {
             return Served { done: now + cost, from: None }; // another of its requests was faster
         }
         let (latency, from) = self.latency(line, cpu, op);
@@ -243,9 +267,15 @@ impl Lines {
         let done = if entry.busy_until <= now {
             now + rest
         } else {
+            let last = std::mem::replace(&mut entry.last, NOBODY);
+            if last != NOBODY && last != cpu && self.tenures[last as usize].line == line {
+                self.tenures[last as usize].until = entry.busy_until + self.chance.u64(0..=latency / 4);
+            }
             entry.busy_until + if shared_read { rest } else { latency }
         };
+        entry.last = cpu;
         entry.busy_until = if shared_read { entry.busy_until.max(now) + read_occupancy } else { done };
+        self.tenures[cpu as usize] = Tenure { line, until: 0, exclusive: op != Op::Load };
         match op {
             Op::Load => self.hand_copy(line, cpu),
             Op::Store | Op::Rmw => self.hand_over(line, cpu),

@@ -225,7 +225,7 @@ impl Simulation {
             allowed: cpus.clone(),
             idle: IdleCpus::new(&machine.topology),
             waiting: 0,
-            lines: Lines::new(Arc::clone(&machine)),
+            lines: Lines::new(Arc::clone(&machine), chance.fork()),
             table: LineTable::new(Rc::clone(&self.region), machine.coherence.line_bytes),
             sleepers: FxHashMap::default(),
             slots: threads.iter().map(|_| arena.place(ThreadSlot::new_in())).collect(),

@@ -59,6 +59,11 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
+    /// How long it has had nothing to do.
+    pub(crate) fn idle_for(&self, now: Ps) -> Option<Ps> {
+        (self.activity == Activity::Idle).then(|| now - self.idle_since)
+    }
+
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }

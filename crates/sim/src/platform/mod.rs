@@ -9,6 +9,7 @@
 //! | `touch` | accesses of the protected data's lines |
 
 mod spin;
+mod threads;
 mod word;
 
 pub use word::SimWord;

@@ -1,9 +1,7 @@
 //! A small machine for tests, with round numbers.
 
 use std::sync::Arc;
-use turnwise_sim::spec::{
-    ByClass, Coherence, Cpu, Machine, NS, OnCpuView, Protocol, System, Topology,
-};
+use turnwise_sim::spec::{ByClass, Coherence, Cpu, Machine, NS, OnCpuView, Protocol, System, Topology};
 
 fn table(ns: [u64; 4]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
@@ -26,7 +24,8 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         memory: table([80, 80, 80, 160]),
         read_occupancy: 15 * NS,
     };
-    let cpu = Cpu { load_hit: 2 * NS, store_hit: NS, rmw_hit: 9 * NS, pause: 5 * NS, clock: 20 * NS, smt_permille: 1000 };
+    let cpu =
+        Cpu { load_hit: 2 * NS, store_hit: NS, rmw_hit: 9 * NS, pause: 5 * NS, clock: 20 * NS, smt_permille: 1000 };
     let system = System {
         syscall: 200 * NS,
         context_switch: 1_000 * NS,

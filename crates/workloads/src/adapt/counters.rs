@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise::LockRef;
+use turnwise::platform::Platform;
 
 /// `Arc`: cloned and dropped.
 impl Counter for Arc<()> {
@@ -89,11 +90,11 @@ impl Counter for Exchanges {
     }
 }
 
-impl Counter for LockRef {
+impl<P: Platform> Counter for LockRef<P> {
     type Held = ();
 
     fn new() -> Self {
-        LockRef::new(1)
+        LockRef::new_in(1)
     }
 
     #[inline]

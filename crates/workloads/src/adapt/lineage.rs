@@ -2,6 +2,7 @@
 
 use crate::adapt::raw::{RawLock, RawSharedLock};
 use crate::load::counted::Counter;
+use turnwise::platform::Platform;
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
 use turnwise_lineage::inode_lock::{self, InodeLock};
@@ -16,7 +17,7 @@ use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock};
 macro_rules! exclusive {
     ($($lock:ty $(where $generic:ident: $bound:path)?;)*) => {$(
         // SAFETY: it is what the lock is for.
-        unsafe impl$(<$generic: $bound>)? RawLock for $lock {
+        unsafe impl<P: Platform $(, $generic: $bound)?> RawLock for $lock {
             fn new() -> Self {
                 <$lock>::new_in()
             }
@@ -39,7 +40,7 @@ macro_rules! exclusive {
 macro_rules! shared {
     ($($lock:ty $(where $generic:ident: $bound:path)?;)*) => {$(
         // SAFETY: it is what the lock is for.
-        unsafe impl$(<$generic: $bound>)? RawSharedLock for $lock {
+        unsafe impl<P: Platform $(, $generic: $bound)?> RawSharedLock for $lock {
             fn new() -> Self {
                 <$lock>::new_in()
             }
@@ -70,23 +71,23 @@ macro_rules! shared {
 }
 
 exclusive! {
-    KernelTicketLock;
-    LinuxMutex<V> where V: linux_mutex::Policy;
-    Ia64SpinLock<V> where V: ia64_spin::Policy;
-    OsvMutex<V> where V: osv_mutex::Policy;
+    KernelTicketLock<P>;
+    LinuxMutex<V, P> where V: linux_mutex::Policy;
+    Ia64SpinLock<V, P> where V: ia64_spin::Policy;
+    OsvMutex<V, P> where V: osv_mutex::Policy;
 }
 
 shared! {
-    BiasedRwLock;
-    QueuedRwLock;
-    RwsemSpinlock<V> where V: rwsem_spinlock::Policy;
-    RwsemXadd<V> where V: rwsem_xadd::Policy;
-    InodeLock<V> where V: inode_lock::Policy;
-    RenameLock<V> where V: rename_lock::Policy;
+    BiasedRwLock<P>;
+    QueuedRwLock<P>;
+    RwsemSpinlock<V, P> where V: rwsem_spinlock::Policy;
+    RwsemXadd<V, P> where V: rwsem_xadd::Policy;
+    InodeLock<V, P> where V: inode_lock::Policy;
+    RenameLock<V, P> where V: rename_lock::Policy;
 }
 
 /// `dget` and `dput`.
-impl<V: d_count::Policy> Counter for DCount<V> {
+impl<V: d_count::Policy, P: Platform> Counter for DCount<V, P> {
     type Held = ();
 
     fn new() -> Self {

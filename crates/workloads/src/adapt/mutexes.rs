@@ -3,12 +3,14 @@
 use crate::adapt::raw::RawLock;
 use crate::load::exclusive::Lock;
 use turnwise::backoff::Backoff;
+use turnwise::platform::Platform;
+use turnwise::reentrant::Threads;
 use turnwise::{McsLock, QueuedSpinLock, RawReentrantMutex, Semaphore, SpinLock, TicketLock};
 
 /// A lock whose `lock` returns a guard; `$new` makes one.
 macro_rules! guarded {
     ($lock:ty, $new:path $(, $generic:ident: $bound:path)*) => {
-        impl<T: Send $(, $generic: $bound)*> Lock<T> for $lock {
+        impl<T: Send + 'static $(, $generic: $bound)*> Lock<T> for $lock {
             fn new(value: T) -> Self {
                 $new(value)
             }
@@ -17,38 +19,30 @@ macro_rules! guarded {
             fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
                 f(&mut self.lock())
             }
-
-            fn into_inner(self) -> T {
-                <$lock>::into_inner(self)
-            }
         }
     };
 }
 
-guarded!(turnwise::Mutex<T, P>, turnwise::Mutex::new_in, P: turnwise::platform::Platform);
-guarded!(SpinLock<T, B>, SpinLock::new_in, B: Backoff);
-guarded!(TicketLock<T, B>, TicketLock::new_in, B: Backoff);
-guarded!(QueuedSpinLock<T>, QueuedSpinLock::new_in);
+guarded!(turnwise::Mutex<T, P>, turnwise::Mutex::new_in, P: Platform);
+guarded!(SpinLock<T, B, P>, SpinLock::new_in, B: Backoff, P: Platform);
+guarded!(TicketLock<T, B, P>, TicketLock::new_in, B: Backoff, P: Platform);
+guarded!(QueuedSpinLock<T, P>, QueuedSpinLock::new_in, P: Platform);
 guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
 guarded!(spin::mutex::SpinMutex<T>, spin::mutex::SpinMutex::new);
 guarded!(spin::mutex::TicketMutex<T>, spin::mutex::TicketMutex::new);
 
-impl<T: Send> Lock<T> for McsLock<T> {
+impl<T: Send + 'static, P: Platform> Lock<T> for McsLock<T, P> {
     fn new(value: T) -> Self {
-        McsLock::new(value)
+        McsLock::new_in(value)
     }
 
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         McsLock::with(self, f)
     }
-
-    fn into_inner(self) -> T {
-        McsLock::into_inner(self)
-    }
 }
 
-impl<T: Send> Lock<T> for std::sync::Mutex<T> {
+impl<T: Send + 'static> Lock<T> for std::sync::Mutex<T> {
     fn new(value: T) -> Self {
         std::sync::Mutex::new(value)
     }
@@ -57,16 +51,12 @@ impl<T: Send> Lock<T> for std::sync::Mutex<T> {
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.lock().expect("no workload panics with the lock held"))
     }
-
-    fn into_inner(self) -> T {
-        std::sync::Mutex::into_inner(self).expect("no workload panics with the lock held")
-    }
 }
 
 // SAFETY: no workload locks what it has, and otherwise the lock has one owner.
-unsafe impl RawLock for RawReentrantMutex {
+unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
     fn new() -> Self {
-        RawReentrantMutex::new()
+        RawReentrantMutex::new_in()
     }
 
     #[inline]
@@ -82,7 +72,7 @@ unsafe impl RawLock for RawReentrantMutex {
 }
 
 // SAFETY: there is one permit.
-unsafe impl<const FAIR: bool> RawLock for Semaphore<FAIR> {
+unsafe impl<const FAIR: bool, P: Platform> RawLock for Semaphore<FAIR, P> {
     fn new() -> Self {
         Semaphore::new_in(1)
     }

@@ -31,6 +31,13 @@ pub struct PthreadMutex<T, K> {
     kind: std::marker::PhantomData<K>,
 }
 
+impl<T, K> Drop for PthreadMutex<T, K> {
+    fn drop(&mut self) {
+        // SAFETY: nobody has it: we own it. (glibc's destroy does nothing but mark it.)
+        unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
+    }
+}
+
 // SAFETY: the mutex gives `&mut T` to one thread at a time.
 unsafe impl<T: Send, K: Kind> Sync for PthreadMutex<T, K> {}
 
@@ -50,12 +57,6 @@ impl<T: Send + 'static, K: Kind> Lock<T> for PthreadMutex<T, K> {
         // SAFETY: this thread acquired it above.
         unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
         result
-    }
-
-    fn into_inner(self) -> T {
-        // SAFETY: nobody has it: we own it. (glibc's destroy does nothing but mark it.)
-        unsafe { libc::pthread_mutex_destroy(self.mutex.get()) };
-        self.data.into_inner()
     }
 }
 
@@ -80,6 +81,13 @@ fn preferring_writers() -> pthread_rwlock_t {
         libc::pthread_rwlockattr_destroy(&mut attributes);
     }
     lock
+}
+
+impl<const W: bool> Drop for PthreadRwLock<W> {
+    fn drop(&mut self) {
+        // SAFETY: nobody has it: we own it.
+        unsafe { libc::pthread_rwlock_destroy(self.lock.get()) };
+    }
 }
 
 // SAFETY: the lock gives `&mut` to one thread at a time, and `&` to others only when nobody has that.
@@ -114,11 +122,5 @@ impl<const W: bool> SharedLock for PthreadRwLock<W> {
         // SAFETY: this thread acquired it above.
         unsafe { libc::pthread_rwlock_unlock(self.lock.get()) };
         result
-    }
-
-    fn into_inner(self) -> Record {
-        // SAFETY: nobody has it: we own it.
-        unsafe { libc::pthread_rwlock_destroy(self.lock.get()) };
-        self.data.into_inner()
     }
 }

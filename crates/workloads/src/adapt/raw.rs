@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 ///
 /// # Safety
 /// At most one thread is between `lock` and `unlock`, and sees what the one before it wrote there.
-pub unsafe trait RawLock: Sync {
+pub unsafe trait RawLock: Sync + 'static {
     /// An unlocked lock.
     fn new() -> Self;
     /// Acquires.
@@ -25,7 +25,7 @@ pub unsafe trait RawLock: Sync {
 /// # Safety
 /// While a thread is between `write` and `unlock_write`, no other is between any acquisition and its release; whoever
 /// comes in sees what writers before wrote.
-pub unsafe trait RawSharedLock: Sync {
+pub unsafe trait RawSharedLock: Sync + 'static {
     /// An unlocked lock.
     fn new() -> Self;
     /// Acquires for reading.
@@ -54,7 +54,7 @@ pub struct Behind<R, T> {
 // SAFETY: both traits above say that a writer is alone, and readers only read.
 unsafe impl<R: Sync, T: Send + Sync> Sync for Behind<R, T> {}
 
-impl<R: RawLock, T: Send + Sync> Lock<T> for Behind<R, T> {
+impl<R: RawLock, T: Send + Sync + 'static> Lock<T> for Behind<R, T> {
     fn new(value: T) -> Self {
         Behind { raw: R::new(), data: UnsafeCell::new(value) }
     }
@@ -67,10 +67,6 @@ impl<R: RawLock, T: Send + Sync> Lock<T> for Behind<R, T> {
         // SAFETY: acquired above.
         unsafe { self.raw.unlock() };
         result
-    }
-
-    fn into_inner(self) -> T {
-        self.data.into_inner()
     }
 }
 
@@ -97,9 +93,5 @@ impl<R: RawSharedLock> SharedLock for Behind<R, Record> {
         // SAFETY: acquired above.
         unsafe { self.raw.unlock_write() };
         result
-    }
-
-    fn into_inner(self) -> Record {
-        self.data.into_inner()
     }
 }

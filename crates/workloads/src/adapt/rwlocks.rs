@@ -2,11 +2,12 @@
 
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
+use turnwise::platform::Platform;
 
 /// A lock whose `read` and `write` return guards, or what `$guard` makes of them.
 macro_rules! guarded {
-    ($lock:ty, $new:path $(, $guard:ident)?) => {
-        impl SharedLock for $lock {
+    ($lock:ty, $new:path $(, $guard:ident)? $(; $generic:ident: $bound:path)?) => {
+        impl$(<$generic: $bound>)? SharedLock for $lock {
             fn new(value: Record) -> Self {
                 $new(value)
             }
@@ -20,17 +21,13 @@ macro_rules! guarded {
             fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
                 f(&mut self.write()$(.$guard(NO_PANIC))?)
             }
-
-            fn into_inner(self) -> Record {
-                <$lock>::into_inner(self)$(.$guard(NO_PANIC))?
-            }
         }
     };
 }
 
 const NO_PANIC: &str = "no workload panics with the lock held";
 
-guarded!(turnwise::RwSem<Record>, turnwise::RwSem::new);
+guarded!(turnwise::RwSem<Record, P>, turnwise::RwSem::new_in; P: Platform);
 guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
 guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
 guarded!(spin::RwLock<Record>, spin::RwLock::new);
@@ -51,9 +48,5 @@ impl<L: Lock<Record>> SharedLock for Alone<L> {
     #[inline]
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         self.0.with(f)
-    }
-
-    fn into_inner(self) -> Record {
-        self.0.into_inner()
     }
 }

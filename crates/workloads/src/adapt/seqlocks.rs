@@ -2,16 +2,17 @@
 
 use crate::load::shared::{Record, SharedLock};
 use turnwise::SeqRwLock;
+use turnwise::platform::{DefaultPlatform, Platform};
 
 /// `$name`: our sequence lock, read as `$read` says.
 macro_rules! ours {
     ($(#[$doc:meta])* $name:ident, |$lock:ident, $f:ident| $read:expr) => {
         $(#[$doc])*
-        pub struct $name(SeqRwLock<Record>);
+        pub struct $name<P: Platform = DefaultPlatform>(SeqRwLock<Record, P>);
 
-        impl SharedLock for $name {
+        impl<P: Platform> SharedLock for $name<P> {
             fn new(value: Record) -> Self {
-                $name(SeqRwLock::new(value))
+                $name(SeqRwLock::new_in(value))
             }
 
             #[inline]
@@ -23,10 +24,6 @@ macro_rules! ours {
             #[inline]
             fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
                 f(&mut self.0.write())
-            }
-
-            fn into_inner(self) -> Record {
-                self.0.into_inner()
             }
         }
     };
@@ -61,9 +58,5 @@ impl SharedLock for seqlock::SeqLock<Record> {
     #[inline]
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
         f(&mut self.lock_write())
-    }
-
-    fn into_inner(self) -> Record {
-        seqlock::SeqLock::into_inner(self)
     }
 }

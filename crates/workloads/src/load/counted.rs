@@ -1,13 +1,18 @@
 //! Threads that take a reference to one object and drop it again.
 
+use super::body::{Body, Tight, Work};
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Section, Workload};
+use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::world::World;
 use anyhow::{bail, ensure};
+use std::hint::black_box;
 use std::marker::PhantomData;
+use std::ptr;
+use turnwise::platform::Native;
 
 /// A count of references, which starts at one.
-pub trait Counter: Sync {
+pub trait Counter: Sync + 'static {
     /// What stands for a reference.
     type Held;
     /// One reference, the owner's.
@@ -25,9 +30,22 @@ pub trait Counter: Sync {
 /// # Errors
 /// When a thread cannot be started, or when references got lost.
 pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match plan.section {
-        Section::Tight => run::sample(plan, Counted::<C>(PhantomData)),
-        _ => bail!("references are taken and dropped without work"),
+    run_in::<Native, C, _>(plan.section, (), Here(plan))
+}
+
+/// Has `runner` run the section in the world `W`.
+///
+/// # Errors
+/// Those of the runner, and when the section sleeps.
+pub fn run_in<W: World, C: Counter, R: Runner>(
+    section: Section,
+    spread: W::Spread,
+    runner: R,
+) -> anyhow::Result<R::Outcome> {
+    match section {
+        Section::Tight => runner.run(Counted::<W, C, _>::of(Tight)),
+        Section::Work { inside, outside } => runner.run(Counted::<W, C, _>::of(Work { inside, outside, spread })),
+        Section::Sleep(_) => bail!("references are taken and dropped without sleep"),
     }
 }
 
@@ -56,41 +74,65 @@ impl<L: Lock<u64>> Counter for Locked<L> {
     }
 }
 
-struct Counted<C>(PhantomData<fn() -> C>);
+struct Counted<W, C, B> {
+    body: B,
+    of: PhantomData<fn() -> (W, C)>,
+}
 
-impl<C> Clone for Counted<C> {
+impl<W, C, B> Counted<W, C, B> {
+    fn of(body: B) -> Self {
+        Counted { body, of: PhantomData }
+    }
+}
+
+impl<W, C, B: Copy> Clone for Counted<W, C, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<C> Copy for Counted<C> {}
+impl<W, C, B: Copy> Copy for Counted<W, C, B> {}
 
-impl<C: Counter> Workload for Counted<C> {
+impl<W: World, C: Counter, B: Body<W>> Workload for Counted<W, C, B> {
     type Shared = C;
-    type Local = ();
+    type Local = u64;
 
     fn shared(self) -> C {
         C::new()
     }
 
-    fn local(self, _plan: &Plan, _thread: usize) {}
-
-    fn batch(self, plan: &Plan) -> u32 {
-        if plan.threads <= 2 { 16 } else { 1 }
+    fn local(self, _roles: Roles, _thread: usize) -> u64 {
+        1
     }
 
-    /// The wait is that for the reference.
+    fn batch(self, threads: usize) -> u32 {
+        if threads <= 2 { 16 } else { 1 }
+    }
+
+    /// The wait is that for the reference. Many have one at a time: for a probe it is shared.
     #[inline(always)]
-    fn operate<P: Probe>(self, counter: &C, (): &mut (), probe: &mut P) -> Kind {
+    fn operate<P: Probe>(self, counter: &C, local: &mut u64, probe: &mut P) -> Kind {
+        let address = ptr::from_ref(counter).cast();
+        probe.asks(address);
         let asked = probe.mark();
         let held = counter.get();
-        probe.record(Kind::Write, asked, probe.mark());
+        let acquired = probe.mark();
+        probe.acquired(address, Kind::Read);
+        if !B::TIGHT {
+            *local = black_box(self.body.inside(*local));
+        }
+        probe.releases(address, Kind::Read);
         counter.put(held);
+        probe.record(Kind::Write, asked, acquired);
         Kind::Write
     }
 
-    fn check(counter: C, _locals: &[()], done: Counts) -> anyhow::Result<()> {
+    #[inline(always)]
+    fn rest(self, local: &mut u64) {
+        self.body.outside(local);
+    }
+
+    fn check(counter: &C, _locals: &[u64], done: Counts) -> anyhow::Result<()> {
         let left = counter.count();
         ensure!(left == 1, "after {} references were taken and dropped, {left} are left instead of 1", done.write);
         Ok(())

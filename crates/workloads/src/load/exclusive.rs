@@ -1,22 +1,21 @@
 //! Threads that want a lock for themselves.
 
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Section, Workload};
-use crate::work::work;
+use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::world::World;
 use anyhow::ensure;
 use std::hint::black_box;
 use std::marker::PhantomData;
-use std::thread;
+use std::ptr;
 use std::time::Duration;
+use turnwise::platform::Native;
 
 /// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
-pub trait Lock<T>: Sync {
+pub trait Lock<T>: Sync + 'static {
     /// An unlocked lock.
     fn new(value: T) -> Self;
     /// Acquires, runs `f`, releases.
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
-    /// The data.
-    fn into_inner(self) -> T;
 }
 
 /// What the lock protects. With any lock compared here it fits one cache line.
@@ -35,40 +34,64 @@ pub struct Protected {
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match plan.section {
-        Section::Tight => run::sample(plan, Exclusive::<L, _>::of(Tight)),
-        Section::Work { inside, outside } => run::sample(plan, Exclusive::<L, _>::of(Work { inside, outside })),
-        Section::Sleep(time) => run::sample(plan, Exclusive::<L, _>::of(Sleep(time))),
+    run_in::<Native, L, _>(plan.section, (), Here(plan))
+}
+
+/// Has `runner` run the section in the world `W`.
+///
+/// # Errors
+/// Those of the runner.
+pub fn run_in<W: World, L: Lock<Protected>, R: Runner>(
+    section: Section,
+    spread: W::Spread,
+    runner: R,
+) -> anyhow::Result<R::Outcome> {
+    match section {
+        Section::Tight => runner.run(Exclusive::<W, L, _>::of(Tight)),
+        Section::Work { inside, outside } => runner.run(Exclusive::<W, L, _>::of(Work { inside, outside, spread })),
+        Section::Sleep(time) => runner.run(Exclusive::<W, L, _>::of(Sleep(time))),
     }
 }
 
 /// The two halves of an operation.
-trait Body: Copy + Send + Sync {
+trait Body<W: World>: Copy + Send + Sync + 'static {
     /// In the thread, before the first operation.
     fn prepare(self) {}
     fn inside(self, data: &mut Protected);
     fn outside(self, _local: &mut u64) {}
 }
 
+/// The section is about to read the data, or to write it.
+#[inline(always)]
+#[track_caller]
+fn touch<W: World>(data: &mut Protected, write: bool) {
+    W::touch(ptr::from_mut(data).cast(), size_of::<Protected>(), write);
+}
+
 #[derive(Clone, Copy)]
 struct Tight;
-impl Body for Tight {
+impl<W: World> Body<W> for Tight {
     #[inline(always)]
     fn inside(self, data: &mut Protected) {
-        data.count += 1;
+        let count = data.count;
+        touch::<W>(data, true);
+        data.count = count + 1;
     }
 }
 
 #[derive(Clone, Copy)]
-struct Work {
+struct Work<S> {
     inside: u32,
     outside: u32,
+    spread: S,
 }
-impl Body for Work {
+impl<W: World> Body<W> for Work<W::Spread> {
     #[inline(always)]
     fn inside(self, data: &mut Protected) {
+        touch::<W>(data, false);
         let count = data.count;
-        data.chain = work(data.chain, self.inside);
+        data.chain = W::work(data.chain, self.inside);
+        touch::<W>(data, true);
         // The compiler must take it that anybody may have changed the data here.
         let data = black_box(data);
         data.count = count + 1;
@@ -77,48 +100,48 @@ impl Body for Work {
 
     #[inline(always)]
     fn outside(self, local: &mut u64) {
-        *local = black_box(work(*local, self.outside));
+        *local = black_box(W::think(*local, self.outside, self.spread));
     }
 }
 
 #[derive(Clone, Copy)]
 struct Sleep(Duration);
-impl Body for Sleep {
-    /// The kernel rounds sleeps up by 50 us otherwise.
+impl<W: World> Body<W> for Sleep {
     fn prepare(self) {
-        // SAFETY: sets the calling thread's timer slack to 1 ns; no memory is involved.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+        W::prepare_to_sleep();
     }
 
     fn inside(self, data: &mut Protected) {
+        touch::<W>(data, false);
         let count = data.count;
-        thread::sleep(self.0);
+        W::sleep(self.0);
+        touch::<W>(data, true);
         let data = black_box(data);
         data.count = count + 1;
         data.mirror += 1;
     }
 }
 
-struct Exclusive<L, B> {
+struct Exclusive<W, L, B> {
     body: B,
-    lock: PhantomData<fn() -> L>,
+    of: PhantomData<fn() -> (W, L)>,
 }
 
-impl<L, B> Exclusive<L, B> {
+impl<W, L, B> Exclusive<W, L, B> {
     fn of(body: B) -> Self {
-        Exclusive { body, lock: PhantomData }
+        Exclusive { body, of: PhantomData }
     }
 }
 
-impl<L, B: Copy> Clone for Exclusive<L, B> {
+impl<W, L, B: Copy> Clone for Exclusive<W, L, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L, B: Copy> Copy for Exclusive<L, B> {}
+impl<W, L, B: Copy> Copy for Exclusive<W, L, B> {}
 
-impl<L: Lock<Protected>, B: Body> Workload for Exclusive<L, B> {
+impl<W: World, L: Lock<Protected>, B: Body<W>> Workload for Exclusive<W, L, B> {
     type Shared = L;
     type Local = u64;
 
@@ -126,7 +149,7 @@ impl<L: Lock<Protected>, B: Body> Workload for Exclusive<L, B> {
         L::new(Protected::default())
     }
 
-    fn local(self, _plan: &Plan, _thread: usize) -> u64 {
+    fn local(self, _roles: Roles, _thread: usize) -> u64 {
         1
     }
 
@@ -136,10 +159,14 @@ impl<L: Lock<Protected>, B: Body> Workload for Exclusive<L, B> {
 
     #[inline(always)]
     fn operate<P: Probe>(self, lock: &L, _local: &mut u64, probe: &mut P) -> Kind {
+        let address = ptr::from_ref(lock).cast();
+        probe.asks(address);
         let asked = probe.mark();
         let acquired = lock.with(|data| {
             let acquired = probe.mark();
+            probe.acquired(address, Kind::Write);
             self.body.inside(data);
+            probe.releases(address, Kind::Write);
             acquired
         });
         probe.record(Kind::Write, asked, acquired);
@@ -152,8 +179,8 @@ impl<L: Lock<Protected>, B: Body> Workload for Exclusive<L, B> {
     }
 
     /// Mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
-    fn check(lock: L, _locals: &[u64], done: Counts) -> anyhow::Result<()> {
-        let data = lock.into_inner();
+    fn check(lock: &L, _locals: &[u64], done: Counts) -> anyhow::Result<()> {
+        let data = lock.with(|data| *data);
         let total = done.write;
         ensure!(
             data.count == total && (data.mirror == total || data.mirror == 0),

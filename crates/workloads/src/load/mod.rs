@@ -1,5 +1,6 @@
 //! What the threads of a sample do: one file for each sort of lock.
 
+mod body;
 pub mod counted;
 pub mod exclusive;
 pub mod shared;

@@ -1,26 +1,27 @@
 //! Threads that read together and write alone.
 
+use super::body::{Body, Tight, Work};
 use crate::probe::Probe;
-use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
-use crate::work::work;
+use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::world::World;
 use anyhow::{bail, ensure};
 use std::hint::black_box;
 use std::marker::PhantomData;
+use std::ptr;
+use turnwise::platform::Native;
 
 /// What the lock protects: three equal counts of the writes, and where the work of a writer takes its seed and leaves
 /// its result (word 2).
 pub type Record = [u64; 4];
 
 /// A lock with data inside that many may read at a time.
-pub trait SharedLock: Sync {
+pub trait SharedLock: Sync + 'static {
     /// An unlocked lock.
     fn new(value: Record) -> Self;
     /// Runs `f` on the data, or on a copy that was read while nobody wrote.
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R;
     /// Acquires for writing, runs `f`, releases.
     fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R;
-    /// The data.
-    fn into_inner(self) -> Record;
 }
 
 /// Runs one sample of `plan` with a fresh lock.
@@ -28,47 +29,24 @@ pub trait SharedLock: Sync {
 /// # Errors
 /// When a thread cannot be started, or when the lock let a writer in beside somebody else.
 pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
-    match plan.section {
-        Section::Tight => run::sample(plan, Shared::<L, _>::of(Tight)),
-        Section::Work { inside, outside } => run::sample(plan, Shared::<L, _>::of(Work { inside, outside })),
+    run_in::<Native, L, _>(plan.section, (), Here(plan))
+}
+
+/// Has `runner` run the section in the world `W`.
+///
+/// # Errors
+/// Those of the runner, and when the section sleeps.
+pub fn run_in<W: World, L: SharedLock, R: Runner>(
+    section: Section,
+    spread: W::Spread,
+    runner: R,
+) -> anyhow::Result<R::Outcome> {
+    match section {
+        Section::Tight => runner.run(Shared::<W, L, _>::of(Tight, spread)),
+        Section::Work { inside, outside } => {
+            runner.run(Shared::<W, L, _>::of(Work { inside, outside, spread }, spread))
+        }
         Section::Sleep(_) => bail!("readers and writers do not sleep"),
-    }
-}
-
-/// The work of an operation.
-trait Body: Copy + Send + Sync {
-    /// Nothing but the data is looked at.
-    const TIGHT: bool;
-    fn inside(self, seed: u64) -> u64;
-    fn outside(self, local: &mut u64);
-}
-
-#[derive(Clone, Copy)]
-struct Tight;
-impl Body for Tight {
-    const TIGHT: bool = true;
-    #[inline(always)]
-    fn inside(self, seed: u64) -> u64 {
-        seed
-    }
-    #[inline(always)]
-    fn outside(self, _local: &mut u64) {}
-}
-
-#[derive(Clone, Copy)]
-struct Work {
-    inside: u32,
-    outside: u32,
-}
-impl Body for Work {
-    const TIGHT: bool = false;
-    #[inline(always)]
-    fn inside(self, seed: u64) -> u64 {
-        work(seed, self.inside)
-    }
-    #[inline(always)]
-    fn outside(self, local: &mut u64) {
-        *local = black_box(work(*local, self.outside));
     }
 }
 
@@ -108,7 +86,7 @@ impl Role {
 struct Local {
     role: Role,
     chain: u64,
-    /// Steps of rest after each operation, beside what the body says.
+    /// Work that rests it after each operation, beside what the body says.
     rest: u32,
     /// Anything but zero: a reader saw half a write.
     torn: u64,
@@ -116,7 +94,8 @@ struct Local {
 
 impl Local {
     #[inline(always)]
-    fn look<B: Body>(&mut self, body: B, data: &Record) {
+    fn look<W: World, B: Body<W>>(&mut self, body: B, data: &Record) {
+        touch::<W>(data, false);
         let count = data[0];
         self.chain = body.inside(self.chain ^ data[2]);
         // The compiler must take it that somebody may have written meanwhile.
@@ -126,35 +105,47 @@ impl Local {
 }
 
 #[inline(always)]
-fn change<B: Body>(body: B, data: &mut Record) {
+fn change<W: World, B: Body<W>>(body: B, data: &mut Record) {
+    if !B::TIGHT {
+        touch::<W>(data, false);
+    }
     let count = data[0];
     data[2] = body.inside(data[2]);
+    touch::<W>(data, true);
     let data = if B::TIGHT { data } else { black_box(data) };
     data[0] = count + 1;
     data[1] += 1;
     data[3] += 1;
 }
 
-struct Shared<L, B> {
+/// The section is about to read the data, or to write it.
+#[inline(always)]
+#[track_caller]
+fn touch<W: World>(data: &Record, write: bool) {
+    W::touch(ptr::from_ref(data).cast(), size_of::<Record>(), write);
+}
+
+struct Shared<W: World, L, B> {
     body: B,
+    spread: W::Spread,
     lock: PhantomData<fn() -> L>,
 }
 
-impl<L, B> Shared<L, B> {
-    fn of(body: B) -> Self {
-        Shared { body, lock: PhantomData }
+impl<W: World, L, B> Shared<W, L, B> {
+    fn of(body: B, spread: W::Spread) -> Self {
+        Shared { body, spread, lock: PhantomData }
     }
 }
 
-impl<L, B: Copy> Clone for Shared<L, B> {
+impl<W: World, L, B: Copy> Clone for Shared<W, L, B> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L, B: Copy> Copy for Shared<L, B> {}
+impl<W: World, L, B: Copy> Copy for Shared<W, L, B> {}
 
-impl<L: SharedLock, B: Body> Workload for Shared<L, B> {
+impl<W: World, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
     type Shared = L;
     type Local = Local;
 
@@ -162,9 +153,9 @@ impl<L: SharedLock, B: Body> Workload for Shared<L, B> {
         L::new(Record::default())
     }
 
-    fn local(self, plan: &Plan, thread: usize) -> Local {
-        let role = Role::of(plan.roles, thread);
-        let rest = match (plan.roles, &role) {
+    fn local(self, roles: Roles, thread: usize) -> Local {
+        let role = Role::of(roles, thread);
+        let rest = match (roles, &role) {
             (Roles::Apart { rest, .. }, Role::Writes) => rest,
             _ => 0,
         };
@@ -172,23 +163,29 @@ impl<L: SharedLock, B: Body> Workload for Shared<L, B> {
     }
 
     /// An optimistic read costs less than a look at the signal.
-    fn batch(self, plan: &Plan) -> u32 {
-        if B::TIGHT && plan.threads <= 2 { 16 } else { 1 }
+    fn batch(self, threads: usize) -> u32 {
+        if B::TIGHT && threads <= 2 { 16 } else { 1 }
     }
 
     #[inline(always)]
     fn operate<P: Probe>(self, lock: &L, local: &mut Local, probe: &mut P) -> Kind {
         let kind = local.role.next();
+        let address = ptr::from_ref(lock).cast();
+        probe.asks(address);
         let asked = probe.mark();
         let acquired = match kind {
             Kind::Read => lock.read(|data| {
                 let acquired = probe.mark();
-                local.look(self.body, data);
+                probe.acquired(address, kind);
+                local.look::<W, B>(self.body, data);
+                probe.releases(address, kind);
                 acquired
             }),
             Kind::Write => lock.write(|data| {
                 let acquired = probe.mark();
-                change(self.body, data);
+                probe.acquired(address, kind);
+                change::<W, B>(self.body, data);
+                probe.releases(address, kind);
                 acquired
             }),
         };
@@ -200,13 +197,13 @@ impl<L: SharedLock, B: Body> Workload for Shared<L, B> {
     fn rest(self, local: &mut Local) {
         self.body.outside(&mut local.chain);
         if local.rest > 0 {
-            local.chain = black_box(work(local.chain, local.rest));
+            local.chain = black_box(W::think(local.chain, local.rest, self.spread));
         }
     }
 
     /// No write was lost, and nobody read half of one.
-    fn check(lock: L, locals: &[Local], done: Counts) -> anyhow::Result<()> {
-        let [count, mirror, _, last] = lock.into_inner();
+    fn check(lock: &L, locals: &[Local], done: Counts) -> anyhow::Result<()> {
+        let [count, mirror, _, last] = lock.write(|data| *data);
         let total = done.write;
         ensure!(
             [count, mirror, last] == [total; 3],

@@ -49,18 +49,18 @@ struct Rseq {
 const CPU_LIMIT: u32 = 1 << 31;
 
 /// CPUs of the system.
-static CPUS: AtomicU32 = AtomicU32::new(1);
+static ONLINE: AtomicU32 = AtomicU32::new(1);
 
 /// See [`super::super::Platform::cpus`].
 pub(super) fn cpus() -> u32 {
-    CPUS.load(Relaxed)
+    ONLINE.load(Relaxed)
 }
 
 /// Finds the area, and counts the CPUs. Called once, by the constructor: `dlsym` takes the loader's lock.
 pub(super) fn start() {
     // SAFETY: no pointers are involved; a negative answer means that the system cannot say.
     let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    CPUS.store(cpus.clamp(1, 1 << 16) as u32, Relaxed);
+    ONLINE.store(cpus.clamp(1, 1 << 16) as u32, Relaxed);
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
     unsafe {

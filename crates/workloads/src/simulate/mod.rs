@@ -1,0 +1,23 @@
+//! Workloads on the simulated machine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `locks.rs` | every lock that can be simulated |
+//! | `workload.rs` | what the threads do, as the command line says it |
+//! | `run.rs`, `probe.rs` | one cell: some threads, one lock, a fixed simulated time; what is recorded |
+//! | `world.rs` | work and sleep on the simulated machine |
+//! | `profile.rs`, `functions.rs` | where the time went, by function |
+//! | `report.rs` | what comes out of it |
+
+pub mod functions;
+pub mod locks;
+mod probe;
+mod profile;
+pub mod report;
+pub mod run;
+pub mod workload;
+pub mod world;
+
+pub use locks::{LOCKS, SimLock, Sort};
+pub use run::{Plan, Run};
+pub use workload::Workload;
