@@ -29,7 +29,7 @@ fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
     assert!(value("coherence.memory") > value("cpu.load_hit"));
     if cores.len() > 1 {
         let far = |key: &str| {
-            let figure = figures.iter().filter(|f| f["key"] == key).next_back().expect("a distance");
+            let figure = figures.iter().rfind(|f| f["key"] == key).expect("a distance");
             figure["value"].as_f64().expect("a number")
         };
         assert!(far("coherence.rmw_modified") > value("cpu.rmw_hit"), "{json}");

@@ -182,7 +182,7 @@ impl Work<'_> {
         figures.extend(found);
         steps.step("time slices");
         let slices = scheduler::slices(first.cpu, self.effort.pick(1_000_000_000, 300_000_000))?;
-        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+        let cpus = sysfs::online(root).unwrap_or(self.grid.cpus.len() as u32);
         figures.extend(Settings::read(root, release, cpus).figures(&slices));
         Ok(figures)
     }

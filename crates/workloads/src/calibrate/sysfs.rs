@@ -48,6 +48,11 @@ pub(super) fn allowed() -> Result<Vec<u32>> {
     parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
 }
 
+/// How many CPUs run, whether this process may use them or not.
+pub(super) fn online(root: &Path) -> Option<u32> {
+    list(&root.join("devices/system/cpu/online")).map(|cpus| cpus.len() as u32)
+}
+
 /// Numbers of a list as the kernel writes it: `0-3,8`.
 pub(super) fn parse_list(list: &str) -> Result<Vec<u32>> {
     /// More CPUs than any kernel supports; keeps a broken list from filling memory.

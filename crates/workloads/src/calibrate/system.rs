@@ -95,8 +95,8 @@ impl Sleeping<'_> {
         wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
     }
 
-    /// What it costs to take the lock of the futex's hash bucket from the sleeper's CPU, who used it last: the simulator
-    /// charges for it by itself.
+    /// What it costs to take the lock of the futex's hash bucket from the sleeper's CPU, who used it last: the
+    /// simulator charges for it by itself.
     fn bucket(&self, a: Cpu, b: Cpu) -> f64 {
         find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }

@@ -153,3 +153,33 @@ impl Team {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sysfs::allowed;
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_named_and_nobody_waits_for_it() {
+        let cpu = allowed().unwrap()[0];
+        let error = together(&[cpu, 60_000], |_, team| team.wait(1)).unwrap_err();
+        assert!(format!("{error:#}").contains("CPU 60000"), "{error:#}");
+        assert!(on(60_000, || ()).is_err());
+    }
+
+    #[test]
+    fn turns_are_taken_in_order_even_on_one_cpu() {
+        let cpu = allowed().unwrap()[0];
+        let order = std::sync::Mutex::new(Vec::new());
+        let member = |place: usize, team: &Team| {
+            for number in (0..30).filter(|number| number % 3 == place as u32) {
+                team.wait(number)?;
+                order.lock().unwrap().push(number);
+                team.pass(number);
+            }
+            Ok(place)
+        };
+        assert_eq!(together(&[cpu; 3], member).unwrap(), [0, 1, 2]);
+        assert_eq!(order.into_inner().unwrap(), (0..30).collect::<Vec<_>>());
+    }
+}

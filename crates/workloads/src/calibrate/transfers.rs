@@ -239,3 +239,36 @@ fn crowd(shared: &Transfers<'_>, cpus: &[u32]) -> Result<Vec<f64>> {
     let slowest = |round: usize| each[1..].iter().map(|samples| samples[round]).fold(0.0, f64::max);
     Ok((0..shared.rounds as usize).map(slowest).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sysfs::{Tree, allowed};
+    use super::*;
+    use std::path::Path;
+
+    /// Three threads need no three CPUs to run through their turns; only the figures would make no sense.
+    #[test]
+    fn every_kind_runs_to_its_end_with_a_third_thread_and_without() {
+        let grid = Grid::of(&Tree::read(Path::new("/sys"), &allowed().unwrap()).unwrap()).unwrap();
+        let (a, b) = (grid.cpus[0], *grid.cpus.last().unwrap());
+        let transfers = Transfers { grid: &grid, line_bytes: 64, lose_bytes: 1 << 16, rounds: 5, hits: [1.0; 3] };
+        for kind in &KINDS {
+            for third in [None, Some(a)] {
+                let samples = transfers.pair(kind, a, b, third, false).unwrap();
+                assert_eq!(samples.len(), 3, "the first two rounds do not count");
+                assert!(samples.iter().all(|ns| ns.is_finite()), "{samples:?}");
+            }
+        }
+        let crowd = crowd(&transfers, &[a.cpu, b.cpu, a.cpu, b.cpu]).unwrap();
+        assert!(crowd.len() == 5 && crowd.iter().all(|ns| *ns > 0.0), "{crowd:?}");
+    }
+
+    #[test]
+    fn without_a_third_core_the_occupancy_is_a_marked_guess() {
+        let mut grid = Grid::of(&Tree::read(Path::new("/sys"), &allowed().unwrap()).unwrap()).unwrap();
+        grid.cpus.truncate(2);
+        let transfers = Transfers { grid: &grid, line_bytes: 64, lose_bytes: 0, rounds: 5, hits: [1.0; 3] };
+        let figure = read_occupancy(&transfers, 8).unwrap();
+        assert!(figure.provisional && figure.spread.is_none(), "{figure:?}");
+    }
+}
