@@ -163,6 +163,7 @@ impl Engine {
         if watchers.is_empty() {
             return;
         }
+        self.counts.accesses += watchers.len() as u64;
         for &cpu in &watchers {
             let class = self.lines.source(line, cpu);
             self.count_transfer(cpu, line, class);
