@@ -4,8 +4,8 @@ use crate::spec::Machine;
 use crate::{Affinity, Config, Sim, Simulation};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::sync::Arc;
-use std::time::Instant;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise::{McsLock, SpinLock, TicketLock, backoff::NoBackoff};
 

@@ -2,7 +2,9 @@
 
 mod bench;
 mod calibrate;
+mod cluster;
 mod common;
 mod compare;
 mod refusals;
 mod run;
+mod sim;

@@ -27,8 +27,8 @@ mod sched;
 mod stuck;
 mod trace;
 
-pub use charge::{Kind, ProfileEntry};
 pub(crate) use crate::spec::Machine as Costs;
+pub use charge::{Kind, ProfileEntry};
 pub use holders::Handoffs;
 pub use memory::Placed;
 pub use perturb::Perturb;

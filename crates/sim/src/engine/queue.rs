@@ -54,6 +54,9 @@ impl Ord for Event {
 pub(crate) struct Queue {
     heap: BinaryHeap<Reverse<Event>>,
     made: u64,
+    /// At the latest then a thread that goes on without a switch is interrupted, so that somebody looks at the run even
+    /// if nothing else is to happen.
+    pub(crate) horizon: Ps,
 }
 
 impl Queue {
@@ -62,10 +65,10 @@ impl Queue {
         self.heap.push(Reverse(Event { key: u128::from(time) << 64 | u128::from(self.made), what }));
     }
 
-    /// The time of the next event; [`Ps::MAX`] if there is none.
+    /// The time of the next event, or the horizon.
     #[inline]
     pub(crate) fn next_time(&self) -> Ps {
-        self.heap.peek().map_or(Ps::MAX, |Reverse(event)| (event.key >> 64) as Ps)
+        self.heap.peek().map_or(self.horizon, |Reverse(event)| self.horizon.min((event.key >> 64) as Ps))
     }
 
     pub(crate) fn pop(&mut self) -> Option<(Ps, What)> {

@@ -253,10 +253,11 @@ impl Simulation {
             let Some((time, what)) = engine.queue.pop() else { return Ok(Some(StuckKind::Deadlock)) };
             engine.now = time;
             steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024)
-                && let Some(kind) = engine.watchdog(&self.config)
-            {
-                return Ok(Some(kind));
+            if steps.is_multiple_of(1024) || time >= engine.queue.horizon {
+                if let Some(kind) = engine.watchdog(&self.config) {
+                    return Ok(Some(kind));
+                }
+                engine.queue.horizon = time.saturating_add(self.config.silence_ns.saturating_mul(NS).max(1));
             }
             let thread = match what {
                 What::Action { index } => {

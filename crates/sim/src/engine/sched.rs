@@ -274,13 +274,20 @@ impl Engine {
                 self.threads[thread as usize].rest = Some((end - self.now, doing));
             }
             Activity::Spin => self.end_spin(cpu, SpinEnded::Rescheduled),
-            _ => {
-                self.cpus[cpu as usize].resched = true;
-                return;
-            }
+            _ => return self.preempt_later(cpu),
         }
         self.counts.involuntary += 1;
         self.leave(cpu, At::Ready, Happened::Preempted);
+    }
+
+    /// The thread goes when its operation is done. If it is the running one, which has woken another, an event, though
+    /// void, keeps it from going on without a switch.
+    fn preempt_later(&mut self, cpu: u32) {
+        let c = &mut self.cpus[cpu as usize];
+        if !std::mem::replace(&mut c.resched, true) {
+            let generation = c.generation.wrapping_sub(1);
+            self.queue.push(self.now, What::Resume { cpu, generation });
+        }
     }
 
     /// The operation of the CPU's thread is done. The thread that goes on, if any does.

@@ -18,9 +18,7 @@ use crate::engine::{self, Doing, Kind, Op};
 use crate::spec::{NS, Ps};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
-use turnwise::platform::{
-    Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
-};
+use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
 /// The simulated machine as a platform. Waiting is for simulated threads; everything else also works outside of them,
 /// for free.
@@ -150,15 +148,18 @@ unsafe impl Platform for Sim {
         }
         let (at, futex) = (Location::caller(), address(from));
         engine::step(|e| e.half_call(at));
+        engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));
         engine::step(|e| e.lock_bucket(to.addr(), Op::Rmw, at));
         if from.peek() != expected {
             engine::step(|e| e.half_call(at));
             return None;
         }
-        let woken = wake_sleepers(futex, Lane::Waiters, 1, at);
+        // Nobody can come or go in between: both buckets are locked.
+        let first = engine::with(|e| e.take_sleeper(futex, Lane::Waiters));
         let moved = engine::with(|e| e.move_sleepers(futex, to.addr()));
+        first.into_iter().for_each(|thread| rouse(thread, at));
         engine::step(|e| e.half_call(at));
-        Some(woken + moved)
+        Some(u32::from(first.is_some()) + moved)
     }
 
     #[track_caller]
@@ -240,11 +241,14 @@ fn wake_sleepers(futex: usize, lane: Lane, count: u32, at: &'static Location<'st
             woken.push(thread);
         }
     });
-    for &thread in &woken {
-        engine::step(|e| e.spend(Doing::new(Kind::System, at), e.wake_cost(thread)));
-        engine::with(|e| e.rouse(thread, Parked::Woken, Some(e.current)));
-    }
+    woken.iter().for_each(|&thread| rouse(thread, at));
     woken.len() as u32
+}
+
+/// Wakes a thread that has been taken out of its bucket.
+fn rouse(thread: u32, at: &'static Location<'static>) {
+    engine::step(|e| e.spend(Doing::new(Kind::System, at), e.wake_cost(thread)));
+    engine::with(|e| e.rouse(thread, Parked::Woken, Some(e.current)));
 }
 
 /// What workloads ask of the machine. Free of charge unless said otherwise.

@@ -28,7 +28,12 @@ pub(super) fn spin<R>(
         if let Some(result) = engine::for_free(&mut look) {
             return Ok(result);
         }
+        let looked = engine::with(|e| e.now);
         checks.ask(limit, at)?;
+        if engine::with(|e| e.now) != looked && engine::for_free(&mut look).is_some() {
+            load(words, at); // written while it asked: nobody would tell it
+            continue;
+        }
         if limit.stay_away {
             rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
         } else {

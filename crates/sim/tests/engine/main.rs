@@ -1,0 +1,25 @@
+//! The engine and the platform, from outside: what locks and workloads can see of the simulated machine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `accesses.rs` | what accesses cost; coherence under random programs |
+//! | `layout.rs` | which words share a line |
+//! | `time.rs` | no time is lost or made |
+//! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
+//! | `scheduler.rs` | who has which CPU, and when |
+//! | `determinism.rs` | a seed is a run |
+//! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
+//! | `locks.rs` | every lock of the library in random schedules |
+
+mod accesses;
+mod determinism;
+mod futex;
+mod layout;
+mod locks;
+mod scheduler;
+mod spinning;
+mod stuck;
+#[path = "../support/mod.rs"]
+mod support;
+mod time;
+mod world;
