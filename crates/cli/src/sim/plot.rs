@@ -8,7 +8,10 @@ const HEIGHT: usize = 16;
 /// Characters left of the axis.
 const LABEL: usize = 9;
 
-/// Operations per second over CPUs or threads, both from 0; nothing if no curve has two points.
+/// Curves that differ by more than this factor are drawn with a logarithmic axis.
+const LINEAR_MAX: f64 = 30.0;
+
+/// Operations per second over CPUs or threads; nothing if no curve has two points.
 pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
     let mut lines: Vec<Vec<(f64, f64)>> = Vec::new();
     for line in &curves.series {
@@ -21,7 +24,9 @@ pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
     if top <= 0.0 || lines.iter().all(|line| line.len() < 2) {
         return None;
     }
-    let mut canvas = Canvas { cells: vec![[' '; WIDTH]; HEIGHT], x_max, top };
+    let least = lines.iter().flatten().map(|point| point.1).filter(|y| *y > 0.0).fold(top, f64::min);
+    let bottom = if top > least * LINEAR_MAX { 10_f64.powf(least.log10().floor()) } else { 0.0 };
+    let mut canvas = Canvas { cells: vec![[' '; WIDTH]; HEIGHT], x_max, bottom, top };
     for line in &lines {
         canvas.dots(line);
     }
@@ -34,13 +39,26 @@ pub(crate) fn draw(report: &SimReport, curves: &Curves) -> Option<String> {
 struct Canvas {
     cells: Vec<[char; WIDTH]>,
     x_max: f64,
+    /// The value of the lowest row; above 0: the axis is logarithmic.
+    bottom: f64,
     top: f64,
 }
 
 impl Canvas {
     fn place(&self, (x, y): (f64, f64)) -> (usize, usize) {
-        let row = HEIGHT as f64 - 1.0 - y / self.top * (HEIGHT as f64 - 1.0);
+        let height = if self.bottom > 0.0 {
+            (y.max(self.bottom) / self.bottom).ln() / (self.top / self.bottom).ln()
+        } else {
+            y / self.top
+        };
+        let row = (HEIGHT as f64 - 1.0) * (1.0 - height);
         (row.round() as usize, self.column(x))
+    }
+
+    /// The value in the middle of the axis.
+    fn middle(&self, row: usize) -> f64 {
+        let height = 1.0 - row as f64 / (HEIGHT as f64 - 1.0);
+        if self.bottom > 0.0 { self.bottom * (self.top / self.bottom).powf(height) } else { self.top * height }
     }
 
     fn column(&self, x: f64) -> usize {
@@ -68,17 +86,18 @@ impl Canvas {
     }
 
     fn text(&self, x_title: &str, xs: &[u32]) -> String {
-        let mut text = format!("{:>LABEL$} ops/s\n", "");
+        let axis = if self.bottom > 0.0 { "ops/s, logarithmic" } else { "ops/s" };
+        let mut text = format!("{:>LABEL$} {axis}\n", "");
         for (row, cells) in self.cells.iter().enumerate() {
             let label = match row {
                 0 => super::number::short(self.top),
-                _ if row == HEIGHT / 2 => super::number::short(self.top * (1.0 - row as f64 / (HEIGHT as f64 - 1.0))),
+                _ if row == HEIGHT / 2 => super::number::short(self.middle(row)),
                 _ => String::new(),
             };
             let line = format!("{label:>LABEL$} │{}", cells.iter().collect::<String>());
             text += &format!("{}\n", line.trim_end());
         }
-        text += &format!("{:>LABEL$} └{}\n", "0", "─".repeat(WIDTH));
+        text += &format!("{:>LABEL$} └{}\n", super::number::short(self.bottom), "─".repeat(WIDTH));
         text + &self.x_labels(x_title, xs)
     }
 
@@ -132,6 +151,19 @@ mod tests {
         assert!(plot.lines().all(|line| line.chars().count() <= 100), "{plot}");
         let top = plot.lines().nth(1).unwrap();
         assert!(top.contains('│') && top.chars().any(|letter| "abc*".contains(letter)), "the peak is on top: {top}");
+    }
+
+    #[test]
+    fn curves_that_differ_widely_have_a_logarithmic_axis() {
+        let mut report = fixture::report(&["a"], &[(1, 1), (2, 2), (4, 4)]);
+        for (cell, speed) in report.cells.iter_mut().zip([1e8, 1e6, 2e5]) {
+            cell.result.as_mut().unwrap().ops_per_s = speed;
+        }
+        let plot = draw(&report, &Curves::of(&report)).unwrap();
+        assert!(plot.contains("ops/s, logarithmic") && plot.contains("100 M") && plot.contains("100 k └"), "{plot}");
+        let rows: Vec<usize> =
+            (0..).zip(plot.lines()).filter(|(_, line)| line.contains("│") && line.contains('a')).map(|r| r.0).collect();
+        assert_eq!(rows.len(), 3, "each point on a row of its own: {plot}");
     }
 
     #[test]

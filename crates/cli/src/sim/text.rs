@@ -119,6 +119,19 @@ fn add_peaks(table: &mut Table, report: &SimReport, axis: Axis, lines: &[&Series
     };
     table.add_row(row("peak at", &|peak| peak.x.to_string()));
     table.add_row(row("last/peak", &|peak| format!("{:.2}", peak.last / peak.ops_per_s)));
+    let nodes = |line: &&Series| line.cells.iter().map(|&place| report.cells[place].nodes).collect::<Vec<_>>();
+    if lines.iter().any(|line| nodes(line).contains(&1) && nodes(line).iter().any(|&nodes| nodes > 1)) {
+        let shares = lines.iter().map(|line| beyond_a_node(report, line).map_or(String::new(), |s| format!("{s:.2}")));
+        table.add_row(std::iter::once("last/1 node".to_owned()).chain(shares));
+    }
+}
+
+/// A curve's end over its last point within one node: below 1, it fell beyond that.
+fn beyond_a_node(report: &SimReport, line: &Series) -> Option<f64> {
+    let cells = || line.cells.iter().map(|&place| &report.cells[place]);
+    let within = cells().rev().find(|cell| cell.nodes == 1)?.result.as_ref().ok()?.ops_per_s;
+    let last = cells().next_back().filter(|cell| cell.nodes > 1)?.result.as_ref().ok()?.ops_per_s;
+    (within > 0.0).then_some(last / within)
 }
 
 /// Where a curve is highest, and where it ends.
@@ -260,6 +273,7 @@ mod tests {
             "provisional: coherence.load_modified, coherence",
             "lineage-mutex-baseline",
             "last/peak",
+            "last/1 node",
             "peak at",
             "x-node",
             "wait_for_owner",
@@ -274,6 +288,19 @@ mod tests {
         let long = text.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "\n{text}");
         assert!(!text.contains("stuck"), "{text}");
+    }
+
+    #[test]
+    fn what_lies_beyond_a_node_is_compared_with_the_last_point_within() {
+        let mut report = fixture::report(&["a"], &[(1, 1), (10, 10), (20, 20), (80, 80)]);
+        for (cell, (speed, nodes)) in report.cells.iter_mut().zip([(9e6, 1), (4e6, 1), (3e6, 2), (1e6, 8)]) {
+            cell.nodes = nodes;
+            cell.result.as_mut().unwrap().ops_per_s = speed;
+        }
+        let curves = Curves::of(&report);
+        assert_eq!(beyond_a_node(&report, &curves.series[0]), Some(0.25));
+        report.cells.truncate(2);
+        assert_eq!(beyond_a_node(&report, &Curves::of(&report).series[0]), None, "it never left its node");
     }
 
     #[test]

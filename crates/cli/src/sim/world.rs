@@ -19,8 +19,8 @@ use turnwise_workloads::simulate::{LOCKS, Plan, Run, SimLock, Workload, run};
 /// What the document on mutex spinners is about, and what to hold against it.
 pub(crate) const DEFAULT_LOCKS: [&str; 6] =
     ["mutex", "lineage-mutex-baseline", "lineage-mutex-mcs", "ttas", "ticket", "mcs"];
-/// A short section, and enough time without the lock that some threads of a large machine need not wait.
-pub(crate) const DEFAULT_WORKLOAD: &str = "100/4000";
+/// Nothing but the lock: where a collapse shows first.
+pub(crate) const DEFAULT_WORKLOAD: &str = "tight";
 /// The machine that `turnwise calibrate` measured.
 const HERE: &str = "here";
 

@@ -22,7 +22,7 @@ fn a_sweep_prints_curves_details_and_profiles() {
     let text = sweep(&[]);
     for part in [
         "Simulated: westmere-ex-80 (80 CPUs, 8 nodes)",
-        "workload: 100/4000, 100us after a warm-up of 10us, seed 5",
+        "workload: tight, 100us after a warm-up of 10us, seed 5",
         "provisional: ",
         "coherence.load_modified",
         "last/peak",

@@ -110,7 +110,9 @@ fn handoffs(machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
 }
 
 fn shapes(machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
-    let mut text = String::from("\n## Who collapses\n\nwestmere-ex-80, a pinned thread on each CPU, 20 ms, million operations per second.\n");
+    let mut text = String::from(
+        "\n## Who collapses\n\nwestmere-ex-80, a pinned thread on each CPU, 20 ms, million operations per second.\n",
+    );
     let mut surprises = Vec::new();
     for workload in curves::WORKLOADS {
         let (table, more) = curves::table(machine, workload, &mut *tick)?;

@@ -8,8 +8,12 @@ use std::sync::Arc;
 use turnwise_sim::spec;
 
 /// Lock, threads, published nanoseconds per acquisition (`published.toml`, `handoff_spin`).
-const PUBLISHED: [(&str, u32, f64); 4] =
-    [("lineage-osv", 2, 800.0), ("lineage-osv", 4, 1800.0), ("lineage-osv-spin", 2, 33.0), ("lineage-osv-spin", 4, 153.0)];
+const PUBLISHED: [(&str, u32, f64); 4] = [
+    ("lineage-osv", 2, 800.0),
+    ("lineage-osv", 4, 1800.0),
+    ("lineage-osv-spin", 2, 33.0),
+    ("lineage-osv-spin", 4, 153.0),
+];
 
 /// How many runs the table takes.
 pub(super) const RUNS: usize = PUBLISHED.len();
@@ -17,7 +21,9 @@ pub(super) const RUNS: usize = PUBLISHED.len();
 /// The table, as Markdown.
 pub(super) fn table(mut tick: impl FnMut()) -> Result<String> {
     let machine = Arc::new(spec::load("osv-4")?);
-    let mut text = String::from("| lock | threads | published, ns | simulated, ns | error | run length |\n|---|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| lock | threads | published, ns | simulated, ns | error | run length |\n|---|---|---|---|---|---|\n",
+    );
     for (lock, threads, published) in PUBLISHED {
         let workload: Workload = format!("lineage:osv-{threads}").parse()?;
         let plan = Plan {
