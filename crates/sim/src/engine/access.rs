@@ -237,8 +237,14 @@ impl Engine {
 
     /// The running thread is busy for `time`; it may be preempted meanwhile.
     pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
+        let time = time + self.perturbation(time);
+        self.busy_again(doing, time)
+    }
+
+    /// The same, for what is left of it after a preemption: as long as it is, since it was perturbed before.
+    pub(super) fn busy_again(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);
-        let end = self.now + time + self.perturbation(time);
+        let end = self.now + time;
         if end < self.queue.next_time() {
             self.now = end;
             self.settle(self.current_cpu);

@@ -257,11 +257,18 @@ impl Engine {
     }
 
     pub(super) fn slice_over(&mut self, cpu: u32, generation: u32) {
-        let c = &self.cpus[cpu as usize];
-        if c.slice_generation == generation && !c.ready.is_empty() {
+        let c = &mut self.cpus[cpu as usize];
+        let Some(thread) = c.thread.filter(|_| c.slice_generation == generation && !c.ready.is_empty()) else { return };
+        let had = self.threads[thread as usize].vruntime + (self.now - c.slice_start.min(self.now));
+        if c.ready.iter().all(|&waits| self.threads[waits as usize].vruntime > had) {
+            // It would be its own successor.
+            self.threads[thread as usize].vruntime = had;
+            c.slice_start = self.now;
+            self.arm_slice(cpu);
+        } else {
             self.preempt(cpu);
-            self.give_away(cpu);
         }
+        self.give_away(cpu);
     }
 
     /// The thread of this CPU goes back to the queue: at once, or when its operation is done.
@@ -437,7 +444,7 @@ impl Engine {
         self.arm_slice(cpu);
         self.run_on(cpu, thread);
         match self.threads[thread as usize].rest.take() {
-            Some((rest, doing)) if self.busy(doing, rest) == Flow::Suspend => None,
+            Some((rest, doing)) if self.busy_again(doing, rest) == Flow::Suspend => None,
             _ => Some(thread),
         }
     }

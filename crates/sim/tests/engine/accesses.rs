@@ -210,11 +210,11 @@ fn exclusive_transfers_stand_in_line() {
     let machine = support::shared(1, 12);
     for what in [Store, Rmw] {
         let latency = if what == Store { 50 * NS } else { 60 * NS };
-        // Half of the latency lies between two arrivals at most.
-        let times = at_once(&machine, 3, Store, what);
+        let mut times = at_once(&machine, 3, Store, what);
+        times.retain(|time| time.1 - time.0 >= latency); // one has it
         assert!(times.is_sorted_by_key(|time| time.1), "not in the order of arrival: {times:?}");
-        // The first two have the line, one after the other; from then on one transfer follows the other.
-        for pair in times[2..].windows(2) {
+        assert_eq!(times[0].1 - times[0].0, latency, "alone: {times:?}");
+        for pair in times.windows(2) {
             assert_eq!(pair[1].1 - pair[0].1, latency, "{what:?}: {times:?}");
         }
     }

@@ -79,3 +79,8 @@ pub(crate) fn row(protocol: Protocol) -> Machine {
     costs.memory = table([80, 80, 80, 170, 250, 330]);
     machine
 }
+
+/// A word that holds 0.
+pub(crate) fn word() -> Word32 {
+    turnwise::platform::Word::new(0)
+}
