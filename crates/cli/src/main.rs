@@ -1,6 +1,7 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
 mod compare;
+mod draft;
 mod install;
 mod json;
 mod list;
@@ -13,6 +14,7 @@ mod program;
 mod report;
 mod run;
 mod session;
+mod sim;
 mod stats;
 mod table;
 mod target;
@@ -26,7 +28,8 @@ use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run` has the program's own.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has
+/// the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {
@@ -39,6 +42,7 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Bench(BenchArgs),
+    Sim(Box<sim::Args>),
     List(list::Args),
 }
 
@@ -52,6 +56,8 @@ struct Failure {
 /// A check failed: other locks broke the program.
 const CHECK_FAILED: u8 = 1;
 const USAGE_OR_IO: u8 = 2;
+/// A simulated run got nowhere.
+const STUCK: u8 = 3;
 /// As the shell has it: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 
@@ -74,6 +80,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
+        Command::Sim(args) => sim::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

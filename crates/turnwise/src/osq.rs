@@ -141,16 +141,20 @@ impl<P: Platform> Osq<P> {
     /// The thread after us, taken out of `next`; `None` if we were the end, which `new_tail` now is.
     fn wait_next(&self, me: Me<P>, new_tail: u32) -> Option<Token> {
         let next = &me.slot.node.next;
+        let mut likely_last = true;
         loop {
-            if self.replace_tail(me.token, new_tail) {
-                return None;
-            }
+            // Our own node first: with a successor there, the tail's exchange would fail, and move the busiest line.
             if next.load(Relaxed) != 0 {
                 // ORDERING osq.link: Acquire pairs with the Release of the successor.
                 if let Some(token) = Token::new(next.swap(0, Acquire)) {
                     return Some(token);
                 }
             }
+            let last = likely_last || self.tail.load(Relaxed) == me.token.get();
+            if last && self.replace_tail(me.token, new_tail) {
+                return None;
+            }
+            likely_last = false;
             // The successor joined but has not linked itself yet, or left again: either changes what we look at.
             P::relax();
         }

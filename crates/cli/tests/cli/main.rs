@@ -1,7 +1,9 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
 mod bench;
+mod cluster;
 mod common;
 mod compare;
 mod refusals;
 mod run;
+mod sim;

@@ -42,6 +42,9 @@ pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
 pub const PROMISE_NS: u64 = 50_000_000;
 
+/// A waiter that failed so often in a row to fall asleep joins the line of spinners again.
+pub(crate) const RESTLESS: u32 = 3;
+
 /// About what moving the word's line costs a waiter whose exchange failed.
 pub(crate) const LINE_NS: u32 = 100;
 
@@ -279,7 +282,7 @@ struct Waiter {
 
 impl Waiter {
     fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut rests) = (false, Rests::new());
+        let (mut timed_out, mut rests, mut restless) = (false, Rests::new(), 0);
         loop {
             let word = lock.word.load(Relaxed);
             self.first &= word & HANDOFF != 0;
@@ -294,17 +297,44 @@ impl Waiter {
                     return false;
                 }
             } else if let Some(word) = self.announce(lock, word) {
-                self.sleep(lock, word, deadline);
+                let slept = self.sleep(lock, word, deadline) != Parked::Changed;
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                continue;
+                if slept {
+                    restless = 0;
+                    continue;
+                }
+            } else {
+                // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
+                // from its own: let some go first.
+                P::rest(rests.next_ns(LINE_NS));
             }
-            // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
-            // from its own: let some go first.
-            P::rest(rests.next_ns(LINE_NS));
+            restless += 1;
+            if restless >= RESTLESS && !timed_out {
+                restless = 0;
+                if self.spin_again(lock, deadline) {
+                    return true;
+                }
+            }
         }
     }
 
-    fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) {
+    /// Back into the line of spinners: the lock changes hands too fast to fall asleep on it, and whoever tries keeps the
+    /// word busy.
+    #[cfg(feature = "spin")]
+    fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+        let acquired = !self.first && spin::spin_again(lock, deadline);
+        if acquired && self.woken {
+            lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before anybody can unlock
+        }
+        acquired
+    }
+
+    #[cfg(not(feature = "spin"))]
+    fn spin_again<P: Platform>(&self, _: &RawMutex<P>, _: Option<Deadline>) -> bool {
+        false
+    }
+
+    fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         let lane = if self.first { Lane::First } else { Lane::Waiters };
         let promised = word & OWNER == 0;
         let parked = if promised {
@@ -320,6 +350,7 @@ impl Waiter {
                 spin::spin_woken(lock);
             }
         }
+        parked
     }
 
     fn may_take(&self, word: u32) -> bool {

@@ -188,11 +188,27 @@ fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Dead
             end => return end.map(|_| Event::Spun),
         }
     }
-    let until = until(spin_ns::<P>());
+    spin_in_line(lock, me, until(spin_ns::<P>())).map(|()| Event::SpunQueued)
+}
+
+fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
     lock.spinners.lock(me, Some(until))?;
     let end = spin_first(lock, me.token, until, u32::MAX);
     lock.spinners.unlock(me);
-    end.map(|_| Event::SpunQueued)
+    end.map(drop)
+}
+
+/// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep.
+pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
+    let Some(me) = P::me() else { return false };
+    if me.slot.private.node_busy.replace(true) {
+        return false;
+    }
+    let limit = deadline.filter(|deadline| deadline.clock == Clock::Monotonic).map_or(u64::MAX, |deadline| deadline.at);
+    let end = spin_in_line(lock, me, P::now().saturating_add(spin_ns::<P>()).min(limit));
+    me.slot.private.node_busy.set(false);
+    lock.counters.count_if(end.is_ok(), Event::SpunQueued);
+    end.is_ok()
 }
 
 /// Spins as the first of the queue, or before there is one. `Ok(false)`: lost so many exchanges to others.

@@ -130,6 +130,22 @@ fn behind_queue<P: Platform>(
     end
 }
 
+/// Joins the line of spinners; `true`: acquired. For a writer that cannot fall asleep.
+pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+    let Some(me) = P::me() else { return false };
+    if me.slot.private.node_busy.replace(true) {
+        return false;
+    }
+    let until = Until::now::<P>(deadline).long;
+    let mut end = lock.spinners.lock(me, Some(until));
+    if end.is_ok() {
+        end = first(lock, HELD, until, u32::MAX, RawRwSem::take_write).map(drop);
+        lock.spinners.unlock(me);
+    }
+    me.slot.private.node_busy.set(false);
+    end.is_ok()
+}
+
 /// Spins as the first of the queue, or before there is one, until `take` succeeds. `Ok(false)`: it failed so often.
 fn first<P: Platform>(
     lock: &RawRwSem<P>,

@@ -7,7 +7,7 @@ use super::raw::{
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
-use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, await_promised};
+use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, RESTLESS, await_promised};
 use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Rests, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -97,7 +97,7 @@ impl Waiter {
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut rests) = (false, Rests::new());
+        let (mut timed_out, mut rests, mut restless) = (false, Rests::new(), 0);
         loop {
             let word = lock.word.load(Relaxed);
             self.first &= word & HANDOFF != 0;
@@ -116,11 +116,22 @@ impl Waiter {
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
                 continue;
             } else if let Some(word) = self.announce(lock, word) {
-                self.sleep(lock, word, deadline);
+                let slept = self.sleep(lock, word, deadline) != Parked::Changed;
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
-                continue;
+                if slept {
+                    restless = 0;
+                    continue;
+                }
+            } else {
+                P::rest(rests.next_ns(LINE_NS)); // as in the mutex
             }
-            P::rest(rests.next_ns(LINE_NS)); // as in the mutex
+            restless += 1;
+            if restless >= RESTLESS && !timed_out {
+                restless = 0;
+                if self.spin_again(lock, deadline) {
+                    return true;
+                }
+            }
         }
     }
 
@@ -181,7 +192,22 @@ impl Waiter {
         Some(new)
     }
 
-    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) {
+    /// A writer goes back into the line of spinners, as in the mutex.
+    #[cfg(feature = "spin")]
+    fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
+        let acquired = self.kind == Kind::Writer && !self.first && spin::write_again(lock, deadline);
+        if acquired && self.woken {
+            lock.word.fetch_or(WRITERS, Relaxed); // the duty of invariant 3, before anybody can unlock
+        }
+        acquired
+    }
+
+    #[cfg(not(feature = "spin"))]
+    fn spin_again<P: Platform>(&self, _: &RawRwSem<P>, _: Option<Deadline>) -> bool {
+        false
+    }
+
+    fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         let lane = match self.kind {
             _ if self.first => Lane::First,
             Kind::Reader(_) => Lane::Readers,
@@ -200,6 +226,7 @@ impl Waiter {
             Parked::TimedOut if promised => self.wake_others(lock, word),
             _ => {}
         }
+        parked
     }
 
     fn wakes<P: Platform>(&mut self, lock: &RawRwSem<P>) {

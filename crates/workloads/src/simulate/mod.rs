@@ -5,10 +5,12 @@
 //! | `locks.rs` | every lock that can be simulated |
 //! | `workload.rs` | what the threads do, as the command line says it |
 //! | `run.rs`, `probe.rs` | one cell: some threads, one lock, a fixed simulated time; what is recorded |
+//! | `figures.rs` | what the cell shows between two readings of its counts |
 //! | `world.rs` | work and sleep on the simulated machine |
 //! | `profile.rs`, `functions.rs` | where the time went, by function |
 //! | `report.rs` | what comes out of it |
 
+mod figures;
 pub mod functions;
 pub mod locks;
 mod probe;

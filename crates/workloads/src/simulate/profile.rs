@@ -2,6 +2,7 @@
 
 use super::functions;
 use super::report::ProfileRow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use turnwise_sim::spec::Ps;
 use turnwise_sim::{Kind, ProfileEntry};
@@ -27,7 +28,7 @@ pub(super) fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileR
     }
     let all: Ps = sums.values().map(|sum| sum.ps).sum();
     let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by(|((_, _), a), ((_, _), b)| b.ps.cmp(&a.ps));
+    sums.sort_by_key(|(_, sum)| Reverse(sum.ps));
     let row = |((function, kind), sum): ((String, &str), Sum)| ProfileRow {
         function,
         place: sum.most.map(|(_, place)| place),

@@ -3,17 +3,17 @@
 //! As on metal the threads count their operations, and what they have counted is read at the start and at the end of
 //! the interval.
 
+use super::SimLock;
+use super::figures::{Interval, Reading};
 use super::probe::SimProbe;
-use super::report::{Cell, Figures, Handoffs, Stuck};
+use super::report::{Cell, Figures, Stuck};
 use super::workload::Workload;
 use super::world::Spread;
-use super::{SimLock, Sort, profile};
 use crate::load;
 use crate::load::counted::Counter;
 use crate::load::exclusive::{Lock, Protected};
 use crate::load::shared::SharedLock;
 use crate::run::{self, Counts, Roles, Runner, Section};
-use crate::stats::fairness;
 use anyhow::{Context, Result, ensure};
 use std::cell::{Cell as Mutable, OnceCell};
 use std::collections::BTreeSet;
@@ -185,12 +185,6 @@ struct Stage {
     end: OnceCell<Reading>,
 }
 
-/// The state of a cell at one time.
-struct Reading {
-    machine: Snapshot,
-    tallies: Vec<Counts>,
-}
-
 impl Stage {
     fn new(plan: &Plan) -> Result<Stage> {
         Ok(Stage {
@@ -278,89 +272,68 @@ fn finish(plan: &Plan, stage: &Stage, probe: &SimProbe, outcome: Outcome) -> Res
     Ok(Run { cell: plan.cell(Ok(interval.figures(probe))), trace })
 }
 
-/// What happened between two readings.
-struct Interval<'a> {
-    plan: &'a Plan,
-    roles: Roles,
-    begin: &'a Reading,
-    end: &'a Reading,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Sort;
+    use turnwise::RawMutex;
+    use turnwise_sim::spec;
 
-impl Interval<'_> {
-    fn figures(&self, probe: &SimProbe) -> Figures {
-        let counts = self.counts();
-        let ops: u64 = counts.iter().map(|c| c.total()).sum();
-        let reads: u64 = counts.iter().map(|c| c.read).sum();
-        let (begin, end) = (&self.begin.machine.counters, &self.end.machine.counters);
-        let per_op = |figure: u64| figure as f64 / ops.max(1) as f64;
-        let duration_ns = self.plan.duration_ns;
-        let times = probe.times();
-        Figures {
-            ops,
-            reads: self.tells_readers().then_some(reads),
-            ops_per_s: ops as f64 * 1e9 / duration_ns as f64,
-            op_ns: per_op(duration_ns),
-            cpu_ns: per_op(end.cpu_ps - begin.cpu_ps) / NS as f64,
-            fairness: self.fairness(&counts),
-            wait: times.wait(),
-            hold: times.hold(),
-            handoffs: self.handoffs(),
-            transfers_per_op: per_op(end.transfers - begin.transfers),
-            remote_transfers_per_op: per_op(end.remote_transfers - begin.remote_transfers),
-            voluntary: end.voluntary - begin.voluntary,
-            involuntary: end.involuntary - begin.involuntary,
-            profile: profile::rows(&self.begin.machine.profile, &self.end.machine.profile),
-            notes: self.notes(&counts),
+    /// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data.
+    struct OpenDoor(std::sync::Mutex<Protected>);
+
+    impl Lock<Protected> for OpenDoor {
+        fn new(value: Protected) -> Self {
+            OpenDoor(std::sync::Mutex::new(value))
+        }
+
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            let mut copy = *self.0.lock().expect("nobody panics");
+            let result = f(&mut copy);
+            *self.0.lock().expect("nobody panics") = copy;
+            result
         }
     }
 
-    /// What each thread did.
-    fn counts(&self) -> Vec<Counts> {
-        let pairs = self.end.tallies.iter().zip(&self.begin.tallies);
-        pairs.map(|(e, b)| Counts { read: e.read - b.read, write: e.write - b.write }).collect()
-    }
+    /// Is never released.
+    struct OneWay(RawMutex<Sim>);
 
-    fn tells_readers(&self) -> bool {
-        matches!(self.plan.lock.sort, Sort::Shared | Sort::Sequence)
-    }
+    impl Lock<Protected> for OneWay {
+        fn new(_value: Protected) -> Self {
+            OneWay(RawMutex::new_in())
+        }
 
-    /// Among those with the same role; of two roles, the less fair.
-    fn fairness(&self, counts: &[Counts]) -> f64 {
-        let totals: Vec<u64> = counts.iter().map(|c| c.total()).collect();
-        match self.roles {
-            Roles::Apart { writers, .. } if self.tells_readers() && writers > 0 => {
-                fairness(&totals[..writers]).min(fairness(&totals[writers..]))
-            }
-            _ => fairness(&totals),
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            self.0.lock();
+            f(&mut Protected::default())
         }
     }
 
-    fn handoffs(&self) -> Handoffs {
-        let (begin, end) = (self.begin.machine.counters.handoffs, self.end.machine.counters.handoffs);
-        let same_thread = end.same_thread - begin.same_thread;
-        let (same_node, other_node) = (end.same_node - begin.same_node, end.other_node - begin.other_node);
-        let (all, runs) = (same_thread + same_node + other_node, same_node + other_node);
-        let run_length = all as f64 / runs.max(1) as f64;
-        Handoffs { same_thread, same_node, other_node, run_length }
+    static OPEN: SimLock =
+        SimLock { name: "open", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OpenDoor> };
+    static ONE_WAY: SimLock =
+        SimLock { name: "one-way", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OneWay> };
+
+    fn plan(lock: &'static SimLock) -> Plan {
+        let machine = spec::load("desktop-4").expect("it is built in");
+        let plan = Plan::new(Arc::new(machine), lock, "100/100".parse().expect("it is a workload"), 7);
+        Plan { warm_up_ns: 10_000, duration_ns: 100_000, ..plan }
     }
 
-    fn notes(&self, counts: &[Counts]) -> Vec<String> {
-        let mut notes = Vec::new();
-        let idle = counts.iter().filter(|c| c.total() == 0).count();
-        if idle == counts.len() {
-            notes.push("no operation was completed in the interval: figures per operation are totals".to_owned());
-        } else if idle > 0 {
-            notes.push(format!("{idle} of {} threads completed no operation in the interval", counts.len()));
-        }
-        match self.plan.lock.sort {
-            Sort::Exclusive if self.plan.workload.reads() => {
-                notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
-            }
-            Sort::Counted if self.plan.workload.reads() => {
-                notes.push("references are taken and dropped: nobody reads or writes".to_owned());
-            }
-            _ => {}
-        }
-        notes
+    #[test]
+    fn a_lock_that_lets_everybody_in_is_caught() {
+        let error = format!("{:#}", run(&plan(&OPEN)).expect_err("it lets two threads in"));
+        assert!(error.contains("lock open on 4 CPUs with 4 threads, seed 7: the lock let two threads in"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_that_is_never_released_is_a_deadlock() {
+        let cell = run(&plan(&ONE_WAY)).expect("that is a result").cell;
+        let stuck = cell.result.expect_err("nobody gets on");
+        assert_eq!(stuck.what, "deadlock");
+        assert!(
+            stuck.who.contains("thread 3 sleeps on one-way") && stuck.who.contains("asks for one-way"),
+            "{stuck:?}"
+        );
     }
 }

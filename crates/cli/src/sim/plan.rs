@@ -1,0 +1,182 @@
+//! The cells of a sweep: every lock with every number of CPUs and threads, each with its own seed.
+
+use super::range::Ranges;
+use anyhow::{Result, ensure};
+
+/// What is simulated at a time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CellPlan {
+    /// Its place in the whole sweep, from 0.
+    pub(crate) index: u32,
+    pub(crate) lock: String,
+    /// The first so many CPUs of the machine.
+    pub(crate) cpus: u32,
+    /// Nodes that they belong to.
+    pub(crate) nodes: u32,
+    pub(crate) threads: u32,
+    /// Each thread stays on a CPU of its own.
+    pub(crate) pinned: bool,
+    pub(crate) seed: u64,
+}
+
+/// Seeds are below this, so that they survive a JSON reader whose numbers are all floating-point.
+pub(crate) const SEEDS: u64 = 1 << 53;
+
+/// How many CPUs and threads the cells have, as the user said it.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Axes {
+    pub(crate) cpus: Option<Ranges>,
+    /// Instead of `cpus`: all CPUs of so many nodes.
+    pub(crate) nodes: Option<Ranges>,
+    pub(crate) threads: Option<Ranges>,
+}
+
+/// The size of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Size<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) cpus: u32,
+    pub(crate) nodes: u32,
+}
+
+impl Size<'_> {
+    fn cpus_per_node(&self) -> u32 {
+        self.cpus / self.nodes
+    }
+}
+
+impl Axes {
+    /// With no axis named: powers of two, and all CPUs.
+    pub(crate) fn or_default(self, size: Size<'_>) -> Axes {
+        if self != Axes::default() {
+            return self;
+        }
+        let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|&count| count < size.cpus);
+        Axes { cpus: Some(Ranges(powers.chain([size.cpus]).collect())), ..Axes::default() }
+    }
+
+    /// The flags that say the same.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let axes = [("--cpus", &self.cpus), ("--nodes", &self.nodes), ("--threads", &self.threads)];
+        axes.into_iter()
+            .filter_map(|(flag, counts)| Some([flag.to_owned(), counts.as_ref()?.to_string()]))
+            .flatten()
+            .collect()
+    }
+
+    /// Numbers of CPUs, in order.
+    fn cpu_counts(&self, size: Size<'_>) -> Result<Vec<u32>> {
+        let Size { name, cpus, nodes } = size;
+        let fit = |counts: &Ranges, all: u32, what: &str| {
+            let beyond = counts.0.iter().find(|&&count| count > all);
+            ensure!(beyond.is_none(), "{name} has {all} {what}, not {}", beyond.unwrap_or(&0));
+            Ok(())
+        };
+        match (&self.cpus, &self.nodes) {
+            (Some(counts), _) => fit(counts, cpus, "CPUs").map(|()| counts.0.clone()),
+            (None, Some(counts)) => {
+                fit(counts, nodes, "nodes")?;
+                Ok(counts.0.iter().map(|count| count * size.cpus_per_node()).collect())
+            }
+            (None, None) => Ok(vec![cpus]),
+        }
+    }
+}
+
+/// All cells, lock by lock, then by CPUs, then by threads.
+///
+/// # Errors
+/// The machine is smaller.
+pub(crate) fn cells(locks: &[String], axes: &Axes, size: Size<'_>, seed: u64) -> Result<Vec<CellPlan>> {
+    let cpu_counts = axes.cpu_counts(size)?;
+    let mut cells = Vec::new();
+    for lock in locks {
+        for &cpus in &cpu_counts {
+            let own = [cpus];
+            for &threads in axes.threads.as_ref().map_or(own.as_slice(), |threads| &threads.0) {
+                let index = u32::try_from(cells.len())?;
+                cells.push(CellPlan {
+                    index,
+                    lock: lock.clone(),
+                    cpus,
+                    nodes: cpus.div_ceil(size.cpus_per_node()),
+                    threads,
+                    pinned: axes.threads.is_none(),
+                    seed: seed_of(seed, index),
+                });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+/// The seed of a cell: mixed from the sweep's and its index as SplitMix64 does. The first cell has the sweep's own, so
+/// that a sweep of one cell with a cell's seed repeats that cell.
+fn seed_of(seed: u64, index: u32) -> u64 {
+    if index == 0 {
+        return seed;
+    }
+    let mut z = seed.wrapping_add(u64::from(index).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) % SEEDS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: Size<'static> = Size { name: "m", cpus: 80, nodes: 8 };
+
+    fn axes(cpus: Option<&str>, nodes: Option<&str>, threads: Option<&str>) -> Axes {
+        let ranges = |text: Option<&str>| text.map(|text| text.parse().unwrap());
+        Axes { cpus: ranges(cpus), nodes: ranges(nodes), threads: ranges(threads) }
+    }
+
+    fn shapes(axes: &Axes) -> Vec<(u32, u32, u32, bool)> {
+        let cells = cells(&["a".to_owned()], axes, SIZE, 1).unwrap();
+        cells.iter().map(|cell| (cell.cpus, cell.nodes, cell.threads, cell.pinned)).collect()
+    }
+
+    #[test]
+    fn threads_are_pinned_unless_their_number_is_given() {
+        assert_eq!(shapes(&axes(Some("1,11"), None, None)), [(1, 1, 1, true), (11, 2, 11, true)]);
+        assert_eq!(shapes(&axes(Some("4"), None, Some("2,8"))), [(4, 1, 2, false), (4, 1, 8, false)]);
+        assert_eq!(shapes(&axes(None, Some("1,8"), None)), [(10, 1, 10, true), (80, 8, 80, true)]);
+        assert_eq!(shapes(&axes(None, Some("2"), Some("5"))), [(20, 2, 5, false)]);
+        assert_eq!(shapes(&axes(None, None, Some("3"))), [(80, 8, 3, false)]);
+    }
+
+    #[test]
+    fn the_default_reaches_the_whole_machine() {
+        let cpus = |size| Axes::default().or_default(size).cpus.unwrap().to_string();
+        assert_eq!(cpus(SIZE), "1,2,4,8,16,32,64,80");
+        assert_eq!(cpus(Size { cpus: 4, nodes: 1, ..SIZE }), "1,2,4");
+        assert_eq!(cpus(Size { cpus: 1, nodes: 1, ..SIZE }), "1");
+        let given = axes(None, None, Some("3"));
+        assert_eq!(given.clone().or_default(SIZE), given);
+        assert_eq!(axes(Some("1-3"), None, Some("9")).flags(), ["--cpus", "1,2,3", "--threads", "9"]);
+    }
+
+    #[test]
+    fn a_smaller_machine_is_named() {
+        let complaint = |axes: &Axes| cells(&["a".to_owned()], axes, SIZE, 1).unwrap_err().to_string();
+        assert_eq!(complaint(&axes(Some("80-90"), None, None)), "m has 80 CPUs, not 81");
+        assert_eq!(complaint(&axes(None, Some("9"), None)), "m has 8 nodes, not 9");
+    }
+
+    #[test]
+    fn every_cell_has_its_seed_and_one_cell_has_the_sweeps() {
+        let locks = ["a".to_owned(), "b".to_owned()];
+        let cells = cells(&locks, &axes(Some("1-80"), None, None), SIZE, 7).unwrap();
+        assert_eq!(cells.len(), 160);
+        assert_eq!(cells[0].seed, 7);
+        let mut seeds: Vec<u64> = cells.iter().map(|cell| cell.seed).collect();
+        assert!(seeds.iter().all(|&seed| seed < SEEDS));
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 160);
+        assert_eq!(cells[80].lock, "b");
+        assert_eq!(cells[80].index, 80);
+    }
+}
