@@ -164,8 +164,10 @@ impl Engine {
             return;
         }
         for &cpu in &watchers {
-            let class = self.lines.source(line, cpu);
-            self.count_transfer(cpu, line, class);
+            if self.lines.hit(line, cpu, Op::Load, self.now).is_none() {
+                let class = self.lines.source(line, cpu);
+                self.count_transfer(cpu, line, class);
+            }
         }
         let winners = self.draw_winners(&watchers);
         let mut told = Vec::with_capacity(winners.len());

@@ -274,3 +274,43 @@ fn a_waker_pays_for_each_sleeper_by_its_distance() {
         sim.run().unwrap();
     }
 }
+
+/// What requeue says that it has woken or moved, if another thread, after so long, changes the word and sleeps on its new
+/// value.
+fn requeue_beside_a_newcomer(after_ns: u64) -> Option<u32> {
+    let mut sim = Simulation::new(config(&support::shared(2, 2), 1), 3);
+    let (from, to) = (sim.place("from", Word32::new(0)), sim.place("to", Word32::new(0)));
+    let asleep = notes();
+    for cpu in [1, 2] {
+        let (from, asleep) = (from.clone(), asleep.clone());
+        sim.spawn(Affinity::Cpu(cpu), move || {
+            compute_until(10_000);
+            if cpu == 2 {
+                compute_until(100_000 + after_ns);
+                from.store(1, SeqCst);
+            }
+            Sim::park(&from, cpu - 1, Lane::Waiters, None);
+            asleep.borrow_mut().push(cpu);
+        });
+    }
+    let result = notes();
+    let results = result.clone();
+    sim.spawn(Affinity::Cpu(0), move || {
+        compute_until(100_000);
+        results.borrow_mut().push(Sim::requeue(&from, 0, &raw const *to));
+        while asleep.borrow().len() < 2 {
+            Sim::compute(10_000);
+            Sim::wake(&raw const *from, Lane::Waiters, 1);
+            Sim::wake(&raw const *to, Lane::Waiters, 1);
+        }
+    });
+    sim.run().unwrap_or_else(|stuck| panic!("{after_ns} ns: {stuck}"));
+    result.take()[0]
+}
+
+#[test]
+fn requeue_leaves_those_alone_who_sleep_on_another_value() {
+    let results: Vec<_> = (0..2_000).step_by(11).map(requeue_beside_a_newcomer).collect();
+    assert!(results.iter().all(|result| matches!(result, None | Some(1))), "{results:?}");
+    assert!(results.contains(&None) && results.contains(&Some(1)));
+}
