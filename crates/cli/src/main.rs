@@ -1,5 +1,6 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
+mod calibrate;
 mod compare;
 mod draft;
 mod install;
@@ -43,6 +44,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Calibrate(calibrate::Args),
     List(list::Args),
 }
 
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

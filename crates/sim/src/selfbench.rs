@@ -3,9 +3,9 @@
 use crate::spec::Machine;
 use crate::{Affinity, Config, Sim, Simulation};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 use turnwise::platform::{IntWord, Platform, Word};
 use turnwise::{McsLock, SpinLock, TicketLock, backoff::NoBackoff};
 
@@ -16,12 +16,12 @@ pub struct Row {
     pub what: String,
     /// Simulated accesses to memory.
     pub accesses: u64,
-    /// Time on the host, seconds.
+    /// CPU time of the host, seconds: what else runs there does not count.
     pub seconds: f64,
 }
 
 impl Row {
-    /// Accesses per second of the host.
+    /// Accesses per second of the host's CPU time.
     #[must_use]
     pub fn per_s(&self) -> f64 {
         self.accesses as f64 / self.seconds
@@ -35,44 +35,69 @@ pub struct SelfBench {
     pub switches_per_s: f64,
     /// Simulated workloads.
     pub rows: Vec<Row>,
+    /// The most memory that this process had in use.
+    pub peak_bytes: u64,
 }
 
 /// Measures for some seconds, on one thread of the host.
 ///
+/// # Errors
+/// The host does not tell CPU times.
+///
 /// # Panics
 /// When a lock of the benchmark deadlocks.
-#[must_use]
-pub fn run(machine: &Arc<Machine>) -> SelfBench {
+pub fn run(machine: &Arc<Machine>) -> io::Result<SelfBench> {
     let all = machine.topology.cpus();
     let node = machine.topology.cpus_per_node();
-    let switches = (0..3).map(|_| switches_per_s()).fold(0.0, f64::max);
+    let switches: Vec<f64> = (0..3).map(|_| switches_per_s()).collect::<io::Result<_>>()?;
     let rows = vec![
         contended(machine, "MCS lock", all, 20, |sim| {
             let lock = sim.place("lock", McsLock::<u64, Sim>::new_in(0));
             move || lock.with(|count| *count += 1)
-        }),
+        })?,
         contended(machine, "ticket lock", all, 20, |sim| {
             let lock = sim.place("lock", TicketLock::<u64, NoBackoff, Sim>::new_in(0));
             move || *lock.lock() += 1
-        }),
+        })?,
         contended(machine, "test-and-test-and-set lock", node, 20, |sim| {
             let lock = sim.place("lock", SpinLock::<u64, NoBackoff, Sim>::new_in(0));
             move || *lock.lock() += 1
-        }),
-        private(machine, 1),
-        private(machine, node),
+        })?,
+        private(machine, 1)?,
+        private(machine, node)?,
     ];
-    SelfBench { switches_per_s: switches, rows }
+    let switches_per_s = switches.into_iter().fold(0.0, f64::max);
+    Ok(SelfBench { switches_per_s, rows, peak_bytes: peak_bytes()? })
 }
 
-fn switches_per_s() -> f64 {
+fn switches_per_s() -> io::Result<f64> {
     const SWITCHES: u32 = 5_000_000;
     let mut coroutine = Coroutine::new(|yielder: &Yielder<(), ()>, ()| {
         (0..SWITCHES).for_each(|_| yielder.suspend(()));
     });
-    let begin = Instant::now();
+    let begin = cpu_seconds()?;
     while let CoroutineResult::Yield(()) = coroutine.resume(()) {}
-    f64::from(SWITCHES) / begin.elapsed().as_secs_f64()
+    Ok(f64::from(SWITCHES) / (cpu_seconds()? - begin))
+}
+
+/// CPU time of the calling thread of the host.
+fn cpu_seconds() -> io::Result<f64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    if unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+}
+
+fn peak_bytes() -> io::Result<u64> {
+    // SAFETY: all bytes zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable.
+    if unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(usage.ru_maxrss as u64 * 1024)
 }
 
 /// All threads fight over one lock, in sections of an increment.
@@ -82,7 +107,7 @@ fn contended<F: Fn() + Clone + 'static>(
     cpus: u32,
     ms: u64,
     place: impl FnOnce(&mut Simulation) -> F,
-) -> Row {
+) -> io::Result<Row> {
     let mut sim = Simulation::new(Config::new(Arc::clone(machine), 1), cpus as usize);
     let operate = place(&mut sim);
     for cpu in 0..cpus {
@@ -99,7 +124,7 @@ fn contended<F: Fn() + Clone + 'static>(
 }
 
 /// Each thread writes to lines of its own, which always hit.
-fn private(machine: &Arc<Machine>, cpus: u32) -> Row {
+fn private(machine: &Arc<Machine>, cpus: u32) -> io::Result<Row> {
     let mut sim = Simulation::new(Config::new(Arc::clone(machine), 1), cpus as usize);
     for cpu in 0..cpus {
         let word = sim.place("word", <<Sim as Platform>::U64 as Word>::new(0));
@@ -112,8 +137,8 @@ fn private(machine: &Arc<Machine>, cpus: u32) -> Row {
     timed(format!("own lines, {cpus} CPUs"), sim)
 }
 
-fn timed(what: String, sim: Simulation) -> Row {
-    let begin = Instant::now();
+fn timed(what: String, sim: Simulation) -> io::Result<Row> {
+    let begin = cpu_seconds()?;
     let outcome = sim.run().expect("these locks do not deadlock");
-    Row { what, accesses: outcome.counters.accesses, seconds: begin.elapsed().as_secs_f64() }
+    Ok(Row { what, accesses: outcome.counters.accesses, seconds: cpu_seconds()? - begin })
 }

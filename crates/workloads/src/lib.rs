@@ -16,11 +16,13 @@
 //! | `work.rs` | calibrated work |
 //! | `world.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
+//! | `calibrate/` | measures this machine for the simulator |
 
 pub mod adapt;
 pub mod args;
 pub mod bench;
 pub mod blind;
+pub mod calibrate;
 pub mod catalogue;
 pub mod documents;
 pub mod figure;

@@ -106,6 +106,9 @@ pub(crate) struct Flags {
     /// Print the machine's numbers and where each comes from, and run nothing
     #[arg(long)]
     pub(crate) describe: bool,
+    /// Measure how fast the simulator is on this host, on the machine named, and run nothing else
+    #[arg(long)]
+    pub(crate) self_bench: bool,
 }
 
 /// `1,2,4-8,10-80:10` and so on.

@@ -5,6 +5,7 @@
 //! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `world.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
+//! | `speed.rs` | how fast the simulator is |
 //! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
 
@@ -20,6 +21,7 @@ mod perturb;
 mod plan;
 mod plot;
 mod range;
+mod speed;
 mod sweep;
 mod text;
 mod trace;
@@ -49,6 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None if args.flags.describe => {
             let machine = world::machine(&args.flags.machine)?;
             crate::print(&machine.describe()).map(|()| ExitCode::SUCCESS)
+        }
+        None if args.flags.self_bench => {
+            crate::print(&speed::text(&world::machine(&args.flags.machine)?)?).map(|()| ExitCode::SUCCESS)
         }
         None => swept(&args.flags),
     }

@@ -6,13 +6,13 @@ use super::plan::{Axes, CellPlan, Size};
 use super::{number, trace};
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use std::env;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use turnwise_sim::Perturb;
+use turnwise_sim::{MAX_THREADS, Perturb};
 use turnwise_sim::spec::{self, Machine};
+use turnwise_workloads::calibrate::here_path;
 use turnwise_workloads::simulate::report::{Cell, SimMachine};
 use turnwise_workloads::simulate::{LOCKS, Plan, Run, SimLock, Workload, run};
 
@@ -23,8 +23,6 @@ pub(crate) const DEFAULT_LOCKS: [&str; 6] =
 pub(crate) const DEFAULT_WORKLOAD: &str = "100/4000";
 /// The machine that `turnwise calibrate` measured.
 const HERE: &str = "here";
-/// More threads are more than a simulation takes.
-const THREADS_MAX: u32 = 16_384;
 
 /// A sweep's machine, workload and times.
 pub(crate) struct World {
@@ -73,7 +71,7 @@ impl World {
     /// One of them has too many threads, or too few for the workload.
     pub(crate) fn check(&self, cells: &[CellPlan]) -> Result<()> {
         for CellPlan { threads, .. } in cells {
-            ensure!(*threads <= THREADS_MAX, "{threads} threads are too many: at most {THREADS_MAX}");
+            ensure!(*threads as usize <= MAX_THREADS, "{threads} threads are too many: at most {MAX_THREADS}");
             self.workload.roles(*threads)?;
         }
         Ok(())
@@ -204,18 +202,11 @@ pub(crate) fn machine(name: &str) -> Result<Machine> {
     if name != HERE {
         return Ok(spec::load(name)?);
     }
-    let path = here_path().context("--machine here: neither XDG_CONFIG_HOME nor HOME is set")?;
+    let path = here_path().context("--machine here")?;
     let text = std::fs::read_to_string(&path);
     let text =
         text.with_context(|| format!("--machine here: no {}: run `turnwise calibrate` first", path.display()))?;
     Ok(spec::file::parse(&text, &path.display().to_string())?)
-}
-
-/// Where `turnwise calibrate` puts what it measured.
-fn here_path() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-    Some(config.join("turnwise").join("here.toml"))
 }
 
 /// Names are checked, with the nearest suggested; files are left to the reader of machine files.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod cluster;
+mod calibrate;
 mod common;
 mod compare;
 mod refusals;

@@ -163,6 +163,7 @@ impl Engine {
         if watchers.is_empty() {
             return;
         }
+        self.counts.accesses += watchers.len() as u64;
         for &cpu in &watchers {
             if self.lines.hit(line, cpu, Op::Load, self.now).is_none() {
                 let class = self.lines.source(line, cpu);

@@ -32,7 +32,7 @@ pub use charge::{Kind, ProfileEntry};
 pub use holders::Handoffs;
 pub use memory::Placed;
 pub use perturb::Perturb;
-pub use run::{Affinity, Config, Counters, Outcome, Simulation, Snapshot};
+pub use run::{Affinity, Config, Counters, MAX_THREADS, Outcome, Simulation, Snapshot};
 pub use stuck::{Stuck, StuckKind};
 pub use trace::{Happened, TraceEvent};
 

@@ -132,7 +132,7 @@ pub struct Simulation {
 }
 
 /// Most threads of a simulation.
-const MAX_THREADS: usize = 16_384;
+pub const MAX_THREADS: usize = 16_384;
 
 impl Simulation {
     /// A machine at rest.

@@ -1,0 +1,79 @@
+//! `turnwise calibrate`: measures this machine for the simulator.
+
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use turnwise_workloads::calibrate::{self, Calibration, Effort};
+
+/// Measure this machine and write the file that `turnwise sim --machine here` reads
+///
+/// Cache-line transfers, instructions, memory, system calls, switches, wake-ups and time slices, each repeated.
+/// Needs no privileges, and a machine that does nothing else.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where to write the machine file [default: $XDG_CONFIG_HOME/turnwise/here.toml]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Repeat less: some seconds instead of half a minute
+    #[arg(long)]
+    quick: bool,
+    /// Print a JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures, writes the file and prints what was found.
+///
+/// # Errors
+/// The file cannot be written (found out before anything is measured), or the machine cannot be measured.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => default_path()?,
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cannot = || format!("cannot write {}: name a file in a folder that you may write to", path.display());
+    let new = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    let found = measure(Effort { quick: args.quick })?;
+    fs::write(new.path(), found.machine_file()?).with_context(cannot)?;
+    persist(new, &path).with_context(cannot)?;
+    if args.json {
+        let json = serde_json::to_string_pretty(&found).context("the result has no JSON form")?;
+        crate::print(&(json + "\n"))?;
+    } else {
+        crate::print(&format!("{}\nWritten to {}\n", found.text(), path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The path where `turnwise sim` looks; its folder is made.
+fn default_path() -> Result<PathBuf> {
+    let path = calibrate::here_path()?;
+    if let Some(folder) = path.parent() {
+        let cannot = || format!("cannot create {}: say where with --output FILE", folder.display());
+        fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    Ok(path)
+}
+
+/// Puts the file in its place at once, so that a reader never sees half of it; readable for all, as other files are.
+fn persist(new: tempfile::NamedTempFile, path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    new.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    new.persist(path)?;
+    Ok(())
+}
+
+fn measure(effort: Effort) -> Result<Calibration> {
+    let bar = ProgressBar::new(0);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} steps: {msg}")?);
+    let found = calibrate::measure(effort, &mut |step, done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+        bar.set_message(step.to_owned());
+    });
+    bar.finish_and_clear();
+    found
+}

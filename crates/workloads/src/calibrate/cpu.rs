@@ -1,0 +1,125 @@
+//! What instructions cost on one CPU, and memory that no cache has.
+
+use super::clock::{now, per_call, timed};
+use super::figure::{At, Figure, Pick, Unit};
+use super::grid::Grid;
+use super::lines::{Lines, Touch};
+use super::sysfs::Cpu;
+use super::team::{Team, on, together};
+use anyhow::Result;
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use turnwise::platform::{Native, Platform};
+use turnwise_sim::spec::Class;
+
+/// Batches of each measurement of instructions; the least counts.
+pub(super) struct Batches(pub(super) usize);
+
+/// Costs of instructions on the calling thread's CPU: all but those that need two.
+pub(super) fn instructions(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
+    let mut figures = hits(batches, line_bytes);
+    let clock = || {
+        black_box(now());
+    };
+    let pause = per_call(batches.0, 200, Native::relax);
+    let clock = per_call(batches.0, 500, clock);
+    let least = |key, samples: &[f64], how, guess| Figure::measured(key, At::All, samples, Pick::Least, how, guess);
+    figures.push(least("cpu.pause", &pause, "200 spin hints (PAUSE, ISB) in a row", 40.0));
+    figures.push(least("cpu.clock", &clock, "500 times clock_gettime(CLOCK_MONOTONIC) through the vDSO", 25.0));
+    figures
+}
+
+fn hits(batches: &Batches, line_bytes: u32) -> Vec<Figure> {
+    const LINES: u32 = 64;
+    const LAPS: u32 = 64;
+    let lines = Lines::new(LINES, line_bytes);
+    let load = per_call(batches.0, 1, || lines.chase(LAPS as usize));
+    let load: Vec<f64> = load.iter().map(|all| all / f64::from(LINES * LAPS)).collect();
+    let words: [AtomicU64; 8] = Default::default();
+    let store = || {
+        for word in &words {
+            black_box(word).store(1, Relaxed);
+        }
+    };
+    let store: Vec<f64> = per_call(batches.0, 512, store).iter().map(|lap| lap / 8.0).collect();
+    let change = || {
+        black_box(black_box(&words[0]).fetch_add(1, AcqRel));
+    };
+    let change = per_call(batches.0, 2_000, change);
+    let least = |key, samples: &[f64], how, guess| Figure::measured(key, At::All, samples, Pick::Least, how, guess);
+    vec![
+        least("cpu.load_hit", &load, "chain of loads over 64 own lines", 1.5),
+        least("cpu.store_hit", &store, "stores to own words, in a row", 0.5),
+        least("cpu.rmw_hit", &change, "locked adds to an own word, in a row", 6.0),
+    ]
+}
+
+/// What memory costs that no cache has, at one distance.
+///
+/// # Errors
+/// A thread cannot be started or pinned.
+pub(super) fn memory(class: Class, from: Cpu, at: Cpu, rounds: u32, line_bytes: u32) -> Result<Figure> {
+    /// 8 MiB, a line of each 128 bytes: few enough pages that addresses cost little to translate.
+    const LINES: u32 = 1 << 16;
+    let lines = on(at.cpu, || Lines::new(LINES, line_bytes))?;
+    let round = |_| {
+        lines.flush();
+        timed(|| lines.touch(Touch::Load)) / lines.count() as f64
+    };
+    let samples: Vec<f64> = on(from.cpu, || (0..rounds).map(round).collect())?;
+    let how = "chain of loads over 65536 lines, flushed from all caches before";
+    Ok(Figure::measured("coherence.memory", At::Class(class), &samples, Pick::Median, how, 100.0))
+}
+
+/// How much longer computing takes while the other thread of the core computes as well.
+///
+/// # Errors
+/// A thread cannot be started or pinned.
+pub(super) fn smt(grid: &Grid, batches: &Batches) -> Result<Option<Figure>> {
+    const KEY: &str = "cpu.smt_slowdown";
+    if grid.topology.threads_per_core == 1 {
+        return Ok(None);
+    }
+    let pairs = grid.pairs(1);
+    let Some(&(a, b)) = pairs.get(&Class::SAME_CORE).and_then(|pairs| pairs.first()) else {
+        return Ok(None);
+    };
+    let alone = on(a.cpu, || mix_times(batches.0))?;
+    let done = AtomicBool::new(false);
+    let member = |place: usize, _: &Team| {
+        if place == 1 {
+            while !done.load(Relaxed) {
+                mix();
+            }
+            return Ok(Vec::new());
+        }
+        let times = mix_times(batches.0);
+        done.store(true, Relaxed);
+        Ok(times)
+    };
+    let both = together(&[a.cpu, b.cpu], member)?.swap_remove(0);
+    let factors: Vec<f64> = both.iter().zip(&alone).map(|(both, alone)| (1000.0 * both / alone).max(1000.0)).collect();
+    let how = "four chains of arithmetic and a small table, alone and beside the same on the sibling";
+    let figure = Figure::measured(KEY, At::All, &factors, Pick::Median, how, 1500.0);
+    Ok(Some(Figure { unit: Unit::Permille, ..figure }))
+}
+
+fn mix_times(batches: usize) -> Vec<f64> {
+    per_call(batches, 4, mix)
+}
+
+/// Some microseconds of what programs do: arithmetic, part of it at the same time, and loads that hit.
+fn mix() {
+    const ROUNDS: u64 = 2_000;
+    let table: [u64; 256] = std::array::from_fn(|index| index as u64 * 0x9e37_79b9);
+    let table = black_box(&table);
+    let mut chains = [1_u64, 2, 3, 4];
+    for round in 0..ROUNDS {
+        for chain in &mut chains {
+            *chain = (*chain ^ (*chain >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            *chain = chain.wrapping_add(table[(*chain >> 56) as usize] ^ round);
+        }
+    }
+    black_box(chains);
+}

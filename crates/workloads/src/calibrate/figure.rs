@@ -1,0 +1,148 @@
+//! A measured number with its spread, and how it came about.
+
+use serde::Serialize;
+use turnwise_sim::spec::Class;
+
+/// What a number holds for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum At {
+    /// There is only one.
+    All,
+    /// This distance between two CPUs, or between a CPU and a node.
+    Class(#[serde(serialize_with = "class_number")] Class),
+    /// A CPU that has been idle for so many nanoseconds.
+    IdleNs(u64),
+}
+
+fn class_number<S: serde::Serializer>(class: &Class, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u8(class.0)
+}
+
+/// What a number counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Thousandths.
+    Permille,
+}
+
+/// Samples in a few numbers.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Spread {
+    /// How many samples.
+    pub samples: usize,
+    /// The least.
+    pub min: f64,
+    /// A quarter are below.
+    pub q1: f64,
+    /// Half are below.
+    pub median: f64,
+    /// Three quarters are below.
+    pub q3: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of `samples`; `None` if there are none that are numbers.
+    #[must_use]
+    pub fn of(samples: &[f64]) -> Option<Spread> {
+        let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        let at = |share: f64| sorted[(last as f64 * share).round() as usize];
+        Some(Spread {
+            samples: sorted.len(),
+            min: sorted[0],
+            q1: at(0.25),
+            median: at(0.5),
+            q3: at(0.75),
+            max: at(1.0),
+        })
+    }
+}
+
+/// One number of the machine file.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Figure {
+    /// Its key in the machine file.
+    pub key: &'static str,
+    /// What it holds for.
+    pub at: At,
+    /// The number that goes into the file.
+    pub value: f64,
+    /// What it counts.
+    pub unit: Unit,
+    /// What the samples were; `None` if it was not measured.
+    pub spread: Option<Spread>,
+    /// How it was found, in one sentence.
+    pub how: String,
+    /// Guessed, or rests on a guess.
+    pub provisional: bool,
+}
+
+/// Which sample speaks for all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pick {
+    /// Nothing but the instructions takes time, and interruptions only add: the least is nearest to the truth.
+    Least,
+    /// The figure differs by itself (by line, by state of the other CPU): half are below.
+    Median,
+}
+
+/// No cost is below a picosecond: the file counts in them, and a difference of two costs may come out negative.
+const LEAST_NS: f64 = 0.001;
+
+impl Figure {
+    /// From samples in nanoseconds; without any, a guess.
+    pub(super) fn measured(key: &'static str, at: At, samples: &[f64], pick: Pick, how: &str, guess: f64) -> Figure {
+        let Some(spread) = Spread::of(samples) else {
+            return Figure::guess(key, at, guess, &format!("no sample succeeded; a guess instead ({how})"));
+        };
+        let (value, name) = match pick {
+            Pick::Least => (spread.min, "least"),
+            Pick::Median => (spread.median, "median"),
+        };
+        let how = format!("measured: {how}; {name} of {}", spread.samples);
+        Figure { key, at, value: value.max(LEAST_NS), unit: Unit::Ns, spread: Some(spread), how, provisional: false }
+    }
+
+    /// A number that nobody measured.
+    pub(super) fn guess(key: &'static str, at: At, value: f64, how: &str) -> Figure {
+        Figure { key, at, value, unit: Unit::Ns, spread: None, how: how.to_owned(), provisional: true }
+    }
+
+    /// A number that another one of this run stands for.
+    pub(super) fn like(key: &'static str, at: At, value: f64, how: &str) -> Figure {
+        Figure { provisional: false, ..Figure::guess(key, at, value, how) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_order_statistics() {
+        let spread = Spread::of(&[5.0, 1.0, 3.0, f64::NAN, 2.0, 4.0]).unwrap();
+        assert_eq!((spread.samples, spread.min, spread.q1), (5, 1.0, 2.0));
+        assert_eq!((spread.median, spread.q3, spread.max), (3.0, 4.0, 5.0));
+        assert_eq!(Spread::of(&[f64::NAN]), None);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_marked() {
+        let figure = Figure::measured("cpu.pause", At::All, &[], Pick::Least, "a loop", 40.0);
+        assert!(figure.provisional && figure.value == 40.0 && figure.spread.is_none());
+        assert!(figure.how.contains("guess"), "{}", figure.how);
+    }
+
+    #[test]
+    fn no_cost_is_zero_or_less() {
+        let figure = Figure::measured("system.wake", At::All, &[-3.0, -1.0], Pick::Median, "a difference", 1.0);
+        assert!(figure.value > 0.0 && !figure.provisional);
+    }
+}

@@ -1,0 +1,188 @@
+//! Cache lines in a chain, and the three ways to touch them one after the other.
+
+use std::hint::black_box;
+use std::ptr;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicPtr, AtomicU64, fence};
+
+/// Two lines of 64 bytes, of which the first is used: CPUs that fetch lines in pairs gain nothing.
+#[repr(align(128))]
+struct Slot {
+    next: AtomicPtr<Slot>,
+    count: AtomicU64,
+}
+
+/// Lines, and a random order in which they are touched.
+pub(super) struct Lines {
+    slots: Box<[Slot]>,
+    /// Which slots are used, in order; the last stands there twice (see [`Lines::change`]).
+    order: Vec<u32>,
+}
+
+/// How lines are touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Touch {
+    /// Loads, each of which finds the next one's address.
+    Load,
+    /// Stores, each waited for.
+    Store,
+    /// Locked read-modify-writes, each of which decides where the next one is.
+    Rmw,
+}
+
+impl Lines {
+    /// `count` lines of `line_bytes` each. The calling thread touches them first, so they are on its node.
+    pub(super) fn new(count: u32, line_bytes: u32) -> Lines {
+        // Larger lines than 64 bytes: every so many slots.
+        let step = (line_bytes / size_of::<Slot>() as u32).max(1);
+        let slot = |_| Slot { next: AtomicPtr::new(ptr::null_mut()), count: AtomicU64::new(0) };
+        let slots: Box<[Slot]> = (0..count * step).map(slot).collect();
+        let mut order: Vec<u32> = (0..count).map(|index| index * step).collect();
+        fastrand::Rng::with_seed(u64::from(count)).shuffle(&mut order);
+        for (index, &from) in order.iter().enumerate() {
+            let to = order[(index + 1) % order.len()];
+            slots[from as usize].next.store(ptr::from_ref(&slots[to as usize]).cast_mut(), Relaxed);
+        }
+        order.extend(order.last().copied());
+        Lines { slots, order }
+    }
+
+    /// How many lines there are.
+    pub(super) fn count(&self) -> usize {
+        self.order.len() - 1
+    }
+
+    fn used(&self) -> impl Iterator<Item = &Slot> {
+        self.order[..self.count()].iter().map(|&index| &self.slots[index as usize])
+    }
+
+    /// Touches every line once.
+    #[inline(never)]
+    pub(super) fn touch(&self, how: Touch) {
+        match how {
+            Touch::Load => self.chase(1),
+            Touch::Store => self.store(),
+            Touch::Rmw => self.change(),
+        }
+    }
+
+    /// Loads every line, lap after lap, each load when the one before has ended.
+    #[inline]
+    pub(super) fn chase(&self, laps: usize) {
+        let mut at = &self.slots[self.order[0] as usize];
+        for _ in 0..self.count() * laps {
+            // SAFETY: `new` linked every used slot to another one of this box, and nobody changes that.
+            at = unsafe { &*at.next.load(Relaxed) };
+        }
+        black_box(at);
+    }
+
+    /// Each store is waited for; else the store buffer would hide what the line costs.
+    #[inline]
+    fn store(&self) {
+        let own = AtomicU64::new(0);
+        let mut skip = 0;
+        for index in 0..self.count() {
+            let slot = &self.slots[self.order[index + skip] as usize];
+            slot.count.store(1, Relaxed);
+            skip = stores_done(&own);
+        }
+        black_box(skip);
+    }
+
+    /// The count's highest bit, never set, decides which line is next: the CPU cannot begin with it early.
+    #[inline]
+    fn change(&self) {
+        let mut skip = 0;
+        for index in 0..self.count() {
+            let slot = &self.slots[self.order[index + skip] as usize];
+            skip = (slot.count.fetch_add(1, AcqRel) >> 63) as usize;
+        }
+        black_box(skip);
+    }
+
+    /// Modifies every line.
+    pub(super) fn modify(&self) {
+        self.used().for_each(|slot| {
+            slot.count.fetch_add(1, Relaxed);
+        });
+    }
+
+    /// Reads every line.
+    pub(super) fn read(&self) {
+        black_box(self.used().fold(0, |sum, slot| sum ^ slot.count.load(Relaxed)));
+    }
+
+    /// Throws every line out of every cache.
+    pub(super) fn flush(&self) {
+        self.used().for_each(|slot| flush(ptr::from_ref(slot).cast()));
+        fence(SeqCst);
+    }
+}
+
+/// Waits until the stores so far have their lines. Returns 0, for the next address to rest on (see [`Lines::change`]).
+#[inline(always)]
+fn stores_done(own: &AtomicU64) -> usize {
+    // On x86 a locked operation waits for all stores; MFENCE does as well, but part of its own, longer time passes
+    // beside them.
+    if !cfg!(target_arch = "x86_64") {
+        fence(SeqCst);
+    }
+    (own.fetch_add(1, AcqRel) >> 63) as usize
+}
+
+fn flush(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `line` is in a live allocation; its content does not change.
+    unsafe {
+        core::arch::x86_64::_mm_clflush(line);
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: `line` is in a live allocation; its content does not change. Linux lets user space clean lines.
+    unsafe {
+        core::arch::asm!("dc civac, {}", "dsb ish", in(reg) line, options(nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(lines: &Lines) -> Vec<u64> {
+        lines.used().map(|slot| slot.count.load(Relaxed)).collect()
+    }
+
+    #[test]
+    fn each_line_is_touched_once() {
+        let lines = Lines::new(37, 64);
+        assert_eq!(lines.count(), 37);
+        lines.modify();
+        lines.touch(Touch::Rmw);
+        assert_eq!(counts(&lines), [2; 37]);
+        lines.touch(Touch::Store);
+        assert_eq!(counts(&lines), [1; 37]);
+        lines.flush();
+        assert_eq!(counts(&lines), [1; 37]);
+    }
+
+    #[test]
+    fn the_chain_is_one_ring() {
+        let lines = Lines::new(64, 256);
+        let first = &lines.slots[lines.order[0] as usize];
+        let (mut at, mut length) = (first, 0);
+        loop {
+            // SAFETY: as in `chase`.
+            at = unsafe { &*at.next.load(Relaxed) };
+            length += 1;
+            if ptr::eq(at, first) {
+                break;
+            }
+        }
+        assert_eq!(length, 64);
+        let distance = ptr::from_ref(&lines.slots[2]).addr() - ptr::from_ref(&lines.slots[0]).addr();
+        assert_eq!(distance, 256, "larger lines are farther apart");
+        assert!(lines.order.iter().all(|index| index % 2 == 0));
+    }
+}

@@ -1,0 +1,167 @@
+//! What the operating system's services cost.
+
+use super::clock::per_call;
+use super::figure::{At, Figure, Pick, Spread};
+use super::grid::Grid;
+use super::sysfs::Cpu;
+use super::team::on;
+use super::wake::{Beside, Plan, Wakeup, ping_pong, wake_ups};
+use anyhow::Result;
+use std::sync::atomic::AtomicU32;
+use std::thread;
+use turnwise::platform::{Lane, Native, Platform};
+use turnwise_sim::spec::Class;
+
+/// How long a sleeper sleeps where the length is not what is measured.
+const NAP_NS: u64 = 100_000;
+/// Shortest naps for which the way out of idleness is measured, and how many samples a full run takes of each.
+const NAPS: [(u64, u32); 4] = [(10_000, 200), (100_000, 150), (1_000_000, 80), (10_000_000, 15)];
+
+/// What a call into the kernel costs, and one that gives up the CPU: on the calling thread's CPU.
+pub(super) fn calls(batches: usize) -> [Figure; 2] {
+    let nobody = AtomicU32::new(0);
+    let wake = || {
+        Native::wake(&nobody, Lane::Waiters, 1);
+    };
+    let syscall = per_call(batches, 300, wake);
+    let yields = per_call(batches, 200, thread::yield_now);
+    let how = "300 times futex(FUTEX_WAKE) on a word without sleepers";
+    [
+        Figure::measured("system.syscall", At::All, &syscall, Pick::Least, how, 150.0),
+        Figure::measured("system.yield_call", At::All, &yields, Pick::Least, "200 times sched_yield()", 300.0),
+    ]
+}
+
+/// Costs of waking, switching and being idle.
+pub(super) struct Sleeping<'a> {
+    pub(super) grid: &'a Grid,
+    pub(super) quick: bool,
+    /// What a system call costs.
+    pub(super) syscall_ns: f64,
+    /// What reading the clock costs: part of each timed call.
+    pub(super) clock_ns: f64,
+    /// What was measured before; the costs of lines among them.
+    pub(super) known: &'a [Figure],
+}
+
+impl Sleeping<'_> {
+    /// All of them: context switch, wake-up, interrupts by distance, idle exits.
+    ///
+    /// # Errors
+    /// A thread cannot be started or pinned.
+    pub(super) fn figures(&self) -> Result<Vec<Figure>> {
+        let cpu = self.grid.cpus[0];
+        let pairs = self.grid.pairs(1);
+        // The nearest other core; a sibling's idleness is not a core's.
+        let other = pairs.iter().find(|(class, _)| **class > Class::SAME_CORE).map(|(_, pairs)| pairs[0].1);
+        let beside_waker = self.wake_up(cpu, cpu, Beside::Waker, NAP_NS, 200)?;
+        let same_cpu = self.call(&beside_waker, 0.0);
+        let switch = self.context_switch(cpu, median(&same_cpu))?;
+        let wake = match other {
+            Some(other) => {
+                let busy = self.wake_up(cpu, other, Beside::Spinner, NAP_NS, 200)?;
+                let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and a line";
+                Figure::measured(
+                    "system.wake",
+                    At::All,
+                    &self.call(&busy, self.bucket(cpu, other)),
+                    Pick::Median,
+                    how,
+                    500.0,
+                )
+            }
+            None => {
+                let how = "futex wake-up of a sleeper on the waker's CPU, less a system call";
+                Figure::measured("system.wake", At::All, &same_cpu, Pick::Median, how, 500.0)
+            }
+        };
+        let mut figures = vec![switch, wake];
+        for (&class, pairs) in &pairs {
+            let interrupt = self.interrupt(class, pairs[0], figures[1].value)?;
+            figures.push(interrupt);
+        }
+        figures.extend(self.idle_exits(cpu, other, &figures)?);
+        Ok(figures)
+    }
+
+    fn wake_up(&self, waker: Cpu, sleeper: Cpu, beside: Beside, slept_ns: u64, samples: u32) -> Result<Vec<Wakeup>> {
+        let samples = if self.quick { (samples / 4).max(5) } else { samples };
+        wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, samples })
+    }
+
+    /// What the call takes beyond a system call that wakes nobody, and beyond `bucket_ns`.
+    fn call(&self, wake_ups: &[Wakeup], bucket_ns: f64) -> Vec<f64> {
+        let known = self.clock_ns + self.syscall_ns + bucket_ns;
+        wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
+    }
+
+    /// What it costs to take the lock of the futex's hash bucket from the sleeper's CPU, who used it last: the
+    /// simulator charges for it by itself.
+    fn bucket(&self, a: Cpu, b: Cpu) -> f64 {
+        find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
+    }
+
+    fn context_switch(&self, cpu: Cpu, wake_ns: f64) -> Result<Figure> {
+        let batches = if self.quick { 10 } else { 30 };
+        let hops = ping_pong(cpu.cpu, batches, 400)?;
+        let samples: Vec<f64> = hops.iter().map(|hop| hop - 2.0 * self.syscall_ns - wake_ns).collect();
+        let how = "two threads on one CPU wake each other by futex: a hop less two system calls and the wake-up";
+        Ok(Figure::measured("system.context_switch", At::All, &samples, Pick::Median, how, 1_000.0))
+    }
+
+    fn interrupt(&self, class: Class, (a, b): (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
+        let idle = self.wake_up(a, b, Beside::Nothing, NAP_NS, 100)?;
+        let calls = self.call(&idle, self.bucket(a, b));
+        let samples: Vec<f64> = calls.iter().map(|call| (call - wake_ns).max(0.0)).collect();
+        let how = "futex wake-up of a sleeper whose CPU has been idle for 100 us, less that of one whose CPU is busy";
+        Ok(Figure::measured("system.ipi", At::Class(class), &samples, Pick::Median, how, 1_000.0))
+    }
+
+    /// How long an idle CPU takes to notice a thread: from the call until the sleeper runs, less what the simulator
+    /// charges for by itself.
+    fn idle_exits(&self, cpu: Cpu, other: Option<Cpu>, known: &[Figure]) -> Result<Vec<Figure>> {
+        const KEY: &str = "system.idle_exit";
+        let Some(other) = other else {
+            let how = "a guess: needs a second CPU";
+            return Ok(vec![Figure::guess(KEY, At::IdleNs(0), 2_000.0, how)]);
+        };
+        let at = At::Class(self.grid.class(cpu, other));
+        let kernel = find(known, "system.wake", At::All) + find(known, "system.context_switch", At::All);
+        let charged = self.syscall_ns + self.bucket(cpu, other) + kernel + find(known, "system.ipi", at);
+        let mut exits: Vec<Figure> = Vec::new();
+        for (nap_ns, samples) in NAPS {
+            let woken = self.wake_up(cpu, other, Beside::Nothing, nap_ns, samples)?;
+            let samples: Vec<f64> = woken.iter().map(|wake| (wake.until_runs_ns - charged).max(0.0)).collect();
+            let how = format!(
+                "from the wake-up's call until a sleeper of {} us runs, less call, wake-up, interrupt and switch",
+                nap_ns / 1000
+            );
+            // What holds for the shortest sleep holds from the start.
+            let at = At::IdleNs(if exits.is_empty() { 0 } else { nap_ns });
+            let mut exit = Figure::measured(KEY, at, &samples, Pick::Median, &how, 2_000.0);
+            // Deeper sleep does not end sooner; where it seems so, it is noise.
+            if let Some(last) = exits.last().filter(|last| last.value > exit.value) {
+                exit.value = last.value;
+                exit.how += "; that of shorter sleep, which took longer";
+            }
+            exits.push(exit);
+        }
+        Ok(exits)
+    }
+}
+
+fn find(figures: &[Figure], key: &str, at: At) -> f64 {
+    figures.iter().find(|figure| figure.key == key && figure.at == at).map_or(0.0, |figure| figure.value)
+}
+
+fn median(samples: &[f64]) -> f64 {
+    Spread::of(samples).map_or(0.0, |spread| spread.median)
+}
+
+/// Runs [`calls`] where the grid starts.
+///
+/// # Errors
+/// A thread cannot be started or pinned.
+pub(super) fn calls_on(cpu: Cpu, batches: usize) -> Result<[Figure; 2]> {
+    on(cpu.cpu, || calls(batches))
+}
