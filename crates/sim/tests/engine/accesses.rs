@@ -98,8 +98,11 @@ fn an_invalidation_costs_the_farthest_sharer() {
     check(&machine, &[(0, Store), (8, Load), (0, Store)], &[80, 130, 152]);
     check(&machine, &[(0, Store), (8, Load), (24, Load), (4, Load), (0, Store)], &[80, 130, 260, 26, 312]);
     check(&machine, &[(0, Store), (8, Load), (16, Load), (0, Rmw)], &[80, 130, 180, 242]);
-    // A copy in the own node, but the home, which knows who shares, is far.
-    check(&machine, &[(24, Store), (0, Load), (4, Load), (0, Rmw)], &[80, 290, 26, 322]);
+    // The home, which knows who shares, is farther than any copy.
+    check(&machine, &[(24, Store), (0, Store), (8, Load), (0, Store)], &[80, 310, 210, 312]);
+    check(&machine, &[(24, Store), (0, Store), (8, Load), (0, Rmw)], &[80, 310, 210, 322]);
+    // All copies are in the own node: they settle it there.
+    check(&machine, &[(24, Store), (0, Store), (4, Load), (0, Rmw)], &[80, 310, 50, 62]);
 }
 
 #[test]

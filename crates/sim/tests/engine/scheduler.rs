@@ -178,6 +178,30 @@ fn a_cpu_with_nothing_to_do_takes_a_waiting_thread_from_the_crowd() {
 }
 
 #[test]
+fn a_crowded_cpu_gives_a_thread_to_one_that_has_nothing_to_do() {
+    // Thread 1 is bound to where thread 0 computes, and preempts it when it wakes; CPU 1 is idle all the time.
+    let bound: Body = Box::new(|| {
+        Sim::sleep(5 * MS);
+        Sim::compute(20 * MS);
+    });
+    let outcome = run(&support::shared(1, 2), vec![computes(Affinity::Any, 20), (Affinity::Cpu(0), bound)]);
+    assert!(runs(&outcome, 0).iter().any(|run| run.1 == 1), "thread 0 moved to CPU 1");
+    assert!(ms(outcome.counters.now_ps) < 32, "20 ms each, by two CPUs: {} ms", ms(outcome.counters.now_ps));
+}
+
+#[test]
+fn a_cpu_with_nothing_to_do_passes_over_a_crowd_that_may_not_move() {
+    // CPU 1, the nearest, has threads that are bound to it; CPU 2, on the other node, has one that is not.
+    let mut threads = vec![computes(Affinity::Cpu(0), 1), computes(Affinity::Cpu(1), 10)];
+    threads.extend([computes(Affinity::Any, 10), computes(Affinity::Cpu(1), 10)]);
+    threads.extend([computes(Affinity::Cpu(3), 10), computes(Affinity::Cpu(2), 10)]);
+    let outcome = run(&support::shared(2, 2), threads);
+    assert_eq!(runs(&outcome, 2)[0].1, 2, "thread 2 of six begins on CPU 2");
+    assert!(outcome.trace.iter().any(|event| event.cpu == 0 && event.ps > MS * NS && event.what == Happened::Runs));
+    assert!(runs(&outcome, 3).iter().all(|run| run.1 == 1));
+}
+
+#[test]
 fn bound_threads_stay_and_others_keep_to_their_cpus() {
     let machine = support::shared(2, 4);
     for seed in 0..5 {
@@ -214,7 +238,7 @@ fn who_yields_comes_after_those_who_wait() {
         sim.spawn(Affinity::Any, move || {
             for _ in 0..4 {
                 order.borrow_mut().push(thread);
-                Sim::compute(1_000);
+                Sim::compute(1_000 + 100_000 * thread); // who had little gives way, too
                 Sim::yield_now();
             }
         });

@@ -1,7 +1,7 @@
 //! Spinning: no write is missed, and each limit ends it.
 
 use crate::support;
-use crate::world::{Word32, compute_until, config, notes, token};
+use crate::world::{Word32, compute_until, config, notes, token, took};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -172,6 +172,24 @@ fn a_deadline_ends_a_spin_at_its_time() {
             sim.run().unwrap();
         }
     }
+}
+
+#[test]
+fn a_deadline_that_was_not_needed_disturbs_nothing_later() {
+    let mut sim = Simulation::new(config(&support::shared(1, 2), 1), 2);
+    let word = sim.place("word", Word32::new(0));
+    let theirs = word.clone();
+    sim.spawn(Affinity::Cpu(0), move || {
+        let limit = SpinLimit { until: Some(50_000), ..SpinLimit::NONE };
+        assert_eq!(Sim::spin_until(&*theirs, |value| value == 1, limit), Ok(1));
+        assert_eq!(took(|| Sim::compute(100_000)), 100_000_000, "the deadline is in the middle");
+    });
+    sim.spawn(Affinity::Cpu(1), move || {
+        compute_until(20_000);
+        word.store(1, Relaxed);
+        (0..1_000).for_each(|_| Sim::compute(100));
+    });
+    sim.run().unwrap();
 }
 
 /// How a spin for a word that nobody writes ends, and when, if the owner sleeps from 20 to 60 us, and at 90 us writes it.

@@ -140,8 +140,11 @@ fn two_threads_for_ever_trying_and_undoing_are_a_livelock() {
 fn one_thread_that_does_nothing_of_use_is_a_livelock() {
     for cpus in [1, 4] {
         let quick = Config { silence_ns: 1_000_000, ..config(&support::shared(1, cpus), 1) };
-        let mut sim = Simulation::new(quick, 1);
+        let mut sim = Simulation::new(quick, 2);
         let flag = sim.place("flag", word());
+        if cpus == 4 {
+            sim.spawn(Affinity::Any, || Sim::sleep(60_000_000_000)); // the next event, far away
+        }
         sim.spawn(Affinity::Any, move || {
             while flag.load(Relaxed) == 0 {
                 Sim::relax();

@@ -132,6 +132,21 @@ fn time_is_charged_to_what_takes_it() {
 }
 
 #[test]
+fn a_cpu_that_waits_for_a_sleeper_is_idle() {
+    let mut sim = Simulation::new(config(&support::shared(1, 1), 1), 1);
+    sim.spawn(Affinity::Any, || {
+        Sim::compute(5_000);
+        Sim::sleep(500_000);
+    });
+    let outcome = sim.run().unwrap();
+    check(&outcome);
+    // Two switches to the thread and a call; the rest of the time, but for what it computed, nothing.
+    assert_eq!(sum(&outcome.profile, |kind| kind == Kind::System), (2 * 1_000 + 200) * 1_000);
+    assert_eq!(sum(&outcome.profile, |kind| kind == Kind::Compute), 5_000 * 1_000);
+    assert_eq!(outcome.counters.cpu_ps, (5_000 + 2_200) * 1_000);
+}
+
+#[test]
 fn siblings_slow_each_other_down() {
     let mut machine = row(Protocol::Mesif);
     machine.cpu.smt_permille = 1_500;
