@@ -168,11 +168,11 @@ fn besieged(seed: u64, fair: bool) -> u64 {
     let its_wait = Rc::clone(&wait_max);
     let threads = each(14, move |number| {
         let hostile = number < 3;
-        for round in 0..if hostile { 6_000 } else { 30 } {
+        for round in 0..if hostile { 9_000 } else { 30 } {
             let start = Stub::now();
             mutex.lock();
             let waited = Stub::now() - start;
-            work(40);
+            work(if fair { 40 } else { 80 }); // long enough that some would wait for ever without a claim
             // SAFETY: locked above.
             unsafe { if fair && hostile && round % 7 == 0 { mutex.unlock_fair() } else { mutex.unlock() } };
             if !hostile {

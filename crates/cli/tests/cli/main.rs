@@ -1,8 +1,8 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
 mod bench;
-mod cluster;
 mod calibrate;
+mod cluster;
 mod common;
 mod compare;
 mod refusals;

@@ -6,8 +6,8 @@ mod raw;
 mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
-pub(crate) use raw::{LINE_NS, RESTLESS, await_promised};
 pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, PROMISE_NS, RawMutex};
+pub(crate) use raw::{LINE_NS, RESTLESS, await_promised};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
