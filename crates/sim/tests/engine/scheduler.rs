@@ -114,6 +114,18 @@ fn a_woken_thread_preempts_one_that_is_ahead() {
 }
 
 #[test]
+fn a_long_sleep_saves_up_half_the_latency_and_no_more() {
+    let sleeper: Body = Box::new(|| {
+        Sim::sleep(50 * MS);
+        Sim::compute(30 * MS);
+    });
+    let outcome = run(&support::shared(1, 1), vec![(Affinity::Any, sleeper), computes(Affinity::Any, 100)]);
+    let back = runs(&outcome, 0)[1].0;
+    let other = runs(&outcome, 1).into_iter().find(|run| run.0 > back).unwrap();
+    assert_eq!((ms(back), ms(other.0 - back)), (50, 3));
+}
+
+#[test]
 fn a_woken_thread_waits_for_the_slice_of_one_that_is_not() {
     let (wait, outcome) = waits_after_sleep(MS / 2);
     // The other began about when this fell asleep, and has 3 ms.
@@ -194,10 +206,11 @@ fn a_cpu_with_nothing_to_do_passes_over_a_crowd_that_may_not_move() {
     // CPU 1, the nearest, has threads that are bound to it; CPU 2, on the other node, has one that is not.
     let mut threads = vec![computes(Affinity::Cpu(0), 1), computes(Affinity::Cpu(1), 10)];
     threads.extend([computes(Affinity::Any, 10), computes(Affinity::Cpu(1), 10)]);
-    threads.extend([computes(Affinity::Cpu(3), 10), computes(Affinity::Cpu(2), 10)]);
+    threads.extend([computes(Affinity::Cpu(3), 10), computes(Affinity::Cpu(1), 10)]);
+    threads.push(computes(Affinity::Any, 10)); // on CPU 2, too
     let outcome = run(&support::shared(2, 2), threads);
-    assert_eq!(runs(&outcome, 2)[0].1, 2, "thread 2 of six begins on CPU 2");
-    assert!(outcome.trace.iter().any(|event| event.cpu == 0 && event.ps > MS * NS && event.what == Happened::Runs));
+    let first = runs(&outcome, 6)[0];
+    assert_eq!((ms(first.0), first.1), (1, 0), "as soon as CPU 0 has nothing to do");
     assert!(runs(&outcome, 3).iter().all(|run| run.1 == 1));
 }
 
