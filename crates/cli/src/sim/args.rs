@@ -28,7 +28,31 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     Merge(MergeArgs),
+    Validate(ValidateArgs),
 }
+
+/// Write what the simulator is worth: its predictions beside published and measured figures
+///
+/// Takes a minute or two. The table of metal against simulator needs a benchmark's report, and the machine that
+/// `turnwise calibrate` wrote on the same host.
+#[derive(clap::Args)]
+#[command(after_long_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// What `turnwise bench mutex --json FILE` wrote on this host
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bench: Option<PathBuf>,
+    /// The machine file of that host
+    #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = world::MachineParser)]
+    pub(crate) machine: String,
+    /// Write the page there instead of to standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  turnwise calibrate && turnwise bench mutex --lock all --json bench.json
+  turnwise sim validate --bench bench.json --markdown docs/simulator.md";
 
 /// Put the parts of a sweep together (`--partition`)
 ///

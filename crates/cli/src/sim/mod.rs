@@ -5,6 +5,7 @@
 //! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `world.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
+//! | `validate.rs` | what the simulator is worth |
 //! | `speed.rs` | how fast the simulator is |
 //! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
@@ -25,6 +26,7 @@ mod speed;
 mod sweep;
 mod text;
 mod trace;
+mod validate;
 mod world;
 
 pub(crate) use args::Args;
@@ -47,6 +49,7 @@ use world::World;
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.command {
         Some(Command::Merge(args)) => merged(args),
+        Some(Command::Validate(args)) => validate::run(args),
         None if args.flags.list => crate::print(&world::lists()).map(|()| ExitCode::SUCCESS),
         None if args.flags.describe => {
             let machine = world::machine(&args.flags.machine)?;

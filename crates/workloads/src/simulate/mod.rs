@@ -9,6 +9,7 @@
 //! | `world.rs` | work and sleep on the simulated machine |
 //! | `profile.rs`, `functions.rs` | where the time went, by function |
 //! | `report.rs` | what comes out of it |
+//! | `validation/` | what the simulator is worth: predictions beside what was measured |
 
 mod figures;
 pub mod functions;
@@ -17,6 +18,7 @@ mod probe;
 mod profile;
 pub mod report;
 pub mod run;
+pub mod validation;
 pub mod workload;
 pub mod world;
 
