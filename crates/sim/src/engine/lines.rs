@@ -11,7 +11,7 @@
 //! | a CPU | none | that CPU has it modified, or alone |
 //! | none | some | they have it shared |
 //!
-//! Invariant: an owner excludes sharers (one writer or many readers).
+//! Invariant 1: an owner excludes sharers (one writer or many readers).
 //!
 //! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
 //! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call

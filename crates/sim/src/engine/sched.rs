@@ -211,7 +211,7 @@ impl Engine {
         Some(self.threads[c.thread? as usize].vruntime + ran)
     }
 
-    /// Whoever sleeps may not save up more than a part of the latency: the least that a thread of this CPU has had rises.
+    /// The least CPU time that a thread of this CPU has had rises, so that sleepers save up a part of the latency only.
     fn raise_floor(&mut self, cpu: u32) {
         let c = &self.cpus[cpu as usize];
         let ready = c.ready.iter().map(|&thread| self.threads[thread as usize].vruntime);

@@ -183,7 +183,7 @@ fn a_machine_of_many_nodes_and_words_of_sharers_stays_coherent() {
     }
 }
 
-/// What each CPU's access of a line that CPU 0 had costs, if they all ask within a moment, in the order of their asking.
+/// When the CPUs' accesses of a line that CPU 0 had begin and end, if they all ask within a moment, in their order.
 fn at_once(machine: &Arc<Machine>, gap_ns: u64, warm: Access, what: Access) -> Vec<(u64, u64)> {
     let cpus = machine.topology.cpus();
     let mut sim = Simulation::new(config(machine, 1), cpus as usize);
