@@ -165,8 +165,10 @@ impl Engine {
         }
         self.counts.accesses += watchers.len() as u64;
         for &cpu in &watchers {
-            let class = self.lines.source(line, cpu);
-            self.count_transfer(cpu, line, class);
+            if self.lines.hit(line, cpu, Op::Load, self.now).is_none() {
+                let class = self.lines.source(line, cpu);
+                self.count_transfer(cpu, line, class);
+            }
         }
         let winners = self.draw_winners(&watchers);
         let mut told = Vec::with_capacity(winners.len());
@@ -238,8 +240,14 @@ impl Engine {
 
     /// The running thread is busy for `time`; it may be preempted meanwhile.
     pub(crate) fn busy(&mut self, doing: Doing, time: Ps) -> Flow {
+        let time = time + self.perturbation(time);
+        self.busy_again(doing, time)
+    }
+
+    /// The same, for what is left of it after a preemption: as long as it is, since it was perturbed before.
+    pub(super) fn busy_again(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);
-        let end = self.now + time + self.perturbation(time);
+        let end = self.now + time;
         if end < self.queue.next_time() {
             self.now = end;
             self.settle(self.current_cpu);

@@ -11,7 +11,7 @@
 //! | a CPU | none | that CPU has it modified, or alone |
 //! | none | some | they have it shared |
 //!
-//! Invariant: an owner excludes sharers (one writer or many readers).
+//! Invariant 1: an owner excludes sharers (one writer or many readers).
 //!
 //! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
 //! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
@@ -320,8 +320,15 @@ impl Lines {
         mut tell: impl FnMut(u32, Ps),
     ) {
         let leader = winners.iter().find(|w| w.1 == 0).map_or(watchers[0], |w| w.0);
-        let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
         let occupancy = self.machine.coherence.read_occupancy;
+        let count = watchers.len() as Ps;
+        if watchers.iter().all(|&cpu| self.hit(line, cpu, Op::Load, now).is_some()) {
+            // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
+            let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
+            let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);
+            return winners.iter().for_each(|&(cpu, place)| tell(cpu, soon.max(copy(place))));
+        }
+        let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
         for &(cpu, place) in winners {
             if place == 0 {
                 tell(cpu, first);
@@ -334,12 +341,15 @@ impl Lines {
         for &cpu in watchers {
             self.add_sharer(line, cpu);
         }
+        let owner = std::mem::replace(&mut self.entries[line as usize].owner, NOBODY);
+        if owner != NOBODY {
+            self.add_sharer(line, owner);
+        }
         let entry = &mut self.entries[line as usize];
-        entry.owner = NOBODY;
         if entry.forwarder == NOBODY {
             entry.forwarder = leader;
         }
-        entry.busy_until = entry.busy_until.max(first + (watchers.len() as Ps - 1) * occupancy);
+        entry.busy_until = entry.busy_until.max(first + (count - 1) * occupancy);
     }
 
     /// Half the way of the request of whoever is nearest to the line.
@@ -363,10 +373,14 @@ impl Lines {
             if entry.owner != NOBODY && copies != 0 {
                 return Err(format!("line {number} has an owner and {copies} copies"));
             }
-            if (copies == 0) != (entry.nodes == 0) {
+            let sharers = (0..self.places.len() as u32).filter(|&cpu| self.shares(number as u32, cpu));
+            if sharers.fold(0, |nodes, cpu| nodes | 1 << self.node(cpu)) != entry.nodes {
                 return Err(format!("line {number}: its nodes are not those of its copies"));
             }
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,16 @@
 //! code up to the next operation, whose cost decides when they go on. As long as nothing else happens before that, they
 //! go on without a switch.
 //!
+//! Invariants (docs/design/simulation.md has them in full):
+//! 1. a line has an owner or sharers;
+//! 2. an access happens at one moment and sees the last write before it;
+//! 3. requests for a line are served in the order of their arrival, one transfer for writing at a time;
+//! 4. who is parked on lines is asked after every write to them;
+//! 5. who sleeps on a word fell asleep while it held the expected value, and is in one queue;
+//! 6. the profile adds up to elapsed time x CPUs;
+//! 7. a thread is in one place, a bound one only on its CPU;
+//! 8. a configuration and a seed are a run.
+//!
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
@@ -245,8 +255,8 @@ impl Engine {
         self.threads[thread as usize].cpu
     }
 
-    /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on which
-    /// another thread spins.
+    /// Whether the restartable-sequence areas show that a thread is off its CPU: its CPU is the caller's, or one on
+    /// which another thread spins.
     pub(crate) fn seen_off(&self, thread: u32) -> bool {
         let cpu = self.last_cpu(thread);
         let there = &self.cpus[cpu as usize];

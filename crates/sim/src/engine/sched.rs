@@ -194,6 +194,7 @@ impl Engine {
     /// Makes a thread ready; `by` the running thread or an alarm. The caller charges the waker.
     pub(super) fn make_ready(&mut self, thread: u32) {
         let cpu = self.choose_cpu(thread);
+        self.raise_floor(cpu);
         let latency = self.machine.system.latency;
         let floor = self.cpus[cpu as usize].min_vruntime.saturating_sub(latency / 2);
         let t = &mut self.threads[thread as usize];
@@ -201,6 +202,22 @@ impl Engine {
         t.vruntime = if t.cpu == cpu { t.vruntime.max(floor) } else { floor };
         self.enqueue(cpu, thread);
         self.notice(cpu, Some(thread));
+    }
+
+    /// The CPU time that the thread of this CPU has had up to now, weighed.
+    fn had(&self, cpu: u32) -> Option<Ps> {
+        let c = &self.cpus[cpu as usize];
+        let ran = if c.activity == Activity::Switches { 0 } else { self.now - c.slice_start.min(self.now) };
+        Some(self.threads[c.thread? as usize].vruntime + ran)
+    }
+
+    /// The least CPU time that a thread of this CPU has had rises, so that sleepers save up a part of the latency only.
+    fn raise_floor(&mut self, cpu: u32) {
+        let c = &self.cpus[cpu as usize];
+        let ready = c.ready.iter().map(|&thread| self.threads[thread as usize].vruntime);
+        let least = ready.chain(self.had(cpu)).min().unwrap_or(0);
+        let c = &mut self.cpus[cpu as usize];
+        c.min_vruntime = c.min_vruntime.max(least);
     }
 
     fn choose_cpu(&self, thread: u32) -> u32 {
@@ -238,10 +255,8 @@ impl Engine {
 
     /// Whether a woken thread may take the CPU from the one that has it.
     fn is_behind(&self, cpu: u32, thread: u32) -> bool {
-        let c = &self.cpus[cpu as usize];
-        let Some(current) = c.thread else { return false };
-        let ran = self.threads[current as usize].vruntime + (self.now - c.slice_start.min(self.now));
-        ran > self.threads[thread as usize].vruntime + self.machine.system.wakeup_granularity
+        let granularity = self.machine.system.wakeup_granularity;
+        self.had(cpu).is_some_and(|had| had > self.threads[thread as usize].vruntime + granularity)
     }
 
     fn arm_slice(&mut self, cpu: u32) {
@@ -258,10 +273,18 @@ impl Engine {
 
     pub(super) fn slice_over(&mut self, cpu: u32, generation: u32) {
         let c = &self.cpus[cpu as usize];
-        if c.slice_generation == generation && !c.ready.is_empty() {
+        let Some(thread) = c.thread.filter(|_| c.slice_generation == generation && !c.ready.is_empty()) else { return };
+        let Some(had) = self.had(cpu) else { return };
+        let c = &mut self.cpus[cpu as usize];
+        if c.ready.iter().all(|&waits| self.threads[waits as usize].vruntime > had) {
+            // It would be its own successor.
+            self.threads[thread as usize].vruntime = had;
+            c.slice_start = self.now;
+            self.arm_slice(cpu);
+        } else {
             self.preempt(cpu);
-            self.give_away(cpu);
         }
+        self.give_away(cpu);
     }
 
     /// The thread of this CPU goes back to the queue: at once, or when its operation is done.
@@ -321,6 +344,7 @@ impl Engine {
     /// The CPU's thread leaves it.
     pub(super) fn leave(&mut self, cpu: u32, to: At, why: Happened) {
         self.settle(cpu);
+        self.raise_floor(cpu);
         let c = &mut self.cpus[cpu as usize];
         let thread = c.thread.take().expect("a thread leaves its CPU");
         c.generation += 1;
@@ -437,7 +461,7 @@ impl Engine {
         self.arm_slice(cpu);
         self.run_on(cpu, thread);
         match self.threads[thread as usize].rest.take() {
-            Some((rest, doing)) if self.busy(doing, rest) == Flow::Suspend => None,
+            Some((rest, doing)) if self.busy_again(doing, rest) == Flow::Suspend => None,
             _ => Some(thread),
         }
     }

@@ -6,8 +6,8 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{IntWord, Word};
 
-/// A word. Every access takes simulated time, and another thread may run before it happens; the access itself is atomic,
-/// since threads are only switched before one. The machine is sequentially consistent: orderings are ignored.
+/// A word. Every access takes simulated time, and another thread may run before it happens; the access itself is
+/// atomic, since threads are only switched before one. The machine is sequentially consistent: orderings are ignored.
 /// Outside of simulated threads accesses are free.
 #[repr(transparent)]
 pub struct SimWord<T>(Cell<T>);

@@ -19,6 +19,7 @@ mod locks;
 mod scheduler;
 mod spinning;
 mod stuck;
+#[allow(unreachable_pub, reason = "other crates' tests use it, too")]
 #[path = "../support/mod.rs"]
 mod support;
 mod time;

@@ -61,8 +61,8 @@ fn table(ns: [u64; 6]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
 }
 
-/// Four nodes in a row, each of two clusters of two cores of two threads: every distance there is, each at a cost of its
-/// own.
+/// Four nodes in a row, each of two clusters of two cores of two threads: every distance there is, each at a cost of
+/// its own.
 pub(crate) fn row(protocol: Protocol) -> Machine {
     let mut machine = crate::support::machine(1, 1);
     let hops = (0..16u8).map(|place| (place / 4).abs_diff(place % 4)).collect();
@@ -78,4 +78,9 @@ pub(crate) fn row(protocol: Protocol) -> Machine {
     costs.rmw_shared = table([18, 42, 62, 162, 242, 322]);
     costs.memory = table([80, 80, 80, 170, 250, 330]);
     machine
+}
+
+/// A word that holds 0.
+pub(crate) fn word() -> Word32 {
+    turnwise::platform::Word::new(0)
 }
