@@ -318,8 +318,8 @@ impl Waiter {
         }
     }
 
-    /// Back into the line of spinners: the lock changes hands too fast to fall asleep on it, and whoever tries keeps the
-    /// word busy.
+    /// Back into the line of spinners: the lock changes hands too fast to fall asleep on it, and whoever tries keeps
+    /// the word busy.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
         let acquired = !self.first && spin::spin_again(lock, deadline);

@@ -87,7 +87,7 @@ fn head(inputs: &Inputs) -> String {
          Written by `{}`, commit {}; do not edit. [How it works](design/simulation.md); [its \
          machines](design/machine-files.md).\n\n\
          Facts go in, predictions come out: the machine files hold latencies that others read or measured, and no \
-         number in them or in the model was fitted to a table of locks. Errors are (predicted - measured) / measured.\n",
+         number in them or in the model was fitted to a table of locks. Errors: (predicted - measured) / measured.\n",
         inputs.command,
         inputs.commit.as_deref().unwrap_or("unknown"),
     )
@@ -119,8 +119,8 @@ fn shapes(machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
         text += &format!("\n`{workload}`:\n\n{table}");
         surprises.extend(more);
     }
-    text += "\nTheory has test-and-test-and-set and ticket locks collapse beyond one node (below 0.3 of the throughput on one), \
-             and queues not. ";
+    text += "\nTheory has test-and-test-and-set and ticket locks collapse beyond one node (below 0.3 of the \
+             throughput on one), and queues not. ";
     text += &match surprises.as_slice() {
         [] => "So it is in every row.\n".to_owned(),
         all => format!("Not so: {}.\n", all.join("; ")),
@@ -137,8 +137,8 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     let provisional = machine.provisional().join("`, `");
     Ok(format!(
         "\n## Metal against simulator\n\n\
-         `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise calibrate` wrote there; \
-         100 ms each, after 10 ms. The peers cannot be simulated: their code is not ours.\n\n{table}\n\
+         `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise calibrate` wrote \
+         there; 100 ms each, after 10 ms. The peers cannot be simulated: their code is not ours.\n\n{table}\n\
          {} of {} cells within 25%, {} within a factor 2; median error {:.0}%. Not measured here, but taken from \
          documents or guessed: `{provisional}`.\n",
         report.command,
@@ -155,16 +155,18 @@ const OSV: &str = "\n## OSv's mutex\n\nThe document's benchmark (`misc-mutex`: l
                    without a fit. Spinning depends on long runs of one thread, which the last column shows.\n\n";
 
 const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
-    - **Instructions between accesses** take no time, and accesses do not overlap: a CPU waits for each. So the shortest \
-    sections come out too fast, and what out-of-order execution hides too slow.\n\
-    - **Store buffers and weak orderings**: a store waits for its line; memory is sequentially consistent. Orderings are the \
-    models' business (`crates/model`).\n\
+    - **Instructions between accesses** take no time, and accesses do not overlap: a CPU waits for each. So the \
+    shortest sections come out too fast, and what out-of-order execution hides too slow.\n\
+    - **Store buffers and weak orderings**: a store waits for its line; memory is sequentially consistent. \
+    Orderings are the models' business (`crates/model`).\n\
     - **Capacity and bandwidth**: caches never evict, links and memory never saturate; prefetchers do not exist.\n\
-    - **The rest of the machine**: no interrupts, no frequency changes, no TLB misses, no NUMA balancing, no other programs; \
-    of the kernel's own locks only the futex bucket. A hypervisor can be had as stalls (`--perturb`).\n\
-    - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter of a \
-    transfer), and tight loops without work depend on it.\n\
-    - **SGI's figures** need the document's workload (a barrier, then all open the same file), which is not there yet.\n";
+    - **The rest of the machine**: no interrupts, no frequency changes, no TLB misses, no NUMA balancing, no other \
+    programs; of the kernel's own locks only the futex bucket. A hypervisor can be had as stalls (`--perturb`).\n\
+    - **Preemption that a kernel forbids**: the documents' kernel locks are simulated as a program's, and a thread \
+    that has or queues for one can lose its CPU. With more threads than CPUs that makes them worse than they were.\n\
+    - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter \
+    of a transfer), and tight loops without work depend on it.\n\
+    - **SGI's figures** need the document's workload (a barrier, then all open the same file): not there yet.\n";
 
 #[cfg(test)]
 mod tests {
