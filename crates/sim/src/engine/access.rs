@@ -1,7 +1,8 @@
 //! Accesses to memory, and spinning on lines.
 //!
 //! An access whose line is in the own cache takes the time of a hit. Any other sends a request, which is served when it
-//! arrives; the value is read or changed when the line has come. In between, the thread waits: stores are not buffered.
+//! arrives; the value is read or changed when the line has come. In between, the thread waits; plain stores it leaves to
+//! its buffer (`posted.rs`).
 //!
 //! A thread that spins looks once, and then is parked on its lines, which costs no events. When one of them is written,
 //! all who watch it read it again; those whose predicate now holds are resumed when their copy has come, for the others
@@ -116,6 +117,11 @@ impl Engine {
         let done = self.serve(cpu, request);
         let generation = self.cpus[cpu as usize].generation;
         self.queue.push(done, What::Resume { cpu, generation });
+    }
+
+    /// The same, for a store that its CPU does not wait for.
+    pub(super) fn serve_store(&mut self, cpu: u32, line: u32, travel: Ps) -> Ps {
+        self.serve(cpu, Request { line, op: Op::Store, travel })
     }
 
     fn serve(&mut self, cpu: u32, request: Request) -> Ps {

@@ -180,6 +180,11 @@ impl LineTable {
         (self.lines, true)
     }
 
+    /// Whether the address is one of the arena, which stays as it is.
+    pub(crate) fn is_placed(&self, address: usize) -> bool {
+        self.region.offset(address).is_some_and(|offset| offset < self.region.arena_bytes)
+    }
+
     /// A line that no address has: of the kernel's own data.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.lines += 1;

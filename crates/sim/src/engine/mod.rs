@@ -20,7 +20,7 @@
 //! | `run.rs` | a simulation from start to end |
 //! | `queue.rs` | events |
 //! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
-//! | `access.rs` | accesses, and spinning on lines |
+//! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `futex.rs` | run queues, slices, preemption, migration; sleep and wake-up |
 //! | `charge.rs`, `trace.rs`, `holders.rs`, `stuck.rs` | profile, trace, hand-offs, deadlocks |
 
@@ -31,6 +31,7 @@ mod holders;
 mod lines;
 mod memory;
 mod perturb;
+mod posted;
 mod queue;
 mod run;
 mod sched;
@@ -49,6 +50,7 @@ pub use trace::{Happened, TraceEvent};
 pub(crate) use access::{SpinEnded, Watch};
 pub(crate) use charge::Doing;
 pub(crate) use lines::Op;
+pub(crate) use posted::Posted;
 
 use crate::platform::{Sim, SimWord};
 use crate::spec::{Machine, Ps};
@@ -156,6 +158,20 @@ pub(crate) fn for_free<R>(f: impl FnOnce() -> R) -> R {
     let result = f();
     ENGINE.set(engine);
     result
+}
+
+/// Gets the line of an address, after the store buffer if that must be; its number.
+#[inline]
+pub(crate) fn reach(address: usize, op: Op, doing: Doing) -> u32 {
+    let (line, drain) = with(|e| {
+        let line = e.line(address);
+        (line, e.must_drain(line, op))
+    });
+    if drain {
+        step(Engine::drain);
+    }
+    step(|e| e.access(line, op, doing));
+    line
 }
 
 /// Back to the main loop, until it resumes this coroutine.

@@ -11,6 +11,10 @@ pub(crate) enum What {
     Resume { cpu: u32, generation: u32 },
     /// The request of this CPU for a line arrives there.
     Arrive { cpu: u32 },
+    /// The request of a store in this CPU's buffer arrives at its line.
+    StoreArrives { cpu: u32, number: u32 },
+    /// The line of a store in this CPU's buffer has come.
+    StoreDone { cpu: u32, number: u32 },
     /// The requests of all who watch this line, which was written, arrive there.
     Refill { line: u32 },
     /// This CPU, which was idle, looks for a thread.

@@ -338,6 +338,8 @@ impl Engine {
             What::Resume { cpu, generation } => return self.resumed(cpu, generation),
             What::Started { cpu } => return self.started(cpu),
             What::Arrive { cpu } => self.arrive(cpu),
+            What::StoreArrives { cpu, number } => self.store_arrives(cpu, number),
+            What::StoreDone { cpu, number } => self.store_done(cpu, number),
             What::Refill { line } => self.refill(line),
             What::Dispatch { cpu } => self.dispatch(cpu),
             What::Slice { cpu, generation } => self.slice_over(cpu, generation),

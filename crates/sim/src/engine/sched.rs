@@ -10,6 +10,7 @@
 
 use super::access::{Request, SpinEnded, Watch};
 use super::charge::Doing;
+use super::posted::StoreBuffer;
 use super::queue::What;
 use super::trace::Happened;
 use super::{Engine, Flow};
@@ -47,6 +48,7 @@ pub(crate) struct Cpu {
     /// Events for its thread with another number are void.
     pub(crate) generation: u32,
     pub(crate) request: Option<Request>,
+    pub(crate) stores: StoreBuffer,
     /// Its thread must go as soon as its operation is done.
     resched: bool,
     /// Ready threads, in no order.
@@ -76,6 +78,7 @@ impl Cpu {
             accounted: 0,
             generation: 0,
             request: None,
+            stores: StoreBuffer::default(),
             resched: false,
             ready: Vec::new(),
             min_vruntime: 0,
@@ -344,6 +347,7 @@ impl Engine {
     /// The CPU's thread leaves it.
     pub(super) fn leave(&mut self, cpu: u32, to: At, why: Happened) {
         self.settle(cpu);
+        self.flush_stores(cpu);
         self.raise_floor(cpu);
         let c = &mut self.cpus[cpu as usize];
         let thread = c.thread.take().expect("a thread leaves its CPU");

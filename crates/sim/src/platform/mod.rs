@@ -16,6 +16,7 @@ pub use word::SimWord;
 
 use crate::engine::{self, Doing, Kind, Op};
 use crate::spec::{NS, Ps};
+use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
@@ -53,6 +54,9 @@ unsafe impl Platform for Sim {
     #[track_caller]
     fn fence(order: Ordering) {
         if order == Ordering::SeqCst {
+            if engine::inside() {
+                engine::step(engine::Engine::drain);
+            }
             spend(Kind::Memory, |m| m.cpu.rmw_hit, Location::caller());
         }
     }
@@ -65,6 +69,9 @@ unsafe impl Platform for Sim {
     #[track_caller]
     fn yield_now() {
         let at = Location::caller();
+        if engine::inside() {
+            engine::step(engine::Engine::drain);
+        }
         spend(Kind::System, |m| m.system.yield_call, at);
         if engine::inside() && engine::with(|e| e.yields()) {
             engine::suspend();
@@ -111,12 +118,9 @@ unsafe impl Platform for Sim {
     fn park(word: &SimWord<u32>, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         assert!(engine::inside(), "nobody would ever wake what is not a simulated thread");
         let (at, futex) = (Location::caller(), address(word));
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));
-        engine::step(|e| {
-            let line = e.line(futex);
-            e.access(line, Op::Load, Doing::new(Kind::System, at))
-        });
+        engine::reach(futex, Op::Load, Doing::new(Kind::System, at));
         let parked = if word.peek() == expected {
             let until = deadline.map(|deadline| deadline.at.saturating_mul(NS));
             engine::with(|e| e.sleep(Some(futex), lane, until, at));
@@ -125,7 +129,7 @@ unsafe impl Platform for Sim {
         } else {
             Parked::Changed
         };
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         parked
     }
 
@@ -135,9 +139,9 @@ unsafe impl Platform for Sim {
             return 0;
         }
         let (at, futex) = (Location::caller(), word.addr());
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         let woken = wake_sleepers(futex, lane, count, at);
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         woken
     }
 
@@ -147,18 +151,18 @@ unsafe impl Platform for Sim {
             return None;
         }
         let (at, futex) = (Location::caller(), address(from));
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));
         engine::step(|e| e.lock_bucket(to.addr(), Op::Rmw, at));
         if from.peek() != expected {
-            engine::step(|e| e.half_call(at));
+            half_call(at);
             return None;
         }
         // Nobody can come or go in between: both buckets are locked.
         let first = engine::with(|e| e.take_sleeper(futex, Lane::Waiters));
         let moved = engine::with(|e| e.move_sleepers(futex, to.addr()));
         first.into_iter().for_each(|thread| rouse(thread, at));
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         Some(u32::from(first.is_some()) + moved)
     }
 
@@ -208,21 +212,24 @@ unsafe impl Platform for Sim {
         }
         let at = Location::caller();
         let size = engine::with(|e| e.machine.coherence.line_bytes) as usize;
-        let op = if write { Op::Store } else { Op::Load };
-        let mut address = data.addr();
-        let end = address + bytes;
-        while address < end {
-            let mut line = 0;
-            engine::step(|e| {
-                line = e.line(address);
-                e.access(line, op, Doing::new(Kind::Memory, at))
-            });
+        let end = data.addr() + bytes;
+        let mut at_byte = data.cast_mut();
+        while at_byte.addr() < end {
             if write {
-                engine::with(|e| e.wrote(line));
+                // SAFETY: no bytes at all: only the line counts.
+                unsafe { word::store(at_byte, MaybeUninit::uninit(), 0, at) };
+            } else {
+                engine::reach(at_byte.addr(), Op::Load, Doing::new(Kind::Memory, at));
             }
-            address = (address / size + 1) * size;
+            at_byte = at_byte.with_addr((at_byte.addr() / size + 1) * size);
         }
     }
+}
+
+/// Half of a system call; the store buffer is empty before it.
+fn half_call(at: &'static Location<'static>) {
+    engine::step(engine::Engine::drain);
+    engine::step(|e| e.half_call(at));
 }
 
 fn address<W>(word: &W) -> usize {
@@ -268,10 +275,10 @@ impl Sim {
     #[track_caller]
     pub fn sleep(ns: u64) {
         let at = Location::caller();
-        engine::step(|e| e.half_call(at));
+        half_call(at);
         engine::with(|e| e.sleep(None, Lane::Waiters, Some(e.now + ns * NS), at));
         engine::suspend();
-        engine::step(|e| e.half_call(at));
+        half_call(at);
     }
 
     /// Simulated time since the start, in nanoseconds; 0 outside of simulated threads.

@@ -47,10 +47,7 @@ pub(super) fn spin<R>(
 
 fn load(words: &[usize], at: Place) {
     for &word in words {
-        engine::step(|e| {
-            let line = e.line(word);
-            e.access(line, Op::Load, Doing::new(Kind::Spin, at))
-        });
+        engine::reach(word, Op::Load, Doing::new(Kind::Spin, at));
     }
 }
 
@@ -148,12 +145,7 @@ fn park<R>(
 pub(super) fn on_cpu(token: Token, at: Place) -> OnCpu {
     let Some(thread) = super::number(token) else { return OnCpu::Unknown };
     let word = engine::with(|e| e.on_cpu_word(thread));
-    let ask = |op| {
-        engine::step(|e| {
-            let line = e.line(word.address().addr());
-            e.access(line, op, Doing::new(Kind::Spin, at))
-        });
-    };
+    let ask = |op| engine::reach(word.address().addr(), op, Doing::new(Kind::Spin, at));
     match engine::with(|e| e.machine.system.on_cpu) {
         OnCpuView::Exact => {
             ask(Op::Load);

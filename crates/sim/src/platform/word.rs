@@ -1,14 +1,15 @@
 //! Words of the simulated memory: as large as those of the hardware, so that what shares a line there shares one here.
 
-use crate::engine::{self, Doing, Kind, Op};
+use crate::engine::{self, Doing, Kind, Op, Posted};
 use std::cell::Cell;
+use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{IntWord, Word};
 
 /// A word. Every access takes simulated time, and another thread may run before it happens; the access itself is
-/// atomic, since threads are only switched before one. The machine is sequentially consistent: orderings are ignored.
-/// Outside of simulated threads accesses are free.
+/// atomic, since threads are only switched before one. A plain store to a placed word may come late (`engine/posted.rs`), as on
+/// x86; orderings beyond that are ignored. Outside of simulated threads accesses are free.
 #[repr(transparent)]
 pub struct SimWord<T>(Cell<T>);
 
@@ -34,12 +35,8 @@ impl<T: Copy> SimWord<T> {
         if !engine::inside() {
             return None;
         }
-        let mut line = 0;
         let address = std::ptr::from_ref(self).addr();
-        engine::step(|e| {
-            line = e.line(address);
-            e.access(line, op, Doing::new(Kind::Memory, at))
-        });
+        let line = engine::reach(address, op, Doing::new(Kind::Memory, at));
         Some(line)
     }
 
@@ -70,9 +67,19 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
     #[inline]
     #[track_caller]
     fn store(&self, value: T, order: Ordering) {
+        let at = Location::caller();
         // A sequentially consistent store is an exchange on x86.
-        let op = if order == Ordering::SeqCst { Op::Rmw } else { Op::Store };
-        self.replace(op, Location::caller(), |_| value);
+        if order == Ordering::SeqCst {
+            self.replace(Op::Rmw, at, |_| value);
+            return;
+        }
+        let bytes = size_of::<T>();
+        let mut bits = MaybeUninit::<u64>::zeroed();
+        assert!(bytes <= size_of::<u64>(), "words have at most 8 bytes");
+        // SAFETY: both have room for so many bytes.
+        unsafe { (&raw const value).cast::<u8>().copy_to_nonoverlapping(bits.as_mut_ptr().cast(), bytes) };
+        // SAFETY: all of the word.
+        unsafe { store(self.0.as_ptr().cast(), bits, bytes, at) };
     }
 
     #[inline]
@@ -93,6 +100,51 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
         line.into_iter().for_each(|line| engine::with(|e| e.wrote(line)));
         Ok(old)
     }
+}
+
+impl SimWord<u32> {
+    /// A plain store of some bytes of the word, least significant first, as some kernels' locks do it.
+    ///
+    /// # Panics
+    /// When the bytes are not all within the word.
+    #[track_caller]
+    pub fn store_part<const N: usize>(&self, offset: usize, bytes: [u8; N]) {
+        assert!(offset + N <= size_of::<u32>(), "bytes {offset} to {} of a word of 4", offset + N);
+        let mut value = [0; 8];
+        value[..N].copy_from_slice(&bytes);
+        let value = MaybeUninit::new(u64::from_ne_bytes(value));
+        let offset = if cfg!(target_endian = "little") { offset } else { size_of::<u32>() - N - offset };
+        // SAFETY: within the word, as asserted.
+        unsafe { store(self.0.as_ptr().cast::<u8>().add(offset), value, N, Location::caller()) };
+    }
+}
+
+/// A plain store of so many bytes, all on one line: to the store buffer, or at once when the line has come.
+///
+/// # Safety
+/// `to` points to so many bytes, at most 8, of a live word, and `value` holds as many.
+pub(super) unsafe fn store(to: *mut u8, value: MaybeUninit<u64>, bytes: usize, at: &'static Location<'static>) {
+    let write = || {
+        // SAFETY: the caller's promise; nobody else accesses the word at this moment.
+        unsafe { value.as_ptr().cast::<u8>().copy_to_nonoverlapping(to, bytes) };
+    };
+    if !engine::inside() {
+        return write();
+    }
+    let doing = Doing::new(Kind::Memory, at);
+    if engine::with(|e| e.buffer_full()) {
+        engine::step(engine::Engine::drain);
+    }
+    let line = engine::with(|e| e.line(to.addr()));
+    if !engine::with(|e| e.posts(line, to.addr())) {
+        engine::reach(to.addr(), Op::Store, doing);
+        write();
+        return engine::with(|e| e.wrote(line));
+    }
+    // SAFETY: it lies in the arena, as `posts` says, which stays in place.
+    let posted = unsafe { Posted::new(line, to, value, bytes) };
+    engine::with(|e| e.post(posted));
+    engine::step(|e| e.spend(doing, e.machine.cpu.store_hit));
 }
 
 macro_rules! int_word {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `accesses.rs` | what accesses cost; coherence under random programs |
 //! | `layout.rs` | which words share a line |
+//! | `store_buffer.rs` | stores that their CPU does not wait for |
 //! | `time.rs` | no time is lost or made |
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
 //! | `scheduler.rs` | who has which CPU, and when |
@@ -18,6 +19,7 @@ mod layout;
 mod locks;
 mod scheduler;
 mod spinning;
+mod store_buffer;
 mod stuck;
 #[allow(unreachable_pub, reason = "other crates' tests use it, too")]
 #[path = "../support/mod.rs"]

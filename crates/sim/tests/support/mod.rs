@@ -24,8 +24,15 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         memory: table([80, 80, 80, 160]),
         read_occupancy: 15 * NS,
     };
-    let cpu =
-        Cpu { load_hit: 2 * NS, store_hit: NS, rmw_hit: 9 * NS, pause: 5 * NS, clock: 20 * NS, smt_permille: 1000 };
+    let cpu = Cpu {
+        load_hit: 2 * NS,
+        store_hit: NS,
+        rmw_hit: 9 * NS,
+        pause: 5 * NS,
+        clock: 20 * NS,
+        store_buffer: false,
+        smt_permille: 1000,
+    };
     let system = System {
         syscall: 200 * NS,
         context_switch: 1_000 * NS,

@@ -57,6 +57,7 @@ impl CpuTable {
             rmw_hit: numbers.cost("cpu.rmw_hit", &self.rmw_hit, Zero::Refused)?,
             pause: numbers.cost("cpu.pause", &self.pause, Zero::Refused)?,
             clock: numbers.cost("cpu.clock", &self.clock, Zero::Refused)?,
+            store_buffer: true,
             smt_permille: numbers.slowdown(
                 "cpu.smt_slowdown",
                 self.smt_slowdown.as_ref(),

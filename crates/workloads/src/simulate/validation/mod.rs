@@ -157,8 +157,7 @@ const OSV: &str = "\n## OSv's mutex\n\nThe document's benchmark (`misc-mutex`: l
 const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     - **Instructions between accesses** take no time, and accesses do not overlap: a CPU waits for each. So the \
     shortest sections come out too fast, and what out-of-order execution hides too slow.\n\
-    - **Store buffers and weak orderings**: a store waits for its line; memory is sequentially consistent. \
-    Orderings are the models' business (`crates/model`).\n\
+    - **Weak orderings**: memory has x86's total store order. Orderings are the models' business (`crates/model`).\n\
     - **Capacity and bandwidth**: caches never evict, links and memory never saturate; prefetchers do not exist.\n\
     - **The rest of the machine**: no interrupts, no frequency changes, no TLB misses, no NUMA balancing, no other \
     programs; of the kernel's own locks only the futex bucket. A hypervisor can be had as stalls (`--perturb`).\n\

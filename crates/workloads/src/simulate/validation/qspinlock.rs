@@ -9,7 +9,7 @@
 //! | 16.. | tail: thread + 1 | whoever queues | the last in the queue, as it takes the lock |
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Platform, SpinLimit, Word};
+use turnwise::platform::{Platform, SpinLimit, Word};
 use turnwise_sim::{Placed, Sim, Simulation};
 
 const LOCKED: u32 = 1;
@@ -42,16 +42,14 @@ impl KernelQueuedLock {
     }
 
     pub(super) fn lock(&self) {
-        // ORDERING kernel_queued.acquire: pairs with kernel_queued.release.
+        // ORDERING kernel_queued.acquire: pairs with the plain store in `unlock`, a release on the simulated machine.
         if let Err(found) = self.word.compare_exchange(0, LOCKED, Acquire, Relaxed) {
             self.lock_slow(found);
         }
     }
 
     pub(super) fn unlock(&self) {
-        // The kernel stores a byte; a word of this machine is changed as a whole.
-        // ORDERING kernel_queued.release: pairs with kernel_queued.acquire.
-        self.word.fetch_and(!LOCKED, Release);
+        self.word.store_part(0, [0]); // the byte of `LOCKED`
     }
 
     fn lock_slow(&self, mut word: u32) {
@@ -61,7 +59,7 @@ impl KernelQueuedLock {
                 Ok(0) => return,
                 Ok(_) => {
                     spin_until(&self.word, |word| word & LOCKED == 0);
-                    self.word.fetch_add(LOCKED.wrapping_sub(PENDING), Acquire); // nobody else may take it
+                    self.word.store_part(0, [1, 0]); // `LOCKED` for `PENDING`: nobody else may take it
                     return;
                 }
                 Err(found) => word = found,
@@ -84,7 +82,7 @@ impl KernelQueuedLock {
         if alone && self.word.compare_exchange(word, LOCKED, Acquire, Relaxed).is_ok() {
             return;
         }
-        self.word.fetch_or(LOCKED, Acquire);
+        self.word.store_part(0, [1]); // nobody else may take it
         let next = spin_until(&node.next, |next| next != 0);
         self.nodes[next as usize - 1].granted.store(1, Release);
     }

@@ -1,0 +1,156 @@
+//! The store buffer: a CPU goes on while plain stores of its thread wait for their lines.
+//!
+//! - Each store sends its request at once; they happen in their order, each when its line and those before it have come
+//!   (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a waiting
+//!   store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of another
+//!   line can happen before them.
+//! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it anew.
+//! - Only stores to placed values ([`super::Simulation::place`]) and thread slots are buffered, which stay where they
+//!   are: a stack's words may be gone by the time the line comes.
+//! - A thread that leaves its CPU takes nothing along: its stores happen at once.
+
+use super::lines::Op;
+use super::queue::What;
+use super::sched::Activity;
+use super::{Engine, Flow};
+use crate::spec::Ps;
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+
+/// Stores that a buffer holds: small beside the hardware's, and more than any lock leaves there.
+const DEPTH: usize = 16;
+
+/// A store that waits for its line.
+pub(crate) struct Posted {
+    line: u32,
+    travel: Ps,
+    word: *mut u8,
+    value: MaybeUninit<u64>,
+    bytes: usize,
+    number: u32,
+    /// Its line has come.
+    ready: bool,
+}
+
+impl Posted {
+    /// # Safety
+    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends; `value` holds as many.
+    pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
+        Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
+    }
+}
+
+/// A CPU's buffer.
+#[derive(Default)]
+pub(crate) struct StoreBuffer {
+    waiting: VecDeque<Posted>,
+    /// Stores so far: events name them by it.
+    made: u32,
+    /// The thread can do nothing until the buffer is empty.
+    drains: bool,
+}
+
+impl Engine {
+    #[inline]
+    fn buffer(&self) -> &StoreBuffer {
+        &self.cpus[self.current_cpu as usize].stores
+    }
+
+    /// Whether a store of the running thread to this word, whose line is `line`, goes to the buffer.
+    #[inline]
+    pub(crate) fn posts(&self, line: u32, address: usize) -> bool {
+        self.machine.cpu.store_buffer
+            && (!self.buffer().waiting.is_empty() || self.store_misses(line))
+            && self.table.is_placed(address)
+    }
+
+    fn store_misses(&self, line: u32) -> bool {
+        self.lines.hit(line, self.current_cpu, Op::Store, self.now).is_none()
+    }
+
+    /// The running thread's store goes to the buffer, which has room.
+    pub(crate) fn post(&mut self, mut store: Posted) {
+        self.counts.accesses += 1;
+        let cpu = self.current_cpu;
+        let buffer = &mut self.cpu().stores;
+        buffer.made = buffer.made.wrapping_add(1);
+        store.number = buffer.made;
+        if self.store_misses(store.line) {
+            let (latency, _) = self.lines.latency(store.line, cpu, Op::Store);
+            let more = self.perturbation(latency);
+            store.travel = latency / 2;
+            self.queue.push(self.now + store.travel + more, What::StoreArrives { cpu, number: store.number });
+        } else {
+            store.ready = true;
+        }
+        self.cpu().stores.waiting.push_back(store);
+    }
+
+    /// Whether the running thread must wait for its buffer before it does this to a line.
+    #[inline]
+    pub(crate) fn must_drain(&self, line: u32, op: Op) -> bool {
+        let waiting = &self.buffer().waiting;
+        match op {
+            Op::Load => waiting.iter().any(|store| store.line == line),
+            Op::Store | Op::Rmw => !waiting.is_empty(),
+        }
+    }
+
+    /// Whether the buffer has no room for another store.
+    pub(crate) fn buffer_full(&self) -> bool {
+        self.buffer().waiting.len() >= DEPTH
+    }
+
+    /// Waits until the buffer is empty.
+    pub(crate) fn drain(&mut self) -> Flow {
+        if self.buffer().waiting.is_empty() {
+            return Flow::On;
+        }
+        self.cpu().stores.drains = true;
+        self.cpu().activity = Activity::Operation;
+        Flow::Suspend
+    }
+
+    /// The request of a store arrives at its line.
+    pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) {
+        let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number);
+        let Some((line, travel)) = store.map(|store| (store.line, store.travel)) else { return };
+        let done = self.serve_store(cpu, line, travel);
+        self.queue.push(done, What::StoreDone { cpu, number });
+    }
+
+    /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not.
+    pub(super) fn store_done(&mut self, cpu: u32, number: u32) {
+        let waiting = &mut self.cpus[cpu as usize].stores.waiting;
+        if let Some(store) = waiting.iter_mut().find(|store| store.number == number) {
+            store.ready = true;
+        }
+        while self.cpus[cpu as usize].stores.waiting.front().is_some_and(|store| store.ready) {
+            self.complete_first(cpu);
+        }
+        let buffer = &mut self.cpus[cpu as usize].stores;
+        if buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains) {
+            let generation = self.cpus[cpu as usize].generation;
+            self.queue.push(self.now, What::Resume { cpu, generation });
+        }
+    }
+
+    /// The first store in the buffer happens.
+    fn complete_first(&mut self, cpu: u32) {
+        let Some(store) = self.cpus[cpu as usize].stores.waiting.pop_front() else { return };
+        // SAFETY: the contract of `Posted::new`; words are only accessed by threads of this simulation, of which none
+        // runs at this moment.
+        unsafe { store.value.as_ptr().cast::<u8>().copy_to_nonoverlapping(store.word, store.bytes) };
+        self.wrote(store.line);
+    }
+
+    /// The thread of this CPU leaves it: its stores happen.
+    pub(super) fn flush_stores(&mut self, cpu: u32) {
+        while let Some(store) = self.cpus[cpu as usize].stores.waiting.front() {
+            let line = store.line;
+            self.lines.hand_over(line, cpu);
+            self.complete_first(cpu);
+        }
+        self.cpus[cpu as usize].stores.drains = false;
+    }
+}
