@@ -1,8 +1,8 @@
 //! Accesses to memory, and spinning on lines.
 //!
 //! An access whose line is in the own cache takes the time of a hit. Any other sends a request, which is served when it
-//! arrives; the value is read or changed when the line has come. In between, the thread waits; plain stores it leaves to
-//! its buffer (`posted.rs`).
+//! arrives; the value is read or changed when the line has come. In between, the thread waits; plain stores it leaves
+//! to its buffer (`posted.rs`).
 //!
 //! A thread that spins looks once, and then is parked on its lines, which costs no events. When one of them is written,
 //! all who watch it read it again; those whose predicate now holds are resumed when their copy has come, for the others

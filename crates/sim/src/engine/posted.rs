@@ -1,10 +1,11 @@
 //! The store buffer: a CPU goes on while plain stores of its thread wait for their lines.
 //!
-//! - Each store sends its request at once; they happen in their order, each when its line and those before it have come
-//!   (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a waiting
-//!   store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of another
-//!   line can happen before them.
-//! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it anew.
+//! - Each store sends its request at once; they happen in their order, each when its line and those before it have
+//!   come (total store order, as on x86). A locked operation, a full fence, a system call and a load of a line that a
+//!   waiting store is about wait until the buffer is empty; so a thread sees its own stores, and only a later load of
+//!   another line can happen before them.
+//! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it
+//!   anew.
 //! - Only stores to placed values ([`super::Simulation::place`]) and thread slots are buffered, which stay where they
 //!   are: a stack's words may be gone by the time the line comes.
 //! - A thread that leaves its CPU takes nothing along: its stores happen at once.

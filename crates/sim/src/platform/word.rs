@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use turnwise::platform::{IntWord, Word};
 
 /// A word. Every access takes simulated time, and another thread may run before it happens; the access itself is
-/// atomic, since threads are only switched before one. A plain store to a placed word may come late (`engine/posted.rs`), as on
-/// x86; orderings beyond that are ignored. Outside of simulated threads accesses are free.
+/// atomic, since threads are only switched before one. A plain store to a placed word may come late, as on x86
+/// (`engine/posted.rs`); orderings beyond that are ignored. Outside of simulated threads accesses are free.
 #[repr(transparent)]
 pub struct SimWord<T>(Cell<T>);
 

@@ -118,7 +118,8 @@ pub struct Cpu {
     pub pause: Ps,
     /// Reading the clock.
     pub clock: Ps,
-    /// Whether a CPU goes on while a store waits for its line: always, in machine files; tests of other costs do without.
+    /// Whether a CPU goes on while a store waits for its line. In machine files always; tests of other costs do
+    /// without.
     pub store_buffer: bool,
     /// How many times as long computing takes while the other thread of the core is busy, in thousandths.
     pub smt_permille: u32,
