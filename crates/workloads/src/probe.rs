@@ -22,11 +22,9 @@ pub trait Probe {
 }
 
 /// A probe of one thread.
-pub trait Recorder: Probe + Send {
-    /// Has seen nothing yet.
-    fn new() -> Self;
+pub trait Recorder: Probe {
     /// What it has seen.
-    fn into_waits(self) -> Option<WaitTimes>;
+    fn into_waits(self) -> Option<Box<WaitTimes>>;
 }
 
 /// Does not look.
@@ -42,10 +40,7 @@ impl Probe for Untimed {
 }
 
 impl Recorder for Untimed {
-    fn new() -> Self {
-        Untimed
-    }
-    fn into_waits(self) -> Option<WaitTimes> {
+    fn into_waits(self) -> Option<Box<WaitTimes>> {
         None
     }
 }
@@ -53,7 +48,22 @@ impl Recorder for Untimed {
 /// Times them.
 pub struct Timed {
     clock: quanta::Clock,
-    waits: WaitTimes,
+    /// Elsewhere, so that the clock may stay in registers while the times are recorded out of line.
+    waits: Box<WaitTimes>,
+}
+
+impl Timed {
+    /// Has seen nothing yet.
+    #[must_use]
+    pub fn new() -> Timed {
+        Timed { clock: CLOCK.clone(), waits: Box::new(ByKind { read: times(), write: times() }) }
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Timed::new()
+    }
 }
 
 /// The CPU's own counter where it is steady, else the system's clock; calibrated once.
@@ -71,15 +81,18 @@ impl Probe for Timed {
     }
     #[inline(always)]
     fn record(&mut self, kind: Kind, asked: u64, acquired: u64) {
-        self.waits.get_mut(kind).saturating_record(self.clock.delta_as_nanos(asked, acquired));
+        record(&mut self.waits, kind, self.clock.delta_as_nanos(asked, acquired));
     }
 }
 
+/// Out of line: the lock has been released, and every lock has its own copy of whoever calls it.
+#[inline(never)]
+fn record(waits: &mut WaitTimes, kind: Kind, ns: u64) {
+    waits.get_mut(kind).saturating_record(ns);
+}
+
 impl Recorder for Timed {
-    fn new() -> Self {
-        Timed { clock: CLOCK.clone(), waits: ByKind { read: times(), write: times() } }
-    }
-    fn into_waits(self) -> Option<WaitTimes> {
+    fn into_waits(self) -> Option<Box<WaitTimes>> {
         Some(self.waits)
     }
 }

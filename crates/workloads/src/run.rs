@@ -179,35 +179,17 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// What comes after it, without the lock.
     fn rest(self, _local: &mut Self::Local) {}
 
-    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not.
+    /// Whether a thread saw what no thread may see.
+    fn torn(_local: &Self::Local) -> bool {
+        false
+    }
+
+    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
+    /// was.
     ///
     /// # Errors
     /// When it did not.
-    fn check(shared: &Self::Shared, locals: &[Self::Local], done: Counts) -> anyhow::Result<()>;
-}
-
-/// Runs a workload, whichever it turns out to be: on this machine or on a simulated one.
-pub trait Runner {
-    /// What comes out of it.
-    type Outcome;
-
-    /// Runs it with a fresh lock.
-    ///
-    /// # Errors
-    /// When threads cannot be started, or when the lock broke its promise.
-    fn run<W: Workload>(self, work: W) -> anyhow::Result<Self::Outcome>;
-}
-
-/// Runs samples on this machine.
-#[derive(Clone, Copy)]
-pub struct Here<'a>(pub &'a Plan);
-
-impl Runner for Here<'_> {
-    type Outcome = Outcome;
-
-    fn run<W: Workload>(self, work: W) -> anyhow::Result<Outcome> {
-        sample(self.0, work)
-    }
+    fn check(shared: &Self::Shared, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
 
 /// Runs one sample of `plan` with a fresh lock.
@@ -215,7 +197,34 @@ impl Runner for Here<'_> {
 /// # Errors
 /// When a thread cannot be started, or when the lock broke its promise.
 pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
-    if plan.timed { measure::<W, Timed>(plan, work) } else { measure::<W, Untimed>(plan, work) }
+    measure(plan, &Bout { work, lock: Shelf::new(work.shared()) })
+}
+
+/// What there is a copy of for each lock and section: kept small, since there are hundreds.
+trait Fight: Sync {
+    /// What a thread does all day.
+    fn attend(&self, post: &Post<'_>, probe: Option<Timed>) -> Share;
+    /// Whether the lock kept its promise.
+    fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
+}
+
+/// A workload and its lock.
+struct Bout<W: Workload> {
+    work: W,
+    lock: Shelf<W::Shared>,
+}
+
+impl<W: Workload> Fight for Bout<W> {
+    fn attend(&self, post: &Post<'_>, probe: Option<Timed>) -> Share {
+        match probe {
+            Some(timed) => operate(self, post, timed),
+            None => operate(self, post, Untimed),
+        }
+    }
+
+    fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()> {
+        W::check(self.lock.lock(), done, torn)
+    }
 }
 
 /// On lines of its own, so that nothing else slows the lock down.
@@ -227,6 +236,7 @@ struct Apart<T>(T);
 struct Shelf<L>(Vec<Option<Apart<L>>>);
 
 impl<L> Shelf<L> {
+    #[inline(never)]
     fn new(lock: L) -> Self {
         const PLACES: usize = 64;
         static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -243,10 +253,9 @@ impl<L> Shelf<L> {
 /// What a thread has done so far, for the sampling thread to read.
 type Tally = Apart<ByKind<AtomicU64>>;
 
-/// What the threads of a sample share.
-struct Arena<'a, L> {
+/// What the threads of a sample share beside the lock.
+struct Arena<'a> {
     plan: &'a Plan,
-    lock: Shelf<L>,
     stop: Apart<AtomicBool>,
     tallies: Vec<Tally>,
     gate: Gate,
@@ -260,6 +269,7 @@ struct Gate {
 }
 
 impl Gate {
+    #[inline(never)]
     fn pass(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.opened.wait_while(open, |open| !*open).unwrap_or_else(PoisonError::into_inner));
@@ -271,27 +281,39 @@ impl Gate {
     }
 }
 
-/// What one thread brings home.
-struct Share<L> {
-    /// All its operations, in the interval or not.
-    done: Counts,
-    local: L,
-    waits: Option<WaitTimes>,
+/// A thread's place in it.
+struct Post<'a> {
+    arena: &'a Arena<'a>,
+    number: usize,
+    tally: &'a Tally,
 }
 
-fn measure<W: Workload, P: Recorder>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
+/// What one thread brings home.
+struct Share {
+    /// All its operations, in the interval or not.
+    done: Counts,
+    /// It saw what no thread may see.
+    torn: bool,
+    waits: Option<Box<WaitTimes>>,
+}
+
+fn measure(plan: &Plan, fight: &dyn Fight) -> anyhow::Result<Outcome> {
     let arena = Arena {
         plan,
-        lock: Shelf::new(work.shared()),
         stop: Apart(AtomicBool::new(false)),
         tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
         gate: Gate::default(),
     };
     let (mut outcome, shares) = thread::scope(|scope| {
         let start = |number| {
-            let probe = P::new();
-            let arena = &arena;
-            thread::Builder::new().spawn_scoped(scope, move || attend(arena, number, work, probe))
+            let probe = plan.timed.then(Timed::new);
+            let post = Post { arena: &arena, number, tally: &arena.tallies[number] };
+            thread::Builder::new().spawn_scoped(scope, move || {
+                if plan.pinned {
+                    pin(number);
+                }
+                fight.attend(&post, probe)
+            })
         };
         let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
         if threads.is_err() {
@@ -304,26 +326,26 @@ fn measure<W: Workload, P: Recorder>(plan: &Plan, work: W) -> anyhow::Result<Out
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))
     })?;
-    outcome.waits = check::<W>(arena.lock.lock(), shares)?;
+    outcome.waits = check(fight, shares)?;
     Ok(outcome)
 }
 
 /// All waits, if the lock kept its promise.
-fn check<W: Workload>(shared: &W::Shared, shares: Vec<Share<W::Local>>) -> anyhow::Result<Option<WaitTimes>> {
+fn check(fight: &dyn Fight, shares: Vec<Share>) -> anyhow::Result<Option<WaitTimes>> {
     let mut done = Counts::default();
-    let mut locals = Vec::new();
-    let mut all: Option<WaitTimes> = None;
+    let mut torn = false;
+    let mut all: Option<Box<WaitTimes>> = None;
     for share in shares {
         done.read += share.done.read;
         done.write += share.done.write;
-        locals.push(share.local);
+        torn |= share.torn;
         match (&mut all, share.waits) {
             (Some(all), Some(waits)) => all.add(&waits),
             (all, waits) => *all = waits,
         }
     }
-    W::check(shared, &locals, done)?;
-    Ok(all)
+    fight.check(done, torn)?;
+    Ok(all.map(|all| *all))
 }
 
 impl WaitTimes {
@@ -334,26 +356,15 @@ impl WaitTimes {
     }
 }
 
-/// A thread's life.
-fn attend<W: Workload, P: Recorder>(arena: &Arena<'_, W::Shared>, number: usize, work: W, probe: P) -> Share<W::Local> {
-    if arena.plan.pinned {
-        pin(number);
-    }
-    let local = work.local(arena.plan.roles, number);
+/// The same with one probe; a function of its own, so that nothing else shares its registers.
+#[inline(never)]
+fn operate<W: Workload, P: Recorder>(bout: &Bout<W>, post: &Post<'_>, mut probe: P) -> Share {
+    let &Post { arena, number, tally } = post;
+    let work = bout.work;
+    let mut local = work.local(arena.plan.roles, number);
     work.prepare();
     arena.gate.pass();
-    operate(arena, &arena.tallies[number], work, local, probe)
-}
-
-/// What a thread does all day.
-fn operate<W: Workload, P: Recorder>(
-    arena: &Arena<'_, W::Shared>,
-    tally: &Tally,
-    work: W,
-    mut local: W::Local,
-    mut probe: P,
-) -> Share<W::Local> {
-    let lock = arena.lock.lock();
+    let lock = bout.lock.lock();
     let more = work.batch(arena.plan.threads) - 1;
     let mut done = Counts::default();
     while !arena.stop.0.load(Relaxed) {
@@ -366,7 +377,7 @@ fn operate<W: Workload, P: Recorder>(
         tally.0.write.store(done.write, Relaxed);
         work.rest(&mut local);
     }
-    Share { done, local, waits: probe.into_waits() }
+    Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
 /// Keeps the calling thread on one CPU; where that is not allowed, it roams.
@@ -387,7 +398,7 @@ fn pin(number: usize) {
 }
 
 /// What the sampling thread does. Returns when the threads were told to stop, too.
-fn observe<L>(arena: &Arena<'_, L>) -> (Instant, Outcome) {
+fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     thread::sleep(arena.plan.warm_up);
     let begin = Snapshot::take(&arena.tallies);
     thread::sleep(arena.plan.duration);

@@ -1,9 +1,9 @@
 //! Threads that take a reference to one object and drop it again.
 
-use super::body::{Body, Tight, Work};
+use super::body::{Any, Body, Tight, Work};
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
-use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use crate::world::World;
 use anyhow::{bail, ensure};
 use std::hint::black_box;
@@ -30,24 +30,25 @@ pub trait Counter: Sync + 'static {
 /// # Errors
 /// When a thread cannot be started, or when references got lost.
 pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
-    run_in::<Native, C, _>(plan.section, (), Here(plan))
-}
-
-/// Has `runner` run the section in the world `W`.
-///
-/// # Errors
-/// Those of the runner, and when the section sleeps.
-pub fn run_in<W: World, C: Counter, R: Runner>(
-    section: Section,
-    spread: W::Spread,
-    runner: R,
-) -> anyhow::Result<R::Outcome> {
-    match section {
-        Section::Tight => runner.run(Counted::<W, C, _>::of(Tight)),
-        Section::Work { inside, outside } => runner.run(Counted::<W, C, _>::of(Work { inside, outside, spread })),
-        Section::Sleep(_) => bail!("references are taken and dropped without sleep"),
+    match plan.section {
+        Section::Tight => run::sample(plan, Counted::<Native, C, _>::of(Tight)),
+        Section::Work { inside, outside } => {
+            run::sample(plan, Counted::<Native, C, _>::of(Work { inside, outside, spread: () }))
+        }
+        Section::Sleep(_) => bail!(NO_SLEEP),
     }
 }
+
+/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// threads' loop for each counter.
+///
+/// # Errors
+/// When the section sleeps.
+pub fn any_section<W: World, C: Counter>(section: Section, spread: W::Spread) -> anyhow::Result<impl Workload> {
+    Ok(Counted::<W, C, _>::of(Any::of(section, spread, NO_SLEEP)?))
+}
+
+const NO_SLEEP: &str = "references are taken and dropped without sleep";
 
 /// A plain count behind a lock.
 pub struct Locked<L>(L);
@@ -118,7 +119,7 @@ impl<W: World, C: Counter, B: Body<W>> Workload for Counted<W, C, B> {
         let held = counter.get();
         let acquired = probe.mark();
         probe.acquired(address, Kind::Read);
-        if !B::TIGHT {
+        if !self.body.tight() {
             *local = black_box(self.body.inside(*local));
         }
         probe.releases(address, Kind::Read);
@@ -132,9 +133,12 @@ impl<W: World, C: Counter, B: Body<W>> Workload for Counted<W, C, B> {
         self.body.outside(local);
     }
 
-    fn check(counter: &C, _locals: &[u64], done: Counts) -> anyhow::Result<()> {
-        let left = counter.count();
-        ensure!(left == 1, "after {} references were taken and dropped, {left} are left instead of 1", done.write);
-        Ok(())
+    fn check(counter: &C, done: Counts, _torn: bool) -> anyhow::Result<()> {
+        check(counter.count(), done.write)
     }
+}
+
+fn check(left: u64, total: u64) -> anyhow::Result<()> {
+    ensure!(left == 1, "after {total} references were taken and dropped, {left} are left instead of 1");
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Threads that want a lock for themselves.
 
 use crate::probe::Probe;
-use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use crate::world::World;
 use anyhow::ensure;
 use std::hint::black_box;
@@ -34,23 +34,23 @@ pub struct Protected {
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
-    run_in::<Native, L, _>(plan.section, (), Here(plan))
+    match plan.section {
+        Section::Tight => run::sample(plan, Exclusive::<Native, L, _>::of(Tight)),
+        Section::Work { inside, outside } => {
+            run::sample(plan, Exclusive::<Native, L, _>::of(Work { inside, outside, spread: () }))
+        }
+        Section::Sleep(time) => run::sample(plan, Exclusive::<Native, L, _>::of(Sleep(time))),
+    }
 }
 
-/// Has `runner` run the section in the world `W`.
-///
-/// # Errors
-/// Those of the runner.
-pub fn run_in<W: World, L: Lock<Protected>, R: Runner>(
-    section: Section,
-    spread: W::Spread,
-    runner: R,
-) -> anyhow::Result<R::Outcome> {
-    match section {
-        Section::Tight => runner.run(Exclusive::<W, L, _>::of(Tight)),
-        Section::Work { inside, outside } => runner.run(Exclusive::<W, L, _>::of(Work { inside, outside, spread })),
-        Section::Sleep(time) => runner.run(Exclusive::<W, L, _>::of(Sleep(time))),
-    }
+/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// threads' loop for each lock.
+pub fn any_section<W: World, L: Lock<Protected>>(section: Section, spread: W::Spread) -> impl Workload {
+    Exclusive::<W, L, _>::of(match section {
+        Section::Tight => Any::Tight(Tight),
+        Section::Work { inside, outside } => Any::Work(Work { inside, outside, spread }),
+        Section::Sleep(time) => Any::Sleep(Sleep(time)),
+    })
 }
 
 /// The two halves of an operation.
@@ -122,6 +122,38 @@ impl<W: World> Body<W> for Sleep {
     }
 }
 
+/// Any of them. Out of line: the locks share it.
+#[derive(Clone, Copy)]
+enum Any<S> {
+    Tight(Tight),
+    Work(Work<S>),
+    Sleep(Sleep),
+}
+impl<W: World> Body<W> for Any<W::Spread> {
+    fn prepare(self) {
+        if let Any::Sleep(sleep) = self {
+            Body::<W>::prepare(sleep);
+        }
+    }
+
+    #[inline(never)]
+    fn inside(self, data: &mut Protected) {
+        match self {
+            Any::Tight(tight) => Body::<W>::inside(tight, data),
+            Any::Work(work) => Body::<W>::inside(work, data),
+            Any::Sleep(sleep) => Body::<W>::inside(sleep, data),
+        }
+    }
+
+    #[inline(never)]
+    fn outside(self, local: &mut u64) {
+        match self {
+            Any::Work(work) => Body::<W>::outside(work, local),
+            Any::Tight(_) | Any::Sleep(_) => {}
+        }
+    }
+}
+
 struct Exclusive<W, L, B> {
     body: B,
     of: PhantomData<fn() -> (W, L)>,
@@ -179,14 +211,18 @@ impl<W: World, L: Lock<Protected>, B: Body<W>> Workload for Exclusive<W, L, B> {
     }
 
     /// Mutual exclusion: no increment was lost. (A tight section leaves the mirror alone.)
-    fn check(lock: &L, _locals: &[u64], done: Counts) -> anyhow::Result<()> {
-        let data = lock.with(|data| *data);
-        let total = done.write;
+    fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
+        lock.with(|data| *data).check(done.write)
+    }
+}
+
+impl Protected {
+    fn check(self, total: u64) -> anyhow::Result<()> {
         ensure!(
-            data.count == total && (data.mirror == total || data.mirror == 0),
+            self.count == total && (self.mirror == total || self.mirror == 0),
             "the lock let two threads in at once: {total} critical sections, but the data behind it count {} and {}",
-            data.count,
-            data.mirror,
+            self.count,
+            self.mirror,
         );
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Threads that read together and write alone.
 
-use super::body::{Body, Tight, Work};
+use super::body::{Any, Body, Tight, Work};
 use crate::probe::Probe;
-use crate::run::{Counts, Here, Kind, Outcome, Plan, Roles, Runner, Section, Workload};
+use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use crate::world::World;
 use anyhow::{bail, ensure};
 use std::hint::black_box;
@@ -29,26 +29,25 @@ pub trait SharedLock: Sync + 'static {
 /// # Errors
 /// When a thread cannot be started, or when the lock let a writer in beside somebody else.
 pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
-    run_in::<Native, L, _>(plan.section, (), Here(plan))
-}
-
-/// Has `runner` run the section in the world `W`.
-///
-/// # Errors
-/// Those of the runner, and when the section sleeps.
-pub fn run_in<W: World, L: SharedLock, R: Runner>(
-    section: Section,
-    spread: W::Spread,
-    runner: R,
-) -> anyhow::Result<R::Outcome> {
-    match section {
-        Section::Tight => runner.run(Shared::<W, L, _>::of(Tight, spread)),
+    match plan.section {
+        Section::Tight => run::sample(plan, Shared::<Native, L, _>::of(Tight, ())),
         Section::Work { inside, outside } => {
-            runner.run(Shared::<W, L, _>::of(Work { inside, outside, spread }, spread))
+            run::sample(plan, Shared::<Native, L, _>::of(Work { inside, outside, spread: () }, ()))
         }
-        Section::Sleep(_) => bail!("readers and writers do not sleep"),
+        Section::Sleep(_) => bail!(NO_SLEEP),
     }
 }
+
+/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// threads' loop for each lock.
+///
+/// # Errors
+/// When the section sleeps.
+pub fn any_section<W: World, L: SharedLock>(section: Section, spread: W::Spread) -> anyhow::Result<impl Workload> {
+    Ok(Shared::<W, L, _>::of(Any::of(section, spread, NO_SLEEP)?, spread))
+}
+
+const NO_SLEEP: &str = "readers and writers do not sleep";
 
 /// Whether a thread's next operation reads.
 enum Role {
@@ -99,20 +98,20 @@ impl Local {
         let count = data[0];
         self.chain = body.inside(self.chain ^ data[2]);
         // The compiler must take it that somebody may have written meanwhile.
-        let data = if B::TIGHT { data } else { black_box(data) };
+        let data = if body.tight() { data } else { black_box(data) };
         self.torn |= (count ^ data[1]) | (count ^ data[3]);
     }
 }
 
 #[inline(always)]
 fn change<W: World, B: Body<W>>(body: B, data: &mut Record) {
-    if !B::TIGHT {
+    if !body.tight() {
         touch::<W>(data, false);
     }
     let count = data[0];
     data[2] = body.inside(data[2]);
     touch::<W>(data, true);
-    let data = if B::TIGHT { data } else { black_box(data) };
+    let data = if body.tight() { data } else { black_box(data) };
     data[0] = count + 1;
     data[1] += 1;
     data[3] += 1;
@@ -164,7 +163,7 @@ impl<W: World, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
 
     /// An optimistic read costs less than a look at the signal.
     fn batch(self, threads: usize) -> u32 {
-        if B::TIGHT && threads <= 2 { 16 } else { 1 }
+        if self.body.tight() && threads <= 2 { 16 } else { 1 }
     }
 
     #[inline(always)]
@@ -201,16 +200,21 @@ impl<W: World, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
         }
     }
 
-    /// No write was lost, and nobody read half of one.
-    fn check(lock: &L, locals: &[Local], done: Counts) -> anyhow::Result<()> {
-        let [count, mirror, _, last] = lock.write(|data| *data);
-        let total = done.write;
-        ensure!(
-            [count, mirror, last] == [total; 3],
-            "the lock let two writers in at once: {total} writes, but the data behind it count {count}, {mirror} and \
-             {last}",
-        );
-        ensure!(locals.iter().all(|l| l.torn == 0), "the lock let a reader in beside a writer: it saw half a write");
-        Ok(())
+    fn torn(local: &Local) -> bool {
+        local.torn != 0
     }
+
+    /// No write was lost, and nobody read half of one.
+    fn check(lock: &L, done: Counts, torn: bool) -> anyhow::Result<()> {
+        check(lock.write(|data| *data), done.write, torn)
+    }
+}
+
+fn check([count, mirror, _, last]: Record, total: u64, torn: bool) -> anyhow::Result<()> {
+    ensure!(
+        [count, mirror, last] == [total; 3],
+        "the lock let two writers in at once: {total} writes, but the data behind it count {count}, {mirror} and {last}",
+    );
+    ensure!(!torn, "the lock let a reader in beside a writer: it saw half a write");
+    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::load;
 use crate::load::counted::Counter;
 use crate::load::exclusive::{Lock, Protected};
 use crate::load::shared::SharedLock;
-use crate::run::{self, Counts, Roles, Runner, Section};
+use crate::run::{self, Counts, Roles, Section};
 use anyhow::{Context, Result, ensure};
 use std::cell::{Cell as Mutable, OnceCell};
 use std::collections::BTreeSet;
@@ -84,19 +84,19 @@ pub fn run(plan: &Plan) -> Result<Run> {
 /// Runs a cell with a lock for one thread at a time.
 pub(super) fn exclusive<L: Lock<Protected>>(plan: &Plan) -> Result<Run> {
     let (section, spread) = plan.section();
-    load::exclusive::run_in::<Sim, L, _>(section, spread, Simulated(plan))
+    play(plan, load::exclusive::any_section::<Sim, L>(section, spread))
 }
 
 /// Runs a cell with a lock for readers and writers.
 pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
     let (section, spread) = plan.section();
-    load::shared::run_in::<Sim, L, _>(section, spread, Simulated(plan))
+    play(plan, load::shared::any_section::<Sim, L>(section, spread)?)
 }
 
 /// Runs a cell with a count of references.
 pub(super) fn counted<C: Counter>(plan: &Plan) -> Result<Run> {
     let (section, spread) = plan.section();
-    load::counted::run_in::<Sim, C, _>(section, spread, Simulated(plan))
+    play(plan, load::counted::any_section::<Sim, C>(section, spread)?)
 }
 
 impl Plan {
@@ -172,15 +172,14 @@ impl Plan {
     }
 }
 
-/// Runs workloads as a plan says.
-struct Simulated<'a>(&'a Plan);
-
 /// What the threads of a cell, and whoever reads their counts, share.
 struct Stage {
     roles: Roles,
     end_ns: u64,
     /// What each thread has done so far.
     tallies: Vec<Mutable<Counts>>,
+    /// One of them saw what no thread may see.
+    torn: Mutable<bool>,
     begin: OnceCell<Reading>,
     end: OnceCell<Reading>,
 }
@@ -191,6 +190,7 @@ impl Stage {
             roles: plan.workload.roles(plan.threads)?,
             end_ns: plan.end_ns(),
             tallies: (0..plan.threads).map(|_| Mutable::default()).collect(),
+            torn: Mutable::new(false),
             begin: OnceCell::new(),
             end: OnceCell::new(),
         })
@@ -211,49 +211,66 @@ impl Stage {
     }
 }
 
-impl Runner for Simulated<'_> {
-    type Outcome = Run;
+/// What there is a copy of for each lock: kept small, since there are dozens.
+trait Play {
+    /// What a thread does all day.
+    fn act(&self, stage: &Stage, thread: usize, probe: SimProbe);
+    /// Whether the lock kept its promise.
+    fn check(&self, done: Counts, torn: bool) -> Result<()>;
+}
 
-    fn run<W: run::Workload>(self, work: W) -> Result<Run> {
-        let plan = self.0;
-        let stage = Rc::new(Stage::new(plan)?);
-        let probe = SimProbe::new(plan.begin_ns() * NS..plan.end_ns() * NS);
-        let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
-        let lock = simulation.place(plan.lock.name, work.shared());
-        let locals: Vec<Rc<OnceCell<W::Local>>> = (0..plan.threads).map(|_| Rc::default()).collect();
-        for (thread, home) in locals.iter().enumerate() {
-            let (stage, lock, home, probe) = (Rc::clone(&stage), lock.clone(), Rc::clone(home), probe.clone());
-            let body = move || drop(home.set(operate(&stage, &*lock, thread, work, probe)));
-            simulation.spawn(plan.affinity(thread), body);
+/// A workload and its lock.
+struct Placed<W: run::Workload> {
+    work: W,
+    lock: turnwise_sim::Placed<W::Shared>,
+}
+
+impl<W: run::Workload> Play for Placed<W> {
+    fn act(&self, stage: &Stage, thread: usize, mut probe: SimProbe) {
+        let (work, lock, tally) = (self.work, &*self.lock, &stage.tallies[thread]);
+        let mut local = work.local(stage.roles, thread);
+        work.prepare();
+        while Sim::time_ns() < stage.end_ns {
+            let mut done = tally.get();
+            *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+            tally.set(done);
+            Sim::progress();
+            work.rest(&mut local);
         }
-        watch(&mut simulation, plan, &stage);
-        match simulation.run() {
-            Ok(outcome) => {
-                let locals: Vec<_> = locals.into_iter().filter_map(|l| Rc::into_inner(l)?.into_inner()).collect();
-                W::check(&lock, &locals, stage.done())?;
-                finish(plan, &stage, &probe, outcome)
-            }
-            Err(stuck) => {
-                let stuck = Stuck { what: stuck.kind.to_string(), who: stuck.who, replay: String::new() };
-                Ok(Run { cell: plan.cell(Err(stuck)), trace: None })
-            }
-        }
+        stage.torn.set(stage.torn.get() | W::torn(&local));
+    }
+
+    fn check(&self, done: Counts, torn: bool) -> Result<()> {
+        W::check(&self.lock, done, torn)
     }
 }
 
-/// What a thread does all day.
-fn operate<W: run::Workload>(stage: &Stage, lock: &W::Shared, thread: usize, work: W, mut probe: SimProbe) -> W::Local {
-    let mut local = work.local(stage.roles, thread);
-    work.prepare();
-    let tally = &stage.tallies[thread];
-    while Sim::time_ns() < stage.end_ns {
-        let mut done = tally.get();
-        *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
-        tally.set(done);
-        Sim::progress();
-        work.rest(&mut local);
+/// Runs a workload as the plan says.
+fn play<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
+    let stage = Stage::new(plan)?;
+    let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
+    let lock = simulation.place(plan.lock.name, work.shared());
+    perform(plan, stage, simulation, Rc::new(Placed { work, lock }))
+}
+
+fn perform(plan: &Plan, stage: Stage, mut simulation: Simulation, play: Rc<dyn Play>) -> Result<Run> {
+    let stage = Rc::new(stage);
+    let probe = SimProbe::new(plan.begin_ns() * NS..plan.end_ns() * NS);
+    for thread in 0..plan.threads as usize {
+        let (stage, play, probe) = (Rc::clone(&stage), Rc::clone(&play), probe.clone());
+        simulation.spawn(plan.affinity(thread), move || play.act(&stage, thread, probe));
     }
-    local
+    watch(&mut simulation, plan, &stage);
+    match simulation.run() {
+        Ok(outcome) => {
+            play.check(stage.done(), stage.torn.get())?;
+            finish(plan, &stage, &probe, outcome)
+        }
+        Err(stuck) => {
+            let stuck = Stuck { what: stuck.kind.to_string(), who: stuck.who, replay: String::new() };
+            Ok(Run { cell: plan.cell(Err(stuck)), trace: None })
+        }
+    }
 }
 
 /// Has the counts read at both ends of the interval.
