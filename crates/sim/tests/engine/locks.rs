@@ -285,3 +285,49 @@ fn condition_variable() {
     };
     torture(make, operate, |channel, all, _| assert_eq!(*channel.places.lock(), all % 2));
 }
+
+/// Many CPUs fight over a lock so hard that waiters cannot fall asleep, join the spinners again, and sleep after all:
+/// each of these ways must leave somebody who wakes the rest.
+fn fought_over<L: Clone + 'static>(place: fn(&mut Simulation) -> L, operate: fn(&L)) {
+    let machine = Arc::new(turnwise_sim::spec::load("westmere-ex-80").expect("it is built in"));
+    for seed in 1..=30 {
+        fought_over_once(Config::new(Arc::clone(&machine), seed), place, operate);
+    }
+}
+
+fn fought_over_once<L: Clone + 'static>(config: Config, place: fn(&mut Simulation) -> L, operate: fn(&L)) {
+    let mut simulation = Simulation::new(config, 80);
+    let lock = place(&mut simulation);
+    for cpu in 0..80 {
+        let lock = lock.clone();
+        simulation.spawn(Affinity::Cpu(cpu), move || {
+            for _ in 0..25 {
+                operate(&lock);
+                Sim::progress();
+                Sim::compute(50 + Sim::chance(100));
+            }
+        });
+    }
+    let outcome = simulation.run().expect("nobody is left asleep");
+    assert!(outcome.counters.voluntary > 20, "too few slept to tell: {}", outcome.counters.voluntary);
+}
+
+#[test]
+fn nobody_is_left_asleep_by_waiters_that_spin_again() {
+    fought_over(
+        |simulation| simulation.place("mutex", Mutex::<u64, Sim>::new_in(0)),
+        |lock| {
+            let mut count = lock.lock();
+            Sim::compute(50);
+            *count += 1;
+        },
+    );
+    fought_over(
+        |simulation| simulation.place("rwsem", RwSem::<u64, Sim>::new_in(0)),
+        |lock| {
+            let mut count = lock.write();
+            Sim::compute(50);
+            *count += 1;
+        },
+    );
+}

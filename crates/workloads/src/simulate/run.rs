@@ -14,6 +14,7 @@ use crate::load::counted::Counter;
 use crate::load::exclusive::{Lock, Protected};
 use crate::load::shared::SharedLock;
 use crate::run::{self, Counts, Roles, Section};
+use crate::subject::Times;
 use anyhow::{Context, Result, ensure};
 use std::cell::{Cell as Mutable, OnceCell};
 use std::collections::BTreeSet;
@@ -150,8 +151,19 @@ impl Plan {
             perturb: self.perturb,
             traced: self.traced,
             starvation_ns: self.starvation_ns,
+            silence_ns: self.silence_ns(),
             ..Config::new(Arc::clone(&self.machine), self.seed)
         }
+    }
+
+    /// An operation at least is completed in so much time, or nobody gets on: a second, or ten of the longest.
+    fn silence_ns(&self) -> u64 {
+        let longest_ns = match self.workload.times {
+            Times::Tight => 0,
+            Times::Work { inside_ns, outside_ns } => inside_ns.saturating_add(outside_ns),
+            Times::Sleep { inside_ns } => inside_ns,
+        };
+        longest_ns.saturating_mul(10).max(1_000_000_000)
     }
 
     fn affinity(&self, thread: usize) -> Affinity {
