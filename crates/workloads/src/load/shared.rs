@@ -213,7 +213,7 @@ impl<W: World, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
 fn check([count, mirror, _, last]: Record, total: u64, torn: bool) -> anyhow::Result<()> {
     ensure!(
         [count, mirror, last] == [total; 3],
-        "the lock let two writers in at once: {total} writes, but the data behind it count {count}, {mirror} and {last}",
+        "the lock let two writers in at once: {total} writes, but the data behind it count {count}, {mirror}, {last}",
     );
     ensure!(!torn, "the lock let a reader in beside a writer: it saw half a write");
     Ok(())
