@@ -164,6 +164,22 @@ fn a_trace_shows_the_lock_on_its_way() {
 }
 
 #[test]
+fn a_validation_needs_a_benchmark_of_mutexes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("bench.json");
+    let name = file.to_str().expect("its name is text");
+    let refused = |parts: &[&str]| expect_complaint(2, &["sim", "validate", "--bench", name], parts);
+    refused(&["cannot read --bench", "bench.json"]);
+    std::fs::write(&file, "{}").expect("it can be written");
+    refused(&["not a report of `turnwise bench mutex --json`"]);
+    expect_complaint(
+        2,
+        &["sim", "validate", "--markdown", "/nowhere/page.md"],
+        &["cannot write --markdown=/nowhere/page.md"],
+    );
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_before_anything_runs() {
     let refused = |flags: &[&str], parts: &[&str]| expect_complaint(2, &[&["sim"], flags].concat(), parts);
     refused(&["--lock", "mutx"], &["'mutx'", "similar value", "mutex"]);
