@@ -100,8 +100,8 @@ fn handoffs(machine: &Arc<Machine>, effort: Effort, tick: &mut impl FnMut()) -> 
     Ok(format!(
         "\n## A hand-over on Westmere-EX\n\n\
          Tasks that lock and unlock and do nothing else, as measured on an 8-socket Westmere-EX for Linux commit \
-         2c83e8e9 (queued spin locks); median of {} seeds, {} ms each. The lock of that measurement is simulated in its \
-         shape; ours stand beside it.\n\n{table}\n\
+         2c83e8e9 (queued spin locks); median of {} seeds, {} ms each. The lock of that measurement is simulated in \
+         its shape; ours stand beside it.\n\n{table}\n\
          The aim is 25% without a fit: {} of {} cells of the kernel's lock are within it (median error {:.0}%). \
          Provisional numbers of this machine (recalled or guessed, not read): `{provisional}`.\n",
         effort.seeds,
