@@ -254,12 +254,19 @@ impl Lines {
         (table.at(class), Some(class))
     }
 
+    /// A latency as it is this time.
+    fn vary(&mut self, latency: Ps) -> Ps {
+        let most = latency * Ps::from(self.machine.coherence.spread_permille) / 1000;
+        if most == 0 { latency } else { latency - most + self.chance.u64(0..=2 * most) }
+    }
+
     /// Serves a request that arrives `now` after `travel` on the way.
     pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
         if let Some(cost) = self.hit(line, cpu, op, now) {
             return Served { done: now + cost, from: None }; // another of its requests was faster
         }
         let (latency, from) = self.latency(line, cpu, op);
+        let latency = self.vary(latency);
         let shared_read = op == Op::Load && self.entries[line as usize].nodes != 0;
         let read_occupancy = self.machine.coherence.read_occupancy;
         let entry = &mut self.entries[line as usize];

@@ -23,6 +23,7 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         rmw_shared: table([10, 50, 50, 150]),
         memory: table([80, 80, 80, 160]),
         read_occupancy: 15 * NS,
+        spread_permille: 0,
     };
     let cpu = Cpu {
         load_hit: 2 * NS,

@@ -29,6 +29,7 @@ fn machine(protocol: Protocol) -> Arc<Machine> {
     (costs.load_modified, costs.load_shared) = (table([10, 50, 50, 130]), table([4, 20, 20, 100]));
     (costs.store_modified, costs.store_shared) = (table([10, 50, 50, 150]), table([10, 54, 54, 154]));
     (costs.rmw_modified, costs.rmw_shared) = (table([10, 60, 60, 160]), table([10, 64, 64, 164]));
+    costs.spread_permille = 0;
     (costs.memory, costs.read_occupancy) = (table([80, 80, 80, 160]), 15 * NS);
     Arc::new(machine)
 }

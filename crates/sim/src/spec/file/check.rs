@@ -3,7 +3,7 @@
 use super::error::Fault;
 use super::numbers::{Numbers, Zero};
 use super::{CoherenceTable, CpuTable, MachineFile, SystemTable, topology};
-use crate::spec::{Coherence, Cpu, Machine, System, Topology};
+use crate::spec::{Coherence, Cpu, Machine, SPREAD_PERMILLE, System, Topology};
 
 /// Smallest and largest cache line: a word of ours, and larger than any that was built.
 const LINE_BYTES: std::ops::RangeInclusive<u32> = 8..=4096;
@@ -88,6 +88,7 @@ impl CoherenceTable {
             rmw_shared: table("rmw_shared", &self.rmw_shared)?,
             memory: numbers.node_table("coherence.memory", &self.memory, topology)?,
             read_occupancy: numbers.cost("coherence.read_occupancy", &self.read_occupancy, Zero::Fine)?,
+            spread_permille: SPREAD_PERMILLE,
         })
     }
 }
