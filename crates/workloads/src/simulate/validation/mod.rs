@@ -168,7 +168,8 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     that has or queues for one can lose its CPU. With more threads than CPUs that makes them worse than they were.\n\
     - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter \
     of a transfer), and tight loops without work depend on it. Nothing and a half were tried before, and this page's \
-    first table was looked at: it is no blind test of that choice, nor of the store buffer.\n\
+    first table was looked at: it is no blind test of that choice, nor of the store buffer and the spread of \
+    latencies (8% either way), which came after it.\n\
     - **SGI's figures** need the document's workload (a barrier, then all open the same file): not there yet.\n";
 
 #[cfg(test)]
