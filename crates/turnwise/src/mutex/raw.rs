@@ -42,7 +42,8 @@ pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
 pub const PROMISE_NS: u64 = 50_000_000;
 
-/// A waiter that failed so often in a row to fall asleep joins the line of spinners again.
+/// A waiter that failed so often in a row to take the lock, to announce itself or to fall asleep joins the line of
+/// spinners again.
 pub(crate) const RESTLESS: u32 = 3;
 
 /// About what moving the word's line costs a waiter whose exchange failed.

@@ -48,19 +48,17 @@ struct Rseq {
 /// CPU numbers from here up mean "not registered".
 const CPU_LIMIT: u32 = 1 << 31;
 
-/// CPUs of the system.
-static ONLINE: AtomicU32 = AtomicU32::new(1);
+/// CPUs that the process may use, as of its start.
+static ALLOWED: AtomicU32 = AtomicU32::new(1);
 
 /// See [`super::super::Platform::cpus`].
 pub(super) fn cpus() -> u32 {
-    ONLINE.load(Relaxed)
+    ALLOWED.load(Relaxed)
 }
 
 /// Finds the area, and counts the CPUs. Called once, by the constructor: `dlsym` takes the loader's lock.
 pub(super) fn start() {
-    // SAFETY: no pointers are involved; a negative answer means that the system cannot say.
-    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
-    ONLINE.store(cpus.clamp(1, 1 << 16) as u32, Relaxed);
+    ALLOWED.store(count_cpus(), Relaxed);
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
     unsafe {
@@ -70,6 +68,23 @@ pub(super) fn start() {
             AREA_OFFSET.store(*offset, Relaxed);
         }
     }
+}
+
+/// CPUs that the process may use: fewer than the system has where a container or `taskset` says so.
+fn count_cpus() -> u32 {
+    #[cfg(not(miri))]
+    {
+        // SAFETY: all bytes zero is a valid, empty set.
+        let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+        // SAFETY: `set` is writable and has the size given.
+        if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) } == 0 {
+            // SAFETY: `set` is initialized.
+            return unsafe { libc::CPU_COUNT(&set) }.max(1) as u32;
+        }
+    }
+    // A system with more CPUs than a set holds.
+    // SAFETY: no pointers are involved; a negative answer means that the system cannot say.
+    unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.clamp(1, 1 << 16) as u32
 }
 
 fn thread_pointer() -> usize {
@@ -251,3 +266,16 @@ fn fresh(word: u64, now: u64) -> bool {
 }
 
 const _: () = assert!(thread::SLOTS < 1 << 16, "a token must fit the published word");
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    extern crate std;
+
+    #[test]
+    fn cpus_are_those_that_the_process_may_use() {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+        let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).expect("it names the CPUs");
+        let allowed: u32 = mask.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum();
+        assert_eq!(super::cpus(), allowed);
+    }
+}
