@@ -49,17 +49,6 @@ unsafe impl Platform for Blind {
         Native::spin_until(word, ready, blind(limit))
     }
 
-    #[inline]
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        Native::spin_until_either(a, ready_a, b, ready_b, blind(limit))
-    }
-
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         Native::park(word, expected, lane, deadline)
     }

@@ -105,17 +105,6 @@ unsafe impl Platform for Loom {
     }
 
     #[track_caller]
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        mut ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        mut ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        Self::spin_until(a, |value| ready_a(value) || ready_b(b.load(Relaxed)), limit).map(|_| ())
-    }
-
-    #[track_caller]
     fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         park::park(word, expected, lane, deadline)
     }

@@ -37,17 +37,6 @@ unsafe impl Platform for Bare {
         }
     }
 
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        mut ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        mut ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        let either = |value| ready_a(value) || ready_b(b.load(Relaxed));
-        Self::spin_until(a, either, limit).map(|_| ())
-    }
-
     fn park(word: &AtomicU32, expected: u32, _lane: Lane, deadline: Option<Deadline>) -> Parked {
         loop {
             if word.load(Relaxed) != expected {

@@ -217,11 +217,14 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     #[track_caller]
     fn spin_until_either<A: Word, B: Word>(
         a: &A,
-        ready_a: impl FnMut(A::Value) -> bool,
+        mut ready_a: impl FnMut(A::Value) -> bool,
         b: &B,
-        ready_b: impl FnMut(B::Value) -> bool,
+        mut ready_b: impl FnMut(B::Value) -> bool,
         limit: SpinLimit,
-    ) -> Result<(), SpinEnd>;
+    ) -> Result<(), SpinEnd> {
+        let either = |value| ready_a(value) || ready_b(b.load(core::sync::atomic::Ordering::Relaxed));
+        Self::spin_until(a, either, limit).map(|_| ())
+    }
 
     /// Sleeps in `lane` of `word` until woken or until `deadline`; returns at once if `word` is not `expected`.
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;

@@ -57,18 +57,6 @@ unsafe impl Platform for Native {
         spin::spin_until(word, ready, limit)
     }
 
-    #[inline]
-    fn spin_until_either<A: Word, B: Word>(
-        a: &A,
-        mut ready_a: impl FnMut(A::Value) -> bool,
-        b: &B,
-        mut ready_b: impl FnMut(B::Value) -> bool,
-        limit: SpinLimit,
-    ) -> Result<(), SpinEnd> {
-        let either = |value| ready_a(value) || ready_b(b.load(core::sync::atomic::Ordering::Relaxed));
-        spin::spin_until(a, either, limit).map(|_| ())
-    }
-
     fn park(word: &AtomicU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
         sys::futex_wait(word, expected, lane, deadline)
     }
