@@ -11,7 +11,9 @@ pub(crate) use raw::{LINE_NS, RESTLESS, await_promised};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
-pub(crate) use spin::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, spin_ns, take_turns};
+pub(crate) use spin::{
+    Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, spin_limit, spin_ns, take_turns,
+};
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};

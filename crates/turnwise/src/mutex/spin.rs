@@ -36,6 +36,14 @@ pub(crate) fn spin_ns<P: Platform>() -> u64 {
     SPIN_NS.max(u64::from(P::cpus()) * SPIN_NS_PER_CPU)
 }
 
+/// When a wait with this deadline must stop spinning, on [`Platform::now`]: one on another clock ends asleep.
+pub(crate) fn spin_limit(deadline: Option<Deadline>) -> u64 {
+    match deadline {
+        Some(Deadline { clock: Clock::Monotonic, at }) => at,
+        _ => u64::MAX,
+    }
+}
+
 /// What became of one thread's recent spins on one lock.
 #[derive(Clone, Copy)]
 pub(crate) struct SpinRecord {
@@ -175,10 +183,7 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 /// `Ok`: acquired, and how.
 fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<Event, SpinEnd> {
     let begin = P::now();
-    let limit = match deadline {
-        Some(Deadline { clock: Clock::Monotonic, at }) => at,
-        _ => u64::MAX,
-    };
+    let limit = spin_limit(deadline);
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
     if lock.spinners.is_empty() {
@@ -204,8 +209,7 @@ pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadl
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let limit = deadline.filter(|deadline| deadline.clock == Clock::Monotonic).map_or(u64::MAX, |deadline| deadline.at);
-    let end = spin_in_line(lock, me, P::now().saturating_add(spin_ns::<P>()).min(limit));
+    let end = spin_in_line(lock, me, P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline)));
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()

@@ -3,8 +3,8 @@
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
-use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_ns, take_turns};
-use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_limit, spin_ns, take_turns};
+use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -17,10 +17,7 @@ struct Until {
 impl Until {
     fn now<P: Platform>(deadline: Option<Deadline>) -> Self {
         let begin = P::now();
-        let limit = match deadline {
-            Some(Deadline { clock: Clock::Monotonic, at }) => at,
-            _ => u64::MAX,
-        };
+        let limit = spin_limit(deadline);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
         Until { short: until(SPIN_SHORT_NS), long: until(spin_ns::<P>()) }
     }
