@@ -38,7 +38,6 @@ mod sched;
 mod stuck;
 mod trace;
 
-pub(crate) use crate::spec::Machine as Costs;
 pub use charge::{Kind, ProfileEntry};
 pub use holders::Handoffs;
 pub use memory::Placed;

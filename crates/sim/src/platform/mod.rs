@@ -15,7 +15,7 @@ mod word;
 pub use word::SimWord;
 
 use crate::engine::{self, Doing, Kind, Op};
-use crate::spec::{NS, Ps};
+use crate::spec::{Machine, NS, Ps};
 use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -36,7 +36,7 @@ fn number(token: Token) -> Option<u32> {
     token.get().checked_sub(FIRST)
 }
 
-fn spend(kind: Kind, time: impl FnOnce(&engine::Costs) -> Ps, at: &'static Location<'static>) {
+fn spend(kind: Kind, time: impl FnOnce(&Machine) -> Ps, at: &'static Location<'static>) {
     if engine::inside() {
         engine::step(|e| {
             let time = time(&e.machine);
