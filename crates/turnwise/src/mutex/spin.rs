@@ -12,13 +12,12 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 /// Longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us on the
 /// machines measured), since a long spin is mostly rest, away from the lock's line.
 const SPIN_NS: u64 = 50_000;
-/// A line of spinners is at most as long as there are CPUs. Where each has its turn within this, the last must not give
-/// up before: those who do go for the lock's word all together (80 CPUs in the simulator).
+/// A line of spinners is at most as long as there are CPUs. Where each has its turn within this, the last need not give
+/// up and sleep: on 80 simulated CPUs most did otherwise, and waited milliseconds (`docs/design/mutex.md`).
 const SPIN_NS_PER_CPU: u64 = 2_000;
 /// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
 pub(crate) const SPIN_SHORT_NS: u64 = 500;
-/// So many exchanges lost in that time show that more compete than the queue's other word costs: without this bound a
-/// crowd that arrives at an empty queue never forms one (8 CPUs and more in the simulator).
+/// So many exchanges lost in that time show that a crowd competes, which stands in line at less cost than it fights.
 pub(crate) const SHORT_TRIES: u32 = 2;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
