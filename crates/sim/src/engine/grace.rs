@@ -1,8 +1,8 @@
 //! Grace periods: what one thread takes out of a structure stays until every thread that may have found it is done.
 //!
-//! A thread that looks holds a pin. What is retired is done away with when all pins of that moment are gone: at the
-//! end of the last of them, by the engine, which knows them all. Neither side costs anything, as the read side of a kernel's
-//! does not; the kernel's other side waits for a few milliseconds more, and for an interrupt.
+//! A thread that looks holds a pin. What is retired is done away with when all pins of that moment are gone: at the end
+//! of the last of them, by the engine, which knows them all. Neither side costs anything, as the read side of a
+//! kernel's does not; the kernel's other side waits for a few milliseconds more, and for an interrupt.
 
 use std::collections::VecDeque;
 

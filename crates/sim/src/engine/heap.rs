@@ -1,8 +1,8 @@
 //! A heap in the simulated memory, for objects that come and go while the simulation runs.
 //!
 //! - A block has the size and alignment of its layout, rounded up to a class; blocks of a class lie side by side in
-//!   slabs of 4 KiB, so small ones share lines with their neighbours, as in a kernel's slabs. Whoever wants lines of its own
-//!   says so by the alignment of its type.
+//!   slabs of 4 KiB, so small ones share lines with their neighbours, as in a kernel's slabs. Whoever wants lines of
+//!   its own says so by the alignment of its type.
 //! - Each CPU keeps blocks that were freed there, up to [`KEPT`] of a class, and takes the last one first; the others
 //!   are common. A block keeps its lines, with their home and whoever has them in its cache.
 //! - Which block comes next follows from the order of calls alone: a seed is a run.

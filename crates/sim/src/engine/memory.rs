@@ -1,9 +1,9 @@
 //! The simulated memory: where the words of locks and threads lie, so that every word has a line, and the same one in
 //! every run.
 //!
-//! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all threads,
-//! where locks put their queue nodes. A word's line follows from its offset in the mapping, not from its address. Words elsewhere
-//! (on the host's heap) get a line each, in the order of their first use.
+//! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all
+//! threads, where locks put their queue nodes. A word's line follows from its offset in the mapping, not from its
+//! address. Words elsewhere (on the host's heap) get a line each, in the order of their first use.
 
 use corosensei::stack::{Stack, StackPointer};
 use rustc_hash::FxHashMap;
