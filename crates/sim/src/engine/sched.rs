@@ -9,7 +9,7 @@
 //!   where migration is on and the thread is not bound.
 
 use super::access::{Request, SpinEnded, Watch};
-use super::charge::Doing;
+use super::charge::{Doing, Scope};
 use super::posted::StoreBuffer;
 use super::preempt::Sections;
 use super::queue::What;
@@ -122,6 +122,7 @@ pub(crate) struct Thread {
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
     pub(crate) sections: Sections,
+    pub(crate) scope: Scope,
     pub(crate) yielder: *const Yielder<(), ()>,
 }
 
@@ -140,6 +141,7 @@ impl Thread {
             asks: None,
             parked_at: None,
             sections: Sections::default(),
+            scope: Scope::default(),
             yielder: std::ptr::null(),
         }
     }

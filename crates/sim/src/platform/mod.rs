@@ -346,6 +346,18 @@ impl Sim {
         engine::with(|e| e.released(lock.addr()));
     }
 
+    /// The profile has the calling thread's time in `f` under this name, beside the places that take it: what `dput` has
+    /// of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
+    pub fn within<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+        if !engine::inside() {
+            return f();
+        }
+        let before = engine::with(|e| e.enter(name));
+        let result = f();
+        engine::with(|e| e.leave_to(before));
+        result
+    }
+
     /// The calling thread has completed an operation: somebody gets on.
     pub fn progress() {
         engine::with(|e| e.progress());
