@@ -386,7 +386,7 @@ impl Engine {
     /// The running thread gives its CPU to another, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
-        if self.keeps_cpu(cpu) {
+        if self.has_preemption_off() {
             return false;
         }
         let ready = &self.cpus[cpu as usize].ready;

@@ -24,6 +24,19 @@ impl Sim {
         });
     }
 
+    /// Runs `f` as a call into a kernel that does not preempt itself: up to its end the thread keeps its CPU unless it
+    /// sleeps, and sleeping and waking up others is no system call. What the call costs is for the caller to say. On
+    /// machines that are no kernel (`on_cpu` is not `exact`) it just runs `f`.
+    pub fn in_kernel<R>(f: impl FnOnce() -> R) -> R {
+        if !engine::inside() {
+            return f();
+        }
+        engine::with(|e| e.enter_kernel());
+        let result = f();
+        engine::step(|e| e.leave_kernel());
+        result
+    }
+
     /// Sleeps for so long; costs a call and two switches.
     #[track_caller]
     pub fn sleep(ns: u64) {
