@@ -12,7 +12,7 @@ use turnwise_vfs::locks::{Linux37, Linux37Patch2, Linux310, Linux310Dcache, Linu
 use turnwise_workloads::simulate::Simulated;
 
 /// Schedules of each set of locks; an environment variable may ask for more.
-const RUNS: u64 = 150;
+const RUNS: u64 = 340;
 
 /// A number from the environment.
 fn asked(name: &str, otherwise: u64) -> u64 {

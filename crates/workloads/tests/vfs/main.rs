@@ -7,10 +7,14 @@
 //! | `roles.rs` | what a thread does, and what must hold of each of its operations |
 //!
 //! `TURNWISE_VFS_RUNS=2000 cargo test -p turnwise-workloads --test vfs` runs so many schedules of each set of locks
-//! instead of a few hundred. A failure names the set and the run; `TURNWISE_VFS_FIRST` begins with that one.
+//! instead of some hundreds. A failure names the set and the run; `TURNWISE_VFS_FIRST` begins with that one.
 
 mod interleavings;
 mod roles;
-#[allow(unreachable_pub, reason = "it is a file of its own in another crate's tests")]
+#[allow(
+    unreachable_pub,
+    dead_code,
+    reason = "it is a file of its own in another crate's tests, and only a part of it is used"
+)]
 #[path = "../../../sim/tests/support/mod.rs"]
 mod support;

@@ -1,8 +1,9 @@
 //! What threads do to the file system.
 //!
-//! The tree: `/left` and `/right`; `D`, a directory that is `/left/one` or `/right/two`; `E`, a directory that is `in`
-//! of `D` or `/out`; `leaf`, a file in `E`; `stays`, a directory in `D`. So a path that was put together from two states names a place that never
-//! was. `/shared` has files that stay, and those that makers make, each under names of its own.
+//! The tree: `/left` and `/right`; `D`, a directory that is `/left/one` or `/right/two`, with a directory `stays` in
+//! it; `E`, a directory that is `in` of `D` or `/out`; `leaf`, a file in `E`. `E` is in `D` only while that is
+//! `/left/one`: a path that was put together from two states can name a place that never was. `F`, with a file `x`, is
+//! `/left/f` or `/right/g`. `/shared` has files that stay, and those that makers make, each under names of its own.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,8 +21,8 @@ type Cx<'a, 'fs, L> = Context<'a, 'fs, Simulated, L>;
 
 /// Who plays what; the number of threads is between that of CPUs and twice as many.
 pub(crate) const ALL: [Role; 9] = [
-    Role::MovesD,
-    Role::MovesE,
+    Role::MovesDAndE,
+    Role::MovesF,
     Role::Asks,
     Role::Looks,
     Role::Makes,
@@ -33,10 +34,10 @@ pub(crate) const ALL: [Role; 9] = [
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
-    /// Renames `D` to and fro.
-    MovesD,
-    /// Renames `E` to and fro.
-    MovesE,
+    /// Takes `E` out of `D`, renames `D` to and fro, and puts `E` back.
+    MovesDAndE,
+    /// Renames `F` to and fro.
+    MovesF,
     /// Asks for paths.
     Asks,
     /// Looks names up.
@@ -65,16 +66,16 @@ const NEW: OpenFlags = OpenFlags::CREATE.union(OpenFlags::EXCL).union(OpenFlags:
 impl<L: LockSet<Sim>> Fs<L> {
     pub(crate) fn new() -> Self {
         // Few chains, so that names collide; few dentries, so that there is always one to reclaim.
-        let config = Config { buckets_log2: 3, cache_bytes: 4 << 10, ..Config::default() };
+        let config = Config { buckets_log2: 1, cache_bytes: 4 << 10, ..Config::default() };
         let fs = Vfs::new(config).expect("no limits");
         {
             let root = fs.root();
             let cx = Context::new(&root, &root);
-            for directory in ["/left", "/right", "/left/one", "/left/one/in", "/left/one/stays", "/shared"] {
+            for directory in ["/left", "/right", "/left/one", "/left/one/in", "/left/one/stays", "/left/f", "/shared"] {
                 fs.mkdir(&cx, directory.as_bytes(), 0o755).expect("an empty file system");
             }
             let files = STAY.iter().map(|name| [b"/shared/", *name].concat());
-            for file in files.chain([b"/left/one/in/leaf".to_vec()]) {
+            for file in files.chain([b"/left/one/in/leaf".to_vec(), b"/left/f/x".to_vec()]) {
                 fs.open(&cx, &file, NEW, 0o644).expect("a new file");
             }
         }
@@ -93,8 +94,8 @@ pub(crate) fn play<L: LockSet<Sim>>(fs: &Placed<World<L>>, role: Role, number: u
         let root = fs.0.root();
         let cx = Context::new(&root, &root);
         match role {
-            Role::MovesD => moves_d(fs, &cx),
-            Role::MovesE => moves_e(fs, &cx),
+            Role::MovesDAndE => moves_d_and_e(fs, &cx),
+            Role::MovesF => moves_f(fs, &cx),
             Role::Asks => asks(fs, &cx),
             Role::Looks => looks(fs, &cx),
             Role::Makes => {
@@ -114,12 +115,14 @@ pub(crate) fn play<L: LockSet<Sim>>(fs: &Placed<World<L>>, role: Role, number: u
 /// An operation is done; some time passes until the next.
 fn pause() {
     Sim::progress();
-    Sim::compute(Sim::chance(3_000));
+    Sim::compute(Sim::chance(1_000));
 }
 
 /// Where `D` can be, and where `E` can be.
 const PLACES_OF_D: [&str; 2] = ["/left/one", "/right/two"];
-const PLACES_OF_E: [&str; 3] = ["/left/one/in", "/right/two/in", "/out"];
+const PLACES_OF_E: [&str; 2] = ["/left/one/in", "/out"];
+/// And `F`.
+const PLACES_OF_F: [&str; 2] = ["/left/f", "/right/g"];
 
 fn text(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
@@ -138,28 +141,40 @@ fn open_all<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) -> [P<'fs
     [look(&PLACES_OF_D, ""), look(&PLACES_OF_E, ""), look(&PLACES_OF_E, "/leaf")]
 }
 
-fn moves_d<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
-    for round in 0..ROUNDS {
-        let [from, to] = if round % 2 == 0 { [0, 1] } else { [1, 0] }.map(|place: usize| PLACES_OF_D[place]);
-        fs.0.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::NOREPLACE).expect("nobody else moves it");
-        assert_eq!(find(fs, cx, from.as_bytes()).err(), Some(Errno::NOENT), "it was moved");
-        let below = format!("{to}/stays/x");
-        let into_itself = fs.0.rename(cx, to.as_bytes(), below.as_bytes(), RenameFlags::empty());
-        assert_eq!(into_itself, Err(Errno::INVAL));
+/// Renames what nobody else renames.
+fn move_it<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, from: &str, to: &str) {
+    let moved = fs.0.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::NOREPLACE);
+    assert_eq!(moved, Ok(()), "{from} to {to}: nobody else moves it");
+    assert_eq!(find(fs, cx, from.as_bytes()).err(), Some(Errno::NOENT), "it was moved to {to}");
+}
+
+fn moves_d_and_e<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
+    let [d, e, _] = open_all(fs, cx);
+    let at_d = Context { at: &d, ..*cx };
+    for _ in 0..ROUNDS / 2 {
+        move_it(fs, &at_d, "in", "/out");
+        assert_eq!(fs.0.dget_parent(&e).inode_number(), cx.root.inode_number());
+        for [from, to] in [[0, 1], [1, 0]].map(|places| places.map(|place: usize| PLACES_OF_D[place])) {
+            move_it(fs, cx, from, to);
+            let below = format!("{to}/stays/x");
+            let into_itself = fs.0.rename(cx, to.as_bytes(), below.as_bytes(), RenameFlags::empty());
+            assert_eq!(into_itself, Err(Errno::INVAL));
+            Sim::progress();
+        }
+        move_it(fs, &at_d, "/out", "in");
+        assert_eq!(find(fs, &at_d, b"in").map(|found| found.inode_number()), Ok(e.inode_number()));
+        assert_eq!(fs.0.dget_parent(&e).inode_number(), d.inode_number());
         pause();
     }
 }
 
-fn moves_e<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
-    let [d, e, _] = open_all(fs, cx);
-    let at_d = Context { at: &d, ..*cx };
-    for round in 0..ROUNDS {
-        let (from, to) = if round % 2 == 0 { ("in", "/out") } else { ("/out", "in") };
-        fs.0.rename(&at_d, from.as_bytes(), to.as_bytes(), RenameFlags::empty()).expect("nobody else moves it");
-        let found = find(fs, &at_d, to.as_bytes()).expect("it is there now");
-        assert_eq!(found.inode_number(), e.inode_number());
-        let parent = fs.0.dget_parent(&e).inode_number();
-        assert_eq!(parent, if to == "in" { d.inode_number() } else { cx.root.inode_number() });
+fn moves_f<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>) {
+    let x = find(fs, cx, b"/left/f/x").expect("nobody has moved it yet");
+    for round in 0..2 * ROUNDS as usize {
+        let [from, to] = [PLACES_OF_F[round % 2], PLACES_OF_F[(round + 1) % 2]];
+        move_it(fs, cx, from, to);
+        let path = text(&fs.0.d_path(cx, &x).expect("it has a path"));
+        assert_eq!(path, format!("{to}/x"), "nobody else moves it");
         pause();
     }
 }
@@ -244,12 +259,7 @@ fn makes<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, number: usiz
     model.into_keys().map(|path| path[b"/shared/".len()..].to_vec()).collect()
 }
 
-fn check_file<'fs, L: LockSet<Sim>>(
-    fs: &'fs Fs<L>,
-    cx: &Cx<'_, 'fs, L>,
-    path: &[u8],
-    model: &BTreeMap<Vec<u8>, u64>,
-) {
+fn check_file<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, path: &[u8], model: &BTreeMap<Vec<u8>, u64>) {
     let file = fs.0.open(cx, path, OpenFlags::RDONLY, 0);
     let Some(&content) = model.get(path) else {
         return assert_eq!(file.err(), Some(Errno::NOENT), "{}", text(path));
@@ -313,10 +323,12 @@ fn all_is_there<'fs, L: LockSet<Sim>>(fs: &'fs Fs<L>, cx: &Cx<'_, 'fs, L>, left:
     assert_eq!(names.len(), expected.len(), "no name twice");
     drop(open_all(fs, cx));
     while fs.0.shrink(usize::MAX) > 0 {}
-    let files: BTreeSet<u64> =
-        expected.iter().map(|name| find(fs, cx, &[b"/shared/", &name[..]].concat()).expect("listed").inode_number()).collect();
-    // Root, left, right, D, E, stays, shared, the leaf.
-    assert_eq!(fs.0.stats().inodes, files.len() as u64 + 8);
+    let files: BTreeSet<u64> = expected
+        .iter()
+        .map(|name| find(fs, cx, &[b"/shared/", &name[..]].concat()).expect("listed").inode_number())
+        .collect();
+    // Root, left, right, D, E, F, stays, shared, the leaf, x.
+    assert_eq!(fs.0.stats().inodes, files.len() as u64 + 10);
     while fs.0.shrink(usize::MAX) > 0 {}
     assert_eq!(fs.0.stats().dentries, 1, "nobody uses any but the root's: {:?}", fs.0.stats());
 }
