@@ -45,7 +45,7 @@ impl Case {
             1 => Perturb::Stalls { per_million: 5_000, max_ns: 20_000 },
             _ => Perturb::Pct { per_million: 3_000, max_ns: 50_000 },
         };
-        Case { machine: Arc::new(machine), perturb, bound: run % 7 == 0 }
+        Case { machine: Arc::new(machine), perturb, bound: run.is_multiple_of(7) }
     }
 }
 
