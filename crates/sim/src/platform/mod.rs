@@ -5,6 +5,7 @@
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
+//! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
 //! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
 //! | `touch` | accesses of the protected data's lines |
 
@@ -14,10 +15,12 @@ mod word;
 
 pub use word::SimWord;
 
-use crate::engine::{self, Doing, Kind, Op};
+use crate::engine::{self, Doing, Kind, Op, SimPin};
 use crate::spec::{Machine, NS, Ps};
+use std::alloc::Layout;
 use std::mem::MaybeUninit;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
@@ -112,6 +115,26 @@ unsafe impl Platform for Sim {
             ready.then_some(())
         };
         spin::spin(&[address(a), address(b)], limit, Location::caller(), look)
+    }
+
+    #[track_caller]
+    fn preempt_off() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::with(|e| e.preempt_off(at));
+        }
+    }
+
+    #[track_caller]
+    fn preempt_on() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::step(|e| e.preempt_on(at));
+        }
+    }
+
+    fn need_resched() -> Option<bool> {
+        if engine::inside() { engine::with(|e| e.need_resched()) } else { None }
     }
 
     #[track_caller]
@@ -323,5 +346,39 @@ impl Sim {
     /// The calling thread has completed an operation: somebody gets on.
     pub fn progress() {
         engine::with(|e| e.progress());
+    }
+
+    /// Memory for an object, on lines of the simulated memory as the layout's alignment has them. Deterministic.
+    ///
+    /// # Panics
+    /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
+    #[must_use]
+    pub fn allocate(layout: Layout) -> NonNull<u8> {
+        engine::allocate(layout).expect("only a simulated thread, or what builds a simulation, can allocate")
+    }
+
+    /// Gives memory back, with its lines. Nothing where no simulation runs or is being built.
+    ///
+    /// # Safety
+    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and nobody uses it any more.
+    pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
+        engine::free(at, layout);
+    }
+
+    /// Blocks that have been allocated and not freed.
+    #[must_use]
+    pub fn objects() -> usize {
+        engine::live()
+    }
+
+    /// While it lives, what others [retire](Sim::retire) from now on stays.
+    pub fn pin() -> SimPin {
+        SimPin::new()
+    }
+
+    /// Does this once all pins of this moment are gone, on the thread that drops the last one: at no cost and without a
+    /// switch, so it must not wait. Outside of simulations it is done at once.
+    pub fn retire(what: impl FnOnce() + 'static) {
+        engine::retire(Box::new(what));
     }
 }
