@@ -283,10 +283,13 @@ fn rouse(thread: u32, at: &'static Location<'static>) {
 
 /// What workloads ask of the machine. Free of charge unless said otherwise.
 impl Sim {
-    /// Computes for so long, and may be preempted meanwhile.
+    /// Computes for so long, and may be preempted meanwhile. Outside of simulated threads it takes no time.
     #[track_caller]
     pub fn compute(ns: u64) {
         let at = Location::caller();
+        if !engine::inside() {
+            return;
+        }
         engine::step(|e| {
             let busy = e.machine.cpu.smt_permille;
             let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
