@@ -65,7 +65,8 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
     /// # Errors
     /// There are too many processes, or the file system refuses.
     pub fn new(site: &'s Site<H, L>, number: u32) -> Result<Self> {
-        let mut chance = fastrand::Rng::with_seed(site.setup.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number.into()));
+        let mut chance =
+            fastrand::Rng::with_seed(site.setup.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number.into()));
         let mm = Mm::ancestor().fork(&site.kernel.family);
         let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let directory = chance.u32(0..site.setup.directories);

@@ -38,7 +38,9 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
         };
         let threads = (0..users).map(spawn).collect::<std::io::Result<Vec<_>>>();
         let threads = threads.with_context(|| format!("the system has no thread for each of {users} users"));
-        threads.as_ref().map_or((), |_| gate.await_ready(users));
+        if threads.is_ok() {
+            gate.await_ready(users);
+        }
         let begin = Usage::now();
         let start_ns = Metal::time_ns();
         gate.open(threads.is_ok());

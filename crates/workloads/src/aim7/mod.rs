@@ -22,7 +22,7 @@ mod ramp;
 pub mod scene;
 mod sets;
 mod setup;
-//SIM mod simulate;
+mod simulate;
 pub mod workfile;
 
 pub use child::{Child, Site};
@@ -32,7 +32,7 @@ pub use outcome::Outcome;
 pub use ramp::Ramp;
 pub use sets::{SETS, Set};
 pub use setup::Setup;
-//SIM pub use simulate::{Length, Plan, simulate};
+pub use simulate::{Length, Plan, Stuck, simulate};
 pub use workfile::{Fault, Workfile};
 
 use anyhow::{Context, Result, ensure};

@@ -1,8 +1,10 @@
 //! What the jobs need of the world that they run in, beside the file system's [`Host`].
 
+use crate::simulate::host::Simulated;
 use crate::world::World;
 use std::sync::LazyLock;
 use std::time::Instant;
+use turnwise_sim::Sim;
 use turnwise_vfs::{Host, Metal};
 
 /// A host whose processors can be told to compute.
@@ -22,4 +24,14 @@ impl Scene for Metal {
     }
 
     fn progress() {}
+}
+
+impl Scene for Simulated {
+    fn time_ns() -> u64 {
+        Sim::time_ns()
+    }
+
+    fn progress() {
+        Sim::progress();
+    }
 }

@@ -3,10 +3,10 @@
 use super::metal;
 use super::outcome::Outcome;
 use super::setup::Setup;
-//SIM use super::simulate::{self, Plan};
+use super::simulate::{self, Plan};
 use anyhow::Result;
-use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 use turnwise_vfs::LockSet;
+use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
 /// A set of locks.
 pub struct Set {
@@ -15,7 +15,7 @@ pub struct Set {
     /// One line.
     pub help: &'static str,
     pub(super) metal: fn(&Setup, u32) -> Result<Outcome>,
-    //SIM pub(super) simulate: fn(&Plan) -> Result<Outcome>,
+    pub(super) simulate: fn(&Plan) -> Result<Outcome>,
 }
 
 macro_rules! sets {
@@ -25,7 +25,7 @@ macro_rules! sets {
             name: <$set as LockSet<turnwise::platform::Native>>::NAME,
             help: $help,
             metal: metal::run::<$set>,
-            //SIM simulate: simulate::run::<$set>,
+            simulate: simulate::run::<$set>,
         }),*];
     };
 }

@@ -56,7 +56,10 @@ impl Setup {
         ensure!(self.file_systems > 0, "files need a file system");
         ensure!(self.directories > 0, "files need a directory");
         let (file_systems, directories) = (self.file_systems, self.directories);
-        ensure!(file_systems <= directories, "{directories} directories cannot be spread over {file_systems} file systems");
+        ensure!(
+            file_systems <= directories,
+            "{directories} directories cannot be spread over {file_systems} file systems"
+        );
         ensure!(directories <= 4096, "{directories} directories: at most 4096");
         ensure!(self.mappings > 0, "a program has a mapping at least");
         Ok(())

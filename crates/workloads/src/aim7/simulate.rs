@@ -10,8 +10,9 @@ use super::sets::Set;
 use super::setup::Setup;
 use crate::simulate::host::Simulated;
 use crate::simulate::profile;
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_sim::spec::{Machine, NS};
@@ -48,6 +49,18 @@ pub enum Length {
         measured_ns: u64,
     },
 }
+
+/// Simulated users got nowhere: who waits for what.
+#[derive(Debug)]
+pub struct Stuck(pub String);
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the simulated run got stuck: {}", self.0)
+    }
+}
+
+impl std::error::Error for Stuck {}
 
 impl Plan {
     /// So many users on all CPUs of a machine: a window of 40 ms after 20 ms, with jobs that do a 50th of AIM7's.
@@ -98,7 +111,7 @@ const STACK_BYTES: usize = 128 << 10;
 /// Runs AIM7 on the simulated machine: one seed is one outcome.
 ///
 /// # Errors
-/// The plan makes no sense, the file system refuses something, or the users got stuck.
+/// The plan makes no sense, the file system refuses something, or the users got stuck ([`Stuck`]).
 pub fn simulate(plan: &Plan) -> Result<Outcome> {
     plan.check()?;
     (plan.locks.simulate)(plan)
@@ -168,16 +181,18 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
             if let Err(error) = user(&site, &stage, number, length) {
                 stage.fail(error);
             }
+            stage.commits.set(site.files.commits());
         });
     }
+    // The last user takes it along: the simulated memory does not outlive the run.
+    drop(site);
     watch(&mut simulation, plan.length, &stage);
     let outcome = simulation.run();
     if let Some(failure) = stage.failure.borrow_mut().take() {
         return Err(failure);
     }
-    let outcome = outcome.map_err(|stuck| anyhow!("the simulated run got stuck: {stuck}"))?;
+    let outcome = outcome.map_err(|stuck| Stuck(stuck.to_string()))?;
     let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
-    stage.commits.set(site.files.commits());
     finish(plan, &stage, last)
 }
 
@@ -213,7 +228,11 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, 
 }
 
 fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {
-    let start = Reading { jobs: 0, meters: Meters::default(), machine: Snapshot { counters: Default::default(), profile: Vec::new() } };
+    let start = Reading {
+        jobs: 0,
+        meters: Meters::default(),
+        machine: Snapshot { counters: Default::default(), profile: Vec::new() },
+    };
     let (begin, end, ended) = match plan.length {
         Length::Whole => (&start, &stage.reading(&last), ended(stage)?),
         Length::Window { .. } => {
