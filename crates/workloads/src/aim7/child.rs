@@ -7,7 +7,6 @@ use super::kernel::{Kernel, Mm, Socket, Task};
 use super::meter::{Comm, Meters};
 use super::scene::Scene;
 use super::setup::Setup;
-use crate::world::World;
 use anyhow::{Context, Result};
 use turnwise_vfs::LockSet;
 
@@ -145,7 +144,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
     /// Computes for about so long: from half as long to half as long again.
     fn compute(&mut self, ns: u64) {
         let ns = ns / 2 + self.chance.u64(0..=ns);
-        self.computed = H::Platform::work(self.computed, H::Platform::amount(ns));
+        self.computed = H::compute(self.computed, ns);
     }
 
     /// The share of a count that is left by the scale; what does not divide evenly is left to chance.

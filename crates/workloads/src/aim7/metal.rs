@@ -3,7 +3,7 @@
 use super::child::{Child, Site};
 use super::meter::Meters;
 use super::outcome::{Outcome, jti};
-use super::scene::Scene;
+use super::scene::{self, Scene};
 use super::setup::Setup;
 use anyhow::{Context, Result, anyhow};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -27,8 +27,7 @@ struct Done {
 /// The setup makes no sense, or the system has no threads left.
 pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outcome> {
     let site = Site::<Metal, L>::new(setup, users)?;
-    // Once, before anybody is in a hurry.
-    let _steps = crate::work::steps_for(std::time::Duration::from_nanos(1));
+    scene::prepare();
     let gate = Gate::default();
     let (begin, start_ns, done) = std::thread::scope(|scope| {
         let spawn = |number| {

@@ -53,7 +53,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
                 let fresh = self.once();
                 self.home.ready_to_link(fresh)?;
             }
-            Step::Sleep { seconds } => {
+            Step::Sleep { seconds } if self.site.setup.sleeps => {
                 H::Platform::sleep(Duration::from_secs(seconds.into()) / self.site.setup.scale);
             }
             Step::Messages { channel, .. } => {

@@ -24,6 +24,9 @@ pub struct Setup {
     pub scale: u32,
     /// Whether a profiler asks for the path of everything that is mapped (`perf record`).
     pub profiler: bool,
+    /// Whether jobs sleep that do (`shell_rtns_2`, for 5 s). A window of a simulation shows a steady state only if it
+    /// and its warming up are far longer than a scaled-down sleep.
+    pub sleeps: bool,
     /// Mappings of code in each exec, for which a profiler asks.
     pub mappings: u32,
     /// Where chance starts.
@@ -44,6 +47,7 @@ impl Setup {
             tax_permille: 1000,
             scale: 1,
             profiler: false,
+            sleeps: true,
             mappings: 6,
             seed: 1,
         }
