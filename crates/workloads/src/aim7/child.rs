@@ -1,6 +1,7 @@
 //! A user: a process that runs jobs.
 
-use super::files::{Files, Home};
+use super::files::Files;
+use super::home::Home;
 use super::jobs::{Channel, Job, Step};
 use super::kernel::ipc::Semaphore;
 use super::kernel::{Kernel, Mm, Socket, Task};

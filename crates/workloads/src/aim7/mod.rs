@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `workfile.rs` | which jobs a user runs, and how often; the workfiles that come with the program |
 //! | `jobs.rs`, `perform.rs` | every job, and what it asks of the kernel; how that is done |
-//! | `child.rs`, `files.rs` | a user; its files |
+//! | `child.rs`, `home.rs`, `files.rs` | a user; what it does with files; the file systems |
 //! | `kernel/` | what processes contend on, the file system apart |
 //! | `setup.rs`, `sets.rs`, `ramp.rs` | what a run is like; its locks; numbers of users |
 //! | `scene.rs`, `metal.rs`, `simulate.rs` | where it runs: on this machine, on the simulated one |
@@ -12,6 +12,7 @@
 
 mod child;
 mod files;
+mod home;
 pub mod jobs;
 pub mod kernel;
 mod metal;
@@ -26,6 +27,7 @@ mod simulate;
 pub mod workfile;
 
 pub use child::{Child, Site};
+pub use files::Files;
 pub use jobs::{JOBS, Job, Operations};
 pub use meter::{Comm, Meter, Meters};
 pub use outcome::Outcome;

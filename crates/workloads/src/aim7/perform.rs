@@ -49,10 +49,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// What comes before the first round.
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
-            Step::Links { .. } => {
-                let fresh = self.once();
-                self.home.ready_to_link(fresh)?;
-            }
+            Step::Links { .. } => self.home.ready_to_link()?,
             Step::Sleep { seconds } if self.site.setup.sleeps => {
                 H::Platform::sleep(Duration::from_secs(seconds.into()) / self.site.setup.scale);
             }
