@@ -114,7 +114,9 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
         }
         let Some(job) = self.deck.pop() else { return Ok(()) };
         self.home.next_directory(job);
-        self.run(job).with_context(|| format!("job {}", job.name))
+        self.run(job).with_context(|| format!("job {}", job.name))?;
+        H::progress();
+        Ok(())
     }
 
     /// As if it had run some of its jobs already: users do not march in step.

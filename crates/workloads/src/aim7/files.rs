@@ -12,6 +12,7 @@ use super::home::Home;
 use super::scene::Scene;
 use super::setup::Setup;
 use anyhow::{Context as _, Result};
+use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
 /// Entries of a directory of programs, beside those that are run.
@@ -91,6 +92,21 @@ impl<H: Scene, L: LockSet<H::Platform>> Files<H, L> {
     /// What a user has open from start to end.
     pub(super) fn home(&self, number: u32, directory: u32) -> Result<Home<'_, H, L>> {
         Home::new(self, number, directory)
+    }
+
+    /// Commits the transactions of one file system, until [`Files::dismiss`]: the work of the kernel's thread for it.
+    pub(super) fn commit_on(&self, system: usize) {
+        self.systems[system].journal().into_iter().for_each(Journal::serve);
+    }
+
+    /// Ends those who commit.
+    pub(super) fn dismiss(&self) {
+        self.systems.iter().filter_map(Vfs::journal).for_each(Journal::dismiss);
+    }
+
+    /// File systems with a journal: so many threads commit.
+    pub(super) fn journals(&self) -> usize {
+        self.systems.iter().filter_map(Vfs::journal).count()
     }
 
     /// Transactions that all journals have committed.

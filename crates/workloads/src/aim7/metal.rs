@@ -35,6 +35,11 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             thread.spawn_scoped(scope, move || user(site, gate, number))
         };
+        for system in 0..site.files.journals() {
+            let site = &site;
+            // Without such a thread, whoever fills a transaction commits it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || site.files.commit_on(system));
+        }
         let threads = (0..users).map(spawn).collect::<std::io::Result<Vec<_>>>();
         let threads = threads.with_context(|| format!("the system has no thread for each of {users} users"));
         if threads.is_ok() {
@@ -47,6 +52,7 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
             thread.join().unwrap_or_else(|_| Err(anyhow!("a user panicked")))
         };
         let done = threads.and_then(|threads| threads.into_iter().map(join).collect::<Result<Vec<Done>>>());
+        site.files.dismiss();
         (begin, start_ns, done)
     });
     let (done, end) = (done?, Usage::now());

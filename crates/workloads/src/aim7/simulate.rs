@@ -130,6 +130,7 @@ struct Tally {
 struct Stage {
     tallies: Vec<Cell<Tally>>,
     commits: Cell<u64>,
+    users_left: Cell<u32>,
     failure: RefCell<Option<anyhow::Error>>,
     begin: OnceCell<Reading>,
     end: OnceCell<Reading>,
@@ -146,6 +147,7 @@ impl Stage {
         Stage {
             tallies: (0..users).map(|_| Cell::default()).collect(),
             commits: Cell::new(0),
+            users_left: Cell::new(users),
             failure: RefCell::new(None),
             begin: OnceCell::new(),
             end: OnceCell::new(),
@@ -171,7 +173,8 @@ impl Stage {
 
 /// With one set of locks.
 pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
-    let mut simulation = Simulation::new(plan.config(), plan.users as usize);
+    let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
+    let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
     let site = simulation.build(|| Site::<Simulated, L>::new(&plan.setup, plan.users));
     let site = Rc::new(site?);
     let stage = Rc::new(Stage::new(plan.users));
@@ -181,8 +184,16 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
             if let Err(error) = user(&site, &stage, number, length) {
                 stage.fail(error);
             }
-            stage.commits.set(site.files.commits());
+            stage.users_left.set(stage.users_left.get() - 1);
+            if stage.users_left.get() == 0 {
+                stage.commits.set(site.files.commits());
+                site.files.dismiss();
+            }
         });
+    }
+    for system in 0..site.files.journals() {
+        let site = Rc::clone(&site);
+        simulation.spawn(Affinity::Any, move || site.files.commit_on(system));
     }
     // The last user takes it along: the simulated memory does not outlive the run.
     drop(site);
@@ -220,7 +231,6 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, 
             while Sim::time_ns() < warm_up_ns + measured_ns && stage.failure.borrow().is_none() {
                 child.next_job()?;
                 stage.note(user, 1, child.meters);
-                Sim::progress();
             }
         }
     }

@@ -141,6 +141,7 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
     }
 }
 
+#[track_caller]
 fn copied<H: Host>(bytes: usize) {
     H::charge(Work::Kib(bytes.div_ceil(1024) as u32));
 }

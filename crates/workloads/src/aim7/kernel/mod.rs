@@ -60,6 +60,7 @@ impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
 }
 
 /// The kernel's code has run for so long.
+#[track_caller]
 fn charge<H: Host>(ns: u32) {
     H::charge(turnwise_vfs::Work::Exactly { ns });
 }
