@@ -1,5 +1,6 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
+mod aim7;
 mod calibrate;
 mod compare;
 mod draft;
@@ -44,6 +45,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Aim7(Box<aim7::Args>),
     Calibrate(calibrate::Args),
     List(list::Args),
 }
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Aim7(args) => aim7::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => list::run(&args),
     });

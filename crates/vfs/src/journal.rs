@@ -206,7 +206,6 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
     /// Commits as long as others ask for it, until [`Journal::dismiss`]; then whoever asks does it alone. Without a
     /// thread in here that is so from the start. To be dismissed when nobody has a handle or starts one.
     pub fn serve(&self) {
-        self.asked.fetch_and(!STOP, Relaxed);
         self.served.store(1, Relaxed);
         loop {
             // ORDERING journal.asked: pairs with the Release in `ask_for_commit` and `dismiss`.
@@ -222,9 +221,10 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
             }
         }
         self.served.store(0, Relaxed);
+        self.asked.fetch_and(!STOP, Relaxed);
     }
 
-    /// Ends [`Journal::serve`], which must have begun.
+    /// Ends [`Journal::serve`]; also the next one, if none has begun.
     pub fn dismiss(&self) {
         // ORDERING journal.asked: pairs with the load in `serve`.
         self.asked.fetch_or(STOP, Release);

@@ -17,7 +17,7 @@ pub mod functions;
 pub mod host;
 pub mod locks;
 mod probe;
-mod profile;
+pub(crate) mod profile;
 pub mod report;
 pub mod run;
 pub mod validation;
