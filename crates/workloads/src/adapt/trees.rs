@@ -1,0 +1,110 @@
+//! What one might use in place of a file system in memory: the kernel's, a table of paths, a tree of paths.
+
+use crate::load::names::{Tree, all_paths};
+use anyhow::{Context, Result, ensure};
+use dashmap::DashMap;
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+use tempfile::TempDir;
+
+/// The kernel's tmpfs, by `stat(2)`: relative to an open directory, so that its paths have five components, too.
+pub struct Tmpfs {
+    top: OwnedFd,
+    root: TempDir,
+}
+
+impl Tree for Tmpfs {
+    type Name = (CString, u64);
+
+    fn build() -> Result<Self> {
+        let shm = Path::new("/dev/shm");
+        let root = tempfile::Builder::new().prefix("turnwise-bench-").tempdir_in(shm);
+        let root = root.context("cannot make a directory in /dev/shm, where Linux has a tmpfs")?;
+        let top = OwnedFd::from(fs::File::open(root.path())?);
+        ensure!(is_tmpfs(&top), "/dev/shm is no tmpfs here: leave `tmpfs` out, by naming the others with --lock");
+        for (number, path) in all_paths().enumerate() {
+            let path = root.path().join(&path[1..]);
+            fs::create_dir_all(path.parent().unwrap_or(shm))?;
+            fs::File::create(path)?.set_len(number as u64 + 1)?;
+        }
+        Ok(Tmpfs { top, root })
+    }
+
+    fn name(&'static self, path: &str) -> (CString, u64) {
+        let size = fs::metadata(self.root.path().join(&path[1..])).map_or(0, |file| file.len());
+        (CString::new(&path[1..]).unwrap_or_default(), size)
+    }
+
+    #[inline]
+    fn look_up(&'static self, (path, size): &(CString, u64)) -> bool {
+        // SAFETY: all bytes zero is a valid stat; the path ends in 0; the buffer is writable.
+        unsafe {
+            let mut about: libc::stat = std::mem::zeroed();
+            let failed = libc::fstatat(self.top.as_raw_fd(), path.as_ptr(), &raw mut about, 0);
+            failed == 0 && about.st_size as u64 == *size && *size > 0
+        }
+    }
+}
+
+fn is_tmpfs(file: &OwnedFd) -> bool {
+    // SAFETY: all bytes zero is a valid statfs; the buffer is writable.
+    unsafe {
+        let mut about: libc::statfs = std::mem::zeroed();
+        libc::fstatfs(file.as_raw_fd(), &raw mut about) == 0 && about.f_type as i64 == libc::TMPFS_MAGIC as i64
+    }
+}
+
+/// A concurrent table of whole paths. It can neither rename a directory nor say where something is.
+pub struct Table(DashMap<PathBuf, u64>);
+
+impl Tree for Table {
+    type Name = (PathBuf, u64);
+
+    fn build() -> Result<Self> {
+        Ok(Table(all_paths().map(PathBuf::from).zip(0..).collect()))
+    }
+
+    fn name(&'static self, path: &str) -> (PathBuf, u64) {
+        let path = PathBuf::from(path);
+        let number = self.0.get(&path).map_or(u64::MAX, |number| *number);
+        (path, number)
+    }
+
+    #[inline]
+    fn look_up(&'static self, (path, number): &(PathBuf, u64)) -> bool {
+        self.0.get(path).is_some_and(|found| *found == *number)
+    }
+}
+
+/// A tree of whole paths under one readers-writer lock.
+pub struct LockedTree(RwLock<BTreeMap<PathBuf, u64>>);
+
+impl LockedTree {
+    #[inline]
+    fn get(&self, path: &Path) -> Option<u64> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+}
+
+impl Tree for LockedTree {
+    type Name = (PathBuf, u64);
+
+    fn build() -> Result<Self> {
+        Ok(LockedTree(RwLock::new(all_paths().map(PathBuf::from).zip(0..).collect())))
+    }
+
+    fn name(&'static self, path: &str) -> (PathBuf, u64) {
+        let path = PathBuf::from(path);
+        let number = self.get(&path).unwrap_or(u64::MAX);
+        (path, number)
+    }
+
+    #[inline]
+    fn look_up(&'static self, (path, number): &(PathBuf, u64)) -> bool {
+        self.get(path) == Some(*number)
+    }
+}
