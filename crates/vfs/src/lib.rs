@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod host;
+pub mod journal;
 pub mod locks;
 
 pub use host::{Host, Metal, Work};

@@ -12,10 +12,12 @@
 //! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
 
+mod host;
 mod park;
 mod word;
 mod world;
 
+pub use host::{LoomHost, LoomPin, is_freed, on_charge};
 pub use word::{LoomPtr, LoomU32, LoomU64};
 pub use world::{Handle, JUMP_NS, THREADS, keep, number, rest, saw, spawn};
 pub(crate) use world::{finish, start, take_seen, trace};

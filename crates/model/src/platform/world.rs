@@ -4,7 +4,7 @@
 //! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
-use super::{Identity, Loom, Setup, park::Sleeper};
+use super::{Identity, Loom, Setup, host::Memory, park::Sleeper};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,6 +86,7 @@ pub(super) struct World {
     words: BTreeMap<usize, Arc<AtomicU32>>,
     /// Memory that stays valid after what was in it is dropped.
     cellar: Vec<Box<dyn std::any::Any>>,
+    pub(super) memory: Memory,
 }
 
 thread_local! {
@@ -126,6 +127,7 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
         trace: Vec::new(),
         words: BTreeMap::new(),
         cellar: Vec::new(),
+        memory: Memory::default(),
         setup,
     };
     WORLD.set(Some(world));
