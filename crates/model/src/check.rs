@@ -47,6 +47,8 @@ pub enum Lock {
     Ia64Spin,
     /// Lineage: OSv's hand-off mutex.
     OsvMutex,
+    /// The file system's journal.
+    Journal,
     /// Locks that are wrong on purpose.
     Broken,
 }

@@ -49,6 +49,7 @@ impl Lock {
             Lock::RenameLock => &["lineage/src/rename_lock.rs"],
             Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
             Lock::OsvMutex => &["lineage/src/osv_mutex"],
+            Lock::Journal => &["vfs/src/journal.rs"],
             Lock::Broken => &[],
         }
     }

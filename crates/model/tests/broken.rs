@@ -118,6 +118,21 @@ fn a_wake_up_orders_nothing() {
 }
 
 #[test]
+fn sleeping_with_preemption_off_is_caught() {
+    let failure = fails(|| {
+        let lock = Simple::keep();
+        pair(|| {
+            Loom::preempt_off();
+            lock.lock();
+            lock.section();
+            lock.unlock();
+            Loom::preempt_on();
+        });
+    });
+    assert!(failure.message.contains("sleeps with preemption off"), "{failure}");
+}
+
+#[test]
 fn a_touch_after_the_release_is_caught() {
     let failure = fails(|| {
         let (lock, left) = (Simple::keep(), keep(UnsafeCell::new(2)));

@@ -208,7 +208,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
     pub fn serve(&self) {
         self.served.store(1, Relaxed);
         loop {
-            // ORDERING journal.asked: pairs with the Release in `ask_for_commit` and `dismiss`.
+            // ORDERING journal.asked: pairs with the Release in `ask_for_commit`.
             let asked = self.asked.load(Acquire);
             let turn = self.turns.load(Relaxed);
             if asked & STOP != 0 {
@@ -226,8 +226,8 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
 
     /// Ends [`Journal::serve`]; also the next one, if none has begun.
     pub fn dismiss(&self) {
-        // ORDERING journal.asked: pairs with the load in `serve`.
-        self.asked.fetch_or(STOP, Release);
+        // Relaxed: an exchange leaves what others published before it as it was, and we publish nothing.
+        self.asked.fetch_or(STOP, Relaxed);
         H::Platform::wake(&self.asked, Lane::Waiters, 1);
     }
 

@@ -79,6 +79,8 @@ impl<P: Platform> Words for OneWord<P> {
         let mut word = self.word.load(Relaxed);
         while is_free(word) {
             if count(word) == DEAD {
+                // ORDERING lockref.dead: pairs with lockref.unlock; shows what the killer did under the lock.
+                self.word.load(Acquire);
                 return false;
             }
             // ORDERING lockref.get: as in `get`.

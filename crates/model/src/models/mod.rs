@@ -14,6 +14,7 @@ mod rwsem;
 mod semaphore;
 mod seqrwlock;
 mod spin;
+mod vfs;
 
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, keep, saw, spawn};
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Model> {
     ];
     own.iter().for_each(|models| all.extend_from_slice(models));
     all.extend(lineage::all());
+    all.extend(vfs::all());
     all
 }
 

@@ -8,12 +8,16 @@
 //! | a limit of a spin | passed when the spinner has looked in vain [`Setup::looks`] times |
 //! | `now` | a counter; it jumps past the hand-off bound at any reading, up to [`Setup::jumps`] times |
 //! | `me`, `slot` | slots of this execution |
+//! | `preempt_off`, `preempt_on` | counted: who sleeps or ends has it on (but a model's first thread) |
+//! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
 
+mod host;
 mod park;
 mod word;
 mod world;
 
+pub use host::{LoomHost, LoomPin, is_freed, on_charge};
 pub use word::{LoomPtr, LoomU32, LoomU64};
 pub use world::{Handle, JUMP_NS, THREADS, keep, number, rest, saw, spawn};
 pub(crate) use world::{finish, start, take_seen, trace};
@@ -49,12 +53,15 @@ pub struct Setup {
     pub spurious: Option<Parked>,
     /// Looks before a spin with a limit ends.
     pub looks: u32,
+    /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
+    /// second question is answered with yes.
+    pub kernel: bool,
 }
 
 impl Setup {
     /// Threads with slots, a clock that does not jump, two looks.
     pub const PLAIN: Setup =
-        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2 };
+        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2, kernel: false };
 }
 
 /// The model checker as a platform. Only usable inside of a model.
@@ -102,6 +109,18 @@ unsafe impl Platform for Loom {
             world::spin(at);
         }
         unreachable!("looks are not counted that far")
+    }
+
+    fn preempt_off() {
+        world::preempt(|depth| depth + 1);
+    }
+
+    fn preempt_on() {
+        world::preempt(|depth| depth.checked_sub(1).expect("preemption is turned on where it is not off"));
+    }
+
+    fn need_resched() -> Option<bool> {
+        world::need_resched()
     }
 
     #[track_caller]

@@ -35,6 +35,7 @@ impl fmt::Display for Sleeper {
 #[track_caller]
 pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
     let at = Location::caller();
+    world::may_sleep();
     // One step: look, and be in the table.
     let found = word.newest().expect("a thread sleeps on a word that was dropped");
     let thread = world::number();

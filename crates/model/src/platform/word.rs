@@ -3,7 +3,7 @@
 //! Each operation asks the laboratory which ordering to use, notes itself in the trace, and checks that its word is
 //! still alive: a lock that touches its word after releasing it may touch freed memory.
 
-use super::world;
+use super::{host, world};
 use crate::lab::{self, Part};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -32,6 +32,7 @@ impl Life {
             let at = Location::caller();
             panic!("{} uses a word after it was dropped, at {at}", world::name());
         }
+        host::check_alive((&raw const *self).addr());
     }
 
     /// Calls `register` with our address at the first use.
@@ -94,7 +95,7 @@ impl Chain {
 const NEVER: u32 = 0xdead_beef;
 
 macro_rules! word {
-    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr) => {
+    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr, $follow:expr) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
             cell: Arc<$atomic>,
@@ -134,6 +135,10 @@ macro_rules! word {
             fn load(&self, order: Ordering) -> $value {
                 let value = self.cell.load(lab::order(Location::caller(), Part::Main, order));
                 self.note("load", value, value);
+                if order != Relaxed {
+                    let follow: fn($value) = $follow;
+                    follow(value);
+                }
                 value
             }
 
@@ -222,12 +227,12 @@ macro_rules! int_word {
     };
 }
 
-word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register);
-word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| ());
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| ());
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| ());
 word!(
     /** A pointer. */
     LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
-    |_, _| ()
+    |_, _| (), |value| host::follow(value.addr())
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);

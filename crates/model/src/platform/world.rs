@@ -4,7 +4,7 @@
 //! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
-use super::{Identity, Loom, Setup, park::Sleeper};
+use super::{Identity, Loom, Setup, host::Memory, park::Sleeper};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,14 @@ struct Thread {
     woken: bool,
     /// Its fruitless looks since anything last changed.
     looks: u32,
+    /// Sections with preemption off that it is in.
+    atomic: u32,
+}
+
+impl Thread {
+    const fn new() -> Self {
+        Thread { doing: Doing::Running, woken: false, looks: 0, atomic: 0 }
+    }
 }
 
 /// An operation on a word, for the trace.
@@ -71,11 +79,14 @@ pub(super) struct World {
     /// A sleeper may still wake for no reason.
     pub(super) spurious: bool,
     stall: u32,
+    /// How often somebody asked whether to let go of the CPU.
+    asked: u32,
     trace: Vec<Event>,
     /// The words that were used and not dropped, by address: a wake-up may name one that is gone.
     words: BTreeMap<usize, Arc<AtomicU32>>,
     /// Memory that stays valid after what was in it is dropped.
     cellar: Vec<Box<dyn std::any::Any>>,
+    pub(super) memory: Memory,
 }
 
 thread_local! {
@@ -103,7 +114,7 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
     let coins = toss(all);
     let world = World {
         name,
-        threads: vec![Thread { doing: Doing::Running, woken: false, looks: 0 }],
+        threads: vec![Thread::new()],
         slots,
         sleepers: Vec::new(),
         clock: 0,
@@ -112,9 +123,11 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
         alarms: jumps..all,
         spurious: setup.spurious.is_some(),
         stall: 0,
+        asked: 0,
         trace: Vec::new(),
         words: BTreeMap::new(),
         cellar: Vec::new(),
+        memory: Memory::default(),
         setup,
     };
     WORLD.set(Some(world));
@@ -234,13 +247,14 @@ const STACK_WORDS: usize = 0x4000;
 pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
     let number = with(|w| {
         assert!(w.threads.len() < THREADS, "a model has at most {THREADS} threads");
-        w.threads.push(Thread { doing: Doing::Running, woken: false, looks: 0 });
+        w.threads.push(Thread::new());
         w.threads.len() - 1
     });
     let body = move || {
         NUMBER.with(|n| n.set(number));
         f();
         with(|w| {
+            assert_eq!(w.threads[number].atomic, 0, "{}: thread {number} ends with preemption off", w.name);
             w.threads[number].doing = Doing::Finished;
             w.moved();
         });
@@ -266,6 +280,25 @@ impl Handle {
 fn set_doing(doing: Doing) {
     let me = number();
     with(|w| w.threads[me].doing = doing);
+}
+
+/// The calling thread begins or ends a section with preemption off.
+pub(super) fn preempt(change: impl FnOnce(u32) -> u32) {
+    let me = number();
+    with(|w| w.threads[me].atomic = change(w.threads[me].atomic));
+}
+
+/// Fails the model if the calling thread has preemption off.
+pub(super) fn may_sleep() {
+    let me = number();
+    with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
+}
+
+pub(super) fn need_resched() -> Option<bool> {
+    with(|w| {
+        w.asked += u32::from(w.setup.kernel);
+        w.setup.kernel.then(|| w.asked.is_multiple_of(2))
+    })
 }
 
 /// One fruitless look of a spinning thread: lets the others run.

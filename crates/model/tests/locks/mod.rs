@@ -21,6 +21,7 @@ macro_rules! each_lock {
             rename_lock: RenameLock,
             ia64_spin: Ia64Spin,
             osv_mutex: OsvMutex,
+            journal: Journal,
         }
     };
     ($check:ident: $($name:ident: $lock:ident,)*) => {$(

@@ -32,14 +32,19 @@ const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, bo
 }
 
 const LAST: Shows = &["last", "not last"];
+const FATE: Shows = &["found", "dead", "killed", "in use"];
 
 pub(super) const MODELS: &[Model] = &[
     model("d_count under lock: two share", (3, 6), LAST, || shared_by::<UnderLock>(2)),
     model("d_count under lock: two come and go", (2, 4), LAST, || come_and_go::<UnderLock>(2)),
+    model("d_count under lock: found or killed", (3, 6), FATE, || found_or_killed::<UnderLock>(1, 1)),
+    model("d_count under lock: two kill", (1, 2), FATE, || found_or_killed::<UnderLock>(2, 1)),
     model("d_count by cmpxchg: two share", (3, 6), LAST, || shared_by::<CmpXchg>(2)),
     model("d_count by cmpxchg: three share", (2, 3), LAST, || shared_by::<CmpXchg>(3)),
     model("d_count by cmpxchg: two come and go", (2, 4), LAST, || come_and_go::<CmpXchg>(2)),
     model("d_count by cmpxchg: one comes after the last put", (1, 2), LAST, after_the_last::<CmpXchg>),
+    model("d_count by cmpxchg: found or killed", (3, 6), FATE, || found_or_killed::<CmpXchg>(1, 1)),
+    model("d_count by cmpxchg: two find, one kills", (1, 2), FATE, || found_or_killed::<CmpXchg>(1, 2)),
     model("lockref: two share", (3, 6), LAST, || shared_by::<LockRef>(2)),
     model("lockref: three share", (2, 3), LAST, || shared_by::<LockRef>(3)),
     model("lockref: two come and go", (2, 4), LAST, || come_and_go::<LockRef>(2)),
@@ -48,6 +53,10 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: three lock", (1, 2), &[], || all_lock::<DCount<LockRef, Loom>>(3, 1)),
     model("lockref: try to lock", (3, 6), EITHER, attempt::<DCount<LockRef, Loom>>),
     model("lockref: counted while another has the lock", (2, 4), &["waited"], counted_while_locked),
+    model("lockref: found while another has the lock", (2, 4), &["found", "killed", "in use"], found_while_locked),
+    model("lockref: found or killed", (3, 6), FATE, || found_or_killed::<LockRef>(1, 1)),
+    model("lockref: two kill", (1, 2), FATE, || found_or_killed::<LockRef>(2, 1)),
+    model("lockref: two find, one kills", (1, 2), FATE, || found_or_killed::<LockRef>(1, 2)),
     model("lockref: dropped", (3, 6), &["dropped"], dropped::<DCount<LockRef, Loom>>),
 ];
 
@@ -55,11 +64,15 @@ pub(super) const MODELS: &[Model] = &[
 struct Dentry<V: Policy> {
     count: DCount<V, Loom>,
     name: Protected,
+    /// Read with a reference; written by who killed it, when it is done with it.
+    inode: Protected,
+    kills: Protected,
 }
 
 impl<V: Policy> Dentry<V> {
     fn keep() -> &'static Self {
-        keep(Dentry { count: DCount::new_in(), name: Protected::new() })
+        let [name, inode, kills] = std::array::from_fn(|_| Protected::new());
+        keep(Dentry { count: DCount::new_in(), name, inode, kills })
     }
 
     fn put(&self) {
@@ -67,6 +80,31 @@ impl<V: Policy> Dentry<V> {
         let put = self.count.put_with(|| self.name.add());
         assert!(put.locked || !put.last, "the count falls to 0 under the lock");
         saw(if put.last { "last" } else { "not last" });
+    }
+
+    /// As a look-up that has nothing but the dentry's place in the cache.
+    fn find(&self) {
+        if self.count.get_live() {
+            rest();
+            self.inode.get();
+            self.put();
+            saw("found");
+        } else {
+            self.kills.get(); // whoever finds it dead sees what the killer did under the lock
+            saw("dead");
+        }
+    }
+
+    /// Takes it away if nobody has it.
+    fn kill(&self) {
+        let killed = self.count.kill_unused(|| {
+            self.kills.add();
+            rest(); // others come to wait for the lock
+        });
+        if killed {
+            self.inode.add();
+        }
+        saw(if killed { "killed" } else { "in use" });
     }
 
     fn settled(&self, lasts: Option<u32>) {
@@ -138,4 +176,28 @@ fn counted_while_locked() {
     unsafe { dentry.count.unlock() };
     other.join();
     dentry.settled(None);
+}
+
+/// Some look for an object that nobody has, others take it away unless it is in use.
+fn found_or_killed<V: Policy>(killers: u32, finders: u32) {
+    let dentry = Dentry::<V>::keep();
+    let mut handles: Vec<_> = (1..killers).map(|_| spawn(move || dentry.kill())).collect();
+    handles.extend((0..finders).map(|_| spawn(move || dentry.find())));
+    dentry.kill();
+    handles.into_iter().for_each(Handle::join);
+    let killed = dentry.kills.get();
+    assert!(killed <= 1, "killed by {killed}");
+    assert_eq!(dentry.count.get_live(), killed == 0, "dead without a killer, or alive after it");
+}
+
+/// One has the lock and rests, so that another waits with its wish for a reference; then it kills the object or not.
+fn found_while_locked() {
+    let dentry = Dentry::<LockRef>::keep();
+    dentry.count.lock();
+    let finder = spawn(move || dentry.find());
+    rest();
+    // SAFETY: locked above.
+    unsafe { dentry.count.unlock() };
+    dentry.kill();
+    finder.join();
 }

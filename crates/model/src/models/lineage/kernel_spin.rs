@@ -34,11 +34,19 @@ const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, bo
     Model { name, lock: Lock::KernelSpin, setup: PLAIN, preemptions, shows, body }
 }
 
+/// No yield stands in for preemption that is off.
+const fn in_kernel(name: &'static str, preemptions: (usize, usize), body: fn()) -> Model {
+    let setup = Setup { kernel: true, ..PLAIN };
+    Model { setup, ..model(name, preemptions, &[], body) }
+}
+
 const DROP: Shows = &["dropped"];
 
 pub(super) const MODELS: &[Model] = &[
     model("kernel ticket: two threads", (4, 8), &[], || all_lock::<Ticket>(2, 2)),
     model("kernel ticket: three threads", (2, 3), &[], || all_lock::<Ticket>(3, 1)),
+    in_kernel("kernel ticket, in a kernel: two threads", (4, 8), || all_lock::<Ticket>(2, 2)),
+    in_kernel("biased, in a kernel: a writer and a reader", (4, 8), || mixed::<Biased>(1, 1)),
     model("kernel ticket: try", (4, 8), EITHER, attempt::<Ticket>),
     model("kernel ticket: dropped", (3, 6), DROP, dropped::<Ticket>),
     model("biased: a writer and a reader", (4, 8), &[], || mixed::<Biased>(1, 1)),

@@ -4,7 +4,7 @@ use super::*;
 use crate::check::Lock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
-use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqRw};
+use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive as Excl, SeqRw};
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RenameLock, setup: PLAIN, preemptions, shows, body }
@@ -18,6 +18,14 @@ pub(super) const MODELS: &[Model] = &[
     model("rename: a writer and a blocking reader", (4, 8), &[], || blocking::<Seq>(1, 1)),
     model("rename: a blocking reader and an optimistic one", (3, 6), RETRY, || disturbed::<Seq>(true)),
     model("rename: dropped", (3, 6), &["dropped"], dropped::<RenameLock<Seq, Loom>>),
+    model("rename, 3.12: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<Excl>(1)),
+    model("rename, 3.12: a writer and a blocking reader", (4, 8), &[], || blocking::<Excl>(1, 1)),
+    model("rename, 3.12: two writers and a blocking reader", (1, 2), &[], || blocking::<Excl>(2, 1)),
+    model("rename, 3.12: blocking readers exclude each other", (3, 6), &[], alone::<Excl>),
+    model("rename, 3.12: a blocking reader does not disturb an optimistic one", (3, 6), &["at once"], || {
+        disturbed::<Excl>(false);
+    }),
+    model("rename, 3.12: dropped", (3, 6), &["dropped"], dropped::<RenameLock<Excl, Loom>>),
     model("seqrw: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<SeqRw>(1)),
     model("seqrw: two writers and an optimistic reader", (1, 2), RETRY, || optimistic::<SeqRw>(2)),
     model("seqrw: a writer and a blocking reader", (4, 8), &[], || blocking::<SeqRw>(1, 1)),
@@ -132,4 +140,20 @@ fn disturbed<V: Policy>(bumps: bool) {
     tree.read_blocking();
     optimist.join();
     assert_eq!(tree.raw.read_retry(0), bumps, "whether the sequence moved");
+}
+
+/// Two blocking readers, each of which is alone.
+fn alone<V: Policy>() {
+    let tree = Tree::<V>::keep();
+    let body = || {
+        tree.raw.read();
+        rest();
+        tree.data.add();
+        // SAFETY: acquired above.
+        unsafe { tree.raw.unlock_read() };
+    };
+    let other = spawn(body);
+    body();
+    other.join();
+    tree.settled(2);
 }

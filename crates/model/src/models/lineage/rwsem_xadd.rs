@@ -10,6 +10,7 @@ shared!([V: Policy] RwsemXadd<V, Loom>, |lock| !lock.is_locked() && lock.has_no_
 type Rwsem<V> = RwsemXadd<V, Loom>;
 
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RwsemXadd, setup, preemptions, shows, body }
@@ -25,6 +26,9 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem-xadd, fifo: behind a writer", PLAIN, (1, 2), SLEEP, || behind::<Rwsem<Fifo>>(true, 1, 1, 0)),
     model("rwsem-xadd, fifo: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Rwsem<Fifo>>(false, 1, 1, 0)),
     model("rwsem-xadd, fifo: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || behind::<Rwsem<Fifo>>(true, 1, 1, 0)),
+    model("rwsem-xadd, fifo, in a kernel: behind a writer", KERNEL, (1, 2), SLEEP, || {
+        behind::<Rwsem<Fifo>>(true, 1, 1, 0);
+    }),
     model("rwsem-xadd, fifo: downgrade", PLAIN, (1, 2), SLEEP, downgrade::<Fifo>),
     model("rwsem-xadd, fifo: try to read", PLAIN, (4, 8), EITHER, || attempt_shared::<Rwsem<Fifo>>(true, false)),
     model("rwsem-xadd, fifo: try to write", PLAIN, (4, 8), EITHER, || attempt_shared::<Rwsem<Fifo>>(false, true)),

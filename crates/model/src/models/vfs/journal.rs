@@ -1,0 +1,121 @@
+//! The journal: no commit while a handle is open, everything that handles changed is seen by the commit, and nobody
+//! who sleeps is forgotten.
+
+use super::*;
+use crate::check::Lock;
+use std::cell::Cell;
+use turnwise::platform::Platform;
+use turnwise_vfs::journal::{Config, Journal};
+
+const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
+    Model { name, lock: Lock::Journal, setup: Setup::PLAIN, preemptions, shows, body }
+}
+
+const SLEPT: Shows = &["slept", "committed"];
+
+pub(super) const MODELS: &[Model] = &[
+    model("journal: each handle ends a transaction", (4, 6), SLEPT, || changes(EACH, 2, 1)),
+    model("journal: each of three handles ends a transaction", (1, 2), SLEPT, || changes(EACH, 3, 1)),
+    model("journal: every second handle ends a transaction", (2, 3), SLEPT, || changes(PAIRS, 2, 2)),
+    model("journal: one handle fills a transaction", (4, 6), SLEPT, || changes(FULL, 2, 1)),
+    model("journal: one handle fills a transaction, three come", (1, 2), SLEPT, || changes(FULL, 3, 1)),
+    model("journal: who commits serves", (2, 3), SLEPT, || served(EACH, 2, 1)),
+    model("journal: who commits serves when one is full", (1, 2), SLEPT, || served(FULL, 2, 1)),
+    model("journal: who commits serves from some time on", (2, 3), SLEPT, || served(FULL, 1, 3)),
+];
+
+const EACH: Config = Config {
+    handles_per_commit: 1,
+    reserve: 1,
+    keep: 0,
+    capacity: u32::MAX,
+    truncate_handles: 1,
+    orphan_ns: 0,
+    commit_ns: 0,
+};
+const PAIRS: Config = Config { handles_per_commit: 2, ..EACH };
+/// Each handle leaves so much that no other finds room.
+const FULL: Config = Config { handles_per_commit: u32::MAX, keep: 1, capacity: 1, ..EACH };
+
+/// Turns that a model has at most.
+const TURNS: usize = 6;
+const THREADS: usize = 3;
+
+/// A journal, and what its handles change.
+struct Book {
+    journal: Journal<LoomHost, Lean>,
+    /// By turn, each thread's own page.
+    pages: [[Protected; THREADS]; TURNS],
+    /// Handles open in each turn; plain, so that it orders nothing.
+    open: [Cell<u32>; TURNS],
+    commits: Cell<u32>,
+}
+
+// SAFETY: loom checks the pages; threads of a model are coroutines of one thread, which see the rest.
+unsafe impl Sync for Book {}
+
+impl Book {
+    fn keep(config: Config) -> &'static Book {
+        let book = keep(Book {
+            journal: Journal::new(config),
+            pages: std::array::from_fn(|_| std::array::from_fn(|_| Protected::new())),
+            open: std::array::from_fn(|_| Cell::new(0)),
+            commits: Cell::new(0),
+        });
+        on_charge(move |_| book.committed());
+        book
+    }
+
+    /// The committer has turned to the next transaction, and reads what is in the last.
+    fn committed(&self) {
+        let turn = self.journal.commits() as usize - 1;
+        assert_eq!(self.open[turn].get(), 0, "a transaction is committed that has an open handle");
+        let changes: u32 = self.pages[turn].iter().map(Protected::get).sum();
+        assert!(changes > 0, "a transaction without a change is committed");
+        assert_eq!(self.commits.replace(turn as u32 + 1), turn as u32, "transactions are committed in turn");
+        saw("committed");
+    }
+
+    fn change(&self, thread: usize) {
+        let handle = self.journal.start();
+        let turn = self.journal.commits() as usize;
+        let open = &self.open[turn];
+        open.set(open.get() + 1);
+        self.pages[turn][thread].add();
+        rest();
+        assert_eq!(self.journal.commits() as usize, turn, "a handle in two transactions");
+        open.set(open.get() - 1);
+        drop(handle);
+    }
+
+    fn settled(&self, changes: u32) {
+        let all: u32 = self.pages.iter().flatten().map(Protected::get).sum();
+        assert_eq!(all, changes, "changes");
+        self.change(0); // whoever comes after that gets on
+    }
+}
+
+fn changes(config: Config, threads: usize, rounds: u32) {
+    let book = Book::keep(config);
+    let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
+    let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
+    body(0)();
+    others.into_iter().for_each(Handle::join);
+    book.settled(threads as u32 * rounds);
+}
+
+/// One more does nothing but commit, from some time on.
+fn served(config: Config, threads: usize, rounds: u32) {
+    let book = Book::keep(config);
+    let server = spawn(|| book.journal.serve());
+    let body = move |thread| move || (0..rounds).for_each(|_| book.change(thread));
+    let others: Vec<_> = (1..threads).map(|thread| spawn(body(thread))).collect();
+    body(0)();
+    others.into_iter().for_each(Handle::join);
+    while !book.journal.is_served() {
+        Loom::relax();
+    }
+    book.journal.dismiss();
+    server.join();
+    book.settled(threads as u32 * rounds);
+}

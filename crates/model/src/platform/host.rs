@@ -1,0 +1,193 @@
+//! `LoomHost`: where a file system lives in a model. Memory is tracked, and stays to the end of the execution.
+//!
+//! | what a file system asks for | what it gets |
+//! |---|---|
+//! | `allocate` | memory that the calling thread has written, for loom: who loads a pointer to it with `Acquire` in the source means to follow it, and must be ordered after that |
+//! | `free` | the memory is gone: any use of a word in it, or such a load of a pointer to it, fails the model |
+//! | `retire` | the same once the pins of that moment are gone |
+//! | `pin` | sees everything that was unlinked before it pins, as an epoch's fence has it |
+//! | `charge` | what the model wants it to do ([`on_charge`]) |
+//!
+//! Nothing is dropped, so that a use of freed memory is a message and not a crash.
+
+use super::Loom;
+use super::world::{self, with};
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::AtomicU32;
+use std::collections::BTreeSet;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use turnwise_vfs::{Host, Work};
+
+/// Memory on the model checker. Only usable inside of a model.
+pub struct LoomHost;
+
+/// What one execution knows about memory.
+#[derive(Default)]
+pub(super) struct Memory {
+    blocks: Vec<Block>,
+    /// The pins that exist.
+    pins: BTreeSet<u32>,
+    last_pin: u32,
+    retired: Vec<Retired>,
+    /// Written by who retires, read by who pins later; there once something was retired.
+    epoch: Option<Rc<AtomicU32>>,
+    on_charge: Option<Rc<dyn Fn(Work)>>,
+}
+
+struct Block {
+    from: usize,
+    bytes: usize,
+    what: &'static str,
+    /// Written by its maker, read by those who follow a pointer to it.
+    made: Rc<UnsafeCell<()>>,
+    freed: bool,
+}
+
+struct Retired {
+    at: usize,
+    waits_for: BTreeSet<u32>,
+}
+
+impl Memory {
+    fn block(&mut self, address: usize) -> Option<&mut Block> {
+        let holds = |block: &&mut Block| (block.from..block.from + block.bytes).contains(&address);
+        self.blocks.iter_mut().find(holds)
+    }
+
+    fn begin(&mut self, from: usize, bytes: usize, what: &'static str) {
+        self.blocks.push(Block { from, bytes, what, made: Rc::new(UnsafeCell::new(())), freed: false });
+    }
+
+    fn free(&mut self, address: usize) -> Result<(), &'static str> {
+        let block = self.block(address).expect("only what was allocated is freed");
+        if std::mem::replace(&mut block.freed, true) { Err(block.what) } else { Ok(()) }
+    }
+
+    /// Frees what waited for the last of its pins.
+    fn unpin(&mut self, pin: u32) -> Result<(), &'static str> {
+        self.pins.remove(&pin);
+        self.retired.iter_mut().for_each(|retired| retired.waits_for.retain(|other| *other != pin));
+        let (due, later) = std::mem::take(&mut self.retired).into_iter().partition(|r| r.waits_for.is_empty());
+        self.retired = later;
+        let due: Vec<Retired> = due;
+        due.into_iter().try_for_each(|retired| self.free(retired.at))
+    }
+}
+
+/// Fails the model if a word lies in memory that was freed.
+pub(super) fn check_alive(address: usize) {
+    let dead = with(|w| if w.memory.blocks.is_empty() { None } else { dead(&mut w.memory, address) });
+    if let Some(what) = dead {
+        panic!("{} uses a word of a {what} after it was freed", world::name());
+    }
+}
+
+fn dead(memory: &mut Memory, address: usize) -> Option<&'static str> {
+    memory.block(address).filter(|block| block.freed).map(|block| block.what)
+}
+
+/// The calling thread has loaded a pointer and means to follow it.
+pub(super) fn follow(address: usize) {
+    let block = with(|w| w.memory.block(address).map(|block| (Rc::clone(&block.made), block.freed, block.what)));
+    if let Some((made, freed, what)) = block {
+        assert!(!freed, "{} finds a {what} after it was freed", world::name());
+        // Loom fails the model here if the memory's making is not ordered before this.
+        made.with(|_| ());
+    }
+}
+
+/// Whether what is there was freed.
+pub fn is_freed<T>(at: NonNull<T>) -> bool {
+    with(|w| dead(&mut w.memory, at.addr().get()).is_some())
+}
+
+/// From now on in this execution, `f` runs at each [`Host::charge`].
+pub fn on_charge(f: impl Fn(Work) + 'static) {
+    with(|w| w.memory.on_charge = Some(Rc::new(f)));
+}
+
+fn begin<T>(at: *mut T, count: usize) {
+    let made = with(|w| {
+        w.memory.begin(at.addr(), count * size_of::<T>(), std::any::type_name::<T>());
+        w.memory.blocks.last().map(|block| Rc::clone(&block.made))
+    });
+    made.iter().for_each(|made| made.with_mut(|_| ()));
+}
+
+fn free(address: usize) {
+    if let Err(what) = with(|w| w.memory.free(address)) {
+        panic!("{} frees a {what} twice", world::name());
+    }
+}
+
+/// A thread that may look at what others retire.
+pub struct LoomPin(u32);
+
+impl Drop for LoomPin {
+    fn drop(&mut self) {
+        if let Err(what) = with(|w| w.memory.unpin(self.0)) {
+            assert!(std::thread::panicking(), "a {what} was retired twice");
+        }
+    }
+}
+
+impl Host for LoomHost {
+    type Platform = Loom;
+    type Pin = LoomPin;
+
+    fn pin() -> LoomPin {
+        if let Some(epoch) = with(|w| w.memory.epoch.clone()) {
+            epoch.fetch_add(1, Acquire);
+        }
+        LoomPin(with(|w| {
+            w.memory.last_pin += 1;
+            w.memory.pins.insert(w.memory.last_pin);
+            w.memory.last_pin
+        }))
+    }
+
+    fn allocate<T: 'static>(value: T) -> NonNull<T> {
+        let at = NonNull::from(Box::leak(Box::new(ManuallyDrop::new(value)))).cast::<T>();
+        begin(at.as_ptr(), 1);
+        at
+    }
+
+    fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]> {
+        let at = NonNull::from(Box::leak((0..count).map(make).collect::<Box<[T]>>()));
+        begin(at.as_ptr().cast::<T>(), count);
+        at
+    }
+
+    unsafe fn free<T: 'static>(at: NonNull<T>) {
+        free(at.addr().get());
+    }
+
+    unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
+        free(at.addr().get());
+    }
+
+    unsafe fn retire<T: 'static>(_pin: &LoomPin, at: NonNull<T>) {
+        let known = with(|w| w.memory.epoch.clone());
+        let epoch = known.unwrap_or_else(|| {
+            let epoch = Rc::new(AtomicU32::new(0));
+            with(|w| w.memory.epoch.insert(epoch).clone())
+        });
+        epoch.fetch_add(1, Release);
+        let twice = with(|w| {
+            let (address, pins) = (at.addr().get(), w.memory.pins.clone());
+            let twice = w.memory.retired.iter().any(|retired| retired.at == address);
+            w.memory.retired.push(Retired { at: address, waits_for: pins });
+            twice
+        });
+        assert!(!twice, "{} retires a {} twice", world::name(), std::any::type_name::<T>());
+    }
+
+    fn charge(work: Work) {
+        if let Some(f) = with(|w| w.memory.on_charge.clone()) {
+            f(work);
+        }
+    }
+}
