@@ -54,7 +54,9 @@ fn directory_is_free(directory: &Path) -> Result<()> {
     if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT)
         && status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
     {
-        bail!("{shown}: something is mounted there already: unmount it first (umount {shown}), or take another directory");
+        bail!(
+            "{shown}: something is mounted there already: unmount it first (umount {shown}), or take another directory"
+        );
     }
     match std::fs::read_dir(directory).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),

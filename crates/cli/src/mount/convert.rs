@@ -71,11 +71,18 @@ fn time(ns: i64) -> SystemTime {
     if ns < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
 }
 
-/// A time as nanoseconds since 1970. Beyond the years 1677 to 2262 it is the nearest one that there is.
+/// A time from a request as nanoseconds since 1970. Beyond the years 1677 to 2262 it is the nearest one that there is.
+///
+/// `fuser` 0.18 subtracts the nanoseconds of a time before 1970, which the kernel means to be added: -2 s and 0.3 s are
+/// -1.7 s, and arrive as -2.3 s. This takes it back.
 pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),
+        Err(before) => {
+            let before = before.duration();
+            let seconds = i64::try_from(before.as_secs()).ok().and_then(|seconds| seconds.checked_mul(1_000_000_000));
+            seconds.map_or(i64::MIN, |ns| i64::from(before.subsec_nanos()) - ns)
+        }
     }
 }
 
@@ -93,8 +100,15 @@ mod tests {
 
     #[test]
     fn times_go_there_and_back() {
-        for ns in [0, 1, -1, 1_700_000_000_123_456_789, -86_400_000_000_001, i64::MAX, i64::MIN + 1] {
+        for ns in [0, 1, 1_700_000_000_123_456_789, i64::MAX, -1_000_000_000, -86_400_000_000_000] {
             assert_eq!(nanoseconds(time(ns)), ns);
         }
+    }
+
+    #[test]
+    fn times_before_1970_arrive_as_the_kernel_meant_them() {
+        let garbled = UNIX_EPOCH - Duration::new(2, 300_000_000);
+        assert_eq!(nanoseconds(garbled), -1_700_000_000);
+        assert_eq!(nanoseconds(UNIX_EPOCH - Duration::from_secs(1 << 40)), i64::MIN);
     }
 }

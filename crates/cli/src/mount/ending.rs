@@ -17,27 +17,40 @@ enum Event {
     Ended(std::io::Result<()>),
 }
 
-/// Serves until the file system is unmounted, by us or by others.
-///
-/// # Errors
-/// It cannot be unmounted, or the kernel and the server do not understand each other.
-pub(super) fn wait(session: BackgroundSession, directory: &Path, statistics: impl Fn()) -> Result<()> {
-    let (sender, events) = channel();
-    watch_signals(sender.clone())?;
-    std::thread::spawn(move || _ = sender.send(Event::Ended(session.join())));
-    serve(&events, directory, statistics)
+/// Signals and the session's end, as they come.
+pub(super) struct Watch {
+    sender: Sender<Event>,
+    events: Receiver<Event>,
 }
 
-fn watch_signals(sender: Sender<Event>) -> Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).context("signals cannot be caught")?;
-    std::thread::spawn(move || {
-        for signal in signals.forever() {
-            if sender.send(Event::Signal(signal)).is_err() {
-                return;
+impl Watch {
+    /// Signals wait from now on: before there is a mount that they could leave behind.
+    ///
+    /// # Errors
+    /// Signals cannot be caught.
+    pub(super) fn start() -> Result<Watch> {
+        let (sender, events) = channel();
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1]).context("signals cannot be caught")?;
+        let to = sender.clone();
+        std::thread::spawn(move || {
+            for signal in signals.forever() {
+                if to.send(Event::Signal(signal)).is_err() {
+                    return;
+                }
             }
-        }
-    });
-    Ok(())
+        });
+        Ok(Watch { sender, events })
+    }
+
+    /// Serves until the file system is unmounted, by us or by others.
+    ///
+    /// # Errors
+    /// It cannot be unmounted, or the kernel and the server do not understand each other.
+    pub(super) fn wait(self, session: BackgroundSession, directory: &Path, statistics: impl Fn()) -> Result<()> {
+        let Watch { sender, events } = self;
+        std::thread::spawn(move || _ = sender.send(Event::Ended(session.join())));
+        serve(&events, directory, statistics)
+    }
 }
 
 fn serve(events: &Receiver<Event>, directory: &Path, statistics: impl Fn()) -> Result<()> {

@@ -89,6 +89,7 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
     let tree = Tree::<L>::new(Some(args.size.as_u64()), Some(args.inodes));
     let server = Server::new(tree, Arc::clone(&counts), *args.kernel_cache, args.writeback);
     let threads = args.threads.map_or_else(default_threads, usize::from);
+    let watch = ending::Watch::start()?;
     let session = mount(server, args, threads)?;
     crate::print(&format!(
         "turnwise: mounted on {} (locks {}, {threads} threads, {}); end it with Ctrl-C or umount\n",
@@ -97,7 +98,7 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
         args.size
     ))?;
     let statistics = || eprintln!("turnwise: statistics of {}\n{}", directory.display(), counts.table());
-    ending::wait(session, &directory, statistics)?;
+    watch.wait(session, &directory, statistics)?;
     if args.stats {
         statistics();
     }

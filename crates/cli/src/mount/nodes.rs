@@ -61,7 +61,8 @@ impl<N: Clone> Nodes<N> {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 }

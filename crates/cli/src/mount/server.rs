@@ -26,6 +26,11 @@ const COPY_BYTES: usize = 128 * 1024;
 /// What `statfs` says where there is no limit.
 const NO_LIMIT: u64 = 1 << 40;
 
+/// The kernel tells late that it forgets a removed file, and only then its room is free. So a full file system is looked
+/// at again so often, after this time each.
+const FULL_RETRIES: u32 = 5;
+const FULL_PAUSE: Duration = Duration::from_millis(2);
+
 /// Inode numbers are not given out twice.
 const GENERATION: Generation = Generation(0);
 
@@ -77,7 +82,21 @@ impl<L: LockSet<Native>> Server<L> {
     }
 
     fn make(&self, parent: INodeNo, name: &OsStr, new: &New<'_>) -> Result<Node<L>, Error> {
-        self.tree.make(&self.node(parent)?, name.as_bytes(), new)
+        let parent = self.node(parent)?;
+        unless_full(|| self.tree.make(&parent, name.as_bytes(), new))
+    }
+
+    /// Writes all of it if it can: a kernel that has written data at leisure does not ask twice.
+    fn write_all(&self, node: &Node<L>, offset: u64, data: &[u8]) -> Result<usize, Error> {
+        let mut written = 0;
+        while written < data.len() {
+            match unless_full(|| self.tree.write(node, offset + written as u64, &data[written..])) {
+                Ok(more) => written += more,
+                Err(error) if written == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(written)
     }
 
     fn attr(&self, stat: Result<Stat, Error>, reply: ReplyAttr) {
@@ -90,8 +109,8 @@ impl<L: LockSet<Native>> Server<L> {
     fn allocate(&self, ino: INodeNo, offset: u64, length: u64, mode: i32) -> Result<(), Error> {
         let node = self.node(ino)?;
         match mode {
-            0 => self.tree.allocate(&node, offset, length, false),
-            libc::FALLOC_FL_KEEP_SIZE => self.tree.allocate(&node, offset, length, true),
+            0 => unless_full(|| self.tree.allocate(&node, offset, length, false)),
+            libc::FALLOC_FL_KEEP_SIZE => unless_full(|| self.tree.allocate(&node, offset, length, true)),
             mode if mode == libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE => {
                 self.tree.punch(&node, offset, length)
             }
@@ -104,7 +123,7 @@ impl<L: LockSet<Native>> Server<L> {
         let wanted = usize::try_from(len).unwrap_or(usize::MAX).min(COPY_BYTES);
         BUFFER.with_borrow_mut(|buffer| {
             let read = source.read(from.1, sized(buffer, wanted))?;
-            let written = if read == 0 { 0 } else { self.tree.write(&target, to.1, &buffer[..read])? };
+            let written = if read == 0 { 0 } else { self.write_all(&target, to.1, &buffer[..read])? };
             Ok(written as u32)
         })
     }
@@ -123,24 +142,48 @@ impl<L: LockSet<Native>> Server<L> {
     fn fill_plus(&self, ino: INodeNo, offset: u64, reply: &mut ReplyDirectoryPlus) -> Result<(), Error> {
         let directory = self.node(ino)?;
         let own = attributes(&directory.stat());
-        for (name, next) in self.names(&directory, offset)? {
-            let shown = OsStr::from_bytes(&name);
+        let mut cursor = offset;
+        // The kernel takes an empty answer for the end: entries that are gone by now must not make one.
+        loop {
+            let names = self.names(&directory, cursor)?;
+            let Some((_, last)) = names.last() else { return Ok(()) };
+            cursor = *last;
+            if self.show_plus(&directory, &own, &names, reply) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Shows what is still there and finds room; whether it did, or ran out of room.
+    fn show_plus(
+        &self,
+        directory: &Node<L>,
+        own: &FileAttr,
+        names: &[(Vec<u8>, u64)],
+        reply: &mut ReplyDirectoryPlus,
+    ) -> bool {
+        let mut answered = false;
+        for (name, next) in names {
+            let next = *next;
+            let shown = OsStr::from_bytes(name);
             // The kernel looks for the attributes of these two itself, and is not told of them.
-            if name == b"." || name == b".." {
-                if reply.add(INodeNo(own.ino.0), next, shown, &Duration::ZERO, &own, GENERATION) {
-                    break;
+            if matches!(name.as_slice(), b"." | b"..") {
+                if reply.add(own.ino, next, shown, &Duration::ZERO, own, GENERATION) {
+                    return true;
                 }
+                answered = true;
                 continue;
             }
             // Gone since we read the directory.
-            let Ok(node) = self.tree.child(&directory, &name) else { continue };
+            let Ok(node) = self.tree.child(directory, name) else { continue };
             let attributes = self.tell(node);
             if reply.add(attributes.ino, next, shown, &self.cache, &attributes, GENERATION) {
                 self.nodes.forget(attributes.ino.0, 1);
-                break;
+                return true;
             }
+            answered = true;
         }
-        Ok(())
+        answered
     }
 }
 
@@ -150,6 +193,17 @@ fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
         buffer.resize(len, 0);
     }
     &mut buffer[..len]
+}
+
+/// Tries again for a while if there is no room.
+fn unless_full<T>(mut attempt: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+    for _ in 0..FULL_RETRIES {
+        match attempt() {
+            Err(Error::NOSPC) => std::thread::sleep(FULL_PAUSE),
+            done => return done,
+        }
+    }
+    attempt()
 }
 
 fn empty(result: Result<(), Error>, reply: ReplyEmpty) {
@@ -387,7 +441,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         reply: ReplyWrite,
     ) {
         self.counts.add(Operation::Write);
-        match self.node(ino).and_then(|node| self.tree.write(&node, offset, data)) {
+        match self.node(ino).and_then(|node| self.write_all(&node, offset, data)) {
             Ok(written) => {
                 self.counts.written(written);
                 reply.written(written as u32);

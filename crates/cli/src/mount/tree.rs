@@ -2,10 +2,10 @@
 
 use std::ptr::NonNull;
 use turnwise::platform::Native;
+use turnwise_vfs::LockSet;
 use turnwise_vfs::errno::Errno;
 use turnwise_vfs::host::{Host, Metal};
 use turnwise_vfs::inode::{DirEntry, Inode, Kind, New, Seek, SetAttributes, Space, Stat, Usage};
-use turnwise_vfs::LockSet;
 
 pub(super) struct Tree<L: LockSet<Native>> {
     space: &'static Space<Native>,
@@ -131,7 +131,12 @@ impl<L: LockSet<Native>> Tree<L> {
     pub(super) fn punch(&self, node: &Node<L>, offset: u64, len: u64) -> Result<(), Errno> {
         node.inode().lock().punch_hole(self.space, offset, len)
     }
-    pub(super) fn entries(&self, directory: &Node<L>, cursor: u64, show: impl FnMut(DirEntry<'_>) -> bool) -> Result<(), Errno> {
+    pub(super) fn entries(
+        &self,
+        directory: &Node<L>,
+        cursor: u64,
+        show: impl FnMut(DirEntry<'_>) -> bool,
+    ) -> Result<(), Errno> {
         directory.inode().lock().read_entries(cursor, 1, show)
     }
 }
