@@ -38,6 +38,8 @@ pub(crate) struct Handle {
     pub(crate) write: bool,
     /// The name it was opened by: the directory and the name there, followed through renames.
     pub(crate) name: Option<(Id, Vec<u8>)>,
+    /// The directory that this name is, or was, in: who has a file open keeps it.
+    pub(crate) keeps: Id,
 }
 
 pub(crate) struct Reference {
@@ -303,11 +305,12 @@ impl Reference {
     /// Whoever has a file open by a name that moved has it open by the new one; exchanged ones go both ways.
     fn names_moved(&mut self, from: (Id, Vec<u8>), to: (Id, Vec<u8>)) {
         for handle in self.slots.iter_mut().flatten() {
-            if handle.name.as_ref() == Some(&from) {
-                handle.name = Some(to.clone());
-            } else if handle.name.as_ref() == Some(&to) {
-                handle.name = Some(from.clone());
-            }
+            let moved = match &handle.name {
+                Some(name) if *name == from => &to,
+                Some(name) if *name == to => &from,
+                _ => continue,
+            };
+            (handle.name, handle.keeps) = (Some(moved.clone()), moved.0);
         }
     }
 
@@ -419,15 +422,23 @@ impl Reference {
         }
     }
 
-    /// Nodes that no name and nobody leads to are gone.
+    /// Nodes that no name and nobody leads to are gone. What is held keeps the directories above it, even those that were
+    /// removed: `..` leads there.
     fn collect(&mut self) {
-        let held: BTreeSet<Id> =
-            self.slots.iter().flatten().map(|handle| handle.node).chain([self.cwd, ROOT]).collect();
+        let mut held = BTreeSet::new();
+        let mut next: Vec<Id> = self.slots.iter().flatten().flat_map(|handle| [handle.node, handle.keeps]).collect();
+        next.push(self.cwd);
+        while let Some(id) = next.pop() {
+            if held.insert(id) && self.nodes[&id].kind == Kind::Directory {
+                next.push(self.nodes[&id].parent);
+            }
+        }
         self.nodes.retain(|id, node| node.names > 0 || held.contains(id));
     }
 
     pub(crate) fn open_end(&mut self, end: End, how: Opening, slot: usize) -> Outcome {
-        self.slots[slot] = Some(Handle { node: end.node, write: how.write, name: end.name });
+        let keeps = end.name.as_ref().map_or(end.node, |(directory, _)| *directory);
+        self.slots[slot] = Some(Handle { node: end.node, write: how.write, name: end.name, keeps });
         Ok(Gave::Nothing)
     }
 
