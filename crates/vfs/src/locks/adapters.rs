@@ -247,6 +247,10 @@ impl<P: Platform> Count for turnwise::LockRef<P> {
         true
     }
     #[inline]
+    fn put_unless_last(&self) -> bool {
+        self.put_not_last()
+    }
+    #[inline]
     fn put_quickly(&self) -> bool {
         self.put() == 0
     }

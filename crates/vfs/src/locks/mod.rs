@@ -139,6 +139,10 @@ pub trait Count: Send + Sync + 'static {
     fn get_live(&self) -> bool;
     /// Gives a reference back; whether it was the last. Before the last one goes, `at_last` runs with the lock held.
     fn put(&self, at_last: impl FnOnce()) -> bool;
+    /// Gives a reference back unless it is the last; whether it did. May say `false` without looking.
+    fn put_unless_last(&self) -> bool {
+        false
+    }
     /// As [`Count::put`] with nothing to do at the last, which a fast path may then do without the lock.
     fn put_quickly(&self) -> bool {
         self.put(|| ())
