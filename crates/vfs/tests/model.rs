@@ -40,15 +40,42 @@ fn seeds(default: Range<u64>) -> Range<u64> {
 fn check<L: LockSet<Native>>(default: Range<u64>) {
     for seed in seeds(default) {
         let Err(first) = agree::run::<L>(&sequence(seed)) else { continue };
-        std::panic::set_hook(Box::new(|_| {}));
         let short = minimal::minimal(sequence(seed), |steps| agree::run::<L>(steps).is_err());
         let wrong = agree::run::<L>(&short).expect_err("it just failed");
-        _ = std::panic::take_hook();
+        let steps: String = short.iter().map(|step| format!("    {}\n", readable(&format!("{step:?}")))).collect();
         panic!(
-            "{}, seed {seed}, step {}: {}\nthe shortest sequence found fails at its step {} ({}):\n{short:#?}",
-            L::NAME, first.step, first.what, wrong.step, wrong.what
+            "{}, seed {seed}, step {}: {}\nthe shortest sequence found fails at its step {} ({}):\n{steps}",
+            L::NAME,
+            first.step,
+            readable(&first.what),
+            wrong.step,
+            readable(&wrong.what),
         );
     }
+}
+
+/// Lists of bytes as text: `[47, 97]` is "/a".
+fn readable(debug: &str) -> String {
+    let (mut text, mut rest) = (String::new(), debug);
+    while let Some((before, list, behind)) = bracketed(rest) {
+        let bytes: Option<Vec<u8>> = list.split(", ").map(|number| number.parse().ok()).collect();
+        match bytes {
+            Some(bytes) if bytes.len() > 300 => {
+                let shown = String::from_utf8_lossy(&bytes[..9]);
+                text += &format!("{before}{shown:?} and so on, {} bytes", bytes.len());
+            }
+            Some(bytes) => text += &format!("{before}{:?}", String::from_utf8_lossy(&bytes)),
+            None => text += &format!("{before}[{list}]"),
+        }
+        rest = behind;
+    }
+    text + rest
+}
+
+fn bracketed(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('[')?;
+    let (list, behind) = rest.split_once(']')?;
+    Some((before, list, behind))
 }
 
 #[test]

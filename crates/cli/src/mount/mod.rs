@@ -8,7 +8,7 @@ mod nodes;
 mod server;
 mod tree;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use counts::Counts;
@@ -19,8 +19,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use tree::Tree;
 use turnwise::platform::Native;
-use turnwise_vfs::LockSet;
-use turnwise_vfs::locks::Today;
+use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
+use turnwise_vfs::{LockSet, Stats};
 
 /// Mount an in-memory file system that is built of these locks, and serve it until it is unmounted
 ///
@@ -69,6 +69,18 @@ pub(crate) struct Args {
 enum Locks {
     /// Those of this project
     Today,
+    /// Linux 3.7, before the patches to its mutex
+    Linux37,
+    /// The same with the first of them: spinners look before they leap
+    Linux37Patch1,
+    /// The same with both: spinners queue
+    Linux37Patch2,
+    /// Linux 3.10: the dentry's count under its lock
+    Linux310,
+    /// The same with the patches: compare-exchange, and a sequence read/write lock for renames
+    Linux310Dcache,
+    /// Linux 3.12: what became of them
+    Linux312,
 }
 
 /// Mounts, and serves until the end.
@@ -78,6 +90,12 @@ enum Locks {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match args.locks {
         Locks::Today => serve::<Today>(args),
+        Locks::Linux37 => serve::<Linux37>(args),
+        Locks::Linux37Patch1 => serve::<Linux37Patch1>(args),
+        Locks::Linux37Patch2 => serve::<Linux37Patch2>(args),
+        Locks::Linux310 => serve::<Linux310>(args),
+        Locks::Linux310Dcache => serve::<Linux310Dcache>(args),
+        Locks::Linux312 => serve::<Linux312>(args),
     }
 }
 
@@ -86,7 +104,9 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
     // From here on the directory's name may mean the mount; what we unmount is this place, wherever we are by then.
     let directory = args.directory.canonicalize().context("the directory has no path")?;
     let counts = Arc::new(Counts::new());
-    let tree = Tree::<L>::new(Some(args.size.as_u64()), Some(args.inodes));
+    let tree =
+        Tree::<L>::new(configuration(args)).map_err(|_| anyhow!("--inodes {}: the root needs one", args.inodes))?;
+    let stats = tree.statistics();
     let server = Server::new(tree, Arc::clone(&counts), *args.kernel_cache, args.writeback);
     let threads = args.threads.map_or_else(default_threads, usize::from);
     let watch = ending::Watch::start()?;
@@ -97,12 +117,44 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
         L::NAME,
         args.size
     ))?;
-    let statistics = || eprintln!("turnwise: statistics of {}\n{}", directory.display(), counts.table());
+    let statistics = || {
+        let (requests, cache) = (counts.table(), cache_table(&stats()));
+        eprintln!("turnwise: statistics of {}, locks {}\n{requests}{cache}", directory.display(), L::NAME);
+    };
     watch.wait(session, &directory, statistics)?;
     if args.stats {
         statistics();
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The file system below.
+fn configuration(args: &Args) -> turnwise_vfs::Config {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    turnwise_vfs::Config {
+        data_bytes: Some(args.size.as_u64()),
+        max_inodes: Some(args.inodes),
+        cache_bytes: usize::try_from(args.cache.as_u64()).unwrap_or(usize::MAX),
+        root_uid: uid,
+        root_gid: gid,
+        ..turnwise_vfs::Config::default()
+    }
+}
+
+/// What is in the dentry cache, and what happened to it.
+fn cache_table(stats: &Stats) -> String {
+    let lines = [
+        ("inodes", stats.inodes),
+        ("bytes of data", stats.data_bytes),
+        ("dentries", stats.dentries),
+        ("unused", stats.unused),
+        ("made", stats.made),
+        ("reclaimed", stats.reclaimed),
+        ("misses", stats.missed),
+        ("walks again", stats.restarted),
+        ("longest chain", stats.longest_chain),
+    ];
+    lines.iter().map(|(name, value)| format!("  {name:<16} {value:>12}\n")).collect()
 }
 
 fn default_threads() -> usize {

@@ -122,7 +122,7 @@ impl<L: LockSet<Native>> Server<L> {
         let (source, target) = (self.node(from.0)?, self.node(to.0)?);
         let wanted = usize::try_from(len).unwrap_or(usize::MAX).min(COPY_BYTES);
         BUFFER.with_borrow_mut(|buffer| {
-            let read = source.read(from.1, sized(buffer, wanted))?;
+            let read = self.tree.read(&source, from.1, sized(buffer, wanted))?;
             let written = if read == 0 { 0 } else { self.write_all(&target, to.1, &buffer[..read])? };
             Ok(written as u32)
         })
@@ -304,7 +304,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
         self.counts.add(Operation::ReadLink);
-        match self.node(ino).and_then(|node| node.target()) {
+        match self.node(ino).and_then(|node| Ok(node.readlink()?.to_vec())) {
             Ok(target) => reply.data(&target),
             Err(error) => reply.error(errno(error)),
         }
@@ -418,7 +418,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         self.counts.add(Operation::Read);
         BUFFER.with_borrow_mut(|buffer| {
             let buffer = sized(buffer, size as usize);
-            match self.node(ino).and_then(|node| node.read(offset, buffer)) {
+            match self.node(ino).and_then(|node| self.tree.read(&node, offset, buffer)) {
                 Ok(read) => {
                     self.counts.read(read);
                     reply.data(&buffer[..read]);
@@ -548,7 +548,7 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
         };
         let found = to.and_then(|to| {
             let offset = u64::try_from(offset).map_err(|_| Error::NXIO)?;
-            self.node(ino)?.seek(offset, to)
+            self.tree.seek(&self.node(ino)?, offset, to)
         });
         match found {
             Ok(offset) => reply.offset(offset.cast_signed()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_vfs::errno::Errno;
-use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Stat, Usage};
+use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Usage};
 use turnwise_vfs::{Config, Context, File, LockSet, Metal, OpenFlags, Path, RenameFlags, Stats, Vfs};
 
 /// A file system that lives as long as the process: nodes refer to it, and the FUSE session wants them for ever.
@@ -127,9 +127,5 @@ impl<L: LockSet<Native>> Tree<L> {
         show: impl FnMut(DirEntry<'_>) -> bool,
     ) -> Result<(), Errno> {
         self.open(directory, OpenFlags::RDONLY)?.readdir(cursor, show)
-    }
-
-    pub(super) fn stat(&self, node: &Node<L>) -> Stat {
-        node.stat()
     }
 }

@@ -98,9 +98,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
             Step::Write { slot, offset, len, fill } => {
                 self.file(*slot)?.write(*offset, &vec![*fill; *len]).map(Gave::Count)
             }
-            Step::Append { slot, len, fill } => {
-                self.file(*slot)?.append(&vec![*fill; *len]).map(|(_, written)| Gave::Count(written))
-            }
+            Step::Append { slot, len, fill } => self.file(*slot)?.append(&vec![*fill; *len]).map(Gave::Count),
             Step::Read { slot, offset, len } => {
                 let mut data = vec![0xee; *len];
                 let read = self.file(*slot)?.read(*offset, &mut data)?;
@@ -109,9 +107,7 @@ impl<'fs, L: LockSet<Native>> Real<'fs, L> {
             }
             Step::Resize { slot, size } => nothing(self.file(*slot)?.truncate(*size)),
             Step::List { slot } => self.list(self.file(*slot)?),
-            Step::OpenPath { slot } => {
-                self.vfs.d_path(&self.context(), self.file(*slot)?.path()).map(Gave::Bytes)
-            }
+            Step::OpenPath { slot } => self.vfs.d_path(&self.context(), self.file(*slot)?.path()).map(Gave::Bytes),
             _ => unreachable!("{step:?} has no handle"),
         }
     }

@@ -176,7 +176,7 @@ impl Reference {
         if self.nodes[&directory].names == 0 {
             return Err(Errno::NOENT);
         }
-        if self.nodes.len() >= self.max_nodes {
+        if self.counted() >= self.max_nodes {
             return Err(Errno::NOSPC);
         }
         let mut node = Node::new(kind, mode, 1, directory);
@@ -420,6 +420,11 @@ impl Reference {
             size: if node.kind == Kind::Directory { 0 } else { node.data.len() as u64 },
             blocks: node.pages.len() as u64 * 8,
         }
+    }
+
+    /// Nodes that count against the limit: a removed directory does not, whoever stands in it.
+    pub(crate) fn counted(&self) -> usize {
+        self.nodes.values().filter(|node| node.kind != Kind::Directory || node.names > 0).count()
     }
 
     /// Nodes that no name and nobody leads to are gone. What is held keeps the directories above it, even those that were

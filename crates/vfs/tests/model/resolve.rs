@@ -41,8 +41,9 @@ impl Reference {
                 let found = &self.nodes[&node];
                 if found.kind == Kind::Symlink && (follow || slash) {
                     let target = self.followed(node, links)?;
-                    let target = if slash { [&target[..], b"/"].concat() } else { target };
-                    return self.end_from(directory, &target, follow, links);
+                    let end = self.end_from(directory, &target, true, links)?;
+                    let is_directory = self.nodes[&end.node].kind == Kind::Directory;
+                    return if slash && !is_directory { Err(Errno::NOTDIR) } else { Ok(end) };
                 }
                 if slash && found.kind != Kind::Directory {
                     return Err(Errno::NOTDIR);
