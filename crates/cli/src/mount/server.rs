@@ -26,8 +26,8 @@ const COPY_BYTES: usize = 128 * 1024;
 /// What `statfs` says where there is no limit.
 const NO_LIMIT: u64 = 1 << 40;
 
-/// The kernel tells late that it forgets a removed file, and only then its room is free. So a full file system is looked
-/// at again so often, after this time each.
+/// The kernel tells late that it forgets a removed file, and only then its room is free. So a full file system is
+/// looked at again so often, after this time each.
 const FULL_RETRIES: u32 = 5;
 const FULL_PAUSE: Duration = Duration::from_millis(2);
 
@@ -232,7 +232,6 @@ impl<L: LockSet<Native>> Filesystem for Server<L> {
             InitFlags::FUSE_READDIRPLUS_AUTO,
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_CACHE_SYMLINKS,
-            InitFlags::FUSE_AUTO_INVAL_DATA,
         ];
         if self.caches() {
             wanted.extend([InitFlags::FUSE_NO_OPEN_SUPPORT, InitFlags::FUSE_NO_OPENDIR_SUPPORT]);

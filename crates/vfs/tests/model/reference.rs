@@ -427,8 +427,8 @@ impl Reference {
         self.nodes.values().filter(|node| node.kind != Kind::Directory || node.names > 0).count()
     }
 
-    /// Nodes that no name and nobody leads to are gone. What is held keeps the directories above it, even those that were
-    /// removed: `..` leads there.
+    /// Nodes that no name and nobody leads to are gone. What is held keeps the directories above it, even those that
+    /// were removed: `..` leads there.
     fn collect(&mut self) {
         let mut held = BTreeSet::new();
         let mut next: Vec<Id> = self.slots.iter().flatten().flat_map(|handle| [handle.node, handle.keeps]).collect();

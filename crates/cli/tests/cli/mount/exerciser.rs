@@ -1,5 +1,5 @@
-//! Reads, writes, mappings, truncations and holes in random order on one file, against a vector in memory; in the manner
-//! of `fsx`, which Debian does not package.
+//! Reads, writes, mappings, truncations and holes in random order on one file, against a vector in memory; in the
+//! manner of `fsx`, which Debian does not package.
 
 use super::*;
 use rustix::fs::{FallocateFlags, fallocate};

@@ -7,8 +7,9 @@ fn find_and_git_diff_on_every_set_of_locks() {
     for locks in ["today", "linux37", "linux37-patch1", "linux37-patch2", "linux310", "linux310-dcache", "linux312"] {
         let Some(mounted) = mount(&["--locks", locks, "--kernel-cache", "0s"]) else { return };
         mounted.shell(
-            "git init -q -b main tree; cd tree; for d in a b c d; do mkdir -p $d/x/y; for i in $(seq 20); do echo $d$i >$d/x/y/$i; done
-             : >$d/x/empty; done; git add .; git commit -qm all; echo changed >c/x/y/7",
+            "git init -q -b main tree; cd tree; for d in a b c d; do mkdir -p $d/x/y; : >$d/x/empty
+             for i in $(seq 20); do echo $d$i >$d/x/y/$i; done; done
+             git add .; git commit -qm all; echo changed >c/x/y/7",
         );
         assert_eq!(
             mounted.shell("cd tree; find . -size 0b -type f | sort"),
