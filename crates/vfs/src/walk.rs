@@ -246,6 +246,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             rest = without_slashes(rest);
         }
         let mut number = self.directory(rest)?;
+        if !self.counted && self.cx.uid == 0 {
+            (rest, number) = self.glide(rest, number);
+        }
         while !rest.is_empty() {
             self.cx.may_search(self.here())?;
             let (len, hash) = hash::component(self.fs.dcache.seed, number, rest); // step W1
@@ -288,6 +291,38 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             }
         }
         Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
+    }
+
+    /// The common case in a tight loop, of those who may search everything: names of cached directories, none of them
+    /// the last component. Stops before whatever is not like that; returns what is left of the path, and the number of
+    /// the directory where we are.
+    #[inline(always)]
+    fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
+        let dcache = &self.fs.dcache;
+        let mut at = self.at;
+        loop {
+            let (len, hash) = hash::component(dcache.seed, number, rest); // step W1
+            let (name, behind) = rest.split_at(len);
+            let next = without_slashes(behind);
+            if next.is_empty() || name.len() <= 2 && name.starts_with(b".") || len > NAME_MAX {
+                break;
+            }
+            let Some(child) = dcache.find(at, hash, name) else {
+                break; // step W2
+            };
+            // SAFETY: found while pinned (invariant 1 of `dentry`).
+            let in_child = unsafe { child.as_ref() };
+            let What::Directory(own) = in_child.what() else {
+                break;
+            };
+            if in_child.mounted().is_some() {
+                break;
+            }
+            H::charge(Work::Component);
+            (at, number, rest) = (child, own, next); // step W3
+        }
+        self.at = at;
+        (rest, number)
     }
 
     /// The number of the directory where we are.
