@@ -81,8 +81,9 @@ pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     /// We have a reference to `at`.
     counted: bool,
     links: u32,
-    /// Keeps what we look at. The last field: dropped last.
-    pin: ManuallyDrop<H::Pin>,
+    /// Keeps what we look at, and goes after our reference. None while we may sleep: then we have a reference to where
+    /// we are, and look at nothing else.
+    pin: Option<H::Pin>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
@@ -92,8 +93,6 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
             // SAFETY: our reference.
             unsafe { self.fs.dcache.put(self.at) };
         }
-        // SAFETY: dropped once, here.
-        unsafe { ManuallyDrop::drop(&mut self.pin) };
     }
 }
 
@@ -176,7 +175,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[inline]
     fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
-        let pin = ManuallyDrop::new(H::pin());
+        let pin = Some(H::pin());
         if counted {
             // SAFETY: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
@@ -217,6 +216,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 Run::Done => return Err(Stop::Failed(Errno::INVAL)),
                 Run::Last(last) => {
                     self.count()?;
+                    self.pin = None;
                     let parent = ManuallyDrop::new(Path { fs: self.fs, mount: self.mount, dentry: self.at });
                     let work = work.take().expect("a walk that ends here is the last one");
                     return Ok(work(&parent, last));
@@ -378,11 +378,14 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         if let Some(found) = dcache.get_cached(self.at, hash, name) {
             return Ok(found);
         }
-        let here = self.here();
+        self.pin = None;
+        // SAFETY: we have a reference, which stays until we step on.
+        let here = unsafe { self.at.as_ref() };
         let Some(inode) = here.inode() else {
             return Err(Stop::Failed(Errno::NOENT));
         };
         let locked = inode.lock();
+        self.pin = Some(H::pin());
         Ok(self.fs.child_locked(self.at, &locked, name, hash)?)
     }
 
