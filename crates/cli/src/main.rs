@@ -9,6 +9,7 @@ mod list;
 mod machine;
 mod measure;
 mod metric;
+mod mount;
 mod policy;
 mod preload;
 mod program;
@@ -44,6 +45,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Mount(mount::Args),
     Calibrate(calibrate::Args),
     List(list::Args),
 }
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::List(args) => list::run(&args),
     });

@@ -213,6 +213,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &[u8],
     ) -> Result<Path<'fs, H, L>, Errno> {
         let new = New { target, permissions: 0o777, ..self.new_node(cx, Kind::Symlink, 0o777) };
+        new.check()?; // before anybody looks at the path
         self.create(cx, path, &new)
     }
 
