@@ -23,5 +23,6 @@ pub mod workload;
 pub mod world;
 
 pub use locks::{LOCKS, SimLock, Sort};
+pub(crate) use profile::rows;
 pub use run::{Plan, Run};
 pub use workload::Workload;

@@ -1,0 +1,73 @@
+//! `turnwise reproduce`: the documents' workloads on the machines that they ran on, simulated, and every published row
+//! beside ours.
+//!
+//! | file | what |
+//! |---|---|
+//! | `published.rs`, `published.toml` | what the documents published |
+//! | `report.rs` | what comes out |
+//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not known |
+//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
+
+pub mod fit;
+pub mod pool;
+pub mod published;
+pub mod report;
+pub mod spin_backoff;
+pub mod stage;
+
+use anyhow::Result;
+use pool::Pool;
+use report::DocumentReport;
+
+/// A document that can be reproduced.
+pub struct Document {
+    /// Its name.
+    pub name: &'static str,
+    /// One line for lists.
+    pub help: &'static str,
+    /// About how many runs it takes, short and in full.
+    pub runs: [usize; 2],
+    run: fn(&Context<'_>) -> Result<DocumentReport>,
+}
+
+/// All of them, in the order of `published.toml`.
+pub static DOCUMENTS: &[Document] = &[Document {
+    name: "spin_backoff",
+    help: "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)",
+    runs: [40, 140],
+    run: spin_backoff::run,
+}];
+
+/// How to run a document.
+pub struct Context<'a> {
+    /// Where chance starts.
+    pub seed: u64,
+    /// A short version.
+    pub quick: bool,
+    /// Whether to run the workload here, too.
+    pub metal: bool,
+    /// Where simulations run.
+    pub pool: &'a Pool<'a>,
+}
+
+impl Context<'_> {
+    /// One of two, for the short version or in full.
+    #[must_use]
+    pub fn choose<T>(&self, quick: T, full: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+impl Document {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// A lock broke its promise, or threads got nowhere.
+    pub fn run(&self, context: &Context<'_>) -> Result<DocumentReport> {
+        let progress = context.pool.progress();
+        progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));
+        let report = (self.run)(context);
+        progress.end();
+        report
+    }
+}
