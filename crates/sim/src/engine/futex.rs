@@ -52,6 +52,7 @@ impl Engine {
     /// [`Engine::parked`] tells how it ended.
     pub(crate) fn sleep(&mut self, word: Option<usize>, lane: Lane, until: Option<Ps>, at: Place) {
         let thread = self.current;
+        self.assert_may_leave("sleeps", Some(at));
         if let Some(word) = word {
             self.bucket(word).queue.push_back((thread, lane));
         }

@@ -22,6 +22,7 @@
 //! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `futex.rs` | run queues, slices, preemption, migration; sleep and wake-up |
+//! | `preempt.rs` | sections in which a thread keeps its CPU |
 //! | `charge.rs`, `trace.rs`, `holders.rs`, `stuck.rs` | profile, trace, hand-offs, deadlocks |
 
 mod access;
@@ -32,6 +33,7 @@ mod lines;
 mod memory;
 mod perturb;
 mod posted;
+mod preempt;
 mod queue;
 mod run;
 mod sched;

@@ -351,6 +351,7 @@ impl Engine {
 
     fn end_thread(&mut self, thread: u32) {
         self.current = thread;
+        self.assert_may_leave("ends", None);
         self.leave(self.current_cpu, At::Ended, Happened::Ends);
     }
 

@@ -5,6 +5,7 @@
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
+//! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
 //! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
 //! | `touch` | accesses of the protected data's lines |
 
@@ -112,6 +113,26 @@ unsafe impl Platform for Sim {
             ready.then_some(())
         };
         spin::spin(&[address(a), address(b)], limit, Location::caller(), look)
+    }
+
+    #[track_caller]
+    fn preempt_off() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::with(|e| e.preempt_off(at));
+        }
+    }
+
+    #[track_caller]
+    fn preempt_on() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::step(|e| e.preempt_on(at));
+        }
+    }
+
+    fn need_resched() -> Option<bool> {
+        if engine::inside() { engine::with(|e| e.need_resched()) } else { None }
     }
 
     #[track_caller]

@@ -7,7 +7,7 @@
 //! | `store_buffer.rs` | stores that their CPU does not wait for |
 //! | `time.rs` | no time is lost or made |
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
-//! | `scheduler.rs` | who has which CPU, and when |
+//! | `scheduler.rs`, `preempt.rs` | who has which CPU, and when; sections in which nobody is preempted |
 //! | `determinism.rs` | a seed is a run |
 //! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
 //! | `locks.rs` | every lock of the library in random schedules |
@@ -17,6 +17,7 @@ mod determinism;
 mod futex;
 mod layout;
 mod locks;
+mod preempt;
 mod scheduler;
 mod spinning;
 mod store_buffer;
