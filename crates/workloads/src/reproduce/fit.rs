@@ -82,7 +82,8 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     /// Places beyond the bounds cost more than the bound itself, the farther the more.
     fn cost(&self, places: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let beyond: f64 = places.iter().map(|place| (place - place.clamp(0.0, 1.0)).abs()).sum();
-        let misfit = self.evaluate(&self.values(places)).map_err(|error| argmin::core::Error::msg(format!("{error:#}")))?;
+        let misfit =
+            self.evaluate(&self.values(places)).map_err(|error| argmin::core::Error::msg(format!("{error:#}")))?;
         Ok(misfit * (1.0 + beyond) + beyond)
     }
 }
@@ -137,7 +138,8 @@ mod tests {
     #[test]
     fn two_constants_are_found_from_two_figures() {
         let b = Unknown { name: "b", low: 0.01, high: 10.0, start: 1.0, whole: false };
-        let curve = |v: &[f64]| Ok(distance(&[(v[0] * 8.0 + v[1] * 64.0, 240.0), (v[0] * 64.0 + v[1] * 4096.0, 6016.0)]));
+        let curve =
+            |v: &[f64]| Ok(distance(&[(v[0] * 8.0 + v[1] * 64.0, 240.0), (v[0] * 64.0 + v[1] * 4096.0, 6016.0)]));
         let found = fit(&[A, b], 200, curve).expect("it can be evaluated");
         assert!((found.values[0] - 20.9).abs() < 1.0 && (found.values[1] - 1.14).abs() < 0.1, "{found:?}");
     }

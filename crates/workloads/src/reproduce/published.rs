@@ -12,8 +12,22 @@ static FILE: LazyLock<Table> = LazyLock::new(|| TEXT.parse().expect("the file is
 
 /// Keys that say what a figure is about, or how something was done. All others are figures and claims.
 const LABELS: &[&str] = &[
-    "title", "machine", "kernel", "unit", "variants", "users", "nodes", "function", "name", "workfile", "command",
-    "workload", "cpus", "threads", "backoff_code", "backoff_prose",
+    "title",
+    "machine",
+    "kernel",
+    "unit",
+    "variants",
+    "users",
+    "nodes",
+    "function",
+    "name",
+    "workfile",
+    "command",
+    "workload",
+    "cpus",
+    "threads",
+    "backoff_code",
+    "backoff_prose",
 ];
 
 /// The documents, in the order of the file.

@@ -293,7 +293,11 @@ impl Listing {
     /// An empty one.
     #[must_use]
     pub fn new(title: &str, columns: &[&str]) -> Listing {
-        Listing { title: title.to_owned(), columns: columns.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+        Listing {
+            title: title.to_owned(),
+            columns: columns.iter().map(ToString::to_string).collect(),
+            rows: Vec::new(),
+        }
     }
 }
 

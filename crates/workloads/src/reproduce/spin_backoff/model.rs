@@ -123,7 +123,6 @@ pub(super) struct Model {
     pub(super) constants: Constants,
     /// Files of the series.
     pub(super) files: f64,
-    pub(super) evaluations: usize,
 }
 
 const HOLD: Unknown = Unknown { name: "hold, ns", low: 500.0, high: 50_000.0, start: 8_000.0, whole: false };
@@ -155,7 +154,7 @@ impl Model {
         })?;
         let constants = Constants { hold_ns: found.values[0], acquisitions: found.values[1] as u32 };
         let files = first.spin[0] * 1e9 / both(&found.values)?[0].wall_ns;
-        Ok(Model { machine, constants, files, evaluations: found.evaluations, published })
+        Ok(Model { machine, constants, files, published })
     }
 
     /// What was fitted, on what.

@@ -61,7 +61,8 @@ impl Curves {
             }
         }
         let today = Some("turnwise RwSem, for reading".to_owned());
-        let seconds = Table { title: "Seconds of the whole series".to_owned(), unit: "s".to_owned(), today, rows: seconds };
+        let seconds =
+            Table { title: "Seconds of the whole series".to_owned(), unit: "s".to_owned(), today, rows: seconds };
         Ok(vec![seconds, self.effect()?])
     }
 
@@ -74,8 +75,12 @@ impl Curves {
             rows.push(row.ours(ours).within(Bound::Points(10.0)));
         }
         let ([published_a, published_b], [ours_a, ours_b]) = self.parts();
-        rows.push(Row::derived("a of a n + b n^2", "linear part", published_a).ours(ours_a).within(Bound::Points(10.0)));
-        rows.push(Row::derived("b of a n + b n^2", "quadratic part", published_b).ours(ours_b).within(Bound::Points(10.0)));
+        rows.push(
+            Row::derived("a of a n + b n^2", "linear part", published_a).ours(ours_a).within(Bound::Points(10.0)),
+        );
+        rows.push(
+            Row::derived("b of a n + b n^2", "quadratic part", published_b).ours(ours_b).within(Bound::Points(10.0)),
+        );
         let [_, .., rwsem] = self.of(Kind::Rwsem) else { unreachable!("a figure for each number of CPUs") };
         let (backoff, rwsem) = (self.gains()[3].1, change(self.of(Kind::Spin)[3][0], rwsem[0]));
         let words = format!("at 64 CPUs back-off {backoff:+.1}% wall time, the rwsem {rwsem:+.1}%");
@@ -87,7 +92,8 @@ impl Curves {
     /// What back-off changes in the linear and the quadratic part, per cent: published and ours.
     fn parts(&self) -> ([f64; 2], [f64; 2]) {
         let rows = &self.published.rows;
-        let published = |of: fn(usize, &SpinBackoff) -> f64| [of(0, &self.published), of(rows.len() - 1, &self.published)];
+        let published =
+            |of: fn(usize, &SpinBackoff) -> f64| [of(0, &self.published), of(rows.len() - 1, &self.published)];
         let both = |spin: [f64; 2], backoff: [f64; 2]| {
             let (before, after) = (parabola(spin), parabola(backoff));
             [change(before[0], after[0]), change(before[1], after[1])]
@@ -127,9 +133,10 @@ impl Curves {
     }
 
     pub(super) fn beyond(&self) -> Listing {
-        let mut listing = Listing::new("What the document did not publish: wall seconds with other locks", &[
-            "lock", "8 CPUs", "16 CPUs", "32 CPUs", "64 CPUs",
-        ]);
+        let mut listing = Listing::new(
+            "What the document did not publish: wall seconds with other locks",
+            &["lock", "8 CPUs", "16 CPUs", "32 CPUs", "64 CPUs"],
+        );
         for (kind, seconds) in &self.seconds {
             let cells = seconds.iter().map(|all| digits(all[0]));
             listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
@@ -138,7 +145,8 @@ impl Curves {
     }
 
     pub(super) fn plot(&self, _model: &Model) -> Plot {
-        let points = |wall: &dyn Fn(usize) -> f64| CPUS.iter().enumerate().map(|(n, c)| (f64::from(*c), wall(n))).collect();
+        let points =
+            |wall: &dyn Fn(usize) -> f64| CPUS.iter().enumerate().map(|(n, c)| (f64::from(*c), wall(n))).collect();
         let rows = &self.published.rows;
         let mut series = vec![
             Series { name: "spin lock, published".to_owned(), published: true, points: points(&|n| rows[n].spin[0]) },
@@ -167,9 +175,10 @@ fn parabola([at_8, at_64]: [f64; 2]) -> [f64; 2] {
 pub(super) fn baseline(published: &SpinBackoff) -> Listing {
     let wall: Vec<f64> = published.rows.iter().map(|row| row.spin[0]).collect();
     let [a, b] = parabola([wall[0], wall[3]]);
-    let mut listing = Listing::new("For comparison: a n + b n^2 through the rows of 8 and 64 CPUs", &[
-        "CPUs", "published, s", "a n + b n^2, s", "error",
-    ]);
+    let mut listing = Listing::new(
+        "For comparison: a n + b n^2 through the rows of 8 and 64 CPUs",
+        &["CPUs", "published, s", "a n + b n^2, s", "error"],
+    );
     for (cpus, wall) in CPUS.into_iter().zip(wall) {
         let n = f64::from(cpus);
         let ours = a * n + b * n * n;
@@ -194,13 +203,15 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let kinds = Kind::ALL;
     let runs: Vec<Run> = kinds.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
     let took = context.pool.map("spin_backoff: 1024 CPUs", &runs, Run::run)?;
-    let mut listing = Listing::new("Today, on mesh-1024: microseconds for an acquisition, by threads", &[
-        "lock", "1", "4", "16", "64", "256", "1024",
-    ]);
+    let mut listing = Listing::new(
+        "Today, on mesh-1024: microseconds for an acquisition, by threads",
+        &["lock", "1", "4", "16", "64", "256", "1024"],
+    );
     for (kind, row) in kinds.iter().zip(took.chunks(MANY.len())) {
-        let cells = row.iter().zip(MANY).map(|(took, threads)| {
-            digits(took.wall_ns / 1e3 / f64::from(threads * constants.acquisitions))
-        });
+        let cells = row
+            .iter()
+            .zip(MANY)
+            .map(|(took, threads)| digits(took.wall_ns / 1e3 / f64::from(threads * constants.acquisitions)));
         listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
     }
     Ok(listing)
@@ -209,9 +220,10 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
 /// The same workload on this machine's CPUs.
 pub(super) fn metal(model: &Model) -> Result<Listing> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
-    let mut listing = Listing::new(&format!("The same workload on metal here, {threads} threads"), &[
-        "lock", "for an acquisition", "system / wall", "user / wall",
-    ]);
+    let mut listing = Listing::new(
+        &format!("The same workload on metal here, {threads} threads"),
+        &["lock", "for an acquisition", "system / wall", "user / wall"],
+    );
     let acquisitions = model.constants.acquisitions;
     let shape = model.constants.shape(threads, (40_000 / (threads * acquisitions)).max(2));
     for kind in Kind::ALL {
