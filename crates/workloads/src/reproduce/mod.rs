@@ -9,10 +9,12 @@
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
 pub mod fit;
+mod handoff_spin;
 pub mod pool;
 pub mod published;
 pub mod report;
-pub mod spin_backoff;
+mod rwsem_stealing;
+mod spin_backoff;
 pub mod stage;
 
 use anyhow::Result;
@@ -31,12 +33,26 @@ pub struct Document {
 }
 
 /// All of them, in the order of `published.toml`.
-pub static DOCUMENTS: &[Document] = &[Document {
-    name: "spin_backoff",
-    help: "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)",
-    runs: [40, 140],
-    run: spin_backoff::run,
-}];
+pub static DOCUMENTS: &[Document] = &[
+    Document {
+        name: "rwsem_stealing",
+        help: "writers that steal a rwsem, in fork_test (Linux, 2013)",
+        runs: [60, 100],
+        run: rwsem_stealing::run,
+    },
+    Document {
+        name: "spin_backoff",
+        help: "ia64 spin locks backing off, on a 64-CPU Altix (SGI, 2004)",
+        runs: [65, 140],
+        run: spin_backoff::run,
+    },
+    Document {
+        name: "handoff_spin",
+        help: "OSv's mutex spinning while the owner runs, on 4 CPUs (2014)",
+        runs: [28, 28],
+        run: handoff_spin::run,
+    },
+];
 
 /// How to run a document.
 pub struct Context<'a> {

@@ -38,7 +38,7 @@ impl Stage for Sim {
 }
 
 /// The threads of a workload, and all that they share.
-pub trait Crew: Send + Sync + 'static {
+pub trait Crew: Sync + 'static {
     /// How many they are.
     fn threads(&self) -> usize;
     /// What one of them does, from start to end.
@@ -77,6 +77,17 @@ pub struct Seen {
     pub run_length: f64,
 }
 
+/// A run: what the crew counted, and what the machine showed.
+#[derive(Debug)]
+pub struct Ran<T> {
+    /// At the beginning of the window, if there is one.
+    pub begin: Option<T>,
+    /// At its end.
+    pub end: T,
+    /// Between them.
+    pub seen: Seen,
+}
+
 impl Scene {
     /// The first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
     #[must_use]
@@ -84,7 +95,8 @@ impl Scene {
         Scene { machine: Arc::clone(machine), cpus: (0..cpus).collect(), pinned: true, seed, window: None }
     }
 
-    /// Runs the crew that `make` makes. What the crew itself has counted is in what comes back with the machine's view.
+    /// Runs a crew. `read` tells what the crew itself has counted: at the end, and where there is a window, at its
+    /// beginning and at its end.
     ///
     /// # Errors
     /// When the threads get nowhere.
@@ -93,7 +105,7 @@ impl Scene {
         name: &str,
         crew: C,
         read: impl Fn(&C) -> T + Copy + 'static,
-    ) -> Result<(T, Seen)> {
+    ) -> Result<Ran<T>> {
         let threads = crew.threads();
         let config = Config { cpus: self.cpus.clone(), ..Config::new(Arc::clone(&self.machine), self.seed) };
         let mut simulation = Simulation::new(config, threads);
@@ -106,19 +118,20 @@ impl Scene {
         let marks = Rc::new((OnceCell::new(), OnceCell::new()));
         if let Some((begin, end)) = self.window {
             let (first, second, its) = (Rc::clone(&marks), Rc::clone(&marks), crew.clone());
-            simulation.at(begin, move |snapshot| drop(first.0.set(snapshot.clone())));
+            let same = crew.clone();
+            simulation.at(begin, move |snapshot| drop(first.0.set((snapshot.clone(), read(&same)))));
             simulation.at(end, move |snapshot| drop(second.1.set((snapshot.clone(), read(&its)))));
         }
         let outcome = simulation.run().map_err(|stuck| anyhow!("{name}: {}\n{}", stuck.kind, stuck.who))?;
         if self.window.is_none() {
             let nothing = Snapshot { counters: Counters::default(), profile: Vec::new() };
             let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
-            return Ok((read(&crew), seen(&nothing, &all)));
+            return Ok(Ran { begin: None, end: read(&crew), seen: seen(&nothing, &all) });
         }
         let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run still goes on"))?;
-        let begin = marks.0.into_inner().context("the run ended before its window began")?;
-        let (end, tally) = marks.1.into_inner().context("the run ended before its window did")?;
-        Ok((tally, seen(&begin, &end)))
+        let (first, begin) = marks.0.into_inner().context("the run ended before its window began")?;
+        let (last, end) = marks.1.into_inner().context("the run ended before its window did")?;
+        Ok(Ran { begin: Some(begin), end, seen: seen(&first, &last) })
     }
 }
 
@@ -146,4 +159,14 @@ pub fn here<C: Crew>(crew: &C) -> u64 {
         }
     });
     <Native as Stage>::stamp() - begin
+}
+
+/// How often threads of this process have slept so far.
+#[must_use]
+pub fn voluntary() -> u64 {
+    // SAFETY: all bytes zero is a valid rusage.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    usage.ru_nvcsw as u64
 }

@@ -106,7 +106,7 @@ impl Play<Sim, Result<Took>> for (&Run, Shape) {
     fn with<L: FileLock>(&self) -> Result<Took> {
         let (run, shape) = self;
         let crew = SameFile::<Sim, L>::new(*shape, Spread::percent(50));
-        Ok(Scene::of(&run.machine, run.threads, run.seed).run("the file's lock", crew, SameFile::took)?.0)
+        Ok(Scene::of(&run.machine, run.threads, run.seed).run("the file's lock", crew, SameFile::took)?.end)
     }
 }
 
