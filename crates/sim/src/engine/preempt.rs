@@ -4,6 +4,8 @@
 //! - They nest. Whoever wants the CPU meanwhile, at the end of a slice or woken, has it when the outermost one ends.
 //! - A spinner that looks at `need_resched` is told at once; others spin on.
 //! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
+//!
+//! A thread *in the kernel* keeps its CPU likewise, as in a kernel that is not preemptible, but may sleep.
 
 use super::access::SpinEnded;
 use super::queue::What;
@@ -22,11 +24,18 @@ pub(crate) struct Sections {
     depth: u32,
     /// Where the outermost began.
     since: Option<Place>,
+    /// In a system call.
+    kernel: bool,
 }
 
 impl Sections {
     pub(super) fn any(&self) -> bool {
         self.depth > 0
+    }
+
+    /// Whether the thread keeps its CPU.
+    pub(super) fn keep_cpu(&self) -> bool {
+        self.any() || self.kernel
     }
 
     /// Says so, in a report or a panic.
@@ -62,7 +71,26 @@ impl Engine {
         let depth = &mut self.thread().sections.depth;
         assert!(*depth > 0, "thread {thread} turns preemption on at {at}, and has not turned it off");
         *depth -= 1;
-        if *depth > 0 || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
+        self.let_go()
+    }
+
+    /// The running thread makes a system call.
+    pub(crate) fn enter_kernel(&mut self) {
+        if self.is_kernel() {
+            self.thread().sections.kernel = true;
+        }
+    }
+
+    /// It returns from it.
+    pub(crate) fn leave_kernel(&mut self) -> Flow {
+        self.thread().sections.kernel = false;
+        self.let_go()
+    }
+
+    /// If nothing keeps the running thread on its CPU any more, and somebody wanted that meanwhile, it goes.
+    fn let_go(&mut self) -> Flow {
+        let keeps = self.thread().sections.keep_cpu();
+        if keeps || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
             return Flow::On;
         }
         self.counts.involuntary += 1;
@@ -77,7 +105,7 @@ impl Engine {
 
     /// Whether the thread of this CPU is in a section.
     pub(super) fn keeps_cpu(&self, cpu: u32) -> bool {
-        self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.any())
+        self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.keep_cpu())
     }
 
     /// The thread of this CPU, which is in a section, goes when it leaves it. A spinner that looks for this is told.

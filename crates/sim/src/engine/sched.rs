@@ -329,7 +329,7 @@ impl Engine {
             return None;
         }
         let thread = c.thread?;
-        let keeps = self.threads[thread as usize].sections.any();
+        let keeps = self.threads[thread as usize].sections.keep_cpu();
         let resched = !keeps && std::mem::take(&mut c.resched);
         let spun = c.activity == Activity::Spin;
         let idle_queue = c.ready.is_empty();

@@ -292,6 +292,15 @@ impl Sim {
         });
     }
 
+    /// Does `call` as a kernel that is not preemptible does a system call: the thread keeps its CPU until it returns or
+    /// sleeps. Free of charge; the same as `call` alone where `on_cpu` is not `exact`.
+    pub fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
+        engine::with(engine::Engine::enter_kernel);
+        let result = call();
+        engine::step(engine::Engine::leave_kernel);
+        result
+    }
+
     /// Sleeps for so long; costs a call and two switches.
     #[track_caller]
     pub fn sleep(ns: u64) {

@@ -10,6 +10,7 @@
 
 pub mod fit;
 mod handoff_spin;
+mod mutex_spinners;
 pub mod pool;
 pub mod published;
 pub mod report;
@@ -34,6 +35,12 @@ pub struct Document {
 
 /// All of them, in the order of `published.toml`.
 pub static DOCUMENTS: &[Document] = &[
+    Document {
+        name: "mutex_spinners",
+        help: "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)",
+        runs: [60, 100],
+        run: mutex_spinners::run,
+    },
     Document {
         name: "rwsem_stealing",
         help: "writers that steal a rwsem, in fork_test (Linux, 2013)",

@@ -19,6 +19,11 @@ pub trait Stage: World {
 
     /// The calling thread has got on.
     fn progress() {}
+
+    /// Does `call` as a system call of a kernel that is not preemptible, where that can be had.
+    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
 }
 
 impl Stage for Native {
@@ -34,6 +39,10 @@ impl Stage for Sim {
 
     fn progress() {
         Sim::progress();
+    }
+
+    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
+        Sim::in_kernel(call)
     }
 }
 

@@ -69,7 +69,8 @@ impl<W: Stage> Turn<W> {
 struct User<W: Stage> {
     to_child: Turn<W>,
     to_parent: Turn<W>,
-    forks: AtomicU64,
+    /// Times that it or its child had the lock.
+    sections: AtomicU64,
 }
 
 /// The threads: a parent and a child for each user.
@@ -87,7 +88,7 @@ pub(super) struct ForkTest<W: Stage, L> {
 impl<W: Stage, L: RootLock> ForkTest<W, L> {
     /// `begin` is what the clock says when they start.
     pub(super) fn new(shape: Shape, spread: W::Spread, begin: u64) -> Self {
-        let user = || User { to_child: Turn::new(), to_parent: Turn::new(), forks: AtomicU64::new(0) };
+        let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
         ForkTest {
             root: L::new(),
             users: (0..shape.users).map(|_| user()).collect(),
@@ -100,29 +101,30 @@ impl<W: Stage, L: RootLock> ForkTest<W, L> {
         }
     }
 
-    /// Forks of all users so far.
-    pub(super) fn forks(&self) -> u64 {
-        self.users.iter().map(|user| user.forks.load(Relaxed)).sum()
+    /// Forks of all users so far, with the begun parts of those under way.
+    pub(super) fn forks(&self) -> f64 {
+        let sections: u64 = self.users.iter().map(|user| user.sections.load(Relaxed)).sum();
+        sections as f64 / f64::from(2 * self.shape.areas)
     }
 
     /// Half of a fork and exit.
-    fn half(&self, mut seed: u64) -> u64 {
+    fn half(&self, user: &User<W>, mut seed: u64) -> u64 {
         for _ in 0..self.shape.areas {
             seed = W::think(seed, self.compute, self.spread);
             let mut chain = seed;
             self.root.with(|| chain = W::work(chain, self.hold));
             seed = chain;
+            user.sections.fetch_add(1, Relaxed);
+            W::progress();
         }
         seed
     }
 
     fn parent(&self, user: &User<W>, mut seed: u64) -> u64 {
         while W::stamp() - self.begin < self.shape.end_ns {
-            seed = self.half(seed);
+            seed = self.half(user, seed);
             user.to_child.tell(RUN);
             user.to_parent.hear();
-            user.forks.fetch_add(1, Relaxed);
-            W::progress();
         }
         user.to_child.tell(END);
         seed
@@ -130,7 +132,7 @@ impl<W: Stage, L: RootLock> ForkTest<W, L> {
 
     fn child(&self, user: &User<W>, mut seed: u64) -> u64 {
         while user.to_child.hear() == RUN {
-            seed = self.half(seed);
+            seed = self.half(user, seed);
             user.to_parent.tell(RUN);
         }
         seed

@@ -170,11 +170,11 @@ impl Play<Sim, Result<Shown>> for Run {
             ..Scene::of(&self.machine, self.cpus, self.seed)
         };
         let ran = scene.run("the root's lock", crew, ForkTest::forks)?;
-        let forks = ran.end - ran.begin.unwrap_or(0);
+        let forks = ran.end - ran.begin.unwrap_or(0.0);
         Ok(Shown {
-            forks_per_s: forks as f64 * 1e9 / ran.seen.ns as f64,
+            forks_per_s: forks * 1e9 / ran.seen.ns as f64,
             cpu_percent: ran.seen.busy * 100.0,
-            switches: (ran.seen.voluntary as f64 / forks.max(1) as f64 - 1.0).max(0.0),
+            switches: (ran.seen.voluntary as f64 / forks.max(0.1) - 1.0).max(0.0),
         })
     }
 }
@@ -209,7 +209,7 @@ impl Model {
     pub(super) fn fitted(context: &Context<'_>, cpus: u32, hold_ns: u64, wanted: f64) -> Result<Model> {
         let machine = Model::machine()?;
         let model = |compute_ns| Model { machine: Arc::clone(&machine), cpus, hold_ns, compute_ns };
-        let found = fit(&[COMPUTE], context.choose(8, 20), |values| {
+        let found = fit(&[COMPUTE], context.choose(8, 14), |values| {
             let run = model(values[0]).run(context, Kind::Fifo);
             let shown = context.pool.map("rwsem_stealing: fit", &[run], Run::run)?;
             Ok(distance(&[(shown[0].cpu_percent, wanted)]))

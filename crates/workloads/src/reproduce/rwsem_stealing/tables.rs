@@ -222,15 +222,15 @@ pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let shape = model.shape(USERS, context.choose(100_000_000, 500_000_000));
     for kind in Kind::ALL {
         let (forks, switches) = kind.play::<Native, _>(&shape);
-        let per_s = forks as f64 * 1e9 / shape.end_ns as f64;
-        let each = switches as f64 / forks.max(1) as f64;
+        let per_s = forks * 1e9 / shape.end_ns as f64;
+        let each = switches as f64 / forks.max(1.0);
         listing.rows.push(vec![kind.name().to_owned(), digits(per_s.round()), digits(each)]);
     }
     Ok(listing)
 }
 
-impl Play<Native, (u64, u64)> for Shape {
-    fn with<L: RootLock>(&self) -> (u64, u64) {
+impl Play<Native, (f64, u64)> for Shape {
+    fn with<L: RootLock>(&self) -> (f64, u64) {
         let before = voluntary();
         let crew = ForkTest::<Native, L>::new(*self, (), <Native as Stage>::stamp());
         here(&crew);
