@@ -33,13 +33,15 @@ pub(super) struct Shape {
     pub(super) hold_ns: u64,
     /// Handles for one that takes the state lock for writing.
     pub(super) handles_per_write: u32,
+    /// Journal handles for each creat.
+    pub(super) handles: u32,
     /// How long that holds it.
     pub(super) write_ns: u64,
     pub(super) end_ns: u64,
 }
 
 /// Journal handles for each creat: one to change the inode, one for the orphan list.
-const HANDLES: u32 = 2;
+
 
 #[repr(align(128))]
 struct Apart<T>(T);
@@ -119,7 +121,7 @@ impl<W: Stage, L: Locks> Children<W, L> {
             *orphans += 1;
             W::work(chain, self.hold)
         });
-        for _ in 1..HANDLES {
+        for _ in 1..self.shape.handles {
             self.handle(system);
         }
         chain
