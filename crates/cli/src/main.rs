@@ -13,6 +13,7 @@ mod policy;
 mod preload;
 mod program;
 mod report;
+mod reproduce;
 mod run;
 mod session;
 mod sim;
@@ -45,6 +46,7 @@ enum Command {
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
     Calibrate(calibrate::Args),
+    Reproduce(reproduce::Args),
     List(list::Args),
 }
 
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {
