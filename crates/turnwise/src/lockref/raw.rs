@@ -480,7 +480,8 @@ impl<P: Platform> LockRef<P> {
             Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
             _ => until,
         };
-        let limit = SpinLimit { until: Some(until), owner: named(self.word.load(Relaxed)), stay_away: true };
+        let limit =
+            SpinLimit { until: Some(until), owner: named(self.word.load(Relaxed)), stay_away: true, ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
