@@ -15,6 +15,7 @@ mod policy;
 mod preload;
 mod program;
 mod report;
+mod reproduce;
 mod run;
 mod session;
 mod sim;
@@ -49,6 +50,7 @@ enum Command {
     Aim7(Box<aim7::Args>),
     Mount(mount::Args),
     Calibrate(calibrate::Args),
+    Reproduce(reproduce::Args),
     List(list::Args),
 }
 
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Aim7(args) => aim7::run(&args),
         Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

@@ -7,8 +7,11 @@
 //!
 //! Both are served by processes of their own, with as many threads, and tell the kernel to believe them for as long.
 //! Rounds alternate between them; each round makes one ratio of operations per second for each operation.
+//!
+//! With `--neutral linux310,linux310-dcache` it compares two sets of locks instead, by the documents' neutral tests.
 
 mod load;
+mod neutral;
 mod passthrough;
 
 use anyhow::{Context, Result, ensure};
@@ -38,6 +41,9 @@ struct Args {
     /// The locks of ours
     #[arg(long, default_value = "today")]
     locks: String,
+    /// Compare these two sets of locks by `find -size 0b` and `git diff` instead
+    #[arg(long, value_delimiter = ',', num_args = 2)]
+    neutral: Option<Vec<String>>,
     /// Serve the baseline: this directory, at that one
     #[arg(long, num_args = 2, hide = true)]
     serve: Option<Vec<PathBuf>>,
@@ -45,9 +51,10 @@ struct Args {
 
 fn main() -> Result<()> {
     let args = Args::parse();
-    match &args.serve {
-        Some(places) => serve(&places[0], &places[1], &args),
-        None => compare(&args),
+    match (&args.serve, &args.neutral) {
+        (Some(places), _) => serve(&places[0], &places[1], &args),
+        (_, Some(locks)) => compare_locks(&args, locks),
+        _ => compare(&args),
     }
 }
 
@@ -93,11 +100,8 @@ fn compare(args: &Args) -> Result<()> {
     std::fs::create_dir(&ours)?;
     std::fs::create_dir(&baseline)?;
     let (cache, threads) = (args.kernel_cache.to_string(), args.threads.to_string());
-    let own = std::env::current_exe()?;
-    let mut command = Command::new(own.ancestors().nth(2).context("in examples/")?.join("turnwise"));
-    command.args(["mount", "--kernel-cache", &cache, "--threads", &threads, "--locks", &args.locks]).arg(&ours);
-    let _ours = Served::start(command, &ours)?;
-    let mut command = Command::new(&own);
+    let _ours = Served::start(turnwise(args, &args.locks, &ours)?, &ours)?;
+    let mut command = Command::new(std::env::current_exe()?);
     command.args(["--kernel-cache", &cache, "--threads", &threads, "--serve"]).args([below.path(), &baseline]);
     let _baseline = Served::start(command, &baseline)?;
     println!(
@@ -105,6 +109,45 @@ fn compare(args: &Args) -> Result<()> {
         args.rounds, args.files, args.locks
     );
     report(args, &ours, &baseline)
+}
+
+/// The command that mounts ours: the program that was built with this one.
+fn turnwise(args: &Args, locks: &str, at: &Path) -> Result<Command> {
+    let own = std::env::current_exe()?;
+    let mut command = Command::new(own.ancestors().nth(2).context("in examples/")?.join("turnwise"));
+    let (cache, threads) = (args.kernel_cache.to_string(), args.threads.to_string());
+    command.args(["mount", "--kernel-cache", &cache, "--threads", &threads, "--locks", locks]).arg(at);
+    Ok(command)
+}
+
+fn compare_locks(args: &Args, locks: &[String]) -> Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let mut served = Vec::new();
+    for set in locks {
+        let at = scratch.path().join(format!("{}-{set}", served.len()));
+        std::fs::create_dir(&at)?;
+        served.push(Served::start(turnwise(args, set, &at)?, &at)?);
+        neutral::populate(&at, args.files)?;
+    }
+    let cache = args.kernel_cache;
+    println!("{} rounds, {} files, kernel cache {cache}: {} / {}", args.rounds, args.files, locks[0], locks[1]);
+    println!("{:<14} {:>10} {:>10} {:>8} {:>16}", "", "first ms", "second ms", "speed", "quartiles");
+    for (name, command) in neutral::COMMANDS {
+        let mut rounds = Vec::new();
+        for round in 0..=args.rounds {
+            let mut seconds = [0.0; 2];
+            for side in if round % 2 == 0 { [0, 1] } else { [1, 0] } {
+                seconds[side] = neutral::seconds(command, &served[side].at)?;
+            }
+            rounds.push(seconds);
+        }
+        // The first round of each warms up.
+        let rounds = &rounds[1..];
+        let [first, second] = [0, 1].map(|side| quartiles(rounds.iter().map(|seconds| seconds[side] * 1e3))[1]);
+        let [low, middle, high] = quartiles(rounds.iter().map(|seconds| seconds[0] / seconds[1]));
+        println!("{name:<14} {first:>10.1} {second:>10.1} {middle:>8.3} {:>16}", format!("{low:.3} to {high:.3}"));
+    }
+    Ok(())
 }
 
 fn report(args: &Args, ours: &Path, baseline: &Path) -> Result<()> {

@@ -6,6 +6,7 @@ mod counts;
 mod ending;
 mod nodes;
 mod server;
+mod statistics;
 mod tree;
 
 use anyhow::{Context, Result, anyhow};
@@ -19,8 +20,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use tree::Tree;
 use turnwise::platform::Native;
+use turnwise_vfs::LockSet;
 use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
-use turnwise_vfs::{LockSet, Stats};
 
 /// Mount an in-memory file system that is built of these locks, and serve it until it is unmounted
 ///
@@ -118,8 +119,9 @@ fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
         args.size
     ))?;
     let statistics = || {
-        let (requests, cache) = (counts.table(), cache_table(&stats()));
-        eprintln!("turnwise: statistics of {}, locks {}\n{requests}{cache}", directory.display(), L::NAME);
+        let (requests, cache, locks) = (counts.table(), statistics::cache(&stats()), statistics::locks());
+        let shown = directory.display();
+        eprintln!("turnwise: statistics of {shown}, locks {}\n{requests}{cache}{locks}", L::NAME);
     };
     watch.wait(session, &directory, statistics)?;
     if args.stats {
@@ -139,22 +141,6 @@ fn configuration(args: &Args) -> turnwise_vfs::Config {
         root_gid: gid,
         ..turnwise_vfs::Config::default()
     }
-}
-
-/// What is in the dentry cache, and what happened to it.
-fn cache_table(stats: &Stats) -> String {
-    let lines = [
-        ("inodes", stats.inodes),
-        ("bytes of data", stats.data_bytes),
-        ("dentries", stats.dentries),
-        ("unused", stats.unused),
-        ("made", stats.made),
-        ("reclaimed", stats.reclaimed),
-        ("misses", stats.missed),
-        ("walks again", stats.restarted),
-        ("longest chain", stats.longest_chain),
-    ];
-    lines.iter().map(|(name, value)| format!("  {name:<16} {value:>12}\n")).collect()
 }
 
 fn default_threads() -> usize {

@@ -39,12 +39,14 @@ pub(super) const MODELS: &[Model] = &[
     model("d_count under lock: two come and go", (2, 4), LAST, || come_and_go::<UnderLock>(2)),
     model("d_count under lock: found or killed", (3, 6), FATE, || found_or_killed::<UnderLock>(1, 1)),
     model("d_count under lock: two kill", (1, 2), FATE, || found_or_killed::<UnderLock>(2, 1)),
+    model("d_count under lock: two find and go", (2, 4), LAST, find_and_go::<UnderLock>),
     model("d_count by cmpxchg: two share", (3, 6), LAST, || shared_by::<CmpXchg>(2)),
     model("d_count by cmpxchg: three share", (2, 3), LAST, || shared_by::<CmpXchg>(3)),
     model("d_count by cmpxchg: two come and go", (2, 4), LAST, || come_and_go::<CmpXchg>(2)),
     model("d_count by cmpxchg: one comes after the last put", (1, 2), LAST, after_the_last::<CmpXchg>),
     model("d_count by cmpxchg: found or killed", (3, 6), FATE, || found_or_killed::<CmpXchg>(1, 1)),
     model("d_count by cmpxchg: two find, one kills", (1, 2), FATE, || found_or_killed::<CmpXchg>(1, 2)),
+    model("d_count by cmpxchg: two find and go", (2, 4), LAST, find_and_go::<CmpXchg>),
     model("lockref: two share", (3, 6), LAST, || shared_by::<LockRef>(2)),
     model("lockref: three share", (2, 3), LAST, || shared_by::<LockRef>(3)),
     model("lockref: two come and go", (2, 4), LAST, || come_and_go::<LockRef>(2)),
@@ -57,6 +59,7 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: found or killed", (3, 6), FATE, || found_or_killed::<LockRef>(1, 1)),
     model("lockref: two kill", (1, 2), FATE, || found_or_killed::<LockRef>(2, 1)),
     model("lockref: two find, one kills", (1, 2), FATE, || found_or_killed::<LockRef>(1, 2)),
+    model("lockref: two find and go", (2, 4), LAST, find_and_go::<LockRef>),
     model("lockref: dropped", (3, 6), &["dropped"], dropped::<DCount<LockRef, Loom>>),
 ];
 
@@ -136,6 +139,19 @@ fn come_and_go<V: Policy>(threads: u32) {
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
     body();
     others.into_iter().for_each(Handle::join);
+    dentry.settled(None);
+}
+
+/// The same for those who found it without a reference.
+fn find_and_go<V: Policy>() {
+    let dentry = Dentry::<V>::keep();
+    let body = move || {
+        assert!(dentry.count.get_live(), "nobody kills it");
+        dentry.put();
+    };
+    let other = spawn(body);
+    body();
+    other.join();
     dentry.settled(None);
 }
 
