@@ -9,6 +9,7 @@ mod list;
 mod machine;
 mod measure;
 mod metric;
+mod mount;
 mod policy;
 mod preload;
 mod program;
@@ -45,6 +46,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Mount(mount::Args),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
