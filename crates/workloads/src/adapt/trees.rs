@@ -37,7 +37,7 @@ impl<L: LockSet<Native>> Ours<L> {
             let cx = Cx::new(&root, &root);
             for path in all_paths() {
                 for (end, _) in path.match_indices('/').skip(1) {
-                    match fs.mkdir(&cx, path[..end].as_bytes(), 0o755) {
+                    match fs.mkdir(&cx, &path.as_bytes()[..end], 0o755) {
                         Ok(_) | Err(turnwise_vfs::Errno::EXIST) => {}
                         Err(errno) => return Err(errno.into()),
                     }
@@ -159,7 +159,7 @@ fn is_tmpfs(file: &OwnedFd) -> bool {
     // SAFETY: all bytes zero is a valid statfs; the buffer is writable.
     unsafe {
         let mut about: libc::statfs = std::mem::zeroed();
-        libc::fstatfs(file.as_raw_fd(), &raw mut about) == 0 && about.f_type as i64 == libc::TMPFS_MAGIC as i64
+        libc::fstatfs(file.as_raw_fd(), &raw mut about) == 0 && about.f_type == libc::TMPFS_MAGIC
     }
 }
 
