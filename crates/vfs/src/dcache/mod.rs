@@ -72,7 +72,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         at
     }
 
-    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is pinned.
+    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is
+    /// pinned.
     #[inline]
     pub(crate) fn find(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         self.table.find(parent, hash, name)

@@ -1,9 +1,9 @@
 //! The hash table: chains of dentries, walked without a lock, changed under a spin lock per chain.
 //!
-//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into the
-//! chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain; who
-//! stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is right
-//! in any case, since it compares parent and name.
+//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into
+//! the chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain;
+//! who stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is
+//! right in any case, since it compares parent and name.
 
 use super::dentry::{Dentry, UNHASHED};
 use crate::host::Host;

@@ -63,10 +63,10 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOTDIR);
             }
             cx.may_remove(parent.inode(), inode)?;
-            if entry.dentry().mounted().is_some() {
-                return Err(Errno::BUSY);
-            }
             let mut victim = inode.lock();
+            if entry.dentry().mounted().is_some() {
+                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+            }
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);
             }

@@ -73,7 +73,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `XDEV` between mounts, `INVAL` into itself, `NOTEMPTY`, `ISDIR`, `NOTDIR`, `BUSY` for
-    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for flags that do not go together.
+    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for flags that do not go
+    /// together.
     pub fn rename(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
@@ -130,10 +131,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return self.exchange(job, &mut locks, &moved, &over);
         }
         let mut victim = over.inode().filter(|_| over.is_directory()).map(|directory| directory.lock());
-        if let Some(victim) = &victim
-            && !victim.is_empty()?
-        {
-            return Err(Errno::NOTEMPTY);
+        if let Some(victim) = &victim {
+            if over.dentry().mounted().is_some() {
+                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+            }
+            if !victim.is_empty()? {
+                return Err(Errno::NOTEMPTY);
+            }
         }
         let _handle = self.begin_change();
         self.replace(job, &mut locks, &moved, &over, victim.as_mut())
@@ -156,11 +160,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if slashes && !moved.is_directory() || exchange && job.to_name.slashes && !over.is_directory() {
             return Err(Errno::NOTDIR);
         }
-        if self.dcache.is_below(job.to.dentry, moved.at) {
-            return Err(Errno::INVAL);
-        }
-        if self.dcache.is_below(job.from.dentry, over.at) {
-            return Err(if exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+        // Within one directory nothing can come below itself.
+        if job.from.dentry != job.to.dentry {
+            if self.dcache.is_below(job.to.dentry, moved.at) {
+                return Err(Errno::INVAL);
+            }
+            if self.dcache.is_below(job.from.dentry, over.at) {
+                return Err(if exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+            }
         }
         if let Some(inode) = moved.inode() {
             job.cx.may_remove(job.from.inode(), inode)?;
