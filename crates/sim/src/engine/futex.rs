@@ -23,14 +23,20 @@ pub(crate) struct Bucket {
 type Place = &'static Location<'static>;
 
 impl Engine {
-    /// Half of a call: the way in, or the way out.
+    /// Half of a call: the way in, or the way out. In the kernel it is none.
     pub(crate) fn half_call(&mut self, at: Place) -> Flow {
+        if self.in_kernel() {
+            return Flow::On;
+        }
         let cost = self.machine.system.syscall / 2;
         self.spend(Doing::new(Kind::System, at), cost)
     }
 
-    /// The bucket's lock is taken.
+    /// The bucket's lock is taken. A kernel's own sleepers are in their lock's list.
     pub(crate) fn lock_bucket(&mut self, word: usize, op: Op, at: Place) -> Flow {
+        if self.in_kernel() {
+            return Flow::On;
+        }
         let line = self.bucket(word).line;
         self.access(line, op, Doing::new(Kind::System, at))
     }

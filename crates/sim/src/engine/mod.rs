@@ -61,7 +61,7 @@ pub(crate) use posted::Posted;
 
 use crate::platform::{Sim, SimWord};
 use crate::spec::{Machine, Ps};
-use charge::Profile;
+use charge::{Profile, Scope};
 use corosensei::Yielder;
 use holders::Known;
 use lines::Lines;
@@ -205,6 +205,18 @@ impl Engine {
         &mut self.cpus[self.current_cpu as usize]
     }
 
+    /// The running thread does this from now on; what it did before.
+    pub(crate) fn enter(&mut self, name: &'static str) -> Scope {
+        let scope = self.profile.scope(name);
+        self.leave_to(scope)
+    }
+
+    /// The running thread goes back to this; what it did before.
+    pub(crate) fn leave_to(&mut self, scope: Scope) -> Scope {
+        self.settle(self.current_cpu);
+        std::mem::replace(&mut self.thread().scope, scope)
+    }
+
     fn trace(&mut self, what: Happened) {
         self.trace_of(self.current_cpu, self.current, what);
     }
@@ -227,7 +239,8 @@ impl Engine {
     fn settle(&mut self, cpu: u32) {
         let cpu = &mut self.cpus[cpu as usize];
         if self.now > cpu.accounted {
-            self.profile.add(cpu.doing, self.now - cpu.accounted);
+            let scope = cpu.thread.map_or(Scope::default(), |thread| self.threads[thread as usize].scope);
+            self.profile.add(cpu.doing, scope, self.now - cpu.accounted);
             cpu.accounted = self.now;
         }
     }

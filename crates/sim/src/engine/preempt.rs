@@ -1,6 +1,8 @@
 //! Sections in which a thread keeps its CPU, as a kernel's code does with preemption or interrupts off.
 //!
 //! - There are such sections in a kernel only (`on_cpu = "exact"`): elsewhere a program runs, which cannot have them.
+//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, but for one thing: who
+//!   sleeps inside gives the CPU away. And it needs no system call to sleep or to wake somebody up.
 //! - They nest. Whoever wants the CPU meanwhile, at the end of a slice or woken, has it when the outermost one ends.
 //! - A spinner that looks at `need_resched` is told at once; others spin on.
 //! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
@@ -19,19 +21,22 @@ type Place = &'static Location<'static>;
 /// The sections that a thread is in.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sections {
+    /// With preemption off.
     depth: u32,
+    /// Calls into the kernel: in one of them the thread may sleep.
+    calls: u32,
     /// Where the outermost began.
     since: Option<Place>,
 }
 
 impl Sections {
     pub(super) fn any(&self) -> bool {
-        self.depth > 0
+        self.depth > 0 || self.calls > 0
     }
 
-    /// Says so, in a report or a panic.
+    /// Says that preemption is off, in a report or a panic.
     pub(super) fn describe(&self, text: &mut String) {
-        if let Some(since) = self.since.filter(|_| self.any()) {
+        if let Some(since) = self.since.filter(|_| self.depth > 0) {
             let _ = write!(text, ", with preemption off since {}:{}", since.file(), since.line());
         }
     }
@@ -62,7 +67,33 @@ impl Engine {
         let depth = &mut self.thread().sections.depth;
         assert!(*depth > 0, "thread {thread} turns preemption on at {at}, and has not turned it off");
         *depth -= 1;
-        if *depth > 0 || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
+        self.section_over()
+    }
+
+    /// The running thread calls the kernel.
+    pub(crate) fn enter_kernel(&mut self) {
+        if self.is_kernel() {
+            self.thread().sections.calls += 1;
+        }
+    }
+
+    /// It is back.
+    pub(crate) fn leave_kernel(&mut self) -> Flow {
+        if !self.is_kernel() {
+            return Flow::On;
+        }
+        self.thread().sections.calls -= 1;
+        self.section_over()
+    }
+
+    /// Whether the running thread is in the kernel, and so needs no system call.
+    pub(crate) fn in_kernel(&self) -> bool {
+        self.threads[self.current as usize].sections.calls > 0
+    }
+
+    /// Lets whoever wanted the CPU meanwhile have it, if that was the outermost section.
+    fn section_over(&mut self) -> Flow {
+        if self.thread().sections.any() || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
             return Flow::On;
         }
         self.counts.involuntary += 1;
@@ -95,10 +126,15 @@ impl Engine {
         }
     }
 
-    /// The running thread may not leave its CPU of its own will.
+    /// Whether the running thread has preemption off, and so may not leave its CPU of its own will.
+    pub(super) fn has_preemption_off(&self) -> bool {
+        self.threads[self.current as usize].sections.depth > 0
+    }
+
+    /// The running thread leaves its CPU of its own will.
     pub(super) fn assert_may_leave(&self, does: &str, at: Option<Place>) {
         let sections = &self.threads[self.current as usize].sections;
-        if sections.any() {
+        if sections.depth > 0 {
             let mut text = format!("thread {} {does}", self.current);
             at.into_iter().for_each(|at| _ = write!(text, " at {}:{}", at.file(), at.line()));
             sections.describe(&mut text);

@@ -9,7 +9,7 @@
 //!   where migration is on and the thread is not bound.
 
 use super::access::{Request, SpinEnded, Watch};
-use super::charge::Doing;
+use super::charge::{Doing, Scope};
 use super::posted::StoreBuffer;
 use super::preempt::Sections;
 use super::queue::What;
@@ -122,6 +122,7 @@ pub(crate) struct Thread {
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
     pub(crate) sections: Sections,
+    pub(crate) scope: Scope,
     pub(crate) yielder: *const Yielder<(), ()>,
 }
 
@@ -140,6 +141,7 @@ impl Thread {
             asks: None,
             parked_at: None,
             sections: Sections::default(),
+            scope: Scope::default(),
             yielder: std::ptr::null(),
         }
     }
@@ -384,7 +386,7 @@ impl Engine {
     /// The running thread gives its CPU to another, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
-        if self.keeps_cpu(cpu) {
+        if self.has_preemption_off() {
             return false;
         }
         let ready = &self.cpus[cpu as usize].ready;

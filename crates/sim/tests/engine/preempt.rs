@@ -244,3 +244,52 @@ fn a_report_says_who_has_preemption_off() {
     assert_eq!(stuck.kind, StuckKind::Deadlock);
     assert!(stuck.who.contains("with preemption off since crates/sim/tests/engine/preempt.rs"), "{stuck}");
 }
+
+#[test]
+fn a_call_into_the_kernel_keeps_its_cpu_until_it_sleeps_or_ends() {
+    let order = notes();
+    let (mine, theirs) = (order.clone(), order.clone());
+    let calls: Box<dyn FnOnce()> = Box::new(move || {
+        Sim::in_kernel(|| {
+            Sim::compute(10 * MS);
+            mine.borrow_mut().push(("asleep", ms(Sim::time_ps())));
+            Sim::sleep(MS);
+            Sim::compute(20 * MS);
+            mine.borrow_mut().push(("back", ms(Sim::time_ps())));
+        });
+        mine.borrow_mut().push(("after", ms(Sim::time_ps())));
+    });
+    let other: Box<dyn FnOnce()> = Box::new(move || {
+        theirs.borrow_mut().push(("other", ms(Sim::time_ps())));
+        Sim::compute(15 * MS);
+        theirs.borrow_mut().push(("other over", ms(Sim::time_ps())));
+    });
+    let outcome = run(&support::shared(1, 1), vec![calls, other]);
+    let order = order.take();
+    assert_eq!(order[..2], [("asleep", 10), ("other", 10)]);
+    // The caller wakes up after 1 ms, far ahead: it has its next turn when the other's slice is over.
+    let back = order.iter().find(|note| note.0 == "back").unwrap().1;
+    let stays = runs(&outcome, 0).iter().map(|run| ms(run.0)).filter(|&at| (back - 20..=back).contains(&at)).count();
+    assert_eq!(stays, 1, "20 ms in one go: {order:?}");
+    assert_eq!(outcome.counters.voluntary, 1);
+}
+
+#[test]
+fn in_the_kernel_a_wake_up_is_no_system_call() {
+    for kernel in [false, true] {
+        let mut sim = Simulation::new(config(&support::shared(1, 2), 1), 2);
+        let word = sim.place("word", word());
+        let theirs = word.clone();
+        let call = move |f: &mut dyn FnMut()| if kernel { Sim::in_kernel(f) } else { f() };
+        sim.spawn(Affinity::Cpu(1), move || call(&mut || _ = Sim::park(&theirs, 0, Lane::Waiters, None)));
+        sim.spawn(Affinity::Cpu(0), move || {
+            compute_until(50_000);
+            let wake = || _ = Sim::wake(&raw const *word, Lane::Waiters, 1);
+            call(&mut || {
+                // 200 the call, 60 the bucket's line, 500 the wake-up, 700 the interrupt.
+                assert_eq!(crate::world::took(wake), if kernel { 1_200 } else { 1_460 } * NS);
+            });
+        });
+        sim.run().unwrap();
+    }
+}
