@@ -7,7 +7,7 @@ use std::{env, fs, io};
 use syn::visit::{self, Visit};
 
 /// The crates whose functions a profile may show; paths from the workspace's root.
-const CRATES: [&str; 3] = ["crates/turnwise/src", "crates/lineage/src", "crates/workloads/src"];
+const CRATES: [&str; 4] = ["crates/turnwise/src", "crates/lineage/src", "crates/vfs/src", "crates/workloads/src"];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");

@@ -1,5 +1,6 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
+mod aim7;
 mod calibrate;
 mod compare;
 mod draft;
@@ -45,6 +46,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Aim7(Box<aim7::Args>),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
@@ -85,6 +87,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Aim7(args) => aim7::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),

@@ -4,6 +4,7 @@
 //! | policy | the lock inside | a blocking reader |
 //! |---|---|---|
 //! | [`Exclusive`] | ticket spin lock: 12 bytes in all | is a writer: excludes everybody, and makes optimistic readers retry |
+//! | [`SeqExclusive`] | ticket spin lock: 12 bytes in all | excludes writers and other blocking readers, and leaves the sequence alone (Linux 3.12: `read_seqlock_excl`) |
 //! | [`SeqRw`] | biased rwlock: 8 bytes in all | excludes writers, not other readers, and leaves the sequence alone |
 //!
 //! | sequence | state |
@@ -89,7 +90,7 @@ impl<P: Platform> Inner for BiasedRwLock<P> {
     }
 }
 
-/// A version of the lock: what is inside, and what a blocking reader does. The two types below are all there are.
+/// A version of the lock: what is inside, and what a blocking reader does. The three types below are all there are.
 pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
     /// The lock inside.
     type Inner<P: Platform>: Inner;
@@ -106,6 +107,8 @@ pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
 pub struct Exclusive;
 /// The document's sequence read/write lock.
 pub struct SeqRw;
+/// Linux 3.12: blocking readers exclude each other too, but no optimistic reader.
+pub struct SeqExclusive;
 
 impl Policy for Exclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
@@ -133,9 +136,23 @@ impl Policy for SeqRw {
     }
 }
 
+impl Policy for SeqExclusive {
+    type Inner<P: Platform> = KernelTicketLock<P>;
+    #[inline]
+    fn read<P: Platform>(lock: &RenameLock<Self, P>) {
+        lock.inner.lock();
+    }
+    #[inline]
+    unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
+        // SAFETY: the caller's promise.
+        unsafe { lock.inner.unlock() };
+    }
+}
+
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Exclusive {}
+    impl Sealed for super::SeqExclusive {}
     impl Sealed for super::SeqRw {}
 }
 
@@ -159,6 +176,14 @@ impl RenameLock<SeqRw> {
     #[must_use]
     pub const fn new() -> Self {
         RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: BiasedRwLock::new() }
+    }
+}
+
+impl RenameLock<SeqExclusive> {
+    /// An unlocked lock.
+    #[must_use]
+    pub const fn new() -> Self {
+        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `adapt/` | locks of all kinds, in the shape that the workloads want |
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
 //! | `simulate/` | the same workloads on the simulated machine: locks, workloads, one cell |
+//! | `aim7/` | users who run a mix of jobs, on metal and simulated |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
@@ -19,6 +20,7 @@
 //! | `calibrate/` | measures this machine for the simulator |
 
 pub mod adapt;
+pub mod aim7;
 pub mod args;
 pub mod bench;
 pub mod blind;

@@ -27,7 +27,7 @@ mod sweep;
 mod text;
 mod trace;
 mod validate;
-mod world;
+pub(crate) mod world;
 
 pub(crate) use args::Args;
 

@@ -1,5 +1,6 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
+mod aim7;
 mod bench;
 mod calibrate;
 mod cluster;

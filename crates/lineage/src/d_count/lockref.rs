@@ -2,7 +2,7 @@
 //!
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
-//! | 0..32 | count | references | by exchange while the lock is free; else by the owner of the lock |
+//! | 0..32 | count | references; or the topmost bit alone: dead | by exchange while the lock is free; else by the owner of the lock |
 //! | 32..48 | head | the ticket that has the lock, or will have it when drawn | the owner, in `unlock` |
 //! | 48..64 | tail | the ticket that the next thread draws | whoever draws |
 //!
@@ -10,7 +10,7 @@
 //! its width; a word of [`Platform`] has one width, so here the owner changes count and head by additions to the whole.
 //! What a section changes of the count goes along with the release, so that a slow get is two additions, as there.
 
-use super::{Put, Words};
+use super::{DEAD, Put, Words};
 use crate::wait;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -75,6 +75,36 @@ impl<P: Platform> Words for OneWord<P> {
     }
 
     #[inline]
+    fn get_live(&self) -> bool {
+        let mut word = self.word.load(Relaxed);
+        while is_free(word) {
+            if count(word) == DEAD {
+                return false;
+            }
+            // ORDERING lockref.get: as in `get`.
+            match self.word.compare_exchange(word, word + 1, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => word = found,
+            }
+            P::relax();
+        }
+        self.lock();
+        let live = count(self.word.load(Relaxed)) != DEAD;
+        self.leave(u64::from(live));
+        live
+    }
+
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        self.lock();
+        let unused = count(self.word.load(Relaxed)) == 0;
+        if unused {
+            at_kill();
+        }
+        self.leave(if unused { u64::from(DEAD) } else { 0 });
+        unused
+    }
+
+    #[inline]
     fn put_with(&self, at_last: impl FnOnce()) -> Put {
         let mut word = self.word.load(Relaxed);
         while is_free(word) && count(word) > 1 {
@@ -96,7 +126,7 @@ impl<P: Platform> Words for OneWord<P> {
     }
 
     fn count(&self) -> u32 {
-        count(self.word.load(Relaxed))
+        count(self.word.load(Relaxed)) & !DEAD
     }
 
     #[inline]

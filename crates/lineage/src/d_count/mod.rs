@@ -12,8 +12,10 @@
 //! 1. The count falls to 0 under `d_lock` only, by a put that finds 1 there.
 //! 2. While a thread has `d_lock` and the count is 1 or 0, nobody else changes the count.
 //! 3. The release of `d_lock`, or the exchange that changes the count, is the last access of an operation.
+//! 4. A count is marked dead under `d_lock` only, at 0, and never changes again.
 //!
-//! A count of 0 is a dentry that stays in the cache: the next get makes it 1 again.
+//! A count of 0 is a dentry that stays in the cache: the next get makes it 1 again, unless the dentry was killed. Who
+//! found the dentry without a reference gets one by [`DCount::get_live`].
 
 mod lockref;
 mod words;
@@ -33,12 +35,19 @@ pub struct Put {
     pub locked: bool,
 }
 
+/// Set in a count that is dead, and nothing else with it.
+const DEAD: u32 = 1 << 31;
+
 /// The words of a count, and how they change.
 pub trait Words: Send + Sync + 'static {
     /// No references, and nobody has the lock.
     fn new_in() -> Self;
     /// Adds a reference; whether it took the lock.
     fn get(&self) -> bool;
+    /// Adds a reference unless the count is dead; whether it did.
+    fn get_live(&self) -> bool;
+    /// Marks a count of 0 dead, after `at_kill`, under the lock; whether it did.
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
     /// Takes a reference away.
     fn put_with(&self, at_last: impl FnOnce()) -> Put;
     /// The count as of now.
@@ -126,10 +135,25 @@ impl<V: Policy, P: Platform> DCount<V, P> {
         DCount { words: Words::new_in() }
     }
 
-    /// Adds a reference (`dget`); says whether that took the lock. The count must stay below 2^32.
+    /// Adds a reference (`dget`); says whether that took the lock. The count must stay below 2^31.
     #[inline]
     pub fn get(&self) -> bool {
         self.words.get()
+    }
+
+    /// Adds a reference for somebody who has none but knows that the memory is still there; `false` if the count is
+    /// dead (`lockref_get_not_dead`).
+    #[inline]
+    #[must_use = "without a reference the object may go away"]
+    pub fn get_live(&self) -> bool {
+        self.words.get_live()
+    }
+
+    /// If there is no reference, runs `at_kill` with the lock held and then marks the count dead: from now on
+    /// [`DCount::get_live`] says `false`. Whether it did; `false` also if it was dead before.
+    #[inline]
+    pub fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        self.words.kill_unused(at_kill)
     }
 
     /// Takes a reference away (`dput`).

@@ -1,6 +1,6 @@
 //! Lock and count side by side.
 
-use super::{Put, Words};
+use super::{DEAD, Put, Words};
 use crate::ticket::KernelTicketLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
@@ -33,6 +33,31 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
     }
 
     #[inline]
+    fn get_live(&self) -> bool {
+        if BY_EXCHANGE && self.add_by_exchange() {
+            return true;
+        }
+        self.d_lock.with(|| {
+            let live = self.count.load(Relaxed) != DEAD; // set under the lock alone
+            if live {
+                self.add_locked();
+            }
+            live
+        })
+    }
+
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        self.d_lock.with(|| {
+            let unused = self.count.load(Relaxed) == 0; // and stays so: invariant 2
+            if unused {
+                at_kill();
+                self.count.store(DEAD, Relaxed);
+            }
+            unused
+        })
+    }
+
+    #[inline]
     fn put_with(&self, at_last: impl FnOnce()) -> Put {
         if BY_EXCHANGE && self.take_by_exchange() {
             return Put { last: false, locked: false };
@@ -42,7 +67,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
     }
 
     fn count(&self) -> u32 {
-        self.count.load(Relaxed)
+        self.count.load(Relaxed) & !DEAD
     }
 
     #[inline]
@@ -68,7 +93,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
     #[inline]
     fn add_by_exchange(&self) -> bool {
         let mut count = self.count.load(Relaxed);
-        while count > 1 {
+        while (2..DEAD).contains(&count) {
             // ORDERING d_count.get: pairs with d_count.last; shows what was done when the count last fell to 0.
             match self.count.compare_exchange(count, count + 1, Acquire, Relaxed) {
                 Ok(_) => return true,

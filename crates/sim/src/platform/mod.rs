@@ -15,10 +15,12 @@ mod word;
 
 pub use word::SimWord;
 
-use crate::engine::{self, Doing, Kind, Op};
+use crate::engine::{self, Doing, Kind, Op, SimPin};
 use crate::spec::{Machine, NS, Ps};
+use std::alloc::Layout;
 use std::mem::MaybeUninit;
 use std::panic::Location;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use turnwise::platform::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 
@@ -281,10 +283,13 @@ fn rouse(thread: u32, at: &'static Location<'static>) {
 
 /// What workloads ask of the machine. Free of charge unless said otherwise.
 impl Sim {
-    /// Computes for so long, and may be preempted meanwhile.
+    /// Computes for so long, and may be preempted meanwhile. Outside of simulated threads it takes no time.
     #[track_caller]
     pub fn compute(ns: u64) {
         let at = Location::caller();
+        if !engine::inside() {
+            return;
+        }
         engine::step(|e| {
             let busy = e.machine.cpu.smt_permille;
             let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
@@ -353,5 +358,39 @@ impl Sim {
     /// The calling thread has completed an operation: somebody gets on.
     pub fn progress() {
         engine::with(|e| e.progress());
+    }
+
+    /// Memory for an object, on lines of the simulated memory as the layout's alignment has them. Deterministic.
+    ///
+    /// # Panics
+    /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
+    #[must_use]
+    pub fn allocate(layout: Layout) -> NonNull<u8> {
+        engine::allocate(layout).expect("only a simulated thread, or what builds a simulation, can allocate")
+    }
+
+    /// Gives memory back, with its lines. Nothing where no simulation runs or is being built.
+    ///
+    /// # Safety
+    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and nobody uses it any more.
+    pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
+        engine::free(at, layout);
+    }
+
+    /// Blocks that have been allocated and not freed.
+    #[must_use]
+    pub fn objects() -> usize {
+        engine::live()
+    }
+
+    /// While it lives, what others [retire](Sim::retire) from now on stays.
+    pub fn pin() -> SimPin {
+        SimPin::new()
+    }
+
+    /// Does this once all pins of this moment are gone, on the thread that drops the last one: at no cost and without a
+    /// switch, so it must not wait. Outside of simulations it is done at once.
+    pub fn retire(what: impl FnOnce() + 'static) {
+        engine::retire(Box::new(what));
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `accesses.rs` | what accesses cost; coherence under random programs |
 //! | `layout.rs` | which words share a line |
+//! | `heap.rs` | objects that come and go |
 //! | `store_buffer.rs` | stores that their CPU does not wait for |
 //! | `time.rs` | no time is lost or made |
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
@@ -15,6 +16,7 @@
 mod accesses;
 mod determinism;
 mod futex;
+mod heap;
 mod layout;
 mod locks;
 mod preempt;

@@ -1,0 +1,193 @@
+//! A directory entry in memory: a place, and the inode that is there, or the knowledge that nothing is.
+//!
+//! Two parts on lines of their own, since a look-up that passes through reads the first only:
+//!
+//! | word | what | changed by |
+//! |---|---|---|
+//! | `place` | parent and name | renames, under `rename_lock` |
+//! | `next` | the next one in the hash chain | under the chain's lock |
+//! | `what` | number and kind of the inode; 0: negative | with `inode` |
+//! | `inode` | the inode; null: negative | create, under the directory's `i_mutex` |
+//! | `mounted` | what is mounted here | mount, umount, under the lock of the mounts |
+//! | `count` | references, with `d_lock` | everybody who has or gets one |
+//! | `state` | [`UNHASHED`], [`LISTED`], [`REFERENCED`] | see there |
+//! | `newer`, `older` | neighbours in the list of unused ones | under the list's lock |
+//!
+//! Invariants, cited in the SAFETY comments of this module's siblings:
+//! 1. A dentry's memory, its places and its inode stay while anybody is pinned who may have found them: they are
+//!    retired, never freed, and only after nobody new can find them.
+//! 2. A dentry holds a reference to its parent and one to its inode. So a parent of a live dentry is live.
+//! 3. Who kills a dentry (the one whose `kill_unused` said so) has taken it out of its chain before, under `d_lock`, and
+//!    alone retires it.
+//! 4. A dentry that is found live may be used until its reference is given back; one that is found under a pin only may
+//!    be looked at, and may be dead.
+//! 5. `UNHASHED` is set by somebody who has a reference, under the directory's `i_mutex`; so whoever brings the count to
+//!    0 afterwards sees it, and kills the dentry.
+//! 6. A hashed dentry with count 0 is in the list of unused ones, or about to be put there by who brought it to 0, or
+//!    about to be killed by who took it from there.
+//! 7. Under a directory's `i_mutex` nobody else adds children to it, makes one positive, renames one or unhashes one,
+//!    except that unused ones may be killed.
+//! 8. A directory's inode has one dentry that is not dead, if any: its one entry is looked up under its parent's
+//!    `i_mutex`. So `what` of a directory never changes while the dentry lives.
+
+use super::place::Place;
+use crate::host::Host;
+use crate::inode::{Inode, Kind};
+use crate::locks::{Count, LockSet};
+use crate::mount::Mount;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{Platform, Word};
+
+/// No look-up finds it: the name was removed, or means something else.
+pub(crate) const UNHASHED: u32 = 1;
+/// It is in the list of unused ones. Changes under the list's lock.
+pub(crate) const LISTED: u32 = 2;
+/// It was used since somebody looked for one to reclaim.
+pub(crate) const REFERENCED: u32 = 4;
+
+type Ptr<H, T> = <<H as Host>::Platform as Platform>::Ptr<T>;
+type U32<H> = <<H as Host>::Platform as Platform>::U32;
+type U64<H> = <<H as Host>::Platform as Platform>::U64;
+
+/// See the module's documentation.
+#[repr(C, align(64))]
+pub(crate) struct Dentry<H: Host, L: LockSet<H::Platform>> {
+    place: Ptr<H, Place<H, L>>,
+    pub(super) next: Ptr<H, Dentry<H, L>>,
+    what: U64<H>,
+    inode: Ptr<H, Inode<H, L>>,
+    mounted: Ptr<H, Mount<H, L>>,
+    pub(crate) busy: Busy<H, L>,
+}
+
+/// The part that is written when the dentry is used.
+#[repr(C, align(64))]
+pub(crate) struct Busy<H: Host, L: LockSet<H::Platform>> {
+    pub(crate) count: L::Count,
+    pub(crate) state: U32<H>,
+    pub(super) newer: Ptr<H, Dentry<H, L>>,
+    pub(super) older: Ptr<H, Dentry<H, L>>,
+}
+
+/// What a dentry stands for, as a look-up needs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// Nothing: there is no such name.
+    Negative,
+    /// A directory with this number.
+    Directory(u64),
+    /// A symbolic link.
+    Symlink,
+    /// Anything else.
+    Other,
+}
+
+const DIRECTORY: u64 = 1;
+const SYMLINK: u64 = 2;
+const OTHER: u64 = 3;
+
+impl What {
+    #[inline]
+    fn of_word(word: u64) -> What {
+        match word & 3 {
+            0 => What::Negative,
+            DIRECTORY => What::Directory(word >> 2),
+            SYMLINK => What::Symlink,
+            _ => What::Other,
+        }
+    }
+}
+
+fn word_for<H: Host, L: LockSet<H::Platform>>(inode: &Inode<H, L>) -> u64 {
+    let kind = match inode.kind() {
+        Kind::Directory => DIRECTORY,
+        Kind::Symlink => SYMLINK,
+        _ => OTHER,
+    };
+    inode.number() << 2 | kind
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
+    /// With one reference, the caller's; negative, not in any chain.
+    pub(super) fn new(place: NonNull<Place<H, L>>) -> Self {
+        Dentry {
+            place: Word::new(place.as_ptr()),
+            next: Word::new(null_mut()),
+            what: Word::new(0),
+            inode: Word::new(null_mut()),
+            mounted: Word::new(null_mut()),
+            busy: Busy {
+                count: L::Count::new_in(1),
+                state: Word::new(0),
+                newer: Word::new(null_mut()),
+                older: Word::new(null_mut()),
+            },
+        }
+    }
+
+    /// Where it is now. The reference is good while the caller is pinned, has a reference to the dentry and a lock that
+    /// keeps renames away, or owns the dentry alone; the signature cannot say that.
+    #[inline]
+    pub(crate) fn place(&self) -> &Place<H, L> {
+        // ORDERING dentry.place: pairs with the store in `set_place`: who sees a place sees what is in it.
+        let place = self.place.load(Acquire);
+        // SAFETY: never null; invariant 1.
+        unsafe { &*place }
+    }
+
+    /// Gives it another place, under `rename_lock`; the old one is the caller's to retire.
+    pub(super) fn set_place(&self, place: NonNull<Place<H, L>>) -> NonNull<Place<H, L>> {
+        let old = self.place.load(Relaxed);
+        // ORDERING dentry.place: pairs with the load in `place`.
+        self.place.store(place.as_ptr(), Release);
+        // SAFETY: never null.
+        unsafe { NonNull::new_unchecked(old) }
+    }
+
+    /// What it stands for at this moment.
+    #[inline]
+    pub(crate) fn what(&self) -> What {
+        // ORDERING dentry.what: pairs with the store in `set_inode`: who sees an inode sees what is in it.
+        What::of_word(self.what.load(Acquire))
+    }
+
+    /// Its inode at this moment, if there is one. Good while the caller is pinned or has a reference.
+    #[inline]
+    pub(crate) fn inode(&self) -> Option<&Inode<H, L>> {
+        // ORDERING dentry.inode: pairs with the store in `set_inode`.
+        let inode = self.inode.load(Acquire);
+        // SAFETY: the dentry holds a reference to it (invariant 2), and it stays as said (invariant 1).
+        unsafe { inode.as_ref() }
+    }
+
+    /// Makes it positive; takes over one reference of the caller's to the inode. Under the directory's `i_mutex`.
+    pub(crate) fn set_inode(&self, inode: &Inode<H, L>) {
+        // ORDERING dentry.inode: pairs with the load in `inode`.
+        self.inode.store(std::ptr::from_ref(inode).cast_mut(), Release);
+        // ORDERING dentry.what: pairs with the load in `what`; behind the inode, so that who sees this sees that.
+        self.what.store(word_for(inode), Release);
+    }
+
+    /// What is mounted here. Mounts live as long as the file system.
+    #[inline]
+    pub(crate) fn mounted(&self) -> Option<NonNull<Mount<H, L>>> {
+        // ORDERING dentry.mounted: pairs with the store in `set_mounted`.
+        NonNull::new(self.mounted.load(Acquire))
+    }
+
+    pub(crate) fn set_mounted(&self, mount: Option<NonNull<Mount<H, L>>>) {
+        // ORDERING dentry.mounted: pairs with the load in `mounted`.
+        self.mounted.store(mount.map_or(null_mut(), NonNull::as_ptr), Release);
+    }
+
+    /// Whether no look-up finds it any more.
+    pub(crate) fn is_unhashed(&self) -> bool {
+        self.busy.state.load(Relaxed) & UNHASHED != 0
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.place().bytes()
+    }
+}

@@ -1,0 +1,336 @@
+//! The dentry cache: which names are where, as far as somebody has asked.
+//!
+//! What a directory holds is known to its inode; the cache may forget any dentry that nobody uses. docs/design/vfs.md
+//! explains words, states and orders of locks; the invariants are numbered in `dentry`.
+//!
+//! Order of locks, outermost first: rename mutex of the file system, `i_mutex` (ancestors first), `rename_lock`,
+//! `d_lock` (parents first), chain, list of unused ones.
+
+mod counters;
+pub(crate) mod dentry;
+pub(crate) mod hash;
+mod lru;
+pub(crate) mod paths;
+mod place;
+mod table;
+
+use crate::host::Host;
+use crate::inode::{Inode, Space};
+use crate::locks::{Count, LockSet, Rename};
+pub(crate) use counters::Counter;
+use counters::Counters;
+use dentry::{Dentry, LISTED, REFERENCED, UNHASHED};
+use lru::Lru;
+use place::Place;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+use table::Table;
+use turnwise::platform::Word;
+
+/// A pointer to a dentry that somebody keeps alive.
+pub(crate) type DentryPtr<H, L> = NonNull<Dentry<H, L>>;
+
+/// Dentries that one put reclaims at most, when there are too many.
+const BATCH: usize = 32;
+
+/// A value that does not share its cache lines.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// The cache, and what inodes are made from.
+pub(crate) struct Dcache<H: Host, L: LockSet<H::Platform>> {
+    table: Table<H, L>,
+    rename: Apart<L::Rename>,
+    lru: Apart<Lru<H, L>>,
+    pub(crate) seed: u64,
+    cache_bytes: usize,
+    pub(crate) space: Space<H::Platform>,
+    pub(crate) counters: Counters<H::Platform>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
+    pub(crate) fn new(buckets_log2: u32, cache_bytes: usize, seed: u64, space: Space<H::Platform>) -> Self {
+        Dcache {
+            table: Table::new(buckets_log2),
+            rename: Apart(L::Rename::new_in()),
+            lru: Apart(Lru::new()),
+            seed,
+            cache_bytes,
+            space,
+            counters: Counters::new(),
+        }
+    }
+
+    /// The dentry of a root directory, with one reference; takes over one to the inode.
+    pub(crate) fn root(&self, inode: &Inode<H, L>) -> DentryPtr<H, L> {
+        let at = H::allocate(Dentry::new(NonNull::dangling()));
+        // SAFETY: nobody else knows it yet.
+        let dentry = unsafe { at.as_ref() };
+        dentry.set_place(H::allocate(Place::new(at, 0, b"")));
+        dentry.set_inode(inode);
+        self.counters.add(Counter::Made);
+        at
+    }
+
+    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is pinned.
+    #[inline]
+    pub(crate) fn find(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
+        self.table.find(parent, hash, name)
+    }
+
+    /// The same, and `None` is right.
+    fn find_for_sure(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
+        let sequence = self.rename.0.read_begin();
+        let found = self.table.find(parent, hash, name);
+        if found.is_some() || !self.rename.0.read_retry(sequence) {
+            return found;
+        }
+        self.rename.0.read_blocking();
+        let found = self.table.find(parent, hash, name);
+        // SAFETY: locked above.
+        unsafe { self.rename.0.unlock_blocking() };
+        found
+    }
+
+    /// The dentry at this place with a reference, if the cache has one that is alive. The caller is pinned and has a
+    /// reference to the parent; if it has the directory's `i_mutex` too, nobody else makes one meanwhile.
+    pub(crate) fn get_cached(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
+        loop {
+            let found = self.find_for_sure(parent, hash, name)?;
+            // SAFETY: the caller is pinned.
+            if unsafe { found.as_ref() }.busy.count.get_live() {
+                return Some(found);
+            }
+            // Dead, and so out of its chain (invariant 4 of `Count`): the next look does not find it.
+        }
+    }
+
+    /// A dentry for a place that has none, with one reference. `inode` comes with a reference, which it takes over. The
+    /// caller has the directory's `i_mutex` and a reference to its dentry.
+    pub(crate) fn make(
+        &self,
+        parent: DentryPtr<H, L>,
+        hash: u64,
+        name: &[u8],
+        inode: Option<&Inode<H, L>>,
+    ) -> DentryPtr<H, L> {
+        // SAFETY: the caller has a reference.
+        unsafe { parent.as_ref() }.busy.count.get();
+        let at = H::allocate(Dentry::new(H::allocate(Place::new(parent, hash, name))));
+        if let Some(inode) = inode {
+            // SAFETY: nobody else knows it yet.
+            unsafe { at.as_ref() }.set_inode(inode);
+        }
+        self.counters.add(Counter::Made);
+        self.table.push(at);
+        at
+    }
+
+    /// Makes a dentry one that no look-up finds. The caller has a reference and the directory's `i_mutex`.
+    pub(crate) fn detach(&self, at: DentryPtr<H, L>) {
+        self.table.unhash(at);
+        // SAFETY: the caller has a reference.
+        self.lru.0.remove(unsafe { at.as_ref() });
+    }
+
+    /// One reference more.
+    ///
+    /// # Safety
+    /// The caller has one.
+    pub(crate) unsafe fn get(&self, at: DentryPtr<H, L>) {
+        // SAFETY: the caller's promise.
+        unsafe { at.as_ref() }.busy.count.get();
+    }
+
+    /// One reference less. The last one leaves the dentry to the list of unused ones, or ends it if it has no name any
+    /// more.
+    ///
+    /// # Safety
+    /// The caller owns a reference, and does not use it any more.
+    pub(crate) unsafe fn put(&self, at: DentryPtr<H, L>) {
+        // SAFETY: the caller owns a reference.
+        if unsafe { at.as_ref() }.busy.count.put_unless_last() {
+            return;
+        }
+        let pin = H::pin();
+        // SAFETY: the caller's promise.
+        if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
+            drop(pin);
+            self.shrink_to(self.cache_bytes, BATCH);
+        }
+    }
+
+    /// As [`Dcache::put`], for those above too that go with it; the bytes in the list of unused ones, if it grew.
+    ///
+    /// # Safety
+    /// As [`Dcache::put`].
+    unsafe fn put_with_pin(&self, pin: &H::Pin, at: DentryPtr<H, L>) -> Option<usize> {
+        let (mut next, mut listed) = (Some(at), None);
+        while let Some(at) = next.take() {
+            // SAFETY: the caller owns a reference; later, the child did that was killed (invariant 2).
+            let dentry = unsafe { at.as_ref() };
+            let state = dentry.busy.state.load(Relaxed);
+            // It is in the list, and known to be used: there is nothing to do at the last put.
+            let quick = state & (LISTED | REFERENCED | UNHASHED) == LISTED | REFERENCED;
+            let last = if quick {
+                dentry.busy.count.put_quickly()
+            } else {
+                dentry.busy.count.put(|| listed = self.lru.0.add(at).or(listed))
+            };
+            if !last {
+                break;
+            }
+            // From here on it may be dead; the pin keeps its memory.
+            let state = dentry.busy.state.load(Relaxed);
+            if state & UNHASHED != 0 {
+                next = self.kill(pin, at); // invariant 5
+            } else if quick && state & LISTED == 0 && dentry.busy.count.get_live() {
+                next = Some(at); // reclaim found it in use and dropped it from the list: once more, slowly
+            }
+        }
+        listed
+    }
+
+    /// Ends a dentry that nobody uses, if it is so; returns its parent, with the reference that it had.
+    fn kill(&self, pin: &H::Pin, at: DentryPtr<H, L>) -> Option<DentryPtr<H, L>> {
+        // SAFETY: the caller is pinned since before it could have been dead.
+        let dentry = unsafe { at.as_ref() };
+        let killed = dentry.busy.count.kill_unused(|| {
+            self.lru.0.remove(dentry);
+            self.table.unhash(at);
+        });
+        if !killed {
+            return None;
+        }
+        self.counters.add(Counter::Killed);
+        let place = dentry.place();
+        let parent = place.parent();
+        if let Some(inode) = dentry.inode() {
+            // SAFETY: the dentry's reference (invariant 2); who is pinned may still look at it.
+            unsafe { Inode::put(NonNull::from(inode), &self.space, pin) };
+        }
+        // SAFETY: out of its chain and dead, so nobody can find it any more; we alone retire it (invariant 3).
+        unsafe {
+            H::retire(pin, NonNull::from(place));
+            H::retire(pin, at);
+        }
+        Some(parent)
+    }
+
+    /// Reclaims up to `wanted` unused dentries, oldest first; returns how many.
+    pub(crate) fn shrink(&self, wanted: usize) -> usize {
+        self.shrink_while(wanted, |_| true)
+    }
+
+    fn shrink_to(&self, bytes: usize, most: usize) {
+        self.shrink_while(most, |dcache| dcache.lru.0.len().1 > bytes);
+    }
+
+    fn shrink_while(&self, wanted: usize, more: impl Fn(&Self) -> bool) -> usize {
+        let mut looks = self.lru.0.len().0.saturating_mul(2).min(wanted.saturating_mul(4)).saturating_add(1);
+        let mut killed = 0;
+        while killed < wanted && more(self) {
+            let pin = H::pin();
+            let Some(at) = self.lru.0.oldest(&mut looks) else {
+                break;
+            };
+            if let Some(parent) = self.kill(&pin, at) {
+                killed += 1;
+                self.counters.add(Counter::Reclaimed);
+                // SAFETY: the reference of the dentry that was killed.
+                unsafe { self.put_with_pin(&pin, parent) };
+            }
+        }
+        killed
+    }
+
+    /// Moves a dentry to another place, where `over` is detached. The caller has references to all, and the `i_mutex`
+    /// of both directories.
+    pub(crate) fn rename(
+        &self,
+        moved: DentryPtr<H, L>,
+        to: (DentryPtr<H, L>, u64, &[u8]),
+        over: Option<DentryPtr<H, L>>,
+    ) {
+        let (parent, hash, name) = to;
+        // SAFETY: the caller has references.
+        let dentry = unsafe {
+            self.get(parent);
+            moved.as_ref()
+        };
+        let place = H::allocate(Place::new(parent, hash, name));
+        self.rename.0.write();
+        if let Some(over) = over {
+            self.table.unhash(over);
+        }
+        let old = self.rehash(moved, dentry, place);
+        // SAFETY: locked above.
+        unsafe { self.rename.0.unlock_write() };
+        if let Some(over) = over {
+            // SAFETY: the caller has a reference.
+            self.lru.0.remove(unsafe { over.as_ref() });
+        }
+        // SAFETY: the old place kept a reference to the old parent, which the caller uses too.
+        unsafe {
+            let old_parent = old.as_ref().parent();
+            H::retire(&H::pin(), old);
+            self.put(old_parent);
+        }
+    }
+
+    /// Lets two dentries change places. The caller has references to both, and the `i_mutex` of both directories.
+    pub(crate) fn exchange(&self, a: DentryPtr<H, L>, b: DentryPtr<H, L>) {
+        // SAFETY: the caller has references, and nobody renames them meanwhile.
+        let (in_a, in_b) = unsafe { (a.as_ref(), b.as_ref()) };
+        let copy_of = |place: &Place<H, L>| H::allocate(Place::new(place.parent(), place.hash(), place.name()));
+        let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
+        self.rename.0.write();
+        let old = [self.rehash(a, in_a, place_b), self.rehash(b, in_b, place_a)];
+        // SAFETY: locked above.
+        unsafe { self.rename.0.unlock_write() };
+        // The references to the parents change hands as the places do.
+        let pin = H::pin();
+        // SAFETY: nobody who pins later can find them.
+        old.into_iter().for_each(|place| unsafe { H::retire(&pin, place) });
+    }
+
+    /// Under `rename_lock`: the dentry is found at its new place. Returns the old one.
+    fn rehash(&self, at: DentryPtr<H, L>, dentry: &Dentry<H, L>, place: NonNull<Place<H, L>>) -> NonNull<Place<H, L>> {
+        self.table.take_out(at);
+        let mut old = place;
+        self.lru.0.resize(dentry, || old = dentry.set_place(place));
+        self.table.push(at);
+        old
+    }
+
+    /// Dentries in the list of unused ones, and their bytes.
+    pub(crate) fn unused(&self) -> (usize, usize) {
+        self.lru.0.len()
+    }
+
+    /// The longest chain, and how many are not empty.
+    pub(crate) fn chains(&self) -> (usize, usize) {
+        self.table.lengths()
+    }
+
+    /// Gives a root's dentry back, and with it its tree. Nobody uses any of it.
+    ///
+    /// # Safety
+    /// The caller owns the last reference; all children have been reclaimed.
+    pub(crate) unsafe fn end_root(&self, at: DentryPtr<H, L>) {
+        let pin = H::pin();
+        // SAFETY: the caller owns a reference.
+        let dentry = unsafe { at.as_ref() };
+        let place = NonNull::from(dentry.place());
+        if let Some(inode) = dentry.inode() {
+            // SAFETY: the dentry's reference.
+            unsafe { Inode::put(NonNull::from(inode), &self.space, &pin) };
+        }
+        self.counters.add(Counter::Killed);
+        // SAFETY: nobody uses it any more.
+        unsafe {
+            H::retire(&pin, place);
+            H::retire(&pin, at);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Paths out of dentries: up the tree, name by name, while others may rename what is on the way.
+//!
+//! Each place is seen whole, but two places that were never true at the same time could give a path that never was. So
+//! the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
+//! shut out. In the kernels before that, whoever read a path took the lock for writing.
+
+use super::dentry::Dentry;
+use super::{Counter, Dcache, DentryPtr};
+use crate::errno::Errno;
+use crate::host::{Host, Work};
+use crate::locks::{Count, LockSet, PathsBy, Rename};
+use crate::mount::MountPtr;
+
+/// A place in the tree of trees.
+pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
+
+/// How a path ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reached {
+    /// At the root that was asked for.
+    Root,
+    /// At another one: the spot does not lie below that root.
+    Outside,
+}
+
+/// A path that grows to the left, in somebody's buffer.
+pub(crate) struct Prepend<'b> {
+    buffer: &'b mut [u8],
+    start: usize,
+}
+
+impl<'b> Prepend<'b> {
+    pub(crate) fn new(buffer: &'b mut [u8]) -> Self {
+        let start = buffer.len();
+        Prepend { buffer, start }
+    }
+
+    /// Puts `bytes` before what is there.
+    pub(crate) fn add(&mut self, bytes: &[u8]) -> Result<(), Errno> {
+        let start = self.start.checked_sub(bytes.len()).ok_or(Errno::NAMETOOLONG)?;
+        self.buffer[start..self.start].copy_from_slice(bytes);
+        self.start = start;
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.buffer.len()
+    }
+
+    pub(crate) fn into_bytes(self) -> &'b [u8] {
+        &self.buffer[self.start..]
+    }
+
+    fn clear_to(&mut self, start: usize) {
+        self.start = start;
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
+    /// The path from `root` to `spot`, put before what `out` holds. The caller has references to both.
+    pub(crate) fn path(&self, spot: Spot<H, L>, root: Spot<H, L>, out: &mut Prepend<'_>) -> Result<Reached, Errno> {
+        let rename = &self.rename.0;
+        let pin = H::pin();
+        match L::Rename::PATHS {
+            PathsBy::Writer => {
+                rename.write();
+                let reached = self.climb(&pin, spot, root, out);
+                // SAFETY: locked above.
+                unsafe { rename.unlock_write() };
+                reached
+            }
+            PathsBy::SequenceThenBlocking => {
+                let start = out.start;
+                let sequence = rename.read_begin();
+                let reached = self.climb(&pin, spot, root, out);
+                if !rename.read_retry(sequence) {
+                    return reached;
+                }
+                out.clear_to(start);
+                self.counters.add(Counter::ReadAgain);
+                rename.read_blocking();
+                let reached = self.climb(&pin, spot, root, out);
+                // SAFETY: locked above.
+                unsafe { rename.unlock_blocking() };
+                reached
+            }
+        }
+    }
+
+    /// One pass. Ends, since a rename under way cannot make a cycle: it never puts a directory below itself, and if a
+    /// pass meets several renames, the buffer is its bound.
+    fn climb(
+        &self,
+        _pin: &H::Pin,
+        mut spot: Spot<H, L>,
+        root: Spot<H, L>,
+        out: &mut Prepend<'_>,
+    ) -> Result<Reached, Errno> {
+        while spot != root {
+            // SAFETY: pinned since before the first one, to which the caller has a reference; each one was a parent of
+            // the one before after that (invariant 1 of `dentry`). Mounts stay.
+            let (mount, dentry) = unsafe { (spot.0.as_ref(), spot.1.as_ref()) };
+            let place = dentry.place();
+            if spot.1 == mount.root || place.parent() == spot.1 {
+                match mount.point() {
+                    Some(point) => spot = point,
+                    None => return Ok(Reached::Outside),
+                }
+                continue;
+            }
+            H::charge(Work::Component);
+            out.add(place.name())?;
+            out.add(b"/")?;
+            spot.1 = place.parent();
+        }
+        Ok(Reached::Root)
+    }
+
+    /// The parent, with a reference, without a lock (`dget_parent`). The caller has a reference to the dentry.
+    pub(crate) fn parent(&self, dentry: &Dentry<H, L>) -> DentryPtr<H, L> {
+        let _pin = H::pin();
+        loop {
+            let parent = dentry.place().parent();
+            // SAFETY: pinned since before it was loaded. If it is dead, the dentry has another one by now.
+            if unsafe { parent.as_ref() }.busy.count.get_live() {
+                if dentry.place().parent() == parent {
+                    return parent;
+                }
+                // SAFETY: the reference from above.
+                unsafe { self.put(parent) };
+            }
+        }
+    }
+
+    /// Whether `spot` is `ancestor` or lies below it in the same tree. No directory changes its parent meanwhile.
+    pub(crate) fn is_below(&self, spot: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
+        let _pin = H::pin();
+        let mut at = spot;
+        loop {
+            if at == ancestor {
+                return true;
+            }
+            // SAFETY: the caller has a reference to the first one; each has one to its parent, which does not change.
+            let parent = unsafe { at.as_ref() }.place().parent();
+            if parent == at {
+                return false;
+            }
+            at = parent;
+        }
+    }
+}

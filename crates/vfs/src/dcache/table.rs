@@ -1,0 +1,140 @@
+//! The hash table: chains of dentries, walked without a lock, changed under a spin lock per chain.
+//!
+//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into the
+//! chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain; who
+//! stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is right
+//! in any case, since it compares parent and name.
+
+use super::dentry::{Dentry, UNHASHED};
+use crate::host::Host;
+use crate::locks::{Exclusive, LockSet};
+use std::marker::PhantomData;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{IntWord, Platform, Word};
+
+/// A chain.
+#[repr(C)]
+struct Bucket<H: Host, L: LockSet<H::Platform>> {
+    head: <H::Platform as Platform>::Ptr<Dentry<H, L>>,
+    lock: L::Spin,
+}
+
+/// All chains.
+pub(super) struct Table<H: Host, L: LockSet<H::Platform>> {
+    buckets: NonNull<[Bucket<H, L>]>,
+    shift: u32,
+    owns: PhantomData<Bucket<H, L>>,
+}
+
+// SAFETY: buckets are words and locks; dentries are `Send` and `Sync`.
+unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Table<H, L> {}
+// SAFETY: as above.
+unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Table<H, L> {}
+
+impl<H: Host, L: LockSet<H::Platform>> Drop for Table<H, L> {
+    fn drop(&mut self) {
+        // SAFETY: from `allocate_many`; nobody has a reference to the table any more.
+        unsafe { H::free_many(self.buckets) };
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
+    /// `2^buckets_log2` empty chains.
+    pub(super) fn new(buckets_log2: u32) -> Self {
+        let log2 = buckets_log2.clamp(1, 28);
+        let empty = |_| Bucket { head: Word::new(null_mut()), lock: L::Spin::new_in() };
+        Table { buckets: H::allocate_many(1 << log2, empty), shift: 64 - log2, owns: PhantomData }
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u64) -> &Bucket<H, L> {
+        // SAFETY: allocated in `new`, freed in `drop`.
+        let buckets = unsafe { self.buckets.as_ref() };
+        &buckets[(hash >> self.shift) as usize & (buckets.len() - 1)]
+    }
+
+    /// The dentry at this place, if the chain has it. The caller is pinned.
+    #[inline]
+    pub(super) fn find(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> Option<NonNull<Dentry<H, L>>> {
+        // ORDERING chain.link: pairs with the stores in `push` and `take_out`: who sees a dentry sees what is in it.
+        let mut at = NonNull::new(self.bucket(hash).head.load(Acquire));
+        while let Some(found) = at {
+            // SAFETY: the caller is pinned (invariant 1 of `dentry`).
+            let dentry = unsafe { found.as_ref() };
+            if dentry.place().is(parent, hash, name) {
+                return Some(found);
+            }
+            // ORDERING chain.link: as above.
+            at = NonNull::new(dentry.next.load(Acquire));
+        }
+        None
+    }
+
+    /// Lets look-ups find a dentry at its place.
+    pub(super) fn push(&self, at: NonNull<Dentry<H, L>>) {
+        // SAFETY: the caller has a reference.
+        let dentry = unsafe { at.as_ref() };
+        let bucket = self.bucket(dentry.place().hash());
+        bucket.lock.lock();
+        // ORDERING chain.link: pairs with the loads in `find`, also for who stands on the dentry after a rename.
+        dentry.next.store(bucket.head.load(Relaxed), Release);
+        // ORDERING chain.link: pairs with the loads in `find`.
+        bucket.head.store(at.as_ptr(), Release);
+        // SAFETY: locked above.
+        unsafe { bucket.lock.unlock() };
+    }
+
+    /// Takes a dentry out of the chain of its place, where it is; its `next` stays. Nobody renames it meanwhile.
+    pub(super) fn take_out(&self, at: NonNull<Dentry<H, L>>) {
+        // SAFETY: the caller has a reference, or `d_lock` with the count at 0.
+        let dentry = unsafe { at.as_ref() };
+        let bucket = self.bucket(dentry.place().hash());
+        bucket.lock.lock();
+        let mut link = &bucket.head;
+        loop {
+            let found = link.load(Relaxed);
+            if found == at.as_ptr() {
+                break;
+            }
+            // SAFETY: in the chain, which we have locked: alive, or killed by somebody who waits for this lock.
+            link = unsafe { &(*found).next };
+        }
+        // ORDERING chain.link: pairs with the loads in `find`: what this one saw, who skips it sees too.
+        link.store(dentry.next.load(Relaxed), Release);
+        // SAFETY: locked above.
+        unsafe { bucket.lock.unlock() };
+    }
+
+    /// Takes a dentry out for good.
+    pub(super) fn unhash(&self, at: NonNull<Dentry<H, L>>) {
+        // SAFETY: as in `take_out`.
+        let dentry = unsafe { at.as_ref() };
+        if dentry.is_unhashed() {
+            return;
+        }
+        self.take_out(at);
+        dentry.busy.state.fetch_or(UNHASHED, Relaxed);
+    }
+
+    /// Lengths of the chains: the longest, and how many are not empty.
+    pub(super) fn lengths(&self) -> (usize, usize) {
+        let (mut longest, mut used) = (0, 0);
+        // SAFETY: allocated in `new`, freed in `drop`.
+        for bucket in unsafe { self.buckets.as_ref() } {
+            bucket.lock.lock();
+            let mut len = 0;
+            let mut at = bucket.head.load(Relaxed);
+            // SAFETY: in the chain, which we have locked.
+            while let Some(dentry) = unsafe { at.as_ref() } {
+                len += 1;
+                at = dentry.next.load(Relaxed);
+            }
+            // SAFETY: locked above.
+            unsafe { bucket.lock.unlock() };
+            longest = longest.max(len);
+            used += usize::from(len > 0);
+        }
+        (longest, used)
+    }
+}

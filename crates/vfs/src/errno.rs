@@ -1,0 +1,3 @@
+//! What went wrong, as POSIX numbers it.
+
+pub use rustix::io::Errno;

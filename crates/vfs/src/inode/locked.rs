@@ -1,0 +1,226 @@
+//! An inode whose lock one holds: everything that changes it, and a directory's entries.
+
+use super::attributes::{Kind, SET_GID, SetAttributes};
+use super::directory::{DirEntry, Directory, check_name};
+use super::space::Space;
+use super::{Body, Inode, New};
+use crate::errno::Errno;
+use crate::host::{Host, Work};
+use crate::locks::{Exclusive, LockSet};
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{IntWord, Word};
+
+/// An inode whose `i_mutex` one holds. The lock order is: file system's rename lock, directory, its entry, data.
+pub struct Locked<'a, H: Host, L: LockSet<H::Platform>> {
+    inode: &'a Inode<H, L>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Deref for Locked<'_, H, L> {
+    type Target = Inode<H, L>;
+
+    fn deref(&self) -> &Inode<H, L> {
+        self.inode
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Drop for Locked<'_, H, L> {
+    fn drop(&mut self) {
+        // SAFETY: whoever made this had locked it.
+        unsafe { self.inode.mutex.0.unlock() };
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
+    /// Waits for its lock.
+    pub fn lock(&self) -> Locked<'_, H, L> {
+        self.mutex.0.lock();
+        Locked { inode: self }
+    }
+
+    /// Takes its lock if it is free.
+    pub fn try_lock(&self) -> Option<Locked<'_, H, L>> {
+        self.mutex.0.try_lock().then_some(Locked { inode: self })
+    }
+}
+
+impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
+    /// The inode, for longer than it is locked.
+    pub fn inode(&self) -> &'a Inode<H, L> {
+        self.inode
+    }
+
+    fn directory(&self) -> Result<&Directory<H, L>, Errno> {
+        match &self.inode.body {
+            // SAFETY: only read and written under the inode's lock, which we hold for as long as `self` is borrowed.
+            Body::Directory(directory) => Ok(unsafe { &*directory.get() }),
+            _ => Err(Errno::NOTDIR),
+        }
+    }
+
+    fn directory_mut(&mut self) -> Result<&mut Directory<H, L>, Errno> {
+        match &self.inode.body {
+            // SAFETY: as above, and nobody else borrows `self`.
+            Body::Directory(directory) => Ok(unsafe { &mut *directory.get() }),
+            _ => Err(Errno::NOTDIR),
+        }
+    }
+
+    /// A new inode for this directory: it takes the directory's group where the directory says so. The caller gets one
+    /// reference, for the entry that it will make, and a link count that has this entry in it.
+    ///
+    /// # Errors
+    /// `NOSPC` when there are as many inodes as there may be, `NOTDIR`, `NOENT` if the directory was removed,
+    /// `NAMETOOLONG` and `NOENT` for a symbolic link's target.
+    pub fn create(&mut self, space: &Space<H::Platform>, new: &New<'_>) -> Result<NonNull<Inode<H, L>>, Errno> {
+        new.check()?;
+        if self.is_removed() {
+            return Err(Errno::NOENT);
+        }
+        let number = self.directory_mut()?.number(space);
+        let mut new = *new;
+        if self.inode.words.permissions.load(Relaxed) & SET_GID != 0 {
+            new.gid = self.inode.words.gid.load(Relaxed);
+            new.permissions |= if new.kind == Kind::Directory { SET_GID } else { 0 };
+        }
+        Inode::allocate(space, number, &new)
+    }
+
+    /// The inode of this name; its reference stays the directory's.
+    ///
+    /// # Errors
+    /// `NOTDIR`, `NAMETOOLONG`.
+    pub fn find(&self, name: &[u8]) -> Result<Option<NonNull<Inode<H, L>>>, Errno> {
+        let directory = self.directory()?;
+        check_name(name)?;
+        H::charge(Work::DirectoryEntry);
+        Ok(directory.find(name))
+    }
+
+    /// Whether [`Locked::insert`] of this name would succeed.
+    ///
+    /// # Errors
+    /// `NOTDIR`, `NAMETOOLONG`, `EXIST`; `NOENT` if the directory was removed.
+    pub fn may_insert(&self, name: &[u8]) -> Result<(), Errno> {
+        match self.find(name)? {
+            _ if self.is_removed() => Err(Errno::NOENT),
+            Some(_) => Err(Errno::EXIST),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes an entry, which takes over one reference of the caller's. If the inode is a directory, its `..` counts as
+    /// a link of this one.
+    ///
+    /// # Errors
+    /// As [`Locked::may_insert`]; the reference stays the caller's.
+    pub fn insert(&mut self, name: &[u8], child: &Inode<H, L>) -> Result<(), Errno> {
+        self.may_insert(name)?;
+        H::charge(Work::DirectoryEntry);
+        self.directory_mut()?.insert(name, NonNull::from(child));
+        self.entries_changed(1, u32::from(child.kind == Kind::Directory), 0);
+        Ok(())
+    }
+
+    /// Removes an entry; its reference is now the caller's. Link counts of the inode itself are the caller's business.
+    ///
+    /// # Errors
+    /// `NOTDIR`, `NAMETOOLONG`, `NOENT`.
+    pub fn remove(&mut self, name: &[u8]) -> Result<NonNull<Inode<H, L>>, Errno> {
+        check_name(name)?;
+        H::charge(Work::DirectoryEntry);
+        let child = self.directory_mut()?.remove(name).ok_or(Errno::NOENT)?;
+        // SAFETY: its reference is ours.
+        let kind = unsafe { child.as_ref() }.kind;
+        self.entries_changed(-1, 0, u32::from(kind == Kind::Directory));
+        Ok(child)
+    }
+
+    /// Lets a name mean another inode, in one step: takes over one reference of the caller's, and gives the old one's.
+    /// The entry moves behind all others for those who read the directory.
+    ///
+    /// # Errors
+    /// `NOTDIR`, `NAMETOOLONG`, `NOENT`; the reference stays the caller's.
+    pub fn replace(&mut self, name: &[u8], child: &Inode<H, L>) -> Result<NonNull<Inode<H, L>>, Errno> {
+        let old = self.remove(name)?;
+        self.directory_mut()?.insert(name, NonNull::from(child));
+        self.entries_changed(1, u32::from(child.kind == Kind::Directory), 0);
+        Ok(old)
+    }
+
+    /// Sizes are what the kernel's tmpfs shows: 20 bytes for each entry.
+    fn entries_changed(&self, entries: i64, more_links: u32, fewer_links: u32) {
+        const ENTRY_BYTES: i64 = 20;
+        let words = &self.inode.words;
+        let size = words.size.load(Relaxed).wrapping_add_signed(entries * ENTRY_BYTES);
+        words.size.store(size, Relaxed);
+        match (more_links, fewer_links) {
+            (0, 0) => {}
+            (more, 0) => drop(words.links.fetch_add(more, Relaxed)),
+            (_, fewer) => drop(words.links.fetch_sub(fewer, Relaxed)),
+        }
+        words.touch_modified();
+    }
+
+    /// Whether it is a directory without entries.
+    ///
+    /// # Errors
+    /// `NOTDIR`.
+    pub fn is_empty(&self) -> Result<bool, Errno> {
+        Ok(self.directory()?.is_empty())
+    }
+
+    /// Whether it was removed: it has no name any more, and if it is a directory it gets no entries.
+    pub fn is_removed(&self) -> bool {
+        self.inode.words.links.load(Relaxed) == 0
+    }
+
+    /// A directory that is about to be removed: nothing can be made in it from now on.
+    ///
+    /// # Errors
+    /// `NOTDIR`, `NOTEMPTY`.
+    pub fn kill_directory(&mut self) -> Result<(), Errno> {
+        if !self.is_empty()? {
+            return Err(Errno::NOTEMPTY);
+        }
+        self.inode.words.links.store(0, Relaxed);
+        self.inode.words.touch_changed();
+        Ok(())
+    }
+
+    /// Shows the entries from a cursor on, `.` and `..` first, until `show` says that it has enough. A cursor is 0, or
+    /// what an entry had as `next`; it stays good whatever comes and goes.
+    ///
+    /// # Errors
+    /// `NOTDIR`; `NOENT` if the directory was removed.
+    pub fn read_entries(&self, cursor: u64, parent: u64, show: impl FnMut(DirEntry<'_>) -> bool) -> Result<(), Errno> {
+        let directory = self.directory()?;
+        if self.is_removed() {
+            return Err(Errno::NOENT);
+        }
+        directory.read(cursor, self.inode.number, parent, show);
+        self.inode.words.touch_accessed();
+        Ok(())
+    }
+
+    /// The cursor behind the last entry: what is made from now on is at or behind it.
+    ///
+    /// # Errors
+    /// `NOTDIR`.
+    pub fn end_of_entries(&self) -> Result<u64, Errno> {
+        Ok(self.directory()?.end())
+    }
+
+    /// Changes what is to be changed, the size included.
+    ///
+    /// # Errors
+    /// As [`Locked::resize`]; then nothing is changed.
+    pub fn set_attributes(&mut self, space: &Space<H::Platform>, wanted: &SetAttributes) -> Result<(), Errno> {
+        if let Some(size) = wanted.size {
+            self.resize(space, size)?;
+        }
+        self.inode.words.set(self.inode.kind, wanted);
+        Ok(())
+    }
+}

@@ -1,0 +1,235 @@
+//! Inodes: what files, directories and other nodes are, apart from their names.
+//!
+//! An inode is counted: by the directory entries and by the dentries that point to it. Whoever opens it does so through
+//! a dentry. Its words are read without a lock; what changes it does so under its lock (`i_mutex`), which is what
+//! [`Locked`] proves. A file's pages have a lock of their own below that one, which readers share.
+//!
+//! Data, entries and targets lie in ordinary memory; what several CPUs fight over, locks and words, lies in the inode.
+
+mod attributes;
+mod directory;
+mod file;
+mod locked;
+mod pages;
+mod space;
+
+pub use attributes::{Kind, SetAttributes, SetTime, Stat};
+pub use directory::{DirEntry, NAME_MAX};
+pub use file::{FILE_BYTES_MAX, Seek};
+pub use locked::Locked;
+pub use space::{PAGE_BYTES, Space, Usage};
+
+use crate::errno::Errno;
+use crate::host::Host;
+use crate::locks::{Exclusive, LockSet};
+use attributes::Words;
+use directory::Directory;
+use file::Data;
+use space::Line;
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{IntWord, Platform, Word};
+
+/// Bytes that a symbolic link's target may have.
+pub const TARGET_MAX: usize = 4095;
+
+/// Names that an inode may have.
+pub const LINKS_MAX: u32 = i32::MAX as u32;
+
+/// A file, a directory, or another node. Lines: what does not change and what `stat` reads; the lock; the count and the
+/// data's lock.
+#[repr(C, align(64))]
+pub struct Inode<H: Host, L: LockSet<H::Platform>> {
+    number: u64,
+    device: u64,
+    kind: Kind,
+    words: Words<H::Platform>,
+    mutex: Line<L::Mutex>,
+    references: Line<<H::Platform as Platform>::U64>,
+    body: Body<H, L>,
+}
+
+enum Body<H: Host, L: LockSet<H::Platform>> {
+    File(Data<H::Platform, L>),
+    Directory(UnsafeCell<Directory<H, L>>),
+    Symlink(Box<[u8]>),
+    Special,
+}
+
+// SAFETY: the cells inside are read and written under the inode's lock or the data's; the pointers in directories own
+// references to inodes, which are `Send` and `Sync` themselves.
+unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Inode<H, L> {}
+// SAFETY: as above; nothing belongs to one thread.
+unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
+
+/// What a new inode shall be.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// What it is.
+    pub kind: Kind,
+    /// Its permission bits, the umask taken off.
+    pub permissions: u32,
+    /// The user it belongs to.
+    pub uid: u32,
+    /// The group it belongs to, if its directory does not say otherwise.
+    pub gid: u32,
+    /// For a device: which.
+    pub device: u64,
+    /// For a symbolic link: where it leads.
+    pub target: &'a [u8],
+}
+
+impl New<'_> {
+    fn check(&self) -> Result<(), Errno> {
+        match self.target.len() {
+            0 if self.kind == Kind::Symlink => Err(Errno::NOENT),
+            len if len > TARGET_MAX => Err(Errno::NAMETOOLONG),
+            _ => Ok(()),
+        }
+    }
+
+    fn size(&self) -> u64 {
+        if self.kind == Kind::Symlink { self.target.len() as u64 } else { 0 }
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
+    /// The first directory of a file system, with one reference, the caller's.
+    ///
+    /// # Errors
+    /// `NOSPC` if there may be no inodes at all.
+    pub fn root(space: &Space<H::Platform>, permissions: u32, uid: u32, gid: u32) -> Result<NonNull<Self>, Errno> {
+        let new = New { kind: Kind::Directory, permissions, uid, gid, device: 0, target: &[] };
+        Self::allocate(space, space.numbers(), &new)
+    }
+
+    fn allocate(space: &Space<H::Platform>, number: u64, new: &New<'_>) -> Result<NonNull<Self>, Errno> {
+        space.inodes.take_one(number)?;
+        let body = match new.kind {
+            Kind::File => Body::File(Data::new()),
+            Kind::Directory => Body::Directory(UnsafeCell::new(Directory::new())),
+            Kind::Symlink => Body::Symlink(new.target.into()),
+            _ => Body::Special,
+        };
+        let links = if new.kind == Kind::Directory { 2 } else { 1 };
+        Ok(H::allocate(Inode {
+            number,
+            device: new.device,
+            kind: new.kind,
+            words: Words::new(new.permissions, new.uid, new.gid, links, new.size()),
+            mutex: Line(L::Mutex::new_in()),
+            references: Line(IntWordOf::<H>::new(1)),
+            body,
+        }))
+    }
+
+    /// Its number: unique in its file system, and never given out again.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What `stat` tells.
+    pub fn stat(&self) -> Stat {
+        self.words.stat(self.number, self.kind, self.device)
+    }
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// `INVAL` if it is none.
+    pub fn target(&self) -> Result<&[u8], Errno> {
+        match &self.body {
+            Body::Symlink(target) => Ok(target),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
+    /// It has a name more.
+    ///
+    /// # Errors
+    /// `NOENT` if it has none left: an inode that lost its last name gets no new one. `MLINK` if it has too many.
+    /// `PERM` for directories.
+    pub fn add_link(&self) -> Result<(), Errno> {
+        if self.kind == Kind::Directory {
+            return Err(Errno::PERM);
+        }
+        let mut seen = self.words.links.load(Relaxed);
+        loop {
+            match seen {
+                0 => return Err(Errno::NOENT),
+                LINKS_MAX.. => return Err(Errno::MLINK),
+                _ => {}
+            }
+            match self.words.links.compare_exchange(seen, seen + 1, Relaxed, Relaxed) {
+                Ok(_) => break,
+                Err(found) => seen = found,
+            }
+        }
+        self.words.touch_changed();
+        Ok(())
+    }
+
+    /// It has a name less. Not for directories: see [`Locked::kill_directory`].
+    pub fn drop_link(&self) {
+        self.words.links.fetch_sub(1, Relaxed);
+        self.words.touch_changed();
+    }
+
+    /// It was renamed: this is a change of the inode, as in most file systems.
+    pub fn renamed(&self) {
+        self.words.touch_changed();
+    }
+
+    /// One reference more. The caller has one, or holds the lock of a directory that has.
+    pub fn get(&self) {
+        self.references.0.fetch_add(1, Relaxed);
+    }
+
+    /// One reference less. The last one gives the inode back to its file system, and with it everything below, if it
+    /// is a directory that still has entries (a file system that ends).
+    ///
+    /// # Safety
+    /// The caller owns a reference, and does not use it any more.
+    pub unsafe fn put(at: NonNull<Self>, space: &Space<H::Platform>, pin: &H::Pin) {
+        let mut dead = Vec::new();
+        // SAFETY: the caller's promise.
+        unsafe { Self::put_one(at, space, pin, &mut dead) };
+        while let Some(at) = dead.pop() {
+            // SAFETY: the entry it came from owned a reference.
+            unsafe { Self::put_one(at, space, pin, &mut dead) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Inode::put`]. The entries' references of a directory that is gone are in `below`.
+    unsafe fn put_one(at: NonNull<Self>, space: &Space<H::Platform>, pin: &H::Pin, below: &mut Vec<NonNull<Self>>) {
+        // SAFETY: the caller owns a reference.
+        let inode = unsafe { at.as_ref() };
+        // ORDERING inode.references: what was done with the inode comes before its end. Partner: the fence below.
+        if inode.references.0.fetch_sub(1, Release) != 1 {
+            return;
+        }
+        // ORDERING inode.references: the last one sees what all others did. Partner: the decrement above.
+        H::Platform::fence(Acquire);
+        inode.give_pages_back(space);
+        space.inodes.give(inode.number, 1);
+        if let Body::Directory(directory) = &inode.body {
+            // SAFETY: nobody has a reference, so nobody can lock it.
+            below.extend(unsafe { &mut *directory.get() }.drain());
+        }
+        // SAFETY: from `allocate`; who pins later finds no pointer to it, since every one was counted.
+        unsafe { H::retire(pin, at) };
+    }
+}
+
+/// The platform's 64-bit word.
+type IntWordOf<H> = <<H as Host>::Platform as Platform>::U64;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! The data of a file: pages by number, a missing one is a hole.
+//!
+//! Bytes of a page beyond the file's size are zero, so that a file which grows shows zeros there.
+
+use super::space::PAGE_BYTES;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+const PAGE: usize = PAGE_BYTES as usize;
+
+/// Pages that hold data, by number. Reads and writes are of at least one byte.
+#[derive(Default)]
+pub(crate) struct Pages(BTreeMap<u64, Box<[u8]>>);
+
+/// The part of a page that an access touches: which page, and which bytes of it.
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let end = offset + len as u64;
+    (offset / PAGE_BYTES..end.div_ceil(PAGE_BYTES)).map(move |page| {
+        let start = page * PAGE_BYTES;
+        let from = offset.max(start) - start;
+        let to = end.min(start + PAGE_BYTES) - start;
+        (page, from as usize..to as usize)
+    })
+}
+
+impl Pages {
+    /// How many hold data.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    /// How many of those that this access touches are missing.
+    pub(crate) fn missing(&self, offset: u64, len: usize) -> u64 {
+        let touched = touched(offset, len);
+        (touched.end - touched.start) - self.0.range(touched).count() as u64
+    }
+
+    /// Copies data out; holes are zeros.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
+        let mut present = self.0.range(touched(offset, into.len())).peekable();
+        let mut rest = into;
+        for (number, bytes) in pieces(offset, rest.len()) {
+            let (part, behind) = std::mem::take(&mut rest).split_at_mut(bytes.len());
+            match present.next_if(|(found, _)| **found == number) {
+                Some((_, page)) => part.copy_from_slice(&page[bytes]),
+                None => part.fill(0),
+            }
+            rest = behind;
+        }
+    }
+
+    /// Copies data in. New pages may use up `allowed`; returns how many bytes found room, and how many pages are new.
+    pub(crate) fn write(&mut self, offset: u64, from: &[u8], allowed: u64) -> (usize, u64) {
+        let (mut written, mut new) = (0, 0);
+        for (number, bytes) in pieces(offset, from.len()) {
+            let part = &from[written..][..bytes.len()];
+            match self.0.get_mut(&number) {
+                Some(page) => page[bytes].copy_from_slice(part),
+                None if new == allowed => break,
+                None => {
+                    new += 1;
+                    self.0.insert(number, page_with(bytes, part));
+                }
+            }
+            written += part.len();
+        }
+        (written, new)
+    }
+
+    /// Makes every page of a range hold data; returns how many are new.
+    pub(crate) fn fill(&mut self, pages: Range<u64>) -> u64 {
+        let before = self.count();
+        pages.for_each(|number| {
+            self.0.entry(number).or_insert_with(|| vec![0; PAGE].into_boxed_slice());
+        });
+        self.count() - before
+    }
+
+    /// Forgets everything from this byte on; returns how many pages are gone.
+    pub(crate) fn cut(&mut self, size: u64) -> u64 {
+        if self.0.is_empty() {
+            return 0;
+        }
+        let gone = self.0.split_off(&size.div_ceil(PAGE_BYTES)).len() as u64;
+        if let Some(last) = self.0.get_mut(&(size / PAGE_BYTES)) {
+            last[(size % PAGE_BYTES) as usize..].fill(0);
+        }
+        gone
+    }
+
+    /// Makes a range read as zeros; returns how many pages are gone.
+    pub(crate) fn punch(&mut self, range: Range<u64>) -> u64 {
+        let inner = range.start.div_ceil(PAGE_BYTES)..range.end / PAGE_BYTES;
+        for edge in [range.start / PAGE_BYTES, range.end / PAGE_BYTES] {
+            let start = edge * PAGE_BYTES;
+            let (from, to) = (range.start.max(start), range.end.min(start + PAGE_BYTES));
+            if let Some(page) = self.0.get_mut(&edge).filter(|_| from < to) {
+                page[(from - start) as usize..(to - start) as usize].fill(0);
+            }
+        }
+        if inner.is_empty() {
+            return 0;
+        }
+        let behind = self.0.split_off(&inner.end);
+        let gone = self.0.split_off(&inner.start).len() as u64;
+        self.0.extend(behind);
+        gone
+    }
+
+    /// The first byte from `offset` on that lies in a page which holds data.
+    pub(crate) fn next_data(&self, offset: u64) -> Option<u64> {
+        let (number, _) = self.0.range(offset / PAGE_BYTES..).next()?;
+        Some(offset.max(number * PAGE_BYTES))
+    }
+
+    /// The first byte from `offset` on that lies in a hole.
+    pub(crate) fn next_hole(&self, offset: u64) -> u64 {
+        let first = offset / PAGE_BYTES;
+        let held = self.0.range(first..).zip(first..).take_while(|((number, _), expected)| *number == expected).count();
+        if held == 0 { offset } else { (first + held as u64) * PAGE_BYTES }
+    }
+}
+
+fn touched(offset: u64, len: usize) -> Range<u64> {
+    offset / PAGE_BYTES..(offset + len as u64).div_ceil(PAGE_BYTES)
+}
+
+/// A new page with these bytes in it.
+fn page_with(bytes: Range<usize>, part: &[u8]) -> Box<[u8]> {
+    if part.len() == PAGE {
+        return part.into();
+    }
+    let mut page = vec![0; PAGE].into_boxed_slice();
+    page[bytes].copy_from_slice(part);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same, as one long vector.
+    fn flat(pages: &Pages, size: usize) -> Vec<u8> {
+        let mut all = vec![0xee; size];
+        pages.read(0, &mut all);
+        all
+    }
+
+    #[test]
+    fn like_a_flat_file() {
+        const SIZE: usize = 64 * 1024;
+        let mut random = fastrand::Rng::with_seed(7);
+        let (mut pages, mut model) = (Pages::default(), vec![0; SIZE]);
+        for step in 0..2000_u32 {
+            let from = random.usize(..SIZE);
+            let to = from + random.usize(..=(SIZE - from).min(20_000));
+            match random.u8(..4) {
+                0 => {
+                    pages.punch(from as u64..to as u64);
+                    model[from..to].fill(0);
+                }
+                1 => {
+                    pages.cut(from as u64);
+                    model[from..].fill(0);
+                }
+                _ if from == to => {}
+                _ => {
+                    let data = vec![step as u8 | 1; to - from];
+                    assert_eq!(pages.write(from as u64, &data, u64::MAX).0, data.len());
+                    model[from..to].copy_from_slice(&data);
+                }
+            }
+            assert!(flat(&pages, SIZE) == model, "step {step}: {from}..{to}");
+        }
+    }
+
+    #[test]
+    fn a_write_stops_where_the_pages_end() {
+        let mut pages = Pages::default();
+        assert_eq!(pages.missing(100, 3 * PAGE), 4);
+        assert_eq!(pages.write(100, &[1; 3 * PAGE], 2), (2 * PAGE - 100, 2));
+        assert_eq!((pages.count(), pages.missing(0, 3 * PAGE)), (2, 1));
+    }
+
+    #[test]
+    fn data_and_holes_are_found() {
+        let mut pages = Pages::default();
+        assert_eq!((pages.next_data(5), pages.next_hole(5)), (None, 5));
+        pages.write(2 * PAGE_BYTES, &[1; 2 * PAGE], 2);
+        assert_eq!(pages.next_data(5), Some(2 * PAGE_BYTES));
+        assert_eq!(pages.next_data(2 * PAGE_BYTES + 9), Some(2 * PAGE_BYTES + 9));
+        assert_eq!(pages.next_hole(2 * PAGE_BYTES + 9), 4 * PAGE_BYTES);
+        assert_eq!(pages.next_hole(9), 9);
+    }
+}

@@ -1,0 +1,279 @@
+//! The locks of `turnwise` and `turnwise_lineage` behind the traits of a set.
+
+use super::{Count, Exclusive, PathsBy, Rename, Shared};
+use turnwise::backoff::Backoff;
+use turnwise::platform::Platform;
+use turnwise::spin::RawSpin;
+use turnwise::{RawMutex, RawRwSem, RawSeqRwLock, RawSpinLock};
+use turnwise_lineage::{
+    BiasedRwLock, DCount, KernelTicketLock, LinuxMutex, RenameLock, RwsemXadd, d_count, linux_mutex, rename_lock,
+    rwsem_xadd,
+};
+
+/// `Exclusive` by the type's own methods of the same names.
+macro_rules! exclusive {
+    ($([$($generics:tt)*] $lock:ty;)*) => {$(
+        impl<$($generics)*> Exclusive for $lock {
+            fn new_in() -> Self {
+                Self::new_in()
+            }
+            #[inline]
+            fn lock(&self) {
+                self.lock();
+            }
+            #[inline]
+            fn try_lock(&self) -> bool {
+                self.try_lock()
+            }
+            #[inline]
+            unsafe fn unlock(&self) {
+                // SAFETY: the caller's promise.
+                unsafe { self.unlock() };
+            }
+        }
+    )*};
+}
+
+exclusive! {
+    [P: Platform] RawMutex<P>;
+    [P: Platform] KernelTicketLock<P>;
+    [V: linux_mutex::Policy, P: Platform] LinuxMutex<V, P>;
+}
+
+impl<B: Backoff, P: Platform> Exclusive for RawSpinLock<B, P> {
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+    #[inline]
+    fn lock(&self) {
+        RawSpin::lock(self);
+    }
+    #[inline]
+    fn try_lock(&self) -> bool {
+        RawSpin::try_lock(self)
+    }
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { RawSpin::unlock(self) };
+    }
+}
+
+/// `Shared` by the type's own methods of the same names.
+macro_rules! shared {
+    ($([$($generics:tt)*] $lock:ty;)*) => {$(
+        impl<$($generics)*> Shared for $lock {
+            fn new_in() -> Self {
+                Self::new_in()
+            }
+            #[inline]
+            fn read(&self) {
+                self.read();
+            }
+            #[inline]
+            fn write(&self) {
+                self.write();
+            }
+            #[inline]
+            unsafe fn unlock_read(&self) {
+                // SAFETY: the caller's promise.
+                unsafe { self.unlock_read() };
+            }
+            #[inline]
+            unsafe fn unlock_write(&self) {
+                // SAFETY: the caller's promise.
+                unsafe { self.unlock_write() };
+            }
+        }
+    )*};
+}
+
+shared! {
+    [P: Platform] RawRwSem<P>;
+    [P: Platform] BiasedRwLock<P>;
+    [V: rwsem_xadd::Policy, P: Platform] RwsemXadd<V, P>;
+}
+
+/// Which way of reading paths goes with a version of the kernel's rename lock.
+pub(super) trait Paths {
+    /// The way.
+    const BY: PathsBy;
+}
+
+impl Paths for rename_lock::Exclusive {
+    const BY: PathsBy = PathsBy::Writer;
+}
+impl Paths for rename_lock::SeqRw {
+    const BY: PathsBy = PathsBy::SequenceThenBlocking;
+}
+impl Paths for rename_lock::SeqExclusive {
+    const BY: PathsBy = PathsBy::SequenceThenBlocking;
+}
+
+impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
+    const PATHS: PathsBy = V::BY;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+    #[inline]
+    fn read_begin(&self) -> u64 {
+        self.read_begin().into()
+    }
+    #[inline]
+    fn read_retry(&self, sequence: u64) -> bool {
+        self.read_retry(sequence as u32)
+    }
+    #[inline]
+    fn read_blocking(&self) {
+        self.read();
+    }
+    #[inline]
+    unsafe fn unlock_blocking(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_read() };
+    }
+    #[inline]
+    fn write(&self) {
+        self.write();
+    }
+    #[inline]
+    unsafe fn unlock_write(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_write() };
+    }
+}
+
+impl<P: Platform> Rename for RawSeqRwLock<P> {
+    const PATHS: PathsBy = PathsBy::SequenceThenBlocking;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+    #[inline]
+    fn read_begin(&self) -> u64 {
+        self.read_begin()
+    }
+    #[inline]
+    fn read_retry(&self, sequence: u64) -> bool {
+        self.read_retry(sequence)
+    }
+    #[inline]
+    fn read_blocking(&self) {
+        self.blocking_read();
+    }
+    #[inline]
+    unsafe fn unlock_blocking(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_blocking_read() };
+    }
+    #[inline]
+    fn write(&self) {
+        self.write();
+    }
+    #[inline]
+    unsafe fn unlock_write(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock_write() };
+    }
+}
+
+impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
+    fn new_in(count: u32) -> Self {
+        let fresh = Self::new_in();
+        for _ in 0..count {
+            fresh.get();
+        }
+        fresh
+    }
+    #[inline]
+    fn get(&self) {
+        let _took_the_lock = self.get();
+    }
+    #[inline]
+    fn get_live(&self) -> bool {
+        self.get_live()
+    }
+    #[inline]
+    fn put(&self, at_last: impl FnOnce()) -> bool {
+        self.put_with(at_last).last
+    }
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        self.kill_unused(at_kill)
+    }
+    #[inline]
+    fn count(&self) -> u32 {
+        self.count()
+    }
+    #[inline]
+    fn lock(&self) {
+        self.lock();
+    }
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.unlock() };
+    }
+}
+
+impl<P: Platform> Count for turnwise::LockRef<P> {
+    fn new_in(count: u32) -> Self {
+        Self::new_in(count)
+    }
+    #[inline]
+    fn get(&self) {
+        self.get();
+    }
+    #[inline]
+    fn get_live(&self) -> bool {
+        match self.get_or_lock() {
+            None => true,
+            Some(locked) => {
+                let live = !locked.is_dead();
+                if live {
+                    locked.get();
+                }
+                live
+            }
+        }
+    }
+    #[inline]
+    fn put(&self, at_last: impl FnOnce()) -> bool {
+        let Some(locked) = self.put_or_lock() else {
+            return false;
+        };
+        at_last();
+        locked.put();
+        true
+    }
+    #[inline]
+    fn put_unless_last(&self) -> bool {
+        self.put_not_last()
+    }
+    #[inline]
+    fn put_quickly(&self) -> bool {
+        self.put() == 0
+    }
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        let locked = self.lock();
+        let unused = locked.count() == 0 && !locked.is_dead();
+        if unused {
+            at_kill();
+            locked.mark_dead();
+        }
+        unused
+    }
+    #[inline]
+    fn count(&self) -> u32 {
+        self.count()
+    }
+    #[inline]
+    fn lock(&self) {
+        core::mem::forget(self.lock());
+    }
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise: locked by `lock`, which forgot the guard.
+        unsafe { self.force_unlock() };
+    }
+}

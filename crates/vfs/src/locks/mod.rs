@@ -1,0 +1,162 @@
+//! Which locks a file system is built of: those of a kernel of one of the documents, before or after its patch, or
+//! today's.
+//!
+//! | trait | the kernel's | who uses it here |
+//! |---|---|---|
+//! | [`Count`] | `d_count` with `d_lock` | every dentry |
+//! | [`Rename`] | `rename_lock` | look-ups that miss, `d_path`, renames |
+//! | [`Exclusive`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock`, ipc | inodes, renames, the journal |
+//! | [`Exclusive`] that spins | hash chains, LRU list, pid table, sighand | the dentry cache |
+//! | [`Shared`] that spins | `j_state_lock` | the journal |
+//! | [`Shared`] that sleeps | `mmap_sem`, `anon_vma` | process objects |
+//!
+//! The adapters are in `adapters` (turnwise and lineage behind these traits) and the sets in `sets`.
+
+mod adapters;
+mod guarded;
+mod sets;
+
+pub use guarded::{Guarded, GuardedGuard, ShGuarded, ShReadGuard, ShWriteGuard};
+pub use sets::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
+
+use turnwise::platform::Platform;
+
+/// Which locks a kernel has.
+pub trait LockSet<P: Platform>: Send + Sync + 'static {
+    /// What tables and command lines call it.
+    const NAME: &'static str;
+    /// Whether `d_path`, `getcwd` and their kin take a reference to the root (`path_get`) and give it back (`dput`).
+    const COUNTS_ROOT: bool;
+    /// `d_count` with `d_lock`.
+    type Count: Count;
+    /// `rename_lock`.
+    type Rename: Rename;
+    /// Sleeps: `i_mutex` and its kin.
+    type Mutex: Exclusive;
+    /// Spins: hash chains, LRU.
+    type Spin: Exclusive;
+    /// Spins: `j_state_lock`.
+    type RwSpin: Shared;
+    /// Sleeps: `mmap_sem`, `anon_vma`.
+    type RwSem: Shared;
+}
+
+/// A lock for one at a time.
+pub trait Exclusive: Send + Sync + 'static {
+    /// An unlocked one.
+    fn new_in() -> Self;
+    /// Acquires it.
+    fn lock(&self);
+    /// Acquires it if it is free.
+    fn try_lock(&self) -> bool;
+    /// Releases it.
+    ///
+    /// # Safety
+    /// The calling thread has it.
+    unsafe fn unlock(&self);
+}
+
+/// A lock for one writer or many readers.
+pub trait Shared: Send + Sync + 'static {
+    /// An unlocked one.
+    fn new_in() -> Self;
+    /// Shuts writers out.
+    fn read(&self);
+    /// Shuts everybody out.
+    fn write(&self);
+    /// Ends a read.
+    ///
+    /// # Safety
+    /// The calling thread has it by [`Shared::read`].
+    unsafe fn unlock_read(&self);
+    /// Ends a write.
+    ///
+    /// # Safety
+    /// The calling thread has it by [`Shared::write`].
+    unsafe fn unlock_write(&self);
+}
+
+/// How a path is read from the tree while directories may be renamed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathsBy {
+    /// As a writer of the rename lock: one at a time.
+    Writer,
+    /// Optimistically; if a rename came between, once more as a blocking reader.
+    SequenceThenBlocking,
+}
+
+/// The lock around every change of a dentry's place: a sequence, and a lock for writers and for readers that wait.
+///
+/// What it protects consists of words that readers load with Acquire and writers store with Release.
+pub trait Rename: Send + Sync + 'static {
+    /// How `d_path` uses it.
+    const PATHS: PathsBy;
+    /// An unlocked one.
+    fn new_in() -> Self;
+    /// Begins an optimistic read; waits while somebody writes.
+    fn read_begin(&self) -> u64;
+    /// Whether a writer came since [`Rename::read_begin`] returned `sequence`.
+    fn read_retry(&self, sequence: u64) -> bool;
+    /// Begins a read that shuts writers out.
+    fn read_blocking(&self);
+    /// Ends it.
+    ///
+    /// # Safety
+    /// The calling thread has it by [`Rename::read_blocking`].
+    unsafe fn unlock_blocking(&self);
+    /// Begins a change.
+    fn write(&self);
+    /// Ends it.
+    ///
+    /// # Safety
+    /// The calling thread has it by [`Rename::write`].
+    unsafe fn unlock_write(&self);
+}
+
+/// A dentry's reference count with its lock.
+///
+/// | operation | needs | count |
+/// |---|---|---|
+/// | [`get`](Count::get) | a reference | + 1 |
+/// | [`get_live`](Count::get_live) | that the memory is there | + 1, from 0 too, unless it is dead |
+/// | [`put`](Count::put) | a reference | - 1 |
+/// | [`kill_unused`](Count::kill_unused) | that the memory is there | dead, if it is 0 |
+///
+/// Invariants, on which the dentry cache rests:
+/// 1. Dead is final: after it no `get_live` succeeds, and exactly one `kill_unused` says that it did it.
+/// 2. While a thread has the lock and the count is 1 or 0, nobody else changes the count.
+/// 3. A `put` that brings the count to 0 sees what everybody did before their puts.
+/// 4. A `get_live` that fails has waited for the end of the `kill_unused` that made it dead, `at_kill` included.
+/// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
+///    `get_live` or `kill_unused` after its last change.
+pub trait Count: Send + Sync + 'static {
+    /// With so many references, unlocked.
+    fn new_in(count: u32) -> Self;
+    /// Adds a reference to those that the caller has.
+    fn get(&self);
+    /// Adds a reference unless the count is dead; whether it did.
+    #[must_use = "without a reference the object may go away"]
+    fn get_live(&self) -> bool;
+    /// Gives a reference back; whether it was the last. Before the last one goes, `at_last` runs with the lock held.
+    fn put(&self, at_last: impl FnOnce()) -> bool;
+    /// Gives a reference back unless it is the last; whether it did. May say `false` without looking.
+    fn put_unless_last(&self) -> bool {
+        false
+    }
+    /// As [`Count::put`] with nothing to do at the last, which a fast path may then do without the lock.
+    fn put_quickly(&self) -> bool {
+        self.put(|| ())
+    }
+    /// If there is no reference and it is not dead: runs `at_kill` with the lock held, then marks it dead; whether it
+    /// did.
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
+    /// The references at this moment.
+    fn count(&self) -> u32;
+    /// Acquires the lock (`d_lock`).
+    fn lock(&self);
+    /// Releases it.
+    ///
+    /// # Safety
+    /// The calling thread has it by [`Count::lock`].
+    unsafe fn unlock(&self);
+}

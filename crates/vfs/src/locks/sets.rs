@@ -1,0 +1,76 @@
+//! The sets. What a document changed is one member, so that before and after differ in nothing else.
+//!
+//! | set | `d_count` | `rename_lock` | mutex | rwsem | which document |
+//! |---|---|---|---|---|---|
+//! | [`Linux37`] | under `d_lock` | exclusive | 3.7 | 3.8 | `mutex_spinners`, before |
+//! | [`Linux37Patch1`] | under `d_lock` | exclusive | patch 1 | 3.8 | `mutex_spinners`, patch 1 |
+//! | [`Linux37Patch2`] | under `d_lock` | exclusive | patches 1 and 2 | 3.8 | `mutex_spinners`, both |
+//! | [`Linux310`] | under `d_lock` | exclusive | 3.10 | 3.10 | `dcache`, before |
+//! | [`Linux310Dcache`] | compare-exchange | sequence read/write lock | 3.10 | 3.10 | `dcache`, after |
+//! | [`Linux312`] | lockref | sequence first, then exclusive | 3.10 | 3.10 | what was merged |
+//! | [`Today`] | `LockRef` | `SeqRwLock` | `Mutex` | `RwSem` | this project |
+//!
+//! Spin locks are ticket locks and `j_state_lock` the biased readers-writer lock in all of the kernels; in [`Today`]
+//! spin locks back off, and `j_state_lock` is an `RwSem`.
+
+use super::LockSet;
+use turnwise::backoff::Exponential;
+use turnwise::platform::Platform;
+use turnwise::{RawMutex, RawRwSem, RawSeqRwLock, RawSpinLock};
+use turnwise_lineage::d_count::{CmpXchg, UnderLock};
+use turnwise_lineage::linux_mutex::{Baseline, Patch1, Patch1And2};
+use turnwise_lineage::rename_lock::{Exclusive, SeqExclusive, SeqRw};
+use turnwise_lineage::rwsem_xadd::{FastStealing, Fifo};
+use turnwise_lineage::{BiasedRwLock, DCount, KernelTicketLock, LinuxMutex, RenameLock, RwsemXadd, d_count};
+
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $set:ident = $name:literal: $count:ty, $rename:ty, $mutex:ty, $rwsem:ty;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $set;
+
+        impl<P: Platform> LockSet<P> for $set {
+            const NAME: &'static str = $name;
+            const COUNTS_ROOT: bool = true;
+            type Count = DCount<$count, P>;
+            type Rename = RenameLock<$rename, P>;
+            type Mutex = LinuxMutex<$mutex, P>;
+            type Spin = KernelTicketLock<P>;
+            type RwSpin = BiasedRwLock<P>;
+            type RwSem = RwsemXadd<$rwsem, P>;
+        }
+    )*};
+}
+
+kernels! {
+    /// Linux 3.7: `mutex_spinners` before its patches.
+    Linux37 = "linux-3.7": UnderLock, Exclusive, Baseline, Fifo;
+    /// The same with patch 1: spinners look before they leap.
+    Linux37Patch1 = "linux-3.7-patch-1": UnderLock, Exclusive, Patch1, Fifo;
+    /// The same with both patches: spinners queue.
+    Linux37Patch2 = "linux-3.7-patch-2": UnderLock, Exclusive, Patch1And2, Fifo;
+    /// Linux 3.10-rc1: `dcache` before its patches.
+    Linux310 = "linux-3.10": UnderLock, Exclusive, Patch1And2, FastStealing;
+    /// The same with the document's third version: compare-exchange, sequence read/write lock.
+    Linux310Dcache = "linux-3.10-dcache": CmpXchg, SeqRw, Patch1And2, FastStealing;
+    /// What became of it in Linux 3.12.
+    Linux312 = "linux-3.12": d_count::LockRef, SeqExclusive, Patch1And2, FastStealing;
+}
+
+/// The locks of `turnwise`.
+#[derive(Clone, Copy, Debug)]
+pub struct Today;
+
+impl<P: Platform> LockSet<P> for Today {
+    const NAME: &'static str = "today";
+    const COUNTS_ROOT: bool = false;
+    type Count = turnwise::LockRef<P>;
+    type Rename = RawSeqRwLock<P>;
+    type Mutex = RawMutex<P>;
+    type Spin = RawSpinLock<Exponential, P>;
+    type RwSpin = RawRwSem<P>;
+    type RwSem = RawRwSem<P>;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What files are like: stat, readlink, truncate, chmod and its kin.
+
+use super::call;
+use crate::Vfs;
+use crate::errno::Errno;
+use crate::host::Host;
+use crate::inode::{Inode, Kind, SetAttributes, SetTime, Stat};
+use crate::locks::LockSet;
+use crate::path::{Context, Follow, Path};
+
+impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
+    /// What `stat` or `lstat` tells.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`].
+    pub fn stat(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], follow: Follow) -> Result<Stat, Errno> {
+        call::<H>();
+        Ok(self.lookup(cx, path, follow)?.stat())
+    }
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`]; `INVAL` if it is none.
+    pub fn readlink(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<Vec<u8>, Errno> {
+        call::<H>();
+        Ok(self.lookup(cx, path, Follow::No)?.readlink()?.to_vec())
+    }
+
+    /// Cuts a file off, or fills it up with zeros.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`]; `ISDIR`, `INVAL`, `FBIG`, `ACCESS`.
+    pub fn truncate(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], size: u64) -> Result<(), Errno> {
+        call::<H>();
+        let path = self.lookup(cx, path, Follow::Yes)?;
+        if path.inode().kind() == Kind::Directory {
+            return Err(Errno::ISDIR);
+        }
+        cx.may(path.inode(), 2)?;
+        self.resize(path.inode(), size)
+    }
+
+    pub(crate) fn resize(&self, inode: &Inode<H, L>, size: u64) -> Result<(), Errno> {
+        let mut locked = inode.lock();
+        let mut resize = || locked.resize(&self.dcache.space, size);
+        match &self.journal {
+            Some(journal) => journal.truncate(inode.number(), resize),
+            None => resize(),
+        }
+    }
+
+    /// Changes owner, permissions, size or times, as far as the user may.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`]; `PERM`, `ACCESS`, and for a size those of [`Vfs::truncate`].
+    pub fn set_attributes(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        wanted: &SetAttributes,
+    ) -> Result<(), Errno> {
+        call::<H>();
+        let path = self.lookup(cx, path, Follow::Yes)?;
+        self.may_set(cx, &path, wanted)?;
+        path.set_attributes(wanted)
+    }
+
+    fn may_set(
+        &self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &Path<'fs, H, L>,
+        wanted: &SetAttributes,
+    ) -> Result<(), Errno> {
+        if cx.uid == 0 {
+            return Ok(());
+        }
+        let stat = path.stat();
+        let owns = stat.uid == cx.uid;
+        let new_owner = wanted.uid.is_some_and(|uid| uid != stat.uid);
+        let new_group = wanted.gid.is_some_and(|gid| gid != stat.gid && gid != cx.gid);
+        let at = |time| matches!(time, Some(SetTime::At(_)));
+        let for_owner =
+            wanted.permissions.is_some() || wanted.gid.is_some() || at(wanted.accessed) || at(wanted.modified);
+        if new_owner || new_group || for_owner && !owns {
+            return Err(Errno::PERM);
+        }
+        let for_writer = wanted.size.is_some() || !owns && (wanted.accessed.is_some() || wanted.modified.is_some());
+        if for_writer { cx.may(path.inode(), 2) } else { Ok(()) }
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Path<'_, H, L> {
+    /// Changes owner, permissions, size or times, whoever asks.
+    ///
+    /// # Errors
+    /// As [`Vfs::truncate`], for a size.
+    pub fn set_attributes(&self, wanted: &SetAttributes) -> Result<(), Errno> {
+        let inode = self.inode();
+        let space = &self.fs.dcache.space;
+        let mut locked = inode.lock();
+        match &self.fs.journal {
+            Some(journal) if wanted.size.is_some() => {
+                journal.truncate(inode.number(), || locked.set_attributes(space, wanted))
+            }
+            Some(journal) => journal.change(|| locked.set_attributes(space, wanted)),
+            None => locked.set_attributes(space, wanted),
+        }
+    }
+}

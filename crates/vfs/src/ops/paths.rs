@@ -1,0 +1,80 @@
+//! From a dentry back to a path: `d_path`, `getcwd`, `dget_parent`.
+
+use super::call;
+use crate::Vfs;
+use crate::dcache::paths::{Prepend, Reached};
+use crate::errno::Errno;
+use crate::host::Host;
+use crate::locks::LockSet;
+use crate::path::{Context, Path};
+use crate::walk::PATH_MAX;
+
+impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
+    /// The path of something, as seen from the context's root; at its right end in `buffer`. The name of something that
+    /// was removed ends in ` (deleted)`; what does not lie below the root is shown from the root of its own tree.
+    ///
+    /// # Errors
+    /// `NAMETOOLONG` if it does not fit.
+    pub fn d_path_into<'b>(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &Path<'fs, H, L>,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], Errno> {
+        let mut out = Prepend::new(buffer);
+        if path.is_deleted() {
+            out.add(b" (deleted)")?;
+        }
+        let deleted = !out.is_empty();
+        self.path_from_root(cx, path, &mut out)?;
+        let bytes = out.into_bytes();
+        // Only a root has no name.
+        if bytes.is_empty() || deleted && bytes.first() != Some(&b'/') { Ok(b"/") } else { Ok(bytes) }
+    }
+
+    /// As [`Vfs::d_path_into`], with a buffer of its own.
+    ///
+    /// # Errors
+    /// `NAMETOOLONG` beyond [`PATH_MAX`] bytes.
+    pub fn d_path(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &Path<'fs, H, L>) -> Result<Vec<u8>, Errno> {
+        Ok(self.d_path_into(cx, path, &mut [0; PATH_MAX])?.to_vec())
+    }
+
+    /// The path of the working directory; with `(unreachable)` before it if it does not lie below the root.
+    ///
+    /// # Errors
+    /// `NOENT` if it was removed, `NAMETOOLONG`.
+    pub fn getcwd(&'fs self, cx: &Context<'_, 'fs, H, L>) -> Result<Vec<u8>, Errno> {
+        call::<H>();
+        if cx.at.is_deleted() {
+            return Err(Errno::NOENT);
+        }
+        let mut buffer = [0; PATH_MAX];
+        let mut out = Prepend::new(&mut buffer);
+        let reached = self.path_from_root(cx, cx.at, &mut out)?;
+        if out.is_empty() {
+            out.add(b"/")?;
+        }
+        if reached == Reached::Outside {
+            out.add(b"(unreachable)")?;
+        }
+        Ok(out.into_bytes().to_vec())
+    }
+
+    /// The older kernels take a reference to the root for this, and give it back: that is what all processes met at.
+    fn path_from_root(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &Path<'fs, H, L>,
+        out: &mut Prepend<'_>,
+    ) -> Result<Reached, Errno> {
+        let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
+        self.dcache.path(path.spot(), cx.root.spot(), out)
+    }
+
+    /// The directory that something is in now, whatever renames do meanwhile; takes no lock. A root is its own parent.
+    pub fn dget_parent(&'fs self, path: &Path<'fs, H, L>) -> Path<'fs, H, L> {
+        let dentry = self.dcache.parent(path.dentry());
+        Path { fs: self, mount: path.mount, dentry }
+    }
+}

@@ -1,0 +1,85 @@
+//! Names that go: unlink, rmdir.
+
+use super::call;
+use crate::Vfs;
+use crate::errno::Errno;
+use crate::host::Host;
+use crate::locks::LockSet;
+use crate::path::Context;
+use crate::walk::Last;
+
+impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
+    /// Removes the name of anything but a directory. Who has it open keeps it.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`]; `ISDIR`, `ACCESS`, `PERM` (sticky directories).
+    pub fn unlink(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<(), Errno> {
+        call::<H>();
+        self.with_parent(cx, path, |parent, last| {
+            let Last::Name(name, hash, slashes) = last else {
+                return Err(Errno::ISDIR);
+            };
+            let mut directory = parent.inode().lock();
+            let entry = self.entry(parent.dentry, &directory, name, hash)?;
+            let inode = entry.inode().ok_or(Errno::NOENT)?;
+            match (slashes, entry.is_directory()) {
+                (_, true) => return Err(Errno::ISDIR),
+                (true, false) => return Err(Errno::NOTDIR),
+                _ => {}
+            }
+            cx.may_remove(parent.inode(), inode)?;
+            if entry.dentry().mounted().is_some() {
+                return Err(Errno::BUSY);
+            }
+            let handle = self.begin_change();
+            let removed = directory.remove(name)?;
+            inode.drop_link();
+            self.dcache.detach(entry.at);
+            drop(handle);
+            drop(directory);
+            // SAFETY: the reference that the directory had.
+            unsafe { self.put_inode(removed) };
+            Ok(())
+        })
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`]; `NOTDIR`, `NOTEMPTY`, `INVAL` for `.`, `BUSY` if something is mounted there.
+    pub fn rmdir(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<(), Errno> {
+        call::<H>();
+        self.with_parent(cx, path, |parent, last| {
+            let (name, hash) = match last {
+                Last::Name(name, hash, _) => (name, hash),
+                Last::DotDot => return Err(Errno::NOTEMPTY),
+                Last::Dot if path.last() == Some(&b'.') => return Err(Errno::INVAL),
+                Last::Dot => return Err(Errno::BUSY),
+            };
+            let mut directory = parent.inode().lock();
+            let entry = self.entry(parent.dentry, &directory, name, hash)?;
+            let inode = entry.inode().ok_or(Errno::NOENT)?;
+            if !entry.is_directory() {
+                return Err(Errno::NOTDIR);
+            }
+            cx.may_remove(parent.inode(), inode)?;
+            if entry.dentry().mounted().is_some() {
+                return Err(Errno::BUSY);
+            }
+            let mut victim = inode.lock();
+            if !victim.is_empty()? {
+                return Err(Errno::NOTEMPTY);
+            }
+            let handle = self.begin_change();
+            victim.kill_directory()?; // from here on nothing can be made in it
+            let removed = directory.remove(name)?;
+            self.dcache.detach(entry.at);
+            drop(handle);
+            drop(victim);
+            drop(directory);
+            // SAFETY: the reference that the directory had.
+            unsafe { self.put_inode(removed) };
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,446 @@
+//! From a path to a dentry.
+//!
+//! A walk has two gaits. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes no
+//! lock, writes nothing, and gets a reference to the last one only. Where the cache does not know a name it takes a
+//! reference to where it is, asks the directory under its `i_mutex`, and goes on with references, one at a time. If it
+//! finds that a dentry it stands on has been reclaimed, it begins again, with references from the start: then nothing
+//! on its way can go.
+//!
+//! Steps: W1 the component is hashed as it is scanned; W2 the table is asked; W3 the dentry found becomes where we are.
+//! A hit is right: the dentry had this parent and this name when its place was loaded. A miss counts only if no rename
+//! came between (`find_for_sure`), and is asked again under `i_mutex`.
+
+use crate::Vfs;
+use crate::dcache::dentry::{Dentry, What};
+use crate::dcache::paths::Spot;
+use crate::dcache::{Counter, DentryPtr, hash};
+use crate::errno::Errno;
+use crate::host::{Host, Work};
+use crate::inode::NAME_MAX;
+use crate::locks::{Count, LockSet};
+use crate::mount::MountPtr;
+use crate::path::{Context, Follow, Path};
+use std::borrow::Cow;
+use std::mem::ManuallyDrop;
+
+/// Bytes that a path may have, as in the kernel less its final zero.
+pub const PATH_MAX: usize = 4095;
+/// Symbolic links that one walk follows.
+pub const LINKS_FOLLOWED_MAX: u32 = 40;
+
+/// Why a walk stopped.
+pub(crate) enum Stop {
+    /// With this error.
+    Failed(Errno),
+    /// A dentry on the way has gone: begin again, with references.
+    Again,
+}
+
+impl From<Errno> for Stop {
+    fn from(errno: Errno) -> Stop {
+        Stop::Failed(errno)
+    }
+}
+
+/// The last component of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Last<'p> {
+    /// A name, and whether slashes follow it.
+    Name(&'p [u8], u64, bool),
+    /// `.`, or there is none: the root.
+    Dot,
+    /// `..`
+    DotDot,
+}
+
+/// How far a walk went.
+enum Run<'p> {
+    /// To the end.
+    Done,
+    /// To the last component.
+    Last(Last<'p>),
+    /// To a symbolic link: this is the way from there.
+    Link(Vec<u8>),
+}
+
+/// Where to stop.
+#[derive(Clone, Copy)]
+enum Goal {
+    /// At the end; a link there is followed or not.
+    End(Follow),
+    /// Before the last component.
+    Parent,
+}
+
+/// A walk.
+pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
+    fs: &'fs Vfs<H, L>,
+    cx: Context<'w, 'fs, H, L>,
+    mount: MountPtr<H, L>,
+    at: DentryPtr<H, L>,
+    /// We have a reference to `at`.
+    counted: bool,
+    links: u32,
+    /// Keeps what we look at. The last field: dropped last.
+    pin: ManuallyDrop<H::Pin>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: our reference.
+            unsafe { self.fs.dcache.put(self.at) };
+        }
+        // SAFETY: dropped once, here.
+        unsafe { ManuallyDrop::drop(&mut self.pin) };
+    }
+}
+
+fn check(path: &[u8]) -> Result<(), Errno> {
+    match path.len() {
+        0 => Err(Errno::NOENT),
+        1..=PATH_MAX => Ok(()),
+        _ => Err(Errno::NAMETOOLONG),
+    }
+}
+
+impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
+    /// What `path` leads to.
+    ///
+    /// # Errors
+    /// `NOENT`, `NOTDIR`, `NAMETOOLONG`, `LOOP` after [`LINKS_FOLLOWED_MAX`] symbolic links, `ACCESS`.
+    #[inline]
+    pub fn lookup(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        follow: Follow,
+    ) -> Result<Path<'fs, H, L>, Errno> {
+        check(path)?;
+        let mut walker = Walker::start(self, cx, false);
+        match walker.to_end(path, follow) {
+            Ok(found) => Ok(found),
+            Err(Stop::Failed(errno)) => Err(errno),
+            Err(Stop::Again) => {
+                drop(walker);
+                self.lookup_with_references(cx, path, follow)
+            }
+        }
+    }
+
+    #[cold]
+    fn lookup_with_references(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        follow: Follow,
+    ) -> Result<Path<'fs, H, L>, Errno> {
+        loop {
+            self.dcache.counters.add(Counter::Restarted);
+            match Walker::start(self, cx, true).to_end(path, follow) {
+                Ok(found) => return Ok(found),
+                Err(Stop::Failed(errno)) => return Err(errno),
+                Err(Stop::Again) => {}
+            }
+        }
+    }
+
+    /// Runs `work` once with the directory that the last component of `path` is in, and that component.
+    ///
+    /// # Errors
+    /// As [`Vfs::lookup`] for all but the last component, and those of `work`.
+    pub(crate) fn with_parent<R>(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        work: impl FnOnce(&Path<'fs, H, L>, Last<'_>) -> Result<R, Errno>,
+    ) -> Result<R, Errno> {
+        check(path)?;
+        let mut work = Some(work);
+        let mut counted = false;
+        loop {
+            match Walker::start(self, cx, counted).to_parent(path, &mut work) {
+                Ok(result) => return result,
+                Err(Stop::Failed(errno)) => return Err(errno),
+                Err(Stop::Again) => {
+                    self.dcache.counters.add(Counter::Restarted);
+                    counted = true;
+                }
+            }
+        }
+    }
+}
+
+impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
+    #[inline]
+    fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
+        let pin = ManuallyDrop::new(H::pin());
+        if counted {
+            // SAFETY: the context has a reference.
+            unsafe { fs.dcache.get(cx.at.dentry) };
+        }
+        Walker { fs, cx: *cx, mount: cx.at.mount, at: cx.at.dentry, counted, links: 0, pin }
+    }
+
+    /// Where we are.
+    #[inline(always)]
+    fn here(&self) -> &Dentry<H, L> {
+        // SAFETY: we are pinned, and found it after that; or we have a reference (invariants 1 and 4 of `dentry`).
+        unsafe { self.at.as_ref() }
+    }
+
+    #[inline]
+    fn to_end(&mut self, path: &[u8], follow: Follow) -> Result<Path<'fs, H, L>, Stop> {
+        let mut run = self.run(path, Goal::End(follow))?;
+        while let Run::Link(text) = run {
+            run = match self.run(&text, Goal::End(follow))? {
+                Run::Link(text) => Run::Link(text),
+                _ => Run::Done,
+            };
+        }
+        self.count()?;
+        self.counted = false; // the path takes it over
+        Ok(Path { fs: self.fs, mount: self.mount, dentry: self.at })
+    }
+
+    fn to_parent<R>(
+        &mut self,
+        path: &[u8],
+        work: &mut Option<impl FnOnce(&Path<'fs, H, L>, Last<'_>) -> Result<R, Errno>>,
+    ) -> Result<Result<R, Errno>, Stop> {
+        let mut path = Cow::Borrowed(path);
+        loop {
+            let text = match self.run(&path, Goal::Parent)? {
+                Run::Link(text) => text,
+                Run::Done => return Err(Stop::Failed(Errno::INVAL)),
+                Run::Last(last) => {
+                    self.count()?;
+                    let parent = ManuallyDrop::new(Path { fs: self.fs, mount: self.mount, dentry: self.at });
+                    let work = work.take().expect("a walk that ends here is the last one");
+                    return Ok(work(&parent, last));
+                }
+            };
+            path = Cow::Owned(text);
+        }
+    }
+
+    /// Makes sure that we have a reference to where we are.
+    #[inline]
+    fn count(&mut self) -> Result<(), Stop> {
+        if !self.counted {
+            if !self.here().busy.count.get_live() {
+                return Err(Stop::Again);
+            }
+            self.counted = true;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run<'p>(&mut self, path: &'p [u8], goal: Goal) -> Result<Run<'p>, Stop> {
+        let mut rest = path;
+        if rest.first() == Some(&b'/') {
+            self.go_to(self.cx.root.spot())?;
+            rest = without_slashes(rest);
+        }
+        loop {
+            let What::Directory(number) = self.here().what() else {
+                return Err(self.not_a_directory(rest));
+            };
+            if rest.is_empty() {
+                return Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done });
+            }
+            self.cx.may_search(self.here())?;
+            let (len, hash) = hash::component(self.fs.dcache.seed, number, rest); // step W1
+            if len > NAME_MAX {
+                return Err(Stop::Failed(Errno::NAMETOOLONG));
+            }
+            let (name, behind) = rest.split_at(len);
+            rest = without_slashes(behind);
+            let dots = if len <= 2 { dots(name) } else { Dots::None };
+            if rest.is_empty() && matches!(goal, Goal::Parent) {
+                return Ok(Run::Last(match dots {
+                    Dots::None => Last::Name(name, hash, !behind.is_empty()),
+                    Dots::One => Last::Dot,
+                    Dots::Two => Last::DotDot,
+                }));
+            }
+            H::charge(Work::Component);
+            match dots {
+                Dots::One => continue,
+                Dots::Two => {
+                    self.up()?;
+                    continue;
+                }
+                Dots::None => {}
+            }
+            let child = self.child(name, hash)?; // step W2
+            // SAFETY: found while pinned, or with a reference.
+            let what = unsafe { child.as_ref() }.what();
+            let at_end = behind.is_empty();
+            match what {
+                What::Directory(_) => self.enter(child)?,
+                What::Symlink if !at_end || matches!(goal, Goal::End(Follow::Yes)) => {
+                    return self.link(child, behind).map(Run::Link);
+                }
+                What::Negative => {
+                    self.leave(child);
+                    return Err(Stop::Failed(Errno::NOENT));
+                }
+                What::Symlink | What::Other => {
+                    self.step_to(child);
+                    return if at_end { Ok(Run::Done) } else { Err(Stop::Failed(Errno::NOTDIR)) };
+                }
+            }
+        }
+    }
+
+    /// Why we cannot go on from where we are.
+    #[cold]
+    fn not_a_directory(&self, rest: &[u8]) -> Stop {
+        match self.here().what() {
+            What::Negative => Stop::Failed(Errno::NOENT),
+            _ if rest.is_empty() => Stop::Failed(Errno::NOENT),
+            _ => Stop::Failed(Errno::NOTDIR),
+        }
+    }
+
+    /// The dentry of this name where we are; with a reference if we go with references.
+    #[inline]
+    fn child(&mut self, name: &[u8], hash: u64) -> Result<DentryPtr<H, L>, Stop> {
+        if !self.counted
+            && let Some(found) = self.fs.dcache.find(self.at, hash, name)
+        {
+            return Ok(found);
+        }
+        self.child_with_reference(name, hash)
+    }
+
+    #[cold]
+    fn child_with_reference(&mut self, name: &[u8], hash: u64) -> Result<DentryPtr<H, L>, Stop> {
+        self.count()?;
+        let dcache = &self.fs.dcache;
+        if let Some(found) = dcache.get_cached(self.at, hash, name) {
+            return Ok(found);
+        }
+        let here = self.here();
+        let Some(inode) = here.inode() else {
+            return Err(Stop::Failed(Errno::NOENT));
+        };
+        let locked = inode.lock();
+        Ok(self.fs.child_locked(self.at, &locked, name, hash)?)
+    }
+
+    /// Gives back a child that we do not go to.
+    fn leave(&self, child: DentryPtr<H, L>) {
+        if self.counted {
+            // SAFETY: the reference that `child` got.
+            unsafe { self.fs.dcache.put(child) };
+        }
+    }
+
+    /// Step W3: `child` is where we are; it comes with a reference if we go with references.
+    #[inline(always)]
+    fn step_to(&mut self, child: DentryPtr<H, L>) {
+        let before = std::mem::replace(&mut self.at, child);
+        if self.counted {
+            // SAFETY: our reference; the child has one of its own to its parent.
+            unsafe { self.fs.dcache.put(before) };
+        }
+    }
+
+    /// Goes to a directory, and into what is mounted there.
+    #[inline]
+    fn enter(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
+        self.step_to(child);
+        while let Some(mount) = self.here().mounted() {
+            // SAFETY: mounts stay, and have a reference to their root.
+            let root = unsafe { mount.as_ref() }.root;
+            self.go_to((mount, root))?;
+        }
+        Ok(())
+    }
+
+    /// Goes to a place that we know under the pin.
+    fn go_to(&mut self, to: Spot<H, L>) -> Result<(), Stop> {
+        if self.counted {
+            // SAFETY: pinned, or somebody has a reference.
+            if !unsafe { to.1.as_ref() }.busy.count.get_live() {
+                return Err(Stop::Again);
+            }
+        }
+        self.step_to(to.1);
+        self.mount = to.0;
+        Ok(())
+    }
+
+    /// Goes to the parent, unless we are at the root.
+    fn up(&mut self) -> Result<(), Stop> {
+        let mut spot = (self.mount, self.at);
+        loop {
+            // SAFETY: pinned; mounts stay.
+            let (mount, dentry) = unsafe { (spot.0.as_ref(), spot.1.as_ref()) };
+            if spot == self.cx.root.spot() {
+                break;
+            }
+            let parent = dentry.place().parent();
+            if spot.1 != mount.root && parent != spot.1 {
+                spot.1 = parent;
+                break;
+            }
+            match mount.point() {
+                Some(point) => spot = point,
+                None => break,
+            }
+        }
+        self.go_to(spot)?;
+        while let Some(mount) = self.here().mounted() {
+            if self.cx.root.spot() == (self.mount, self.at) {
+                break;
+            }
+            // SAFETY: mounts stay, and have a reference to their root.
+            let root = unsafe { mount.as_ref() }.root;
+            self.go_to((mount, root))?;
+        }
+        Ok(())
+    }
+
+    /// The way on from a symbolic link in the directory where we are.
+    #[cold]
+    fn link(&mut self, child: DentryPtr<H, L>, behind: &[u8]) -> Result<Vec<u8>, Stop> {
+        self.links += 1;
+        // SAFETY: found while pinned, or with a reference.
+        let target = unsafe { child.as_ref() }.inode().ok_or(Errno::NOENT).and_then(|inode| inode.target());
+        let text = target.map(|target| [target, behind].concat());
+        self.leave(child);
+        if self.links > LINKS_FOLLOWED_MAX {
+            return Err(Stop::Failed(Errno::LOOP));
+        }
+        Ok(text?)
+    }
+}
+
+/// Whether a component is `.` or `..`.
+enum Dots {
+    None,
+    One,
+    Two,
+}
+
+#[inline(always)]
+fn dots(name: &[u8]) -> Dots {
+    match name {
+        b"." => Dots::One,
+        b".." => Dots::Two,
+        _ => Dots::None,
+    }
+}
+
+#[inline(always)]
+fn without_slashes(mut path: &[u8]) -> &[u8] {
+    while let Some((b'/', rest)) = path.split_first() {
+        path = rest;
+    }
+    path
+}

@@ -1,0 +1,90 @@
+//! System V semaphores and shared memory: tables that all processes share.
+
+use super::{Owned, charge, costs};
+use std::collections::BTreeMap;
+use turnwise_vfs::locks::Guarded;
+use turnwise_vfs::{Host, LockSet};
+
+/// Both tables.
+pub struct Ipc<H: Host, L: LockSet<H::Platform>> {
+    /// Of semaphores.
+    pub semaphores: Table<H, L>,
+    /// Of segments of shared memory.
+    pub segments: Table<H, L>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Ipc<H, L> {
+    pub(super) fn new() -> Self {
+        Ipc { semaphores: Table::new(), segments: Table::new() }
+    }
+}
+
+/// What processes find by a key. A line of its own.
+#[repr(align(128))]
+pub struct Table<H: Host, L: LockSet<H::Platform>> {
+    keys: Guarded<L::Mutex, BTreeMap<u32, u64>>,
+    host: std::marker::PhantomData<H>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
+    fn new() -> Self {
+        Table { keys: Guarded::new(BTreeMap::new()), host: std::marker::PhantomData }
+    }
+
+    /// Makes an entry; whether the key was free.
+    pub fn make(&self, key: u32) -> bool {
+        let mut keys = self.keys.lock();
+        charge::<H>(costs::IPC_TABLE);
+        let identifier = keys.last_key_value().map_or(0, |(_, last)| last + 1);
+        keys.insert(key, identifier).is_none()
+    }
+
+    /// Removes an entry; whether it was there.
+    pub fn remove(&self, key: u32) -> bool {
+        let mut keys = self.keys.lock();
+        charge::<H>(costs::IPC_TABLE);
+        keys.remove(&key).is_some()
+    }
+
+    /// Entries.
+    pub fn len(&self) -> usize {
+        self.keys.lock().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A semaphore that is in the table of semaphores, with the segment of the same key.
+pub struct Semaphore<H: Host, L: LockSet<H::Platform>> {
+    key: u32,
+    value: Owned<H, Guarded<L::Spin, i64>>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
+    /// Makes both; `None`: somebody has this key.
+    #[must_use]
+    pub fn new(ipc: &Ipc<H, L>, key: u32) -> Option<Self> {
+        if !ipc.segments.make(key) {
+            return None;
+        }
+        ipc.semaphores.make(key).then(|| Semaphore { key, value: Owned::new(Guarded::new(0)) })
+    }
+
+    /// Adds to it.
+    pub fn operate(&self, by: i64) {
+        let mut value = self.value.lock();
+        charge::<H>(costs::SEMAPHORE);
+        *value += by;
+    }
+
+    /// Removes both; the last value.
+    pub fn remove(self, ipc: &Ipc<H, L>) -> i64 {
+        ipc.semaphores.remove(self.key);
+        ipc.segments.remove(self.key);
+        let value = *self.value.lock();
+        value
+    }
+}

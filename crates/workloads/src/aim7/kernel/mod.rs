@@ -1,0 +1,66 @@
+//! The objects of a kernel that processes contend on, as small as they can honestly be: each has the lock that the
+//! kernel has there, real state under it, and a charge for the code that the lock protects.
+//!
+//! | file | what | locks |
+//! |---|---|---|
+//! | `owned.rs` | memory of the host | |
+//! | `tasks.rs` | process numbers, the list of tasks, signals | pid map: spin; task list: spinning readers-writer; sighand: spin |
+//! | `memory.rs` | address spaces, page faults, `anon_vma` trees | `mmap_sem`, `anon_vma`: sleeping readers-writer; zone: spin |
+//! | `ipc.rs` | tables of System V semaphores and shared memory | tables: mutex; an array: spin |
+//! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports, list of inodes: spin |
+//! | `costs.rs` | what their code costs | |
+
+pub mod channel;
+pub mod costs;
+pub mod ipc;
+pub mod memory;
+pub mod owned;
+pub mod tasks;
+
+pub use channel::{Net, Socket};
+pub use ipc::Ipc;
+pub use memory::{Family, Mm, Zone};
+pub use owned::Owned;
+pub use tasks::{Task, Tasks};
+
+use turnwise_vfs::{Host, LockSet};
+
+/// Everything that processes share, the file system apart.
+pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
+    /// Processes.
+    pub tasks: Owned<H, Tasks<H, L>>,
+    /// Memory.
+    pub zone: Owned<H, Zone<H, L>>,
+    /// Relations between the memory of processes that descend from one.
+    pub family: Family<H, L>,
+    /// Semaphores and shared memory.
+    pub ipc: Owned<H, Ipc<H, L>>,
+    /// What pipes and sockets share.
+    pub net: Owned<H, Net<H, L>>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
+    /// A kernel without processes.
+    #[must_use]
+    pub fn new() -> Self {
+        Kernel {
+            tasks: Owned::new(Tasks::new()),
+            zone: Owned::new(Zone::new()),
+            family: Family::new(),
+            ipc: Owned::new(Ipc::new()),
+            net: Owned::new(Net::new()),
+        }
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The kernel's code has run for so long.
+#[track_caller]
+fn charge<H: Host>(ns: u32) {
+    H::charge(turnwise_vfs::Work::Exactly { ns });
+}

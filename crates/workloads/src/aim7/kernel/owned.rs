@@ -1,0 +1,48 @@
+//! Memory of the host, owned.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use turnwise_vfs::Host;
+
+/// A value in the host's memory; in the simulator its words lie on the lines that its layout says.
+pub struct Owned<H: Host, T: 'static> {
+    at: NonNull<T>,
+    /// It has a `T`.
+    value: PhantomData<(H, T)>,
+}
+
+// SAFETY: as a box: whoever has it has the only way to the value.
+unsafe impl<H: Host, T: Send> Send for Owned<H, T> {}
+// SAFETY: as a box: a shared one lends shared references only.
+unsafe impl<H: Host, T: Sync> Sync for Owned<H, T> {}
+
+impl<H: Host, T> Owned<H, T> {
+    /// Memory for a value.
+    pub fn new(value: T) -> Self {
+        Owned { at: H::allocate(value), value: PhantomData }
+    }
+}
+
+impl<H: Host, T> Deref for Owned<H, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: allocated in `new`, freed in `drop`.
+        unsafe { self.at.as_ref() }
+    }
+}
+
+impl<H: Host, T> DerefMut for Owned<H, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and nobody else has a reference.
+        unsafe { self.at.as_mut() }
+    }
+}
+
+impl<H: Host, T> Drop for Owned<H, T> {
+    fn drop(&mut self) {
+        // SAFETY: from `allocate`; the owner goes, so that nobody uses it any more.
+        unsafe { H::free(self.at) };
+    }
+}

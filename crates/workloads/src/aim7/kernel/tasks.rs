@@ -1,0 +1,132 @@
+//! Process numbers, the list of all tasks, and signals.
+
+use super::{Mm, Owned, charge, costs};
+use turnwise_vfs::locks::{Guarded, ShGuarded};
+use turnwise_vfs::{Host, LockSet};
+
+/// Process numbers are below this.
+const PIDS: usize = 32_768;
+/// The first that is given out again after the last.
+const RESERVED: usize = 300;
+
+/// All tasks. The two locks are on lines of their own, as there.
+pub struct Tasks<H: Host, L: LockSet<H::Platform>> {
+    pids: Apart<Guarded<L::Spin, Pids>>,
+    list: Apart<ShGuarded<L::RwSpin, List>>,
+    host: std::marker::PhantomData<H>,
+}
+
+/// On a line of its own.
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
+/// A bit for each number that is taken.
+struct Pids {
+    taken: Vec<u64>,
+    last: usize,
+}
+
+/// What the list knows without being walked.
+#[derive(Default)]
+struct List {
+    tasks: u32,
+    forks: u64,
+}
+
+impl Pids {
+    fn take(&mut self) -> Option<u32> {
+        let next = (self.last + 1..PIDS).chain(RESERVED..=self.last);
+        let free = next.into_iter().find(|&pid| self.taken[pid / 64] >> (pid % 64) & 1 == 0)?;
+        self.taken[free / 64] |= 1 << (free % 64);
+        self.last = free;
+        u32::try_from(free).ok()
+    }
+
+    fn give_back(&mut self, pid: u32) {
+        self.taken[pid as usize / 64] &= !(1 << (pid % 64));
+    }
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
+    /// No tasks.
+    pub(super) fn new() -> Self {
+        let pids = Pids { taken: vec![0; PIDS / 64], last: RESERVED };
+        let (pids, list) = (Apart(Guarded::new(pids)), Apart(ShGuarded::new(List::default())));
+        Tasks { pids, list, host: std::marker::PhantomData }
+    }
+
+    /// A task with this memory: a number, and a place in the list. `None`: there are too many.
+    #[must_use]
+    pub fn spawn(&self, mm: Owned<H, Mm<H, L>>) -> Option<Task<H, L>> {
+        let pid = {
+            let mut pids = self.pids.0.lock();
+            charge::<H>(costs::PID);
+            pids.take()?
+        };
+        let mut list = self.list.0.write();
+        charge::<H>(costs::TASK_LIST);
+        list.tasks += 1;
+        list.forks += 1;
+        drop(list);
+        Some(Task { pid, mm, signals: Owned::new(Guarded::new(Signals::default())) })
+    }
+
+    /// The end of a task, its memory gone.
+    pub fn reap(&self, task: Task<H, L>) {
+        let mut list = self.list.0.write();
+        charge::<H>(costs::TASK_LIST);
+        list.tasks -= 1;
+        drop(list);
+        let mut pids = self.pids.0.lock();
+        charge::<H>(costs::PID);
+        pids.give_back(task.pid);
+    }
+
+    /// Tasks that live.
+    pub fn alive(&self) -> u32 {
+        self.list.0.read().tasks
+    }
+
+    /// Tasks that ever lived.
+    pub fn forks(&self) -> u64 {
+        self.list.0.read().forks
+    }
+}
+
+/// A process.
+pub struct Task<H: Host, L: LockSet<H::Platform>> {
+    /// Its number.
+    pub pid: u32,
+    /// Its memory.
+    pub mm: Owned<H, Mm<H, L>>,
+    signals: Owned<H, Guarded<L::Spin, Signals>>,
+}
+
+/// Signals that wait for their handlers.
+#[derive(Default)]
+struct Signals {
+    pending: u64,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
+    /// Sends a signal to the task: a number below 64.
+    pub fn send(&self, signal: u32) {
+        let mut signals = self.signals.lock();
+        charge::<H>(costs::SIGNAL);
+        signals.pending |= 1 << signal;
+    }
+
+    /// Takes the lowest signal that is pending, and runs its handler; which one it was.
+    #[must_use]
+    pub fn handle(&self) -> Option<u32> {
+        let signal = {
+            let mut signals = self.signals.lock();
+            charge::<H>(costs::SIGNAL);
+            let signal = (signals.pending != 0).then(|| signals.pending.trailing_zeros())?;
+            signals.pending &= signals.pending - 1;
+            signal
+        };
+        charge::<H>(costs::HANDLER);
+        Some(signal)
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the time of some operations goes, by what the process runs: the rows of the dentry cache's document.
+
+use serde::Serialize;
+use std::ops::{AddAssign, Sub};
+
+/// What a process runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Comm {
+    /// A user of AIM7.
+    Reaim,
+    /// The program that lists a directory.
+    Ls,
+    /// The script that runs it.
+    True,
+}
+
+/// All of them.
+pub const COMMS: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
+
+/// Time spent by the processes of one kind, in nanoseconds from start to end of each operation.
+#[derive(Clone, Copy, Default, Debug, Serialize)]
+pub struct Meter {
+    /// Taking a reference to the root.
+    pub path_get_ns: u64,
+    /// Giving it back.
+    pub dput_ns: u64,
+    /// Making a path.
+    pub d_path_ns: u64,
+    /// Paths made.
+    pub paths: u64,
+    /// Programs started.
+    pub execs: u64,
+}
+
+/// One for each kind of process.
+#[derive(Clone, Copy, Default, Debug, Serialize)]
+pub struct Meters {
+    /// AIM7's users.
+    pub reaim: Meter,
+    /// `ls`.
+    pub ls: Meter,
+    /// The script `true`.
+    #[serde(rename = "true")]
+    pub script: Meter,
+}
+
+impl Meters {
+    /// That of a kind.
+    #[must_use]
+    pub fn of(&self, comm: Comm) -> Meter {
+        match comm {
+            Comm::Reaim => self.reaim,
+            Comm::Ls => self.ls,
+            Comm::True => self.script,
+        }
+    }
+
+    pub(super) fn at(&mut self, comm: Comm) -> &mut Meter {
+        match comm {
+            Comm::Reaim => &mut self.reaim,
+            Comm::Ls => &mut self.ls,
+            Comm::True => &mut self.script,
+        }
+    }
+}
+
+macro_rules! meters {
+    ($($trait:ident::$method:ident $op:tt: $of:ident { $($field:ident)* })*) => {$(
+        meters!(@ $trait $method $op $of $($field)*);
+    )*};
+    (@ AddAssign $method:ident $op:tt $of:ident $($field:ident)*) => {
+        impl AddAssign for $of {
+            fn $method(&mut self, other: $of) {
+                $(self.$field $op other.$field;)*
+            }
+        }
+    };
+    (@ Sub $method:ident $op:tt $of:ident $($field:ident)*) => {
+        impl Sub for $of {
+            type Output = $of;
+            fn $method(self, other: $of) -> $of {
+                $of { $($field: self.$field $op other.$field),* }
+            }
+        }
+    };
+}
+
+meters! {
+    AddAssign::add_assign +=: Meter { path_get_ns dput_ns d_path_ns paths execs }
+    Sub::sub -: Meter { path_get_ns dput_ns d_path_ns paths execs }
+    AddAssign::add_assign +=: Meters { reaim ls script }
+    Sub::sub -: Meters { reaim ls script }
+}
