@@ -171,7 +171,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
             self.task.mm.map();
             if self.site.setup.profiler {
                 let meter = self.meters.at(comm);
-                self.home.profile_mapping(&program, mapping, meter)?;
+                self.home.profile_mapping(&program, mapping, comm, meter)?;
             }
         }
         Ok(())

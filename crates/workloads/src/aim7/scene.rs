@@ -16,6 +16,12 @@ pub trait Scene: Host<Platform: World> {
     /// Computes for so long, and returns something that depends on `seed`.
     fn compute(seed: u64, ns: u64) -> u64;
 
+    /// Runs a call into the kernel: a simulated one does not preempt itself.
+    fn kernel<R>(call: impl FnOnce() -> R) -> R;
+
+    /// Runs a part of the kernel whose time a simulator keeps apart under this name.
+    fn within<R>(name: &'static str, part: impl FnOnce() -> R) -> R;
+
     /// The calling thread has done something: somebody gets on.
     fn progress();
 }
@@ -42,6 +48,16 @@ impl Scene for Metal {
         work::work(seed, u32::try_from(steps).unwrap_or(u32::MAX))
     }
 
+    #[inline]
+    fn kernel<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
+
+    #[inline]
+    fn within<R>(_name: &'static str, part: impl FnOnce() -> R) -> R {
+        part()
+    }
+
     fn progress() {}
 }
 
@@ -54,6 +70,14 @@ impl Scene for Simulated {
     fn compute(seed: u64, ns: u64) -> u64 {
         Sim::compute(ns);
         seed
+    }
+
+    fn kernel<R>(call: impl FnOnce() -> R) -> R {
+        Sim::in_kernel(call)
+    }
+
+    fn within<R>(name: &'static str, part: impl FnOnce() -> R) -> R {
+        Sim::within(name, part)
     }
 
     fn progress() {

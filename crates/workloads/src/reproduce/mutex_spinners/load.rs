@@ -42,7 +42,6 @@ pub(super) struct Shape {
 
 /// Journal handles for each creat: one to change the inode, one for the orphan list.
 
-
 #[repr(align(128))]
 struct Apart<T>(T);
 

@@ -25,7 +25,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
                 think_ns: (think as f64 * (1.0 + tax * 2.0 * (1.0 - 1.0 / n))) as u64,
                 hold_ns: env("HOLD", 500),
                 handles_per_write: env("C", 100) as u32,
-                write_ns: env("WRITE", 1000), handles: env("HANDLES", 2) as u32,
+                write_ns: env("WRITE", 1000),
+                handles: env("HANDLES", 2) as u32,
                 end_ns: WARM_UP_NS + env("MS", 30) * 1_000_000,
             };
             let s = Run { machine: Arc::clone(&machine), kind, cpus: nodes * 10, shape, seed: 1 }.run()?;
