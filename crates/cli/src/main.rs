@@ -10,6 +10,7 @@ mod list;
 mod machine;
 mod measure;
 mod metric;
+mod mount;
 mod policy;
 mod preload;
 mod program;
@@ -47,6 +48,7 @@ enum Command {
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
     Aim7(Box<aim7::Args>),
+    Mount(mount::Args),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
         Command::Aim7(args) => aim7::run(&args),
+        Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),

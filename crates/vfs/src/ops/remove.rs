@@ -53,7 +53,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let (name, hash) = match last {
                 Last::Name(name, hash, _) => (name, hash),
                 Last::DotDot => return Err(Errno::NOTEMPTY),
-                Last::Dot if path.last() == Some(&b'.') => return Err(Errno::INVAL),
+                Last::Dot if path.contains(&b'.') => return Err(Errno::INVAL), // not the root
                 Last::Dot => return Err(Errno::BUSY),
             };
             let mut directory = parent.inode().lock();
@@ -71,7 +71,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOTEMPTY);
             }
             let handle = self.begin_change();
-            victim.kill_directory()?; // from here on nothing can be made in it
+            victim.kill_directory(&self.dcache.space)?; // from here on nothing can be made in it
             let removed = directory.remove(name)?;
             self.dcache.detach(entry.at);
             drop(handle);

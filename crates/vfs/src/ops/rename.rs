@@ -82,17 +82,35 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         new: &[u8],
         flags: RenameFlags,
     ) -> Result<(), Errno> {
+        self.rename_at(cx, old, cx, new, flags)
+    }
+
+    /// The same with a context for either path, which may differ in where relative paths begin. What the user may do
+    /// goes by the first.
+    ///
+    /// # Errors
+    /// As [`Vfs::rename`].
+    pub fn rename_at(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        old: &[u8],
+        new_cx: &Context<'_, 'fs, H, L>,
+        new: &[u8],
+        flags: RenameFlags,
+    ) -> Result<(), Errno> {
         call::<H>();
         let known = RenameFlags::NOREPLACE | RenameFlags::EXCHANGE;
         if !known.contains(flags) || flags == known {
             return Err(Errno::INVAL);
         }
         self.with_parent(cx, old, |from, old| {
-            self.with_parent(cx, new, |to, new| {
+            self.with_parent(new_cx, new, |to, new| {
                 if from.mount != to.mount {
                     return Err(Errno::XDEV);
                 }
-                let (from_name, to_name) = (Name::of(old)?, Name::of(new)?);
+                let from_name = Name::of(old)?;
+                let noreplace = flags.contains(RenameFlags::NOREPLACE);
+                let to_name = Name::of(new).map_err(|busy| if noreplace { Errno::EXIST } else { busy })?;
                 self.rename_locked(&Renaming { cx, from, from_name, to, to_name, flags })
             })
         })
@@ -171,6 +189,9 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
         if let Some(inode) = moved.inode() {
             job.cx.may_remove(job.from.inode(), inode)?;
+            if moved.is_directory() && job.from.dentry != job.to.dentry {
+                job.cx.may(inode, 2)?; // its `..` changes
+            }
         }
         match over.inode() {
             Some(inode) => job.cx.may_remove(job.to.inode(), inode)?,
@@ -200,7 +221,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let inode = moved.inode().ok_or(Errno::NOENT)?;
         if let Some(victim) = over.inode() {
             match directory {
-                Some(directory) => directory.kill_directory()?,
+                Some(directory) => directory.kill_directory(&self.dcache.space)?,
                 None => victim.drop_link(),
             }
             let removed = locks.to().remove(new)?;

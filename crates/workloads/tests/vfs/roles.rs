@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use turnwise_sim::{Placed, Sim};
-use turnwise_vfs::{Config, Context, Errno, Follow, LockSet, OpenFlags, Path, RenameFlags, Vfs};
+use turnwise_vfs::{Config, Context, Errno, Follow, LockSet, OpenFlags, Path, RenameFlags, Vfs, journal};
 use turnwise_workloads::simulate::Simulated;
 
 /// What the threads share.
@@ -64,9 +64,11 @@ const STAY: [&[u8]; 3] = [b"stays-0", b"stays-1", b"stays-2"];
 const NEW: OpenFlags = OpenFlags::CREATE.union(OpenFlags::EXCL).union(OpenFlags::WRONLY);
 
 impl<L: LockSet<Sim>> Fs<L> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(journal: bool) -> Self {
         // Few chains, so that names collide; few dentries, so that there is always one to reclaim.
-        let config = Config { buckets_log2: 1, cache_bytes: 4 << 10, ..Config::default() };
+        let journal =
+            journal.then(|| journal::Config { handles_per_commit: 8, commit_ns: 2_000, ..Default::default() });
+        let config = Config { buckets_log2: 1, cache_bytes: 4 << 10, journal, ..Config::default() };
         let fs = Vfs::new(config).expect("no limits");
         {
             let root = fs.root();
