@@ -150,24 +150,32 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
         Ok(Program { parts: parts.collect::<Result<Vec<_>, Errno>>()? })
     }
 
+    /// A process that is forked gets references to root and working directory of its own.
+    pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
+        let begin = H::time_ns();
+        let paths = [self.roots[0].clone(), self.at.clone()];
+        meter.path_get_ns += H::time_ns() - begin;
+        paths
+    }
+
+    /// It ends, and gives them back.
+    pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
+        let begin = H::time_ns();
+        drop(paths);
+        meter.dput_ns += H::time_ns() - begin;
+    }
+
     /// A profiler asks for the path of what has just been mapped.
-    pub(super) fn profile_mapping(
-        &mut self,
-        of: &Program<'s, H, L>,
-        mapping: u32,
-        comm: Comm,
-        meter: &mut Meter,
-    ) -> Result<()> {
+    pub(super) fn profile_mapping(&mut self, of: &Program<'s, H, L>, mapping: u32, meter: &mut Meter) -> Result<()> {
         let first = &self.files.systems[0];
         let cx = Context::new(&self.roots[0], &self.at);
         let file = of.parts.get(mapping as usize % of.parts.len()).context("a program without a file")?;
-        let [path_get, d_path, dput] = scopes(comm);
         let begin = H::time_ns();
-        let root = H::within(path_get, || L::COUNTS_ROOT.then(|| self.roots[0].clone()));
+        let root = L::COUNTS_ROOT.then(|| self.roots[0].clone());
         let counted = H::time_ns();
-        let path = H::within(d_path, || first.d_path_counted(&cx, file.path(), &mut self.buffer))?;
+        let path = first.d_path_counted(&cx, file.path(), &mut self.buffer)?;
         let made = H::time_ns();
-        H::within(dput, || drop(root));
+        drop(root);
         meter.dput_ns += H::time_ns() - made;
         meter.path_get_ns += counted - begin;
         meter.d_path_ns += made - counted;
@@ -238,15 +246,6 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
             self.remove_linked()?;
         }
         Ok(())
-    }
-}
-
-/// What the parts of the kernel are called that a profiler makes busy, by what the process runs.
-fn scopes(comm: Comm) -> [&'static str; 3] {
-    match comm {
-        Comm::Reaim => ["path_get of reaim", "d_path of reaim", "dput of reaim"],
-        Comm::Ls => ["path_get of ls", "d_path of ls", "dput of ls"],
-        Comm::True => ["path_get of true", "d_path of true", "dput of true"],
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Outcome {
 /// Time in a function, within a named part of the kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScopeRow {
-    /// The part, and which processes: `dput of ls`.
+    /// The part: `path_get`, `dput` or `d_path`.
     pub scope: String,
     /// The function.
     pub function: String,

@@ -19,9 +19,6 @@ pub trait Scene: Host<Platform: World> {
     /// Runs a call into the kernel: a simulated one does not preempt itself.
     fn kernel<R>(call: impl FnOnce() -> R) -> R;
 
-    /// Runs a part of the kernel whose time a simulator keeps apart under this name.
-    fn within<R>(name: &'static str, part: impl FnOnce() -> R) -> R;
-
     /// The calling thread has done something: somebody gets on.
     fn progress();
 }
@@ -53,11 +50,6 @@ impl Scene for Metal {
         call()
     }
 
-    #[inline]
-    fn within<R>(_name: &'static str, part: impl FnOnce() -> R) -> R {
-        part()
-    }
-
     fn progress() {}
 }
 
@@ -74,10 +66,6 @@ impl Scene for Simulated {
 
     fn kernel<R>(call: impl FnOnce() -> R) -> R {
         Sim::in_kernel(call)
-    }
-
-    fn within<R>(name: &'static str, part: impl FnOnce() -> R) -> R {
-        Sim::within(name, part)
     }
 
     fn progress() {
