@@ -1,7 +1,7 @@
 //! AIM7 on metal: every job of every workfile runs, on every set of locks, and leaves nothing behind.
 
-use turnwise_vfs::Metal;
 use turnwise_vfs::locks::Today;
+use turnwise_vfs::{Metal, journal};
 use turnwise_workloads::aim7::{Child, JOBS, SETS, Setup, Site, Workfile, run};
 
 fn setup(workfile: &str, scale: u32) -> Setup {
@@ -26,7 +26,9 @@ fn every_set_of_locks_runs_every_job() {
 fn users_leave_nothing_behind() {
     let text: String = JOBS.iter().map(|job| format!("1 {}\n", job.name)).collect();
     let workfile = Workfile::parse("every job", &text).expect("it is a workfile");
-    let setup = Setup { scale: 20, compute_ns: 1000, profiler: true, directories: 4, ..Setup::new(workfile) };
+    let journal = Some(journal::Config { handles_per_commit: 50, truncate_handles: 2, ..journal::Config::default() });
+    let base = Setup::new(workfile);
+    let setup = Setup { scale: 20, compute_ns: 1000, profiler: true, directories: 4, file_systems: 2, journal, ..base };
     let site = Site::<Metal, Today>::new(&setup, 4).expect("the file system takes it");
     let files = site.files.count();
     std::thread::scope(|scope| {
@@ -47,6 +49,18 @@ fn users_leave_nothing_behind() {
     assert_eq!((kernel.net.open(), kernel.ipc.semaphores.len(), kernel.ipc.segments.len()), (0, 0, 0));
     assert!(kernel.tasks.forks() > 4, "children forked");
     assert_eq!(site.files.count(), files, "files are left");
+    assert!(site.files.commits() > 2, "{} commits", site.files.commits());
+}
+
+#[test]
+fn threads_of_their_own_commit() {
+    let journal = Some(journal::Config { handles_per_commit: 20, commit_ns: 0, ..journal::Config::default() });
+    let setup = Setup { journal, directories: 3, file_systems: 3, ..setup("new_fserver", 50) };
+    for set in SETS {
+        let done = run(&setup, set, 4).expect(set.name);
+        assert_eq!(done.jobs, 4 * 98, "{}", set.name);
+        assert!(done.commits > 0, "{}: {done:?}", set.name);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use turnwise_sim::spec;
+use turnwise_vfs::journal;
 use turnwise_workloads::aim7::{Length, Outcome, Plan, SETS, Set, Setup, Workfile, simulate};
 
 fn plan(workfile: &str, locks: &str, machine: &str, users: u32) -> Plan {
@@ -56,6 +57,36 @@ fn shares_of_the_profile_add_up() {
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
     assert!((outcome.busy_share(&[""]) - 1.0).abs() < 1e-9);
     assert!(outcome.busy_share(&["RwsemXadd::"]) > 0.0, "forks take locks: {:?}", outcome.profile);
+}
+
+#[test]
+fn a_profiler_asks_for_paths_and_its_time_is_told_apart() {
+    let paths = |locks: &str, profiler: bool| {
+        let base = small("high_systime", locks);
+        let setup = Setup { profiler, sleeps: false, scale: 5, ..base.setup };
+        run(&Plan { setup, ..base }).meters
+    };
+    let before = paths("linux-3.10", true);
+    for meter in [before.ls, before.script] {
+        assert!(meter.execs > 0, "{before:?}");
+        assert!(meter.paths.abs_diff(6 * meter.execs) <= 60, "a path for each mapping: {before:?}");
+        assert!(meter.path_get_ns > 0 && meter.d_path_ns > 0 && meter.dput_ns > 0, "{before:?}");
+    }
+    assert_eq!(before.reaim.paths, 0, "AIM7 itself execs nothing");
+    assert!(before.reaim.path_get_ns > 0 && before.reaim.dput_ns > 0, "but it forks: {before:?}");
+    assert_eq!(paths("linux-3.10", false).ls.paths, 0, "nobody asks");
+    let today = paths("today", true);
+    assert!(today.ls.paths > 0 && today.ls.d_path_ns < before.ls.d_path_ns, "{today:?} after {before:?}");
+}
+
+#[test]
+fn a_journal_is_committed_and_costs_time() {
+    let base = small("new_fserver", "linux-3.7");
+    let journal = journal::Config { handles_per_commit: 100, orphan_ns: 20_000, ..journal::Config::default() };
+    let with = run(&Plan { setup: Setup { journal: Some(journal), ..base.setup.clone() }, ..base.clone() });
+    let without = run(&base);
+    assert!(with.commits > 0 && without.commits == 0, "{} and {}", with.commits, without.commits);
+    assert!(with.jpm < without.jpm, "{} and {}", with.jpm, without.jpm);
 }
 
 #[test]

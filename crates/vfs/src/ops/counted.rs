@@ -20,7 +20,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], Errno> {
         let mut out = Prepend::new(buffer);
-        self.dcache.path(path.spot(), cx.root.spot(), &mut out)?;
+        H::within("d_path", || self.dcache.path(path.spot(), cx.root.spot(), &mut out))?;
         Ok(out.into_bytes())
     }
 }

@@ -134,12 +134,12 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
             self.compute(slice_ns);
         }
         for (step, rounds) in plan {
-            self.begin(step)?;
+            H::kernel(|| self.begin(step))?;
             for round in 0..rounds {
                 self.compute(slice_ns);
-                self.round(step, round)?;
+                H::kernel(|| self.round(step, round))?;
             }
-            self.end(step)?;
+            H::kernel(|| self.end(step))?;
         }
         Ok(())
     }

@@ -150,6 +150,21 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
         Ok(Program { parts: parts.collect::<Result<Vec<_>, Errno>>()? })
     }
 
+    /// A process that is forked gets references to root and working directory of its own.
+    pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
+        let begin = H::time_ns();
+        let paths = [self.roots[0].clone(), self.at.clone()];
+        meter.path_get_ns += H::time_ns() - begin;
+        paths
+    }
+
+    /// It ends, and gives them back.
+    pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
+        let begin = H::time_ns();
+        drop(paths);
+        meter.dput_ns += H::time_ns() - begin;
+    }
+
     /// A profiler asks for the path of what has just been mapped.
     pub(super) fn profile_mapping(&mut self, of: &Program<'s, H, L>, mapping: u32, meter: &mut Meter) -> Result<()> {
         let first = &self.files.systems[0];

@@ -78,6 +78,7 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
         commits: site.files.commits(),
         meters,
         profile: Vec::new(),
+        scopes: Vec::new(),
     })
 }
 

@@ -30,7 +30,7 @@ pub use child::{Child, Site};
 pub use files::Files;
 pub use jobs::{JOBS, Job, Operations};
 pub use meter::{Comm, Meter, Meters};
-pub use outcome::Outcome;
+pub use outcome::{Outcome, ScopeRow};
 pub use ramp::Ramp;
 pub use sets::{SETS, Set};
 pub use setup::Setup;

@@ -33,6 +33,19 @@ pub struct Outcome {
     pub meters: Meters,
     /// Where the CPUs' time went, idle time included, most first; empty on metal.
     pub profile: Vec<ProfileRow>,
+    /// Of that, what was spent in named parts of the kernel; empty on metal.
+    pub scopes: Vec<ScopeRow>,
+}
+
+/// Time in a function, within a named part of the kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScopeRow {
+    /// The part: `path_get`, `dput` or `d_path`.
+    pub scope: String,
+    /// The function.
+    pub function: String,
+    /// Of the time that CPUs were busy.
+    pub share: f64,
 }
 
 impl Outcome {

@@ -7,6 +7,7 @@
 //! is part of their charge, and not counted.
 
 use super::child::{Child, MESSAGE_BYTES};
+use super::home::Home;
 use super::jobs::{Channel, Disk, Step};
 use super::kernel::ipc::Semaphore;
 use super::kernel::{Mm, Socket, costs};
@@ -127,17 +128,26 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// Forks a process that does something and ends, and waits for it.
     fn fork(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let kernel = &self.site.kernel;
-        H::charge(Work::Exactly { ns: costs::FORK });
+        self.charge(costs::FORK);
         let mm = self.task.mm.fork(&kernel.family);
+        let paths = self.home.take_paths(self.meters.at(self.comm));
         let child = kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let (parent, comm) = (std::mem::replace(&mut self.task, child), self.comm);
         let done = work(self);
-        H::charge(Work::Exactly { ns: costs::EXIT });
+        self.charge(costs::EXIT);
         self.task.mm.exit(&kernel.family, &kernel.zone);
+        Home::give_paths(paths, self.meters.at(self.comm));
         let child = std::mem::replace(&mut self.task, parent);
         kernel.tasks.reap(child);
         self.comm = comm;
         done
+    }
+
+    /// What the making and ending of processes costs beside locks.
+    #[track_caller]
+    fn charge(&self, ns: u32) {
+        let ns = u64::from(ns) * u64::from(self.site.setup.process_permille) / 1000;
+        H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
     }
 
     /// The shell that runs a script, the script, and the program that it runs, as many of them as there are.
@@ -161,7 +171,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// The process becomes a program: its file is found and read, and its parts are mapped.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
-        H::charge(Work::Exactly { ns: costs::EXEC });
+        self.charge(costs::EXEC);
         let program = self.home.open_program(comm)?;
         self.task.mm.exit(&kernel.family, &kernel.zone);
         self.task.mm = Mm::fresh();

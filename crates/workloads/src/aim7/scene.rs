@@ -16,6 +16,9 @@ pub trait Scene: Host<Platform: World> {
     /// Computes for so long, and returns something that depends on `seed`.
     fn compute(seed: u64, ns: u64) -> u64;
 
+    /// Runs a call into the kernel: a simulated one does not preempt itself.
+    fn kernel<R>(call: impl FnOnce() -> R) -> R;
+
     /// The calling thread has done something: somebody gets on.
     fn progress();
 }
@@ -42,6 +45,11 @@ impl Scene for Metal {
         work::work(seed, u32::try_from(steps).unwrap_or(u32::MAX))
     }
 
+    #[inline]
+    fn kernel<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
+
     fn progress() {}
 }
 
@@ -54,6 +62,10 @@ impl Scene for Simulated {
     fn compute(seed: u64, ns: u64) -> u64 {
         Sim::compute(ns);
         seed
+    }
+
+    fn kernel<R>(call: impl FnOnce() -> R) -> R {
+        Sim::in_kernel(call)
     }
 
     fn progress() {

@@ -29,6 +29,8 @@ pub struct Setup {
     pub sleeps: bool,
     /// Mappings of code in each exec, for which a profiler asks.
     pub mappings: u32,
+    /// What forks, execs and exits cost beside their locks, in thousandths of the estimates in `kernel/costs.rs`.
+    pub process_permille: u32,
     /// Where chance starts.
     pub seed: u64,
 }
@@ -49,6 +51,7 @@ impl Setup {
             profiler: false,
             sleeps: true,
             mappings: 6,
+            process_permille: 1000,
             seed: 1,
         }
     }

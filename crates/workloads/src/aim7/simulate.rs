@@ -5,18 +5,19 @@
 
 use super::child::{Child, Site};
 use super::meter::Meters;
-use super::outcome::{Outcome, jti};
+use super::outcome::{Outcome, ScopeRow, jti};
 use super::sets::Set;
 use super::setup::Setup;
 use crate::simulate::host::Simulated;
-use crate::simulate::profile;
+use crate::simulate::{functions, profile};
 use anyhow::{Context, Result, ensure};
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_sim::spec::{Machine, NS};
-use turnwise_sim::{Affinity, Config, Sim, Simulation, Snapshot};
+use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapshot};
 use turnwise_vfs::LockSet;
 
 /// A run of AIM7 on the simulated machine.
@@ -273,7 +274,27 @@ fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {
         commits: stage.commits.get(),
         meters: end.meters - begin.meters,
         profile: profile::rows(&begin.machine.profile, &end.machine.profile),
+        scopes: scopes(&begin.machine.profile, &end.machine.profile),
     })
+}
+
+/// What processes did in named parts of the kernel, between two profiles.
+fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
+    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.kind);
+    let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
+    let spent = |e: &ProfileEntry| e.ps - before.get(&key(e)).copied().unwrap_or(0);
+    let all: u64 = end.iter().filter(|e| e.kind != Kind::Idle).map(spent).sum();
+    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for entry in end.iter().filter(|e| !e.scope.is_empty()) {
+        let function = functions::at(entry.file, entry.line, entry.column).unwrap_or(entry.file);
+        *sums.entry((entry.scope, function)).or_default() += spent(entry);
+    }
+    let row = |((scope, function), ps): ((&str, &str), u64)| ScopeRow {
+        scope: scope.to_owned(),
+        function: function.to_owned(),
+        share: ps as f64 / all.max(1) as f64,
+    };
+    sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
 }
 
 /// When each user ended, in seconds.
