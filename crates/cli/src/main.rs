@@ -14,6 +14,7 @@ mod policy;
 mod preload;
 mod program;
 mod report;
+mod reproduce;
 mod run;
 mod session;
 mod sim;
@@ -47,6 +48,7 @@ enum Command {
     Sim(Box<sim::Args>),
     Mount(mount::Args),
     Calibrate(calibrate::Args),
+    Reproduce(reproduce::Args),
     List(list::Args),
 }
 
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => sim::run(&args),
         Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

@@ -61,6 +61,7 @@ impl<P: Platform> BiasedRwLock<P> {
     /// Acquires the lock for reading.
     #[inline]
     pub fn read(&self) {
+        P::preempt_off();
         if !self.take_one() {
             self.read_failed();
         }
@@ -69,16 +70,19 @@ impl<P: Platform> BiasedRwLock<P> {
     /// Acquires the lock for reading if no writer has it, or is just trying to.
     #[inline]
     pub fn try_read(&self) -> bool {
-        let taken = self.take_one();
-        if !taken {
-            self.word.fetch_add(1, Relaxed);
-        }
-        taken
+        wait::try_with_preempt_off::<P>(|| {
+            let taken = self.take_one();
+            if !taken {
+                self.word.fetch_add(1, Relaxed);
+            }
+            taken
+        })
     }
 
     /// Acquires the lock for writing.
     #[inline]
     pub fn write(&self) {
+        P::preempt_off();
         if !self.take_all() {
             self.write_failed();
         }
@@ -87,11 +91,13 @@ impl<P: Platform> BiasedRwLock<P> {
     /// Acquires the lock for writing if nobody has it, or is just trying to.
     #[inline]
     pub fn try_write(&self) -> bool {
-        let taken = self.take_all();
-        if !taken {
-            self.word.fetch_add(BIAS, Relaxed);
-        }
-        taken
+        wait::try_with_preempt_off::<P>(|| {
+            let taken = self.take_all();
+            if !taken {
+                self.word.fetch_add(BIAS, Relaxed);
+            }
+            taken
+        })
     }
 
     /// Releases a read lock.
@@ -103,6 +109,7 @@ impl<P: Platform> BiasedRwLock<P> {
         // ORDERING biased.unlock_read: pairs with biased.write: the writer comes after our reads. All changes of the
         // word are additions, so a writer also sees the readers that left before the last.
         self.word.fetch_add(1, Release);
+        P::preempt_on();
     }
 
     /// Releases the write lock.
@@ -113,6 +120,7 @@ impl<P: Platform> BiasedRwLock<P> {
     pub unsafe fn unlock_write(&self) {
         // ORDERING biased.unlock_write: pairs with biased.read and biased.write.
         self.word.fetch_add(BIAS, Release);
+        P::preempt_on();
     }
 
     /// Whether anybody has the lock at this moment, or is trying to.

@@ -25,8 +25,8 @@
 //! **Time.** The original counts cycles of the interval timer (`ar.itc`), and so does this: [`ITC_PER_US`] to the
 //! microsecond of [`Platform::now`], which are those of a 1.5 GHz processor.
 //!
-//! There is no order among waiters and no bound on a wait. The kernel ruled out that the owner is preempted; here a
-//! waiter yields after each 10 us in vain.
+//! There is no order among waiters and no bound on a wait. The kernel ruled out that the owner is preempted; where the
+//! platform cannot, a waiter yields after each 10 us in vain.
 
 use crate::wait;
 use core::fmt;
@@ -126,7 +126,8 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     /// Acquires the lock.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock() {
+        P::preempt_off();
+        if !self.take() {
             self.contended();
         }
     }
@@ -134,6 +135,12 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     /// Acquires the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> bool {
+        wait::try_with_preempt_off::<P>(|| self.take())
+    }
+
+    /// Free -> held.
+    #[inline]
+    fn take(&self) -> bool {
         // ORDERING ia64.acquire: pairs with ia64.release; shows what the last owner wrote.
         self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
@@ -146,6 +153,7 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     pub unsafe fn unlock(&self) {
         // ORDERING ia64.release: pairs with ia64.acquire.
         self.word.store(FREE, Release);
+        P::preempt_on();
     }
 
     /// Whether somebody has the lock at this moment.
@@ -165,7 +173,7 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     fn wait_looking(&self) {
         loop {
             wait::spin_until::<P, _>(&self.word, |word| word == FREE);
-            if self.try_lock() {
+            if self.take() {
                 return;
             }
         }
@@ -177,10 +185,10 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
         loop {
             in_vain_ns += stay_away::<P>(delay);
             delay = delays.after(delay);
-            if self.word.load(Relaxed) == FREE && self.try_lock() {
+            if self.word.load(Relaxed) == FREE && self.take() {
                 return;
             }
-            if in_vain_ns >= wait::YIELD_NS {
+            if in_vain_ns >= wait::YIELD_NS && !wait::in_kernel::<P>() {
                 P::yield_now();
                 in_vain_ns = 0;
             }

@@ -61,6 +61,7 @@ impl<P: Platform> QueuedRwLock<P> {
     /// Acquires the lock for reading.
     #[inline]
     pub fn read(&self) {
+        P::preempt_off();
         if !self.count_in() {
             self.read_slow();
         }
@@ -69,12 +70,15 @@ impl<P: Platform> QueuedRwLock<P> {
     /// Acquires the lock for reading if no writer has it or waits first in line.
     #[inline]
     pub fn try_read(&self) -> bool {
-        self.count.load(Relaxed) & (WRITER | WAITS) == 0 && (self.count_in() || self.count_out())
+        wait::try_with_preempt_off::<P>(|| {
+            self.count.load(Relaxed) & (WRITER | WAITS) == 0 && (self.count_in() || self.count_out())
+        })
     }
 
     /// Acquires the lock for writing.
     #[inline]
     pub fn write(&self) {
+        P::preempt_off();
         if !self.take(0) {
             self.write_slow();
         }
@@ -83,7 +87,7 @@ impl<P: Platform> QueuedRwLock<P> {
     /// Acquires the lock for writing if it is free and nobody waits first in line to write.
     #[inline]
     pub fn try_write(&self) -> bool {
-        self.count.load(Relaxed) == 0 && self.take(0)
+        wait::try_with_preempt_off::<P>(|| self.count.load(Relaxed) == 0 && self.take(0))
     }
 
     /// Releases a read lock.
@@ -95,6 +99,7 @@ impl<P: Platform> QueuedRwLock<P> {
         // ORDERING queued_rw.unlock_read: pairs with queued_rw.write: the writer comes after our reads. All changes of
         // the word are read-modify-writes, so a writer also sees the readers that left before the last.
         self.count.fetch_sub(READER, Release);
+        P::preempt_on();
     }
 
     /// Releases the write lock.
@@ -105,6 +110,7 @@ impl<P: Platform> QueuedRwLock<P> {
     pub unsafe fn unlock_write(&self) {
         // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write.
         self.count.fetch_sub(WRITER, Release);
+        P::preempt_on();
     }
 
     /// Whether anybody has the lock at this moment, or is first in line.

@@ -19,8 +19,8 @@
 //! 2. Only the owner changes head, so its own look at it is never stale.
 //! 3. The store in `unlock` is the owner's last access.
 //!
-//! The kernel turned preemption off while it waited and while it held the lock. Here the next in line may be off its
-//! CPU: a waiter yields every 10 us. There is no bound on a wait beyond "first come, first served".
+//! The kernel turned preemption off while it waited and while it held the lock. Where the platform cannot, the next in
+//! line may be off its CPU: a waiter yields every 10 us. There is no bound on a wait beyond "first come, first served".
 
 use crate::wait;
 use core::fmt;
@@ -58,6 +58,7 @@ impl<P: Platform> KernelTicketLock<P> {
     /// Acquires the lock, in the order of the tickets.
     #[inline]
     pub fn lock(&self) {
+        P::preempt_off();
         let ticket = self.tail.fetch_add(1, Relaxed);
         // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve; shows what the last owner wrote.
         if self.head.load(Acquire) != ticket {
@@ -68,20 +69,24 @@ impl<P: Platform> KernelTicketLock<P> {
     /// Acquires the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        // ORDERING kernel_ticket.turn: as in `lock`. If nobody has drawn this ticket yet, head has not moved on.
-        let head = self.head.load(Acquire);
-        self.tail.compare_exchange(head, head.wrapping_add(1), Relaxed, Relaxed).is_ok()
+        wait::try_with_preempt_off::<P>(|| {
+            // ORDERING kernel_ticket.turn: as in `lock`. If nobody has drawn this ticket yet, head has not moved on.
+            let head = self.head.load(Acquire);
+            self.tail.compare_exchange(head, head.wrapping_add(1), Relaxed, Relaxed).is_ok()
+        })
     }
 
     /// Releases the lock to the next in line. Its store is the last access.
     ///
     /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too.
+    /// The lock is held, and whoever acquired it does not release it too. Where preemption can be turned off, it is the
+    /// caller that acquired it.
     #[inline]
     pub unsafe fn unlock(&self) {
         let served = self.head.load(Relaxed); // not stale: invariant 2
         // ORDERING kernel_ticket.serve: pairs with kernel_ticket.turn.
         self.head.store(served.wrapping_add(1), Release);
+        P::preempt_on();
     }
 
     /// Whether somebody has the lock at this moment.

@@ -12,7 +12,7 @@ pub mod selfbench;
 pub mod spec;
 
 pub use engine::{
-    Affinity, Config, Counters, Handoffs, Happened, Kind, MAX_THREADS, Outcome, Perturb, Placed, ProfileEntry,
+    Affinity, Config, Counters, Handoffs, Happened, Kind, MAX_THREADS, Outcome, Perturb, Placed, ProfileEntry, SimPin,
     Simulation, Snapshot, Stuck, StuckKind, TraceEvent,
 };
 pub use platform::{Sim, SimWord};

@@ -81,8 +81,9 @@ pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     /// We have a reference to `at`.
     counted: bool,
     links: u32,
-    /// Keeps what we look at. The last field: dropped last.
-    pin: ManuallyDrop<H::Pin>,
+    /// Keeps what we look at, and goes after our reference. None while we may sleep: then we have a reference to where
+    /// we are, and look at nothing else.
+    pin: Option<H::Pin>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
@@ -92,8 +93,6 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
             // SAFETY: our reference.
             unsafe { self.fs.dcache.put(self.at) };
         }
-        // SAFETY: dropped once, here.
-        unsafe { ManuallyDrop::drop(&mut self.pin) };
     }
 }
 
@@ -176,7 +175,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[inline]
     fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
-        let pin = ManuallyDrop::new(H::pin());
+        let pin = Some(H::pin());
         if counted {
             // SAFETY: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
@@ -217,6 +216,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 Run::Done => return Err(Stop::Failed(Errno::INVAL)),
                 Run::Last(last) => {
                     self.count()?;
+                    self.pin = None;
                     let parent = ManuallyDrop::new(Path { fs: self.fs, mount: self.mount, dentry: self.at });
                     let work = work.take().expect("a walk that ends here is the last one");
                     return Ok(work(&parent, last));
@@ -246,6 +246,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             rest = without_slashes(rest);
         }
         let mut number = self.directory(rest)?;
+        if !self.counted && self.cx.uid == 0 {
+            (rest, number) = self.glide(rest, number);
+        }
         while !rest.is_empty() {
             self.cx.may_search(self.here())?;
             let (len, hash) = hash::component(self.fs.dcache.seed, number, rest); // step W1
@@ -288,6 +291,38 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             }
         }
         Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
+    }
+
+    /// The common case in a tight loop, of those who may search everything: names of cached directories, none of them
+    /// the last component. Stops before whatever is not like that; returns what is left of the path, and the number of
+    /// the directory where we are.
+    #[inline(always)]
+    fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
+        let dcache = &self.fs.dcache;
+        let mut at = self.at;
+        loop {
+            let (len, hash) = hash::component(dcache.seed, number, rest); // step W1
+            let (name, behind) = rest.split_at(len);
+            let next = without_slashes(behind);
+            if next.is_empty() || name.len() <= 2 && name.starts_with(b".") || len > NAME_MAX {
+                break;
+            }
+            let Some(child) = dcache.find(at, hash, name) else {
+                break; // step W2
+            };
+            // SAFETY: found while pinned (invariant 1 of `dentry`).
+            let in_child = unsafe { child.as_ref() };
+            let What::Directory(own) = in_child.what() else {
+                break;
+            };
+            if in_child.mounted().is_some() {
+                break;
+            }
+            H::charge(Work::Component);
+            (at, number, rest) = (child, own, next); // step W3
+        }
+        self.at = at;
+        (rest, number)
     }
 
     /// The number of the directory where we are.
@@ -343,11 +378,14 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         if let Some(found) = dcache.get_cached(self.at, hash, name) {
             return Ok(found);
         }
-        let here = self.here();
+        self.pin = None;
+        // SAFETY: we have a reference, which stays until we step on.
+        let here = unsafe { self.at.as_ref() };
         let Some(inode) = here.inode() else {
             return Err(Stop::Failed(Errno::NOENT));
         };
         let locked = inode.lock();
+        self.pin = Some(H::pin());
         Ok(self.fs.child_locked(self.at, &locked, name, hash)?)
     }
 

@@ -131,6 +131,7 @@ impl<P: Platform> Words for OneWord<P> {
 
     #[inline]
     fn lock(&self) {
+        P::preempt_off();
         // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put. Every change of the word is an exchange or
         // an addition, so the owner sees all puts before.
         let word = self.word.fetch_add(DRAW, Acquire);
@@ -141,9 +142,11 @@ impl<P: Platform> Words for OneWord<P> {
 
     #[inline]
     fn try_lock(&self) -> bool {
-        let word = self.word.load(Relaxed);
-        // ORDERING lockref.lock: as in `lock`.
-        is_free(word) && self.word.compare_exchange(word, word.wrapping_add(DRAW), Acquire, Relaxed).is_ok()
+        wait::try_with_preempt_off::<P>(|| {
+            let word = self.word.load(Relaxed);
+            // ORDERING lockref.lock: as in `lock`.
+            is_free(word) && self.word.compare_exchange(word, word.wrapping_add(DRAW), Acquire, Relaxed).is_ok()
+        })
     }
 
     #[inline]
@@ -159,6 +162,7 @@ impl<P: Platform> OneWord<P> {
         let head = head(self.word.load(Relaxed)); // not stale: only the owner changes it
         // ORDERING lockref.unlock: pairs with lockref.lock and lockref.get.
         self.word.fetch_add(serve_after(head).wrapping_add(change), Release);
+        P::preempt_on();
     }
 
     #[cold]

@@ -2,7 +2,8 @@
 //! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
 //!
 //! The word points to the last node; null: nobody spins. A place cannot be given up, and who waits for it asks neither
-//! whether the mutex' owner runs nor whether its own slice is over; in user space it yields every 10 us.
+//! whether the mutex' owner runs nor whether its own slice is over; in user space it yields every 10 us. It is called
+//! with preemption off.
 //!
 //! Invariants:
 //! 1. A node is in the queue from the exchange of the tail until its owner passed the turn on, or emptied the queue.

@@ -164,9 +164,11 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     #[inline(never)]
     fn lock_slow(&self) {
         P::me(); // a thread that contends gets a name, so that others can ask whether it runs
+        P::preempt_off();
         if !(V::SPINS && self.spin()) {
             self.lock_asleep();
         }
+        P::preempt_on();
     }
 
     /// Spins while the owner runs; `true`: acquired.
@@ -203,12 +205,12 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     /// Waits while `owner` is the owner and runs; `true`: now there is none. An owner that succeeds another is a sign
     /// of much contention, and ends the spinning.
     fn spin_on_owner(&self, owner: Token, slice: &Slice) -> bool {
-        let limit = SpinLimit { until: Some(slice.end), owner: Some(owner), stay_away: false };
+        let limit = SpinLimit { until: slice.end, owner: Some(owner), need_resched: true, ..SpinLimit::NONE };
         let now = P::spin_until(&self.owner, |now| now != owner.get(), limit);
         now.unwrap_or_else(|_| self.owner.load(Relaxed)) == NOBODY
     }
 
-    /// Waits in the list, asleep.
+    /// Waits in the list, asleep. Preemption is off but for the sleep itself.
     fn lock_asleep(&self) {
         let me = Waiter::new(Kind::Write, AWAKE);
         self.wait_lock.lock();
@@ -219,7 +221,9 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
                 me.word.store(ASLEEP, Relaxed);
                 // SAFETY: locked above, or at the end of the last round.
                 unsafe { self.wait_lock.unlock() };
+                P::preempt_on();
                 me.sleep();
+                P::preempt_off();
                 self.wait_lock.lock();
             }
         }

@@ -29,6 +29,8 @@ pub(crate) struct Request {
 pub(crate) struct Watch {
     lines: [u32; 3],
     count: u8,
+    /// Whether it also ends when somebody wants its CPU.
+    pub(super) need_resched: bool,
     /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
     ready: *mut dyn FnMut() -> bool,
 }
@@ -37,7 +39,12 @@ impl Watch {
     /// # Safety
     /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
     pub(crate) unsafe fn new(lines: [u32; 3], count: u8, ready: *mut dyn FnMut() -> bool) -> Watch {
-        Watch { lines, count, ready }
+        Watch { lines, count, need_resched: false, ready }
+    }
+
+    /// The same, which ends when somebody wants its CPU.
+    pub(crate) fn until_resched(self, need_resched: bool) -> Watch {
+        Watch { need_resched, ..self }
     }
 
     fn lines(&self) -> &[u32] {
@@ -50,7 +57,7 @@ impl Watch {
 pub(crate) enum SpinEnded {
     /// A line was written, and its copy has come.
     Reloaded,
-    /// Its time is over.
+    /// Its time is over, or somebody wants its CPU.
     Deadline,
     /// It was preempted, and runs again.
     Rescheduled,

@@ -1,4 +1,5 @@
-//! Where CPU time goes: to the place in the locks' source whose operation takes it, as a profiler would have it.
+//! Where CPU time goes: to the place in the locks' source whose operation takes it, as a profiler would have it; and to
+//! what the thread said that it does ([`crate::Sim::within`]), as a profiler's callers would have it.
 
 use crate::spec::Ps;
 use std::panic::Location;
@@ -34,6 +35,10 @@ impl Doing {
     }
 }
 
+/// What a thread said that it does: an index of names, 0 for nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Scope(u16);
+
 /// Time spent at a place.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ProfileEntry {
@@ -43,6 +48,8 @@ pub struct ProfileEntry {
     pub line: u32,
     /// See `line`.
     pub column: u32,
+    /// What the thread said that it does ([`crate::Sim::within`]); empty: nothing, or the system itself.
+    pub scope: &'static str,
     /// What was done there.
     pub kind: Kind,
     /// For how long, over all CPUs, in picoseconds.
@@ -56,6 +63,7 @@ const KINDS: usize = 5;
 #[derive(Clone, Copy, Default)]
 struct Slot {
     at: Option<&'static Location<'static>>,
+    scope: Scope,
     times: [Ps; KINDS],
 }
 
@@ -67,50 +75,66 @@ pub(crate) struct Profile {
     /// Of the system itself.
     system: [Ps; KINDS],
     busy: Ps,
+    /// What scopes are called.
+    scopes: Vec<&'static str>,
 }
 
 impl Profile {
     pub(crate) fn new() -> Profile {
-        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0 }
+        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![""] }
+    }
+
+    /// The scope of this name.
+    ///
+    /// # Panics
+    /// With 65 536 names.
+    pub(crate) fn scope(&mut self, name: &'static str) -> Scope {
+        let known = self.scopes.iter().position(|known| *known == name);
+        let index = known.unwrap_or_else(|| {
+            self.scopes.push(name);
+            self.scopes.len() - 1
+        });
+        Scope(u16::try_from(index).expect("names of a program's functions, not of its data"))
     }
 
     #[inline]
-    pub(crate) fn add(&mut self, doing: Doing, time: Ps) {
+    pub(crate) fn add(&mut self, doing: Doing, scope: Scope, time: Ps) {
         if doing.kind != Kind::Idle {
             self.busy += time;
         }
         let times = match doing.at {
-            Some(at) => self.slot(at),
+            Some(at) => self.slot(at, scope),
             None => &mut self.system,
         };
         times[doing.kind as usize] += time;
     }
 
     #[inline]
-    fn slot(&mut self, at: &'static Location<'static>) -> &mut [Ps; KINDS] {
+    fn slot(&mut self, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
         let mask = self.slots.len() - 1;
-        let mut place = std::ptr::from_ref(at).addr() >> 3 & mask;
+        let mut place = (std::ptr::from_ref(at).addr() >> 3).wrapping_add(usize::from(scope.0) * 251) & mask;
         loop {
-            match self.slots[place].at {
-                Some(there) if std::ptr::eq(there, at) => return &mut self.slots[place].times,
+            let slot = &self.slots[place];
+            match slot.at {
+                Some(there) if std::ptr::eq(there, at) && slot.scope == scope => return &mut self.slots[place].times,
                 Some(_) => place = (place + 1) & mask,
-                None => return self.take(place, at),
+                None => return self.take(place, at, scope),
             }
         }
     }
 
     #[cold]
-    fn take(&mut self, place: usize, at: &'static Location<'static>) -> &mut [Ps; KINDS] {
+    fn take(&mut self, place: usize, at: &'static Location<'static>, scope: Scope) -> &mut [Ps; KINDS] {
         self.used += 1;
         if self.used * 2 > self.slots.len() {
             let larger = vec![Slot::default(); self.slots.len() * 2];
             for slot in std::mem::replace(&mut self.slots, larger) {
-                slot.at.into_iter().for_each(|at| *self.slot(at) = slot.times);
+                slot.at.into_iter().for_each(|at| *self.slot(at, slot.scope) = slot.times);
             }
             self.used = self.slots.iter().filter(|slot| slot.at.is_some()).count();
-            return self.slot(at);
+            return self.slot(at, scope);
         }
-        self.slots[place].at = Some(at);
+        (self.slots[place].at, self.slots[place].scope) = (Some(at), scope);
         &mut self.slots[place].times
     }
 
@@ -119,20 +143,21 @@ impl Profile {
         self.busy
     }
 
-    /// Everything, one entry for each place and kind, in the order of the source.
+    /// Everything, one entry for each place, scope and kind, in the order of the source.
     pub(crate) fn entries(&self) -> Vec<ProfileEntry> {
         const ALL: [Kind; KINDS] = [Kind::Compute, Kind::Memory, Kind::Spin, Kind::System, Kind::Idle];
-        let system = Slot { at: None, times: self.system };
+        let system = Slot { times: self.system, ..Slot::default() };
         let mut all = Vec::new();
         for slot in self.slots.iter().filter(|slot| slot.at.is_some()).chain([&system]) {
             let (file, line, column) = slot.at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
             let spent = ALL.iter().map(|&kind| (kind, slot.times[kind as usize])).filter(|spent| spent.1 > 0);
-            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, kind, ps }));
+            let scope = self.scopes[usize::from(slot.scope.0)];
+            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, scope, kind, ps }));
         }
         all.sort_unstable();
         // A location can have more than one address.
         all.dedup_by(|next, kept| {
-            let same = (kept.file, kept.line, kept.column, kept.kind) == (next.file, next.line, next.column, next.kind);
+            let same = ProfileEntry { ps: 0, ..next.clone() } == ProfileEntry { ps: 0, ..kept.clone() };
             kept.ps += if same { next.ps } else { 0 };
             same
         });

@@ -23,14 +23,20 @@ pub(crate) struct Bucket {
 type Place = &'static Location<'static>;
 
 impl Engine {
-    /// Half of a call: the way in, or the way out.
+    /// Half of a call: the way in, or the way out. In the kernel it is none.
     pub(crate) fn half_call(&mut self, at: Place) -> Flow {
+        if self.in_kernel() {
+            return Flow::On;
+        }
         let cost = self.machine.system.syscall / 2;
         self.spend(Doing::new(Kind::System, at), cost)
     }
 
-    /// The bucket's lock is taken.
+    /// The bucket's lock is taken. A kernel's own sleepers are in their lock's list.
     pub(crate) fn lock_bucket(&mut self, word: usize, op: Op, at: Place) -> Flow {
+        if self.in_kernel() {
+            return Flow::On;
+        }
         let line = self.bucket(word).line;
         self.access(line, op, Doing::new(Kind::System, at))
     }
@@ -52,6 +58,7 @@ impl Engine {
     /// [`Engine::parked`] tells how it ended.
     pub(crate) fn sleep(&mut self, word: Option<usize>, lane: Lane, until: Option<Ps>, at: Place) {
         let thread = self.current;
+        self.assert_may_leave("sleeps", Some(at));
         if let Some(word) = word {
             self.bucket(word).queue.push_back((thread, lane));
         }

@@ -1,9 +1,9 @@
 //! The simulated memory: where the words of locks and threads lie, so that every word has a line, and the same one in
 //! every run.
 //!
-//! One mapping holds an arena, for what [`super::Simulation::place`] places, and the stacks of all threads, where locks
-//! put their queue nodes. A word's line follows from its offset in the mapping, not from its address. Words elsewhere
-//! (on the host's heap) get a line each, in the order of their first use.
+//! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all
+//! threads, where locks put their queue nodes. A word's line follows from its offset in the mapping, not from its
+//! address. Words elsewhere (on the host's heap) get a line each, in the order of their first use.
 
 use corosensei::stack::{Stack, StackPointer};
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 /// What separates placed values, whatever the machine's lines: the largest line, and the alignment of thread slots.
-const PLACE_ALIGN: usize = 128;
+pub(super) const PLACE_ALIGN: usize = 128;
 /// Bytes below each stack that may not be touched.
 const GUARD: usize = 4096;
 
@@ -120,7 +120,7 @@ impl<T> Drop for PlacedValue<T> {
     }
 }
 
-/// The part of the region where values are placed, one after another.
+/// The part of the region from which memory is taken, one piece after another.
 pub(crate) struct Arena {
     region: Rc<Region>,
     used: usize,
@@ -136,16 +136,35 @@ impl Arena {
     /// # Panics
     /// When the arena is full.
     pub(crate) fn place<T>(&mut self, value: T) -> Placed<T> {
-        let align = align_of::<T>().max(PLACE_ALIGN);
-        let start = self.used.next_multiple_of(align);
-        let end = start + size_of::<T>().max(1);
-        assert!(end <= self.region.arena_bytes, "the simulated memory is full: {} bytes", self.region.arena_bytes);
-        self.used = end;
+        let start = self.take(size_of::<T>(), align_of::<T>().max(PLACE_ALIGN));
+        let at = self.at(start).cast::<T>();
         // SAFETY: within the mapping, which is aligned to pages, and not handed out before.
-        let at = unsafe { self.region.base.add(start).cast::<T>() };
-        // SAFETY: as above.
         unsafe { at.write(value) };
         Placed(Rc::new(PlacedValue { at, _region: Rc::clone(&self.region) }))
+    }
+
+    /// Bytes that nobody had before, by their offset.
+    ///
+    /// # Panics
+    /// When the arena is full.
+    pub(crate) fn take(&mut self, bytes: usize, align: usize) -> usize {
+        let start = self.used.next_multiple_of(align);
+        let (end, all) = (start + bytes.max(1), self.region.arena_bytes);
+        assert!(end <= all, "the simulated memory is full: {all} bytes; see `Config::arena_bytes`");
+        self.used = end;
+        start
+    }
+
+    /// The address of an offset.
+    pub(crate) fn at(&self, offset: usize) -> NonNull<u8> {
+        assert!(offset < self.region.arena_bytes);
+        // SAFETY: within the mapping.
+        unsafe { self.region.base.add(offset) }
+    }
+
+    /// The offset of an address in the arena.
+    pub(crate) fn offset(&self, at: NonNull<u8>) -> Option<usize> {
+        self.region.offset(at.as_ptr().addr()).filter(|&offset| offset < self.region.arena_bytes)
     }
 }
 

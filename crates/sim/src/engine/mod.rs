@@ -20,18 +20,24 @@
 //! | `run.rs` | a simulation from start to end |
 //! | `queue.rs` | events |
 //! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
+//! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
 //! | `sched.rs`, `futex.rs` | run queues, slices, preemption, migration; sleep and wake-up |
+//! | `preempt.rs` | sections in which a thread keeps its CPU |
 //! | `charge.rs`, `trace.rs`, `holders.rs`, `stuck.rs` | profile, trace, hand-offs, deadlocks |
 
 mod access;
 mod charge;
 mod futex;
+mod grace;
+mod heap;
 mod holders;
 mod lines;
 mod memory;
+mod objects;
 mod perturb;
 mod posted;
+mod preempt;
 mod queue;
 mod run;
 mod sched;
@@ -41,6 +47,7 @@ mod trace;
 pub use charge::{Kind, ProfileEntry};
 pub use holders::Handoffs;
 pub use memory::Placed;
+pub use objects::SimPin;
 pub use perturb::Perturb;
 pub use run::{Affinity, Config, Counters, MAX_THREADS, Outcome, Simulation, Snapshot};
 pub use stuck::{Stuck, StuckKind};
@@ -49,11 +56,12 @@ pub use trace::{Happened, TraceEvent};
 pub(crate) use access::{SpinEnded, Watch};
 pub(crate) use charge::Doing;
 pub(crate) use lines::Op;
+pub(crate) use objects::{allocate, free, live, retire};
 pub(crate) use posted::Posted;
 
 use crate::platform::{Sim, SimWord};
 use crate::spec::{Machine, Ps};
-use charge::Profile;
+use charge::{Profile, Scope};
 use corosensei::Yielder;
 use holders::Known;
 use lines::Lines;
@@ -92,6 +100,7 @@ pub(crate) struct Engine {
     waiting: usize,
     lines: Lines,
     table: LineTable,
+    memory: Box<objects::Memory>,
     sleepers: FxHashMap<usize, futex::Bucket>,
     slots: Vec<Placed<ThreadSlot<Sim>>>,
     /// 1 while the thread of this number is on a CPU.
@@ -123,6 +132,10 @@ struct Counts {
 thread_local! {
     /// The engine whose thread runs on this thread of the host; null outside of a simulated thread.
     static ENGINE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
+    /// The same, also while its thread does something [for free](for_free).
+    static WHOLE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
+    /// The memory of the simulation that is being built on this thread of the host.
+    static BUILDING: Cell<*mut objects::Memory> = const { Cell::new(std::ptr::null_mut()) };
     /// How the running coroutine suspends itself.
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
 }
@@ -192,6 +205,18 @@ impl Engine {
         &mut self.cpus[self.current_cpu as usize]
     }
 
+    /// The running thread does this from now on; what it did before.
+    pub(crate) fn enter(&mut self, name: &'static str) -> Scope {
+        let scope = self.profile.scope(name);
+        self.leave_to(scope)
+    }
+
+    /// The running thread goes back to this; what it did before.
+    pub(crate) fn leave_to(&mut self, scope: Scope) -> Scope {
+        self.settle(self.current_cpu);
+        std::mem::replace(&mut self.thread().scope, scope)
+    }
+
     fn trace(&mut self, what: Happened) {
         self.trace_of(self.current_cpu, self.current, what);
     }
@@ -214,7 +239,8 @@ impl Engine {
     fn settle(&mut self, cpu: u32) {
         let cpu = &mut self.cpus[cpu as usize];
         if self.now > cpu.accounted {
-            self.profile.add(cpu.doing, self.now - cpu.accounted);
+            let scope = cpu.thread.map_or(Scope::default(), |thread| self.threads[thread as usize].scope);
+            self.profile.add(cpu.doing, scope, self.now - cpu.accounted);
             cpu.accounted = self.now;
         }
     }
@@ -245,6 +271,7 @@ impl Engine {
         match place {
             Some((start, _, name)) if *start == address => name.clone(),
             Some((start, _, name)) => format!("{name}+{}", address - start),
+            None if self.table.is_placed(address) => "a word on the heap".to_owned(),
             None => "a word on a stack".to_owned(),
         }
     }

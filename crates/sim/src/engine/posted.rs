@@ -6,9 +6,9 @@
 //!   another line can happen before them.
 //! - A store whose line came before its turn happens even if the line has gone again by then: a CPU would fetch it
 //!   anew.
-//! - Only stores to placed values ([`super::Simulation::place`]) and thread slots are buffered, which stay where they
-//!   are: a stack's words may be gone by the time the line comes.
-//! - A thread that leaves its CPU takes nothing along: its stores happen at once.
+//! - Only stores to placed values ([`super::Simulation::place`]), the heap and thread slots are buffered, which stay
+//!   where they are: a stack's words may be gone by the time the line comes.
+//! - A thread that leaves its CPU takes nothing along: its stores happen at once; so do stores to memory that is freed.
 
 use super::lines::Op;
 use super::queue::What;
@@ -35,7 +35,8 @@ pub(crate) struct Posted {
 
 impl Posted {
     /// # Safety
-    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends; `value` holds as many.
+    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends or they are freed;
+    /// `value` holds as many.
     pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
         Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
     }
@@ -129,10 +130,42 @@ impl Engine {
         while self.cpus[cpu as usize].stores.waiting.front().is_some_and(|store| store.ready) {
             self.complete_first(cpu);
         }
+        self.drained(cpu);
+    }
+
+    /// A thread that waits for an empty buffer goes on, if it is.
+    fn drained(&mut self, cpu: u32) {
         let buffer = &mut self.cpus[cpu as usize].stores;
         if buffer.waiting.is_empty() && std::mem::take(&mut buffer.drains) {
             let generation = self.cpus[cpu as usize].generation;
             self.queue.push(self.now, What::Resume { cpu, generation });
+        }
+    }
+
+    /// Memory is given back: stores to it, and those before them in the same buffer, happen now.
+    pub(super) fn finish_stores_to(&mut self, bytes: std::ops::Range<usize>) {
+        for index in 0..self.allowed.len() {
+            let cpu = self.allowed[index];
+            let waits = |e: &Engine| {
+                let mut waiting = e.cpus[cpu as usize].stores.waiting.iter();
+                waiting.any(|store| bytes.contains(&store.word.addr()))
+            };
+            if !waits(self) {
+                continue;
+            }
+            while waits(self) {
+                self.complete_first_early(cpu);
+            }
+            self.drained(cpu);
+        }
+    }
+
+    /// The first store happens before its line has come.
+    fn complete_first_early(&mut self, cpu: u32) {
+        if let Some(store) = self.cpus[cpu as usize].stores.waiting.front() {
+            let line = store.line;
+            self.lines.hand_over(line, cpu);
+            self.complete_first(cpu);
         }
     }
 
@@ -147,10 +180,8 @@ impl Engine {
 
     /// The thread of this CPU leaves it: its stores happen.
     pub(super) fn flush_stores(&mut self, cpu: u32) {
-        while let Some(store) = self.cpus[cpu as usize].stores.waiting.front() {
-            let line = store.line;
-            self.lines.hand_over(line, cpu);
-            self.complete_first(cpu);
+        while !self.cpus[cpu as usize].stores.waiting.is_empty() {
+            self.complete_first_early(cpu);
         }
         self.cpus[cpu as usize].stores.drains = false;
     }

@@ -1,14 +1,16 @@
 //! A simulation from start to end.
 
 use super::charge::ProfileEntry;
+use super::heap::Heap;
 use super::lines::Lines;
-use super::memory::{Arena, LineTable, Placed, Region, StackOf};
+use super::memory::{LineTable, Placed, Region, StackOf};
+use super::objects::Memory;
 use super::perturb::{self, Perturb};
 use super::queue::{Queue, What};
 use super::sched::{Activity, At, Cpu, IdleCpus, Thread};
 use super::stuck::{Stuck, StuckKind};
 use super::trace::{Happened, TraceEvent};
-use super::{Counts, ENGINE, Engine, Handoffs, YIELDER};
+use super::{Counts, ENGINE, Engine, Handoffs, WHOLE, YIELDER};
 use crate::platform::SimWord;
 use crate::spec::{Machine, NS, Ps};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -35,7 +37,7 @@ pub struct Config {
     pub silence_ns: u64,
     /// A thread that waits for a lock for so long, while others get on, starves; `None`: nobody looks.
     pub starvation_ns: Option<u64>,
-    /// Bytes of simulated memory for what [`Simulation::place`] places; address space until touched.
+    /// Bytes of simulated memory for the heap and what [`Simulation::place`] places; address space until touched.
     pub arena_bytes: usize,
     /// Bytes of each thread's stack; address space until touched.
     pub stack_bytes: usize,
@@ -105,6 +107,8 @@ pub struct Outcome {
     pub locks: Vec<String>,
     /// CPUs that threads could use.
     pub cpus: u32,
+    /// Blocks of the heap that were not freed.
+    pub objects: usize,
 }
 
 type Body = Box<dyn FnOnce()>;
@@ -123,7 +127,7 @@ pub struct Snapshot {
 /// A simulation to be.
 pub struct Simulation {
     config: Config,
-    arena: Option<Arena>,
+    memory: Option<Box<Memory>>,
     region_stacks: usize,
     names: Vec<(usize, usize, String)>,
     threads: Vec<(Affinity, Body)>,
@@ -147,9 +151,9 @@ impl Simulation {
         assert!(threads <= MAX_THREADS, "{threads} threads: at most {MAX_THREADS}");
         let region = Region::map(config.arena_bytes, threads, config.stack_bytes).expect("address space of the host");
         let region = Rc::new(region);
-        let arena = Some(Arena::new(Rc::clone(&region)));
+        let memory = Some(Box::new(Memory::new(Heap::new(Rc::clone(&region)))));
         let (names, bodies, actions) = (Vec::new(), Vec::new(), Vec::new());
-        Simulation { config, arena, region_stacks: threads, names, threads: bodies, actions, region }
+        Simulation { config, memory, region_stacks: threads, names, threads: bodies, actions, region }
     }
 
     /// Puts a value on cache lines of its own. Words that threads share must be in one, or on a thread's stack; those
@@ -158,9 +162,19 @@ impl Simulation {
     /// # Panics
     /// When the simulated memory is full.
     pub fn place<T: 'static>(&mut self, name: &str, value: T) -> Placed<T> {
-        let placed = self.arena.as_mut().expect("until it runs").place(value);
+        let placed = self.memory.as_mut().expect("until it runs").heap.place(value);
         self.names.push((placed.address().addr(), size_of::<T>(), name.to_owned()));
         placed
+    }
+
+    /// Runs `f`, which may [allocate](crate::Sim::allocate) in the simulated memory: what is there before the run.
+    /// Nothing costs time, and CPU 0 does it all. Whoever uses such objects after the run keeps something
+    /// [placed](Simulation::place), which keeps the memory.
+    ///
+    /// # Panics
+    /// Inside of another simulation.
+    pub fn build<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        self.memory.as_mut().expect("until it runs").build(f)
     }
 
     /// A thread, ready at time 0.
@@ -207,7 +221,7 @@ impl Simulation {
 
     fn engine(&mut self, threads: &[(Affinity, Body)]) -> Engine {
         let machine = Arc::clone(&self.config.machine);
-        let mut arena = self.arena.take().expect("a simulation runs once");
+        let mut memory = self.memory.take().expect("a simulation runs once");
         let mut chance = fastrand::Rng::with_seed(self.config.seed);
         let perturb = perturb::State::new(self.config.perturb, threads.len(), &mut chance);
         let cpus = &self.config.cpus;
@@ -228,8 +242,9 @@ impl Simulation {
             lines: Lines::new(Arc::clone(&machine), chance.fork()),
             table: LineTable::new(Rc::clone(&self.region), machine.coherence.line_bytes),
             sleepers: FxHashMap::default(),
-            slots: threads.iter().map(|_| arena.place(ThreadSlot::new_in())).collect(),
-            on_cpu: threads.iter().map(|_| arena.place(SimWord::new(0))).collect(),
+            slots: threads.iter().map(|_| memory.heap.place(ThreadSlot::new_in())).collect(),
+            on_cpu: threads.iter().map(|_| memory.heap.place(SimWord::new(0))).collect(),
+            memory,
             names: std::mem::take(&mut self.names),
             locks: Vec::new(),
             lock_numbers: FxHashMap::default(),
@@ -282,8 +297,10 @@ impl Simulation {
 fn resume(engine: &mut Engine, fibers: &mut [Fiber], thread: u32) -> bool {
     YIELDER.set(engine.threads[thread as usize].yielder);
     ENGINE.set(engine);
+    WHOLE.set(engine);
     let result = panic::catch_unwind(AssertUnwindSafe(|| fibers[thread as usize].resume(())));
     ENGINE.set(std::ptr::null_mut());
+    WHOLE.set(std::ptr::null_mut());
     engine.threads[thread as usize].yielder = YIELDER.replace(std::ptr::null());
     match result {
         Ok(CoroutineResult::Yield(())) => false,
@@ -351,6 +368,7 @@ impl Engine {
 
     fn end_thread(&mut self, thread: u32) {
         self.current = thread;
+        self.assert_may_leave("ends", None);
         self.leave(self.current_cpu, At::Ended, Happened::Ends);
     }
 
@@ -392,6 +410,7 @@ impl Engine {
             unreachable!("the caches are incoherent: {fault}");
         }
         Outcome {
+            objects: self.objects(),
             counters,
             profile,
             trace: self.trace.take().unwrap_or_default(),

@@ -9,8 +9,9 @@
 //!   where migration is on and the thread is not bound.
 
 use super::access::{Request, SpinEnded, Watch};
-use super::charge::Doing;
+use super::charge::{Doing, Scope};
 use super::posted::StoreBuffer;
+use super::preempt::Sections;
 use super::queue::What;
 use super::trace::Happened;
 use super::{Engine, Flow};
@@ -49,8 +50,8 @@ pub(crate) struct Cpu {
     pub(crate) generation: u32,
     pub(crate) request: Option<Request>,
     pub(crate) stores: StoreBuffer,
-    /// Its thread must go as soon as its operation is done.
-    resched: bool,
+    /// Its thread must go as soon as its operation is done, or its section.
+    pub(super) resched: bool,
     /// Ready threads, in no order.
     ready: Vec<u32>,
     /// CPU time had: that of the thread which had least, never falling.
@@ -120,6 +121,8 @@ pub(crate) struct Thread {
     pub(crate) asks: Option<(u32, Ps)>,
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
+    pub(crate) sections: Sections,
+    pub(crate) scope: Scope,
     pub(crate) yielder: *const Yielder<(), ()>,
 }
 
@@ -137,6 +140,8 @@ impl Thread {
             alarm: 0,
             asks: None,
             parked_at: None,
+            sections: Sections::default(),
+            scope: Scope::default(),
             yielder: std::ptr::null(),
         }
     }
@@ -290,9 +295,12 @@ impl Engine {
         self.give_away(cpu);
     }
 
-    /// The thread of this CPU goes back to the queue: at once, or when its operation is done.
+    /// The thread of this CPU goes back to the queue: at once, or when its operation is done, or its section.
     fn preempt(&mut self, cpu: u32) {
         let Some(thread) = self.cpus[cpu as usize].thread else { return };
+        if self.keeps_cpu(cpu) {
+            return self.preempt_pends(cpu);
+        }
         match self.cpus[cpu as usize].activity {
             Activity::Busy { end } => {
                 self.settle(cpu);
@@ -323,7 +331,8 @@ impl Engine {
             return None;
         }
         let thread = c.thread?;
-        let resched = std::mem::take(&mut c.resched);
+        let keeps = self.threads[thread as usize].sections.any();
+        let resched = !keeps && std::mem::take(&mut c.resched);
         let spun = c.activity == Activity::Spin;
         let idle_queue = c.ready.is_empty();
         self.settle(cpu);
@@ -377,6 +386,9 @@ impl Engine {
     /// The running thread gives its CPU to another, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
+        if self.has_preemption_off() {
+            return false;
+        }
         let ready = &self.cpus[cpu as usize].ready;
         let Some(last) = ready.iter().map(|&t| self.threads[t as usize].vruntime).max() else { return false };
         let ran = self.now - self.cpus[cpu as usize].slice_start.min(self.now);

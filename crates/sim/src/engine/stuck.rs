@@ -89,6 +89,7 @@ impl Engine {
             }
             At::Ended => "has ended".to_owned(),
         };
+        thread.sections.describe(&mut text);
         if let Some((lock, since)) = thread.asks {
             let _ = write!(text, ", asks for {} since {} ns", self.locks[lock as usize].name, since / NS);
         }

@@ -5,9 +5,11 @@
 //! | words | words of the simulated memory, on lines as their types lay them out |
 //! | `spin_until` | a thread parked on lines |
 //! | `park`, `wake`, `requeue` | a futex, with the costs of a call, a switch and a wake-up |
+//! | `preempt_off`, `preempt_on` | in a kernel, sections in which a thread keeps its CPU; elsewhere nothing |
 //! | `on_cpu` | what a kernel, a program or nobody can tell, as the machine file says |
 //! | `touch` | accesses of the protected data's lines |
 
+mod ask;
 mod spin;
 mod threads;
 mod word;
@@ -112,6 +114,26 @@ unsafe impl Platform for Sim {
             ready.then_some(())
         };
         spin::spin(&[address(a), address(b)], limit, Location::caller(), look)
+    }
+
+    #[track_caller]
+    fn preempt_off() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::with(|e| e.preempt_off(at));
+        }
+    }
+
+    #[track_caller]
+    fn preempt_on() {
+        let at = Location::caller();
+        if engine::inside() {
+            engine::step(|e| e.preempt_on(at));
+        }
+    }
+
+    fn need_resched() -> Option<bool> {
+        if engine::inside() { engine::with(|e| e.need_resched()) } else { None }
     }
 
     #[track_caller]
@@ -256,72 +278,4 @@ fn wake_sleepers(futex: usize, lane: Lane, count: u32, at: &'static Location<'st
 fn rouse(thread: u32, at: &'static Location<'static>) {
     engine::step(|e| e.spend(Doing::new(Kind::System, at), e.wake_cost(thread)));
     engine::with(|e| e.rouse(thread, Parked::Woken, Some(e.current)));
-}
-
-/// What workloads ask of the machine. Free of charge unless said otherwise.
-impl Sim {
-    /// Computes for so long, and may be preempted meanwhile.
-    #[track_caller]
-    pub fn compute(ns: u64) {
-        let at = Location::caller();
-        engine::step(|e| {
-            let busy = e.machine.cpu.smt_permille;
-            let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
-            e.busy(Doing::new(Kind::Compute, at), ns * slow)
-        });
-    }
-
-    /// Sleeps for so long; costs a call and two switches.
-    #[track_caller]
-    pub fn sleep(ns: u64) {
-        let at = Location::caller();
-        half_call(at);
-        engine::with(|e| e.sleep(None, Lane::Waiters, Some(e.now + ns * NS), at));
-        engine::suspend();
-        half_call(at);
-    }
-
-    /// Simulated time since the start, in nanoseconds; 0 outside of simulated threads.
-    #[must_use]
-    pub fn time_ns() -> u64 {
-        Sim::time_ps() / NS
-    }
-
-    /// The same in picoseconds.
-    #[must_use]
-    pub fn time_ps() -> u64 {
-        if engine::inside() { engine::with(|e| e.now) } else { 0 }
-    }
-
-    /// The calling thread's number, from 0 in the order of spawning.
-    #[must_use]
-    pub fn thread() -> u32 {
-        engine::with(|e| e.current)
-    }
-
-    /// A number below `below`, by lot.
-    #[must_use]
-    pub fn chance(below: u64) -> u64 {
-        engine::with(|e| e.chance.u64(0..below.max(1)))
-    }
-
-    /// The calling thread asks for a lock.
-    pub fn asks(lock: *const u8) {
-        engine::with(|e| e.asks(lock.addr()));
-    }
-
-    /// The calling thread has the lock that it asked for.
-    pub fn acquired(lock: *const u8, exclusive: bool) {
-        engine::with(|e| e.acquired(lock.addr(), exclusive));
-    }
-
-    /// The calling thread has released the lock.
-    pub fn released(lock: *const u8) {
-        engine::with(|e| e.released(lock.addr()));
-    }
-
-    /// The calling thread has completed an operation: somebody gets on.
-    pub fn progress() {
-        engine::with(|e| e.progress());
-    }
 }

@@ -81,6 +81,9 @@ impl Checks {
     }
 
     fn ask(&mut self, limit: SpinLimit, at: Place) -> Result<(), SpinEnd> {
+        if limit.need_resched && must_go() {
+            return Err(SpinEnd::Deadline);
+        }
         let now = engine::with(|e| e.now);
         let exact = self.view == OnCpuView::Exact;
         if now >= self.next {
@@ -109,6 +112,11 @@ impl Checks {
     }
 }
 
+/// Whether somebody is to have the CPU of the running thread.
+fn must_go() -> bool {
+    engine::with(|e| e.need_resched()) == Some(true)
+}
+
 /// Parks the thread on the words' lines, and in a kernel on the one that tells whether the owner runs.
 fn park<R>(
     words: &[usize],
@@ -117,6 +125,9 @@ fn park<R>(
     at: Place,
     look: &mut impl FnMut() -> Option<R>,
 ) -> SpinEnded {
+    if limit.need_resched && must_go() {
+        return SpinEnded::Deadline; // since it asked
+    }
     let owner = limit.owner.filter(|_| checks.view == OnCpuView::Exact).and_then(super::number);
     let owner = owner.map(|owner| engine::with(|e| e.on_cpu_word(owner)));
     let mut ready = || look().is_some() || owner.as_ref().is_some_and(|on_cpu| on_cpu.peek() == 0);
@@ -135,7 +146,7 @@ fn park<R>(
         }
         // SAFETY: `ready` stays in this frame, which is suspended below and goes on when the watch has ended.
         let watch = unsafe { Watch::new(lines, count as u8, ready) };
-        e.watch(watch, checks.wake_at(limit), at);
+        e.watch(watch.until_resched(limit.need_resched), checks.wake_at(limit), at);
     });
     engine::suspend();
     engine::with(|e| e.spin_ended())

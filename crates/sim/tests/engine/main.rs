@@ -4,10 +4,11 @@
 //! |---|---|
 //! | `accesses.rs` | what accesses cost; coherence under random programs |
 //! | `layout.rs` | which words share a line |
+//! | `heap.rs` | objects that come and go |
 //! | `store_buffer.rs` | stores that their CPU does not wait for |
 //! | `time.rs` | no time is lost or made |
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
-//! | `scheduler.rs` | who has which CPU, and when |
+//! | `scheduler.rs`, `preempt.rs` | who has which CPU, and when; sections in which nobody is preempted |
 //! | `determinism.rs` | a seed is a run |
 //! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
 //! | `locks.rs` | every lock of the library in random schedules |
@@ -15,8 +16,10 @@
 mod accesses;
 mod determinism;
 mod futex;
+mod heap;
 mod layout;
 mod locks;
+mod preempt;
 mod scheduler;
 mod spinning;
 mod store_buffer;

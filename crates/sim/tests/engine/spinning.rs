@@ -162,7 +162,7 @@ fn a_deadline_ends_a_spin_at_its_time() {
             sim.spawn(Affinity::Cpu(1), move || {
                 compute_until(2_000);
                 for (until, watched) in [(20_000, None), (40_000, owner.get())] {
-                    let limit = SpinLimit { until: Some(until), owner: watched, stay_away };
+                    let limit = SpinLimit { until: Some(until), owner: watched, stay_away, ..SpinLimit::NONE };
                     assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Err(SpinEnd::Deadline));
                     let late = Sim::time_ns().checked_sub(until).expect("not before its time");
                     // One that stays away looks at the clock after its rest.

@@ -178,3 +178,28 @@ fn an_action_sees_what_has_been_counted_up_to_its_time() {
         assert_eq!(sum(profile, |kind| kind != Kind::Idle), counters.cpu_ps);
     }
 }
+
+#[test]
+fn time_goes_to_the_innermost_name_wherever_the_thread_waits() {
+    let mut sim = Simulation::new(config(&support::shared(1, 1), 1), 2);
+    for thread in 0..2 {
+        sim.spawn(Affinity::Any, move || {
+            let name = ["first", "second"][thread];
+            Sim::within(name, || {
+                Sim::compute(5_000_000); // preempted in between
+                Sim::within("inner", || Sim::compute(1_000_000));
+                Sim::sleep(1_000);
+            });
+            Sim::compute(1_000_000 * (1 + thread as u64));
+        });
+    }
+    let outcome = sim.run().unwrap();
+    let computed = |scope: &str| {
+        let here = outcome.profile.iter().filter(|e| e.scope == scope && e.kind == Kind::Compute);
+        here.map(|entry| entry.ps).sum::<u64>() / 1_000_000_000
+    };
+    assert_eq!([computed("first"), computed("second"), computed("inner"), computed("")], [5, 5, 2, 3]);
+    let switches = outcome.profile.iter().filter(|e| e.file.is_empty() && e.kind == Kind::System);
+    assert!(switches.clone().all(|e| e.scope.is_empty()) && switches.count() == 1, "switches are the system's");
+    assert_eq!(Sim::within("outside", || 7), 7);
+}

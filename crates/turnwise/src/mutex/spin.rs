@@ -235,7 +235,7 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, tries: u32
             }
             continue;
         }
-        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true };
+        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true, ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
     }
 }
@@ -255,7 +255,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
         return;
     }
     let until = Some(P::now().saturating_add(SPIN_WOKEN_NS));
-    let limit = SpinLimit { until, owner: Some(owner), stay_away: true };
+    let limit = SpinLimit { until, owner: Some(owner), stay_away: true, ..SpinLimit::NONE };
     if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }

@@ -128,17 +128,19 @@ pub struct SpinLimit {
     /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is
     /// about to write takes the cache line from it. `false` suits a word that is written once, for the spinner.
     pub stay_away: bool,
+    /// Stop when [`Platform::need_resched`] says so; where the platform cannot tell, this changes nothing.
+    pub need_resched: bool,
 }
 
 impl SpinLimit {
     /// Spin for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: false };
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: false, need_resched: false };
 }
 
 /// Why a spin ended without success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpinEnd {
-    /// [`SpinLimit::until`] passed.
+    /// [`SpinLimit::until`] passed, or the thread's slice is over and [`SpinLimit::need_resched`] asks for that.
     Deadline,
     /// [`SpinLimit::owner`] is not running.
     NotRunning,
@@ -224,6 +226,25 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     ) -> Result<(), SpinEnd> {
         let either = |value| ready_a(value) || ready_b(b.load(core::sync::atomic::Ordering::Relaxed));
         Self::spin_until(a, either, limit).map(|_| ())
+    }
+
+    /// From here to the matching [`Platform::preempt_on`] the thread keeps its CPU and must not sleep, as in a spin
+    /// lock's section in a kernel. Sections nest. Nothing where there is no such thing, as in every program on Linux.
+    #[inline(always)]
+    #[track_caller]
+    fn preempt_off() {}
+
+    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread lets go of
+    /// its CPU if it should have done so meanwhile.
+    #[inline(always)]
+    #[track_caller]
+    fn preempt_on() {}
+
+    /// Whether the thread should let go of its CPU, since its slice is over or somebody more urgent was woken. `None`
+    /// where [`Platform::preempt_off`] does nothing and nobody can tell: a lock then has to stand in for it.
+    #[inline(always)]
+    fn need_resched() -> Option<bool> {
+        None
     }
 
     /// Sleeps in `lane` of `word` until woken or until `deadline`; returns at once if `word` is not `expected`.

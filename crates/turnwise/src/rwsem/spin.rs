@@ -35,7 +35,7 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
 
 /// Until then, and while the writer runs, if there is one.
 fn limit(owner: u32, until: u64) -> SpinLimit {
-    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true }
+    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true, ..SpinLimit::NONE }
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.

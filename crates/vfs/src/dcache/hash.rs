@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn numbered_names_spread_over_the_chains() {
         let mut chains = vec![0_u32; 1 << 10];
-        for number in 0..1 << 12 {
+        for number in 0..if cfg!(miri) { 1 << 6 } else { 1 << 12 } {
             chains[(component(9, 4, format!("file{number}").as_bytes()).1 >> 54) as usize] += 1;
         }
         assert!(chains.iter().all(|len| *len < 20), "{:?}", chains.iter().max());

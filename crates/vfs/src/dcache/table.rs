@@ -44,14 +44,13 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     pub(super) fn new(buckets_log2: u32) -> Self {
         let log2 = buckets_log2.clamp(1, 28);
         let empty = |_| Bucket { head: Word::new(null_mut()), lock: L::Spin::new_in() };
-        Table { buckets: H::allocate_many(1 << log2, empty), shift: 64 - log2, owns: PhantomData }
+        Table { buckets: H::allocate_many(1 << log2, empty), shift: u64::BITS - log2, owns: PhantomData }
     }
 
     #[inline]
     fn bucket(&self, hash: u64) -> &Bucket<H, L> {
-        // SAFETY: allocated in `new`, freed in `drop`.
-        let buckets = unsafe { self.buckets.as_ref() };
-        &buckets[(hash >> self.shift) as usize & (buckets.len() - 1)]
+        // SAFETY: allocated in `new`, freed in `drop`; there are as many as the bits that `shift` leaves can number.
+        unsafe { self.buckets.cast::<Bucket<H, L>>().add((hash >> self.shift) as usize).as_ref() }
     }
 
     /// The dentry at this place, if the chain has it. The caller is pinned.

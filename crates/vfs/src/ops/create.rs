@@ -116,11 +116,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         name: &[u8],
         new: &New<'_>,
     ) -> Result<(), Errno> {
-        let inode = match directory.create(&self.dcache.space, new) {
-            // What the cache knows of removed directories (names that are not there) keeps their inodes.
-            Err(Errno::NOSPC) if self.shrink(usize::MAX) > 0 => directory.create(&self.dcache.space, new)?,
-            made => made?,
-        };
+        let inode = directory.create(&self.dcache.space, new)?;
         // SAFETY: made with a reference, the entry's.
         let in_inode = unsafe { inode.as_ref() };
         if let Err(errno) = directory.insert(name, in_inode) {

@@ -189,6 +189,9 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
         if let Some(inode) = moved.inode() {
             job.cx.may_remove(job.from.inode(), inode)?;
+            if moved.is_directory() && job.from.dentry != job.to.dentry {
+                job.cx.may(inode, 2)?; // its `..` changes
+            }
         }
         match over.inode() {
             Some(inode) => job.cx.may_remove(job.to.inode(), inode)?,

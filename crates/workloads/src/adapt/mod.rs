@@ -7,3 +7,4 @@ pub mod pthread;
 pub mod raw;
 pub mod rwlocks;
 pub mod seqlocks;
+pub mod trees;

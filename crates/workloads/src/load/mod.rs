@@ -3,4 +3,5 @@
 mod body;
 pub mod counted;
 pub mod exclusive;
+pub mod names;
 pub mod shared;

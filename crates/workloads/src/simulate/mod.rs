@@ -7,12 +7,14 @@
 //! | `run.rs`, `probe.rs` | one cell: some threads, one lock, a fixed simulated time; what is recorded |
 //! | `figures.rs` | what the cell shows between two readings of its counts |
 //! | `world.rs` | work and sleep on the simulated machine |
+//! | `host.rs` | the file system on the simulated machine: its memory, and what its own code costs |
 //! | `profile.rs`, `functions.rs` | where the time went, by function |
 //! | `report.rs` | what comes out of it |
 //! | `validation/` | what the simulator is worth: predictions beside what was measured |
 
 mod figures;
 pub mod functions;
+pub mod host;
 pub mod locks;
 mod probe;
 mod profile;
@@ -22,6 +24,8 @@ pub mod validation;
 pub mod workload;
 pub mod world;
 
+pub use host::Simulated;
 pub use locks::{LOCKS, SimLock, Sort};
+pub(crate) use profile::rows;
 pub use run::{Plan, Run};
 pub use workload::Workload;

@@ -7,6 +7,7 @@ pub mod refcount;
 pub mod rwlock;
 pub mod seqlock;
 pub mod spin;
+pub mod vfs;
 
 use crate::documents::Exhibit;
 use crate::load::{counted, exclusive, shared};
@@ -220,8 +221,15 @@ pub struct Subject {
 }
 
 /// Every subject.
-pub static SUBJECTS: &[&Subject] =
-    &[&mutex::SUBJECT, &rwlock::SUBJECT, &seqlock::SUBJECT, &refcount::SUBJECT, &spin::SUBJECT, &lineage::SUBJECT];
+pub static SUBJECTS: &[&Subject] = &[
+    &mutex::SUBJECT,
+    &rwlock::SUBJECT,
+    &seqlock::SUBJECT,
+    &refcount::SUBJECT,
+    &spin::SUBJECT,
+    &lineage::SUBJECT,
+    &vfs::SUBJECT,
+];
 
 impl Subject {
     /// The subject of this name.

@@ -32,6 +32,7 @@ const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, bo
 }
 
 const LAST: Shows = &["last", "not last"];
+const KILLED: Shows = &["found", "killed", "dead"];
 
 pub(super) const MODELS: &[Model] = &[
     model("d_count under lock: two share", (3, 6), LAST, || shared_by::<UnderLock>(2)),
@@ -44,6 +45,12 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: three share", (2, 3), LAST, || shared_by::<LockRef>(3)),
     model("lockref: two come and go", (2, 4), LAST, || come_and_go::<LockRef>(2)),
     model("lockref: one comes after the last put", (1, 2), LAST, after_the_last::<LockRef>),
+    model("d_count under lock: found or killed", (3, 6), KILLED, found_or_killed::<UnderLock>),
+    model("d_count under lock: two find and go", (2, 4), LAST, find_and_go::<UnderLock>),
+    model("d_count by cmpxchg: found or killed", (3, 6), KILLED, found_or_killed::<CmpXchg>),
+    model("d_count by cmpxchg: two find and go", (2, 4), LAST, find_and_go::<CmpXchg>),
+    model("lockref: found or killed", (3, 6), KILLED, found_or_killed::<LockRef>),
+    model("lockref: two find and go", (2, 4), LAST, find_and_go::<LockRef>),
     model("lockref: two lock", (3, 6), &[], || all_lock::<DCount<LockRef, Loom>>(2, 2)),
     model("lockref: three lock", (1, 2), &[], || all_lock::<DCount<LockRef, Loom>>(3, 1)),
     model("lockref: try to lock", (3, 6), EITHER, attempt::<DCount<LockRef, Loom>>),
@@ -99,6 +106,37 @@ fn come_and_go<V: Policy>(threads: u32) {
     body();
     others.into_iter().for_each(Handle::join);
     dentry.settled(None);
+}
+
+/// The same for those who found it without a reference.
+fn find_and_go<V: Policy>() {
+    let dentry = Dentry::<V>::keep();
+    let body = move || {
+        assert!(dentry.count.get_live(), "nobody kills it");
+        dentry.put();
+    };
+    let other = spawn(body);
+    body();
+    other.join();
+    dentry.settled(None);
+}
+
+/// One finds it, another kills it if it is unused. Whoever finds it dead sees what was done to it at that.
+fn found_or_killed<V: Policy>() {
+    let dentry = Dentry::<V>::keep();
+    let finder = spawn(move || {
+        if dentry.count.get_live() {
+            saw("found");
+            dentry.put();
+        } else {
+            saw("dead");
+        }
+    });
+    if dentry.count.kill_unused(|| dentry.name.add()) {
+        saw("killed");
+        assert!(!dentry.count.get_live() && !dentry.count.kill_unused(|| ()), "dead is final");
+    }
+    finder.join();
 }
 
 /// One puts the last reference; one takes two, so that a third may find more than 1.

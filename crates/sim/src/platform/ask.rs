@@ -1,0 +1,139 @@
+//! What workloads ask of the machine, beside what locks do.
+
+use super::{Sim, half_call};
+use crate::engine::{self, Doing, Kind, SimPin};
+use crate::spec::NS;
+use std::alloc::Layout;
+use std::panic::Location;
+use std::ptr::NonNull;
+use turnwise::platform::Lane;
+
+/// What workloads ask of the machine. Free of charge unless said otherwise.
+impl Sim {
+    /// Computes for so long, and may be preempted meanwhile. Outside of simulated threads it takes no time.
+    #[track_caller]
+    pub fn compute(ns: u64) {
+        let at = Location::caller();
+        if !engine::inside() {
+            return;
+        }
+        engine::step(|e| {
+            let busy = e.machine.cpu.smt_permille;
+            let slow = if e.sibling_busy() { u64::from(busy) } else { 1000 };
+            e.busy(Doing::new(Kind::Compute, at), ns * slow)
+        });
+    }
+
+    /// Runs `f` as a call into a kernel that does not preempt itself: up to its end the thread keeps its CPU unless it
+    /// sleeps, and sleeping and waking up others is no system call. What the call costs is for the caller to say. On
+    /// machines that are no kernel (`on_cpu` is not `exact`) it just runs `f`.
+    pub fn in_kernel<R>(f: impl FnOnce() -> R) -> R {
+        if !engine::inside() {
+            return f();
+        }
+        engine::with(|e| e.enter_kernel());
+        let result = f();
+        engine::step(|e| e.leave_kernel());
+        result
+    }
+
+    /// Sleeps for so long; costs a call and two switches.
+    #[track_caller]
+    pub fn sleep(ns: u64) {
+        let at = Location::caller();
+        half_call(at);
+        engine::with(|e| e.sleep(None, Lane::Waiters, Some(e.now + ns * NS), at));
+        engine::suspend();
+        half_call(at);
+    }
+
+    /// Simulated time since the start, in nanoseconds; 0 outside of simulated threads.
+    #[must_use]
+    pub fn time_ns() -> u64 {
+        Sim::time_ps() / NS
+    }
+
+    /// The same in picoseconds.
+    #[must_use]
+    pub fn time_ps() -> u64 {
+        if engine::inside() { engine::with(|e| e.now) } else { 0 }
+    }
+
+    /// The calling thread's number, from 0 in the order of spawning.
+    #[must_use]
+    pub fn thread() -> u32 {
+        engine::with(|e| e.current)
+    }
+
+    /// A number below `below`, by lot.
+    #[must_use]
+    pub fn chance(below: u64) -> u64 {
+        engine::with(|e| e.chance.u64(0..below.max(1)))
+    }
+
+    /// The calling thread asks for a lock.
+    pub fn asks(lock: *const u8) {
+        engine::with(|e| e.asks(lock.addr()));
+    }
+
+    /// The calling thread has the lock that it asked for.
+    pub fn acquired(lock: *const u8, exclusive: bool) {
+        engine::with(|e| e.acquired(lock.addr(), exclusive));
+    }
+
+    /// The calling thread has released the lock.
+    pub fn released(lock: *const u8) {
+        engine::with(|e| e.released(lock.addr()));
+    }
+
+    /// The profile has the calling thread's time in `f` under this name, beside the places that take it: what `dput`
+    /// has of a lock's time, say. The innermost name counts. Outside of simulated threads it just calls `f`.
+    pub fn within<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+        if !engine::inside() {
+            return f();
+        }
+        let before = engine::with(|e| e.enter(name));
+        let result = f();
+        engine::with(|e| e.leave_to(before));
+        result
+    }
+
+    /// The calling thread has completed an operation: somebody gets on.
+    pub fn progress() {
+        engine::with(|e| e.progress());
+    }
+
+    /// Memory for an object, on lines of the simulated memory as the layout's alignment has them. Deterministic.
+    ///
+    /// # Panics
+    /// When the simulated memory is full, and outside of simulated threads and [`crate::Simulation::build`].
+    #[must_use]
+    pub fn allocate(layout: Layout) -> NonNull<u8> {
+        engine::allocate(layout).expect("only a simulated thread, or what builds a simulation, can allocate")
+    }
+
+    /// Gives memory back, with its lines. Nothing where no simulation runs or is being built.
+    ///
+    /// # Safety
+    /// `at` comes from [`Sim::allocate`] with this layout in this simulation, and nobody uses it any more.
+    pub unsafe fn free(at: NonNull<u8>, layout: Layout) {
+        engine::free(at, layout);
+    }
+
+    /// Blocks that have been allocated and not freed.
+    #[must_use]
+    pub fn objects() -> usize {
+        engine::live()
+    }
+
+    /// While it lives, what others [retire](Sim::retire) from now on stays.
+    pub fn pin() -> SimPin {
+        SimPin::new()
+    }
+
+    /// Does this once all pins of this moment are gone, on the thread that drops the last one: at no cost and without a
+    /// switch, so it must not wait. Outside of simulations it is done at once.
+    pub fn retire(what: impl FnOnce() + 'static) {
+        engine::retire(Box::new(what));
+    }
+}
