@@ -11,11 +11,11 @@ const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, bo
 }
 
 pub(super) const MODELS: &[Model] = &[
-    model("dcache: a path and a rename of two levels", (1, 2), &["before", "after"], || roomy(path_and_rename::<Lean>)),
-    model("dcache, patched: a path and a rename", (1, 2), &["before", "after"], || roomy(path_and_rename::<Patched>)),
-    model("dcache: a look-up and reclaim", (1, 2), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
-    model("dcache: a look-up and a rename in its chain", (1, 2), &["found"], || roomy(look_up_and_rename::<Lean>)),
-    model("dcache: two make one name", (1, 2), &["made", "exists"], || roomy(two_make::<Lean>)),
+    model("dcache: a path and a rename of two levels", (2, 3), &["before", "after"], || roomy(path_and_rename::<Lean>)),
+    model("dcache, patched: a path and a rename", (2, 3), &["before", "after"], || roomy(path_and_rename::<Patched>)),
+    model("dcache: a look-up and reclaim", (2, 3), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
+    model("dcache: a look-up and a rename in its chain", (3, 4), &["found"], || roomy(look_up_and_rename::<Lean>)),
+    model("dcache: two make one name", (2, 3), &["made", "exists"], || roomy(two_make::<Lean>)),
     model("dcache: a look-up and a removal", (1, 2), &["found", "gone"], || roomy(look_up_and_remove::<Lean>)),
     model("dcache: a parent and a rename", (1, 2), &["before", "after"], || roomy(parent_and_rename::<Lean>)),
 ];
