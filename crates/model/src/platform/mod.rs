@@ -56,12 +56,23 @@ pub struct Setup {
     /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
     /// second question is answered with yes.
     pub kernel: bool,
+    /// Two loads of one pointer are tried in both orders, too. Loom looks for races between a store and the last access
+    /// before it alone: if that is a load by the storing thread itself, it overlooks the loads of the others.
+    pub loads_race: bool,
 }
 
 impl Setup {
     /// Threads with slots, a clock that does not jump, two looks.
-    pub const PLAIN: Setup =
-        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2, kernel: false };
+    pub const PLAIN: Setup = Setup {
+        identity: Identity::Full,
+        jumps: 0,
+        alarms: 0,
+        lapse: false,
+        spurious: None,
+        looks: 2,
+        kernel: false,
+        loads_race: false,
+    };
 }
 
 /// The model checker as a platform. Only usable inside of a model.

@@ -294,6 +294,11 @@ pub(super) fn may_sleep() {
     with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
 }
 
+/// Whether loads of pointers are to be tried in both orders.
+pub(super) fn loads_race() -> bool {
+    WORLD.with_borrow(|world| world.as_ref().is_some_and(|w| w.setup.loads_race))
+}
+
 pub(super) fn need_resched() -> Option<bool> {
     with(|w| {
         w.asked += u32::from(w.setup.kernel);

@@ -3,22 +3,49 @@
 
 use super::*;
 use crate::check::Lock;
-use turnwise_vfs::locks::LockSet;
-use turnwise_vfs::{Config, Context, Errno, Follow, Path, RenameFlags, Vfs};
+use std::sync::OnceLock;
+use turnwise_vfs::locks::{LockSet, Today};
+use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Vfs};
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
-    Model { name, lock: Lock::Dcache, setup: Setup::PLAIN, preemptions, shows, body }
+    let setup = Setup { loads_race: true, ..Setup::PLAIN };
+    Model { name, lock: Lock::Dcache, setup, preemptions, shows, body }
 }
 
+const MOVED: Shows = &["before", "after"];
+
 pub(super) const MODELS: &[Model] = &[
-    model("dcache: a path and a rename of two levels", (2, 3), &["before", "after"], || roomy(path_and_rename::<Lean>)),
-    model("dcache, patched: a path and a rename", (2, 3), &["before", "after"], || roomy(path_and_rename::<Patched>)),
-    model("dcache: a look-up and reclaim", (2, 3), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
-    model("dcache: a look-up and a rename in its chain", (3, 4), &["found"], || roomy(look_up_and_rename::<Lean>)),
-    model("dcache: two make one name", (2, 3), &["made", "exists"], || roomy(two_make::<Lean>)),
+    model("dcache: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Lean>)),
+    model("dcache, patched: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Patched>)),
+    model("dcache: a look-up and reclaim", (1, 2), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
+    model("dcache: a look-up and a rename in its chain", (1, 2), &["found"], || roomy(look_up_and_rename::<Lean>)),
+    model("dcache: a look-up goes astray with a rename", (1, 2), &["found"], || roomy(go_astray::<Lean>)),
+    model("dcache: two make one name", (1, 2), &["made", "exists"], || roomy(two_make::<Lean>)),
     model("dcache: a look-up and a removal", (1, 2), &["found", "gone"], || roomy(look_up_and_remove::<Lean>)),
-    model("dcache: a parent and a rename", (1, 2), &["before", "after"], || roomy(parent_and_rename::<Lean>)),
+    model("dcache: a look-up and one that makes and removes", (1, 2), COMES, || roomy(look_up_and_make::<Lean>)),
+    model("dcache: a name that was known not to be is made", (1, 2), COMES, || roomy(turns_positive::<Lean>)),
+    model("dcache: a parent and a rename", (0, 1), &["before"], || roomy(parent_and_rename::<Lean>)),
+    model("dcache: a look-up and a mount", (1, 2), MOVED, || roomy(look_up_and_mount::<Lean>)),
 ];
+
+const COMES: Shows = &["found", "not yet"];
+
+/// Names in the root that share a chain with `a`, or that do not: as many as asked for.
+fn names(with_a: bool, count: usize) -> Vec<String> {
+    static NAMES: OnceLock<(Vec<String>, Vec<String>)> = OnceLock::new();
+    let all = NAMES.get_or_init(|| ('b'..='l').map(|letter| format!("/{letter}")).partition(|name| shares(name)));
+    let some = if with_a { &all.0 } else { &all.1 };
+    some[..count].to_vec()
+}
+
+fn shares(name: &str) -> bool {
+    let config = Config { buckets_log2: 1, ..Config::default() };
+    let fs = Vfs::<Metal, Today>::new(config).expect("room for one directory");
+    let root = fs.root();
+    let cx = Context::new(&root, &root);
+    ["/a", name].iter().for_each(|path| drop(fs.mkdir(&cx, path.as_bytes(), 0o755).expect("a new directory")));
+    fs.stats().longest_chain == 2
+}
 
 /// A file system is made on a stack, and that of the first thread is small.
 fn roomy(body: fn()) {
@@ -64,10 +91,24 @@ impl<L: LockSet<Loom>> Tree<L> {
         String::from_utf8(path).expect("names are text")
     }
 
-    /// Everybody has left: nothing but the root stays when all is reclaimed.
-    fn settled(&'static self) {
+    /// Looks for what somebody is about to make.
+    fn may_find(&'static self, path: &str) {
+        match self.look_up(path) {
+            Ok(at) => {
+                assert!(at.inode_number() > 0 && at.stat().links == 2, "half an inode");
+                saw("found");
+            }
+            Err(errno) => {
+                assert_eq!(errno, Errno::NOENT);
+                saw("not yet");
+            }
+        }
+    }
+
+    /// Everybody has left: nothing but the roots stays when all is reclaimed, also that of a mount that is no more.
+    fn settled(&'static self, roots: u64) {
         while self.fs.shrink(usize::MAX) > 0 {}
-        assert_eq!(self.fs.stats().dentries, 1, "dentries that nobody uses, and nobody can reclaim");
+        assert_eq!(self.fs.stats().dentries, roots, "dentries that nobody uses, and nobody can reclaim");
     }
 }
 
@@ -83,7 +124,7 @@ fn path_and_rename<L: LockSet<Loom>>() {
     }
     drop(at);
     mover.join();
-    tree.settled();
+    tree.settled(1);
 }
 
 fn look_up_and_reclaim<L: LockSet<Loom>>() {
@@ -96,16 +137,67 @@ fn look_up_and_reclaim<L: LockSet<Loom>>() {
     drop(tree.look_up("/a").expect("it is there all the time"));
     saw("found");
     other.join();
-    tree.settled();
+    tree.settled(1);
 }
 
 fn look_up_and_rename<L: LockSet<Loom>>() {
-    let tree = Tree::<L>::keep(&["/a", "/b"]);
-    let other = spawn(|| tree.rename("/b", "/c"));
+    let name = &names(true, 1)[0];
+    let tree = Tree::<L>::keep(&["/a", name]);
+    let from = name.clone();
+    let other = spawn(move || tree.rename(&from, "/new"));
     drop(tree.look_up("/a").expect("it is there all the time"));
     saw("found");
     other.join();
-    tree.settled();
+    tree.settled(1);
+}
+
+/// A dentry before the one that is looked for goes to another chain, in front of one that is new there.
+fn go_astray<L: LockSet<Loom>>() {
+    let (before, elsewhere) = (names(true, 1), names(false, 2));
+    let tree = Tree::<L>::keep(&["/a", &before[0]]);
+    let other = spawn(move || {
+        tree.make(&elsewhere[0]).expect("a new directory");
+        tree.rename(&before[0], &elsewhere[1]);
+    });
+    drop(tree.look_up("/a").expect("it is there all the time"));
+    saw("found");
+    other.join();
+    tree.settled(1);
+}
+
+/// One makes two names in one chain and removes the later, which is before the other one.
+fn look_up_and_make<L: LockSet<Loom>>() {
+    let name = names(true, 1).remove(0);
+    let tree = Tree::<L>::keep(&[]);
+    let other = spawn(move || {
+        tree.make("/a").expect("a new directory");
+        tree.make(&name).expect("a new directory");
+        tree.with(|cx| tree.fs.rmdir(cx, name.as_bytes())).expect("it is empty");
+    });
+    tree.may_find("/a");
+    other.join();
+    tree.settled(1);
+}
+
+fn turns_positive<L: LockSet<Loom>>() {
+    let tree = Tree::<L>::keep(&[]);
+    assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
+    let other = spawn(|| tree.make("/a").expect("a new directory"));
+    tree.may_find("/a/.");
+    other.join();
+    tree.settled(1);
+}
+
+fn look_up_and_mount<L: LockSet<Loom>>() {
+    let tree = Tree::<L>::keep(&["/a"]);
+    let covered = tree.look_up("/a").expect("it is there").inode_number();
+    let other = spawn(|| tree.with(|cx| tree.fs.mount(cx, b"/a").map(drop)).expect("a mount"));
+    let at = tree.look_up("/a/..//a").expect("it is there all the time");
+    saw(if at.inode_number() == covered { "before" } else { "after" });
+    drop(at);
+    other.join();
+    tree.with(|cx| tree.fs.umount(cx, b"/a")).expect("nobody is there");
+    tree.settled(2);
 }
 
 fn two_make<L: LockSet<Loom>>() {
@@ -125,7 +217,7 @@ fn two_make<L: LockSet<Loom>>() {
     body();
     other.join();
     assert!(tree.look_up("/a").is_ok());
-    tree.settled();
+    tree.settled(1);
 }
 
 fn look_up_and_remove<L: LockSet<Loom>>() {
@@ -143,7 +235,7 @@ fn look_up_and_remove<L: LockSet<Loom>>() {
     }
     other.join();
     assert_eq!(tree.look_up("/a").err(), Some(Errno::NOENT));
-    tree.settled();
+    tree.settled(1);
 }
 
 fn parent_and_rename<L: LockSet<Loom>>() {
@@ -161,5 +253,5 @@ fn parent_and_rename<L: LockSet<Loom>>() {
     });
     drop((at, parent));
     other.join();
-    tree.settled();
+    tree.settled(1);
 }
