@@ -9,10 +9,12 @@ mod list;
 mod machine;
 mod measure;
 mod metric;
+mod mount;
 mod policy;
 mod preload;
 mod program;
 mod report;
+mod reproduce;
 mod run;
 mod session;
 mod sim;
@@ -44,7 +46,9 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Mount(mount::Args),
     Calibrate(calibrate::Args),
+    Reproduce(reproduce::Args),
     List(list::Args),
 }
 
@@ -83,7 +87,9 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
     });
     outcome.unwrap_or_else(|error| {

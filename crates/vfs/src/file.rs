@@ -23,15 +23,21 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         let kind = path.inode().kind();
         let file = File { path, flags };
         match kind {
-            Kind::Symlink => return Err(Errno::LOOP),
-            Kind::Directory if file.writes() || flags.contains(OpenFlags::CREATE) => return Err(Errno::ISDIR),
+            Kind::Symlink if !flags.contains(OpenFlags::DIRECTORY) => return Err(Errno::LOOP),
+            Kind::Directory
+                if file.writes() || flags.contains(OpenFlags::TRUNC) || flags.contains(OpenFlags::CREATE) =>
+            {
+                return Err(Errno::ISDIR);
+            }
             Kind::Directory => {}
             _ if flags.contains(OpenFlags::DIRECTORY) => return Err(Errno::NOTDIR),
-            _ => {}
+            Kind::File => {}
+            _ => return Err(Errno::NXIO), // nobody is behind these nodes
         }
-        let want = if file.reads() { 4 } else { 0 } | if file.writes() { 2 } else { 0 };
+        let want =
+            if file.reads() { 4 } else { 0 } | if file.writes() || flags.contains(OpenFlags::TRUNC) { 2 } else { 0 };
         cx.may(file.path.inode(), want)?;
-        if flags.contains(OpenFlags::TRUNC) && kind == Kind::File && file.writes() {
+        if flags.contains(OpenFlags::TRUNC) && kind == Kind::File {
             file.path.fs.resize(file.path.inode(), 0)?;
         }
         Ok(file)
@@ -161,5 +167,15 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         H::charge(Work::Call);
         let parent = self.path.fs.dget_parent(&self.path).inode_number();
         self.path.inode().lock().read_entries(cursor, parent, show)
+    }
+}
+
+impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
+    /// Opens what is there, if the user may.
+    ///
+    /// # Errors
+    /// `ISDIR`, `NOTDIR`, `LOOP` for a symbolic link, `ACCESS`.
+    pub fn open(&self, cx: &Context<'_, 'fs, H, L>, flags: OpenFlags) -> Result<File<'fs, H, L>, Errno> {
+        File::open(self.clone(), cx, flags)
     }
 }

@@ -57,10 +57,12 @@ impl<H: Host, L: LockSet<H::Platform>> fmt::Debug for Path<'_, H, L> {
 }
 
 impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
+    #[inline]
     pub(crate) fn spot(&self) -> Spot<H, L> {
         (self.mount, self.dentry)
     }
 
+    #[inline]
     pub(crate) fn dentry(&self) -> &Dentry<H, L> {
         // SAFETY: this path has a reference.
         unsafe { self.dentry.as_ref() }

@@ -1,7 +1,7 @@
 //! From a path to a dentry.
 //!
-//! A walk has two gaits. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes no
-//! lock, writes nothing, and gets a reference to the last one only. Where the cache does not know a name it takes a
+//! A walk has two gaits. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes
+//! no lock, writes nothing, and gets a reference to the last one only. Where the cache does not know a name it takes a
 //! reference to where it is, asks the directory under its `i_mutex`, and goes on with references, one at a time. If it
 //! finds that a dentry it stands on has been reclaimed, it begins again, with references from the start: then nothing
 //! on its way can go.
@@ -81,8 +81,9 @@ pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     /// We have a reference to `at`.
     counted: bool,
     links: u32,
-    /// Keeps what we look at. The last field: dropped last.
-    pin: ManuallyDrop<H::Pin>,
+    /// Keeps what we look at, and goes after our reference. None while we may sleep: then we have a reference to where
+    /// we are, and look at nothing else.
+    pin: Option<H::Pin>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
@@ -92,11 +93,10 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
             // SAFETY: our reference.
             unsafe { self.fs.dcache.put(self.at) };
         }
-        // SAFETY: dropped once, here.
-        unsafe { ManuallyDrop::drop(&mut self.pin) };
     }
 }
 
+#[inline]
 fn check(path: &[u8]) -> Result<(), Errno> {
     match path.len() {
         0 => Err(Errno::NOENT),
@@ -119,7 +119,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     ) -> Result<Path<'fs, H, L>, Errno> {
         check(path)?;
         let mut walker = Walker::start(self, cx, false);
-        match walker.to_end(path, follow) {
+        match walker.finish(path, follow) {
             Ok(found) => Ok(found),
             Err(Stop::Failed(errno)) => Err(errno),
             Err(Stop::Again) => {
@@ -138,7 +138,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     ) -> Result<Path<'fs, H, L>, Errno> {
         loop {
             self.dcache.counters.add(Counter::Restarted);
-            match Walker::start(self, cx, true).to_end(path, follow) {
+            match Walker::start(self, cx, true).finish(path, follow) {
                 Ok(found) => return Ok(found),
                 Err(Stop::Failed(errno)) => return Err(errno),
                 Err(Stop::Again) => {}
@@ -160,7 +160,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let mut work = Some(work);
         let mut counted = false;
         loop {
-            match Walker::start(self, cx, counted).to_parent(path, &mut work) {
+            match Walker::start(self, cx, counted).finish_at_parent(path, &mut work) {
                 Ok(result) => return result,
                 Err(Stop::Failed(errno)) => return Err(errno),
                 Err(Stop::Again) => {
@@ -175,7 +175,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
 impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[inline]
     fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
-        let pin = ManuallyDrop::new(H::pin());
+        let pin = Some(H::pin());
         if counted {
             // SAFETY: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
@@ -191,7 +191,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     }
 
     #[inline]
-    fn to_end(&mut self, path: &[u8], follow: Follow) -> Result<Path<'fs, H, L>, Stop> {
+    fn finish(&mut self, path: &[u8], follow: Follow) -> Result<Path<'fs, H, L>, Stop> {
         let mut run = self.run(path, Goal::End(follow))?;
         while let Run::Link(text) = run {
             run = match self.run(&text, Goal::End(follow))? {
@@ -204,7 +204,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(Path { fs: self.fs, mount: self.mount, dentry: self.at })
     }
 
-    fn to_parent<R>(
+    fn finish_at_parent<R>(
         &mut self,
         path: &[u8],
         work: &mut Option<impl FnOnce(&Path<'fs, H, L>, Last<'_>) -> Result<R, Errno>>,
@@ -216,6 +216,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 Run::Done => return Err(Stop::Failed(Errno::INVAL)),
                 Run::Last(last) => {
                     self.count()?;
+                    self.pin = None;
                     let parent = ManuallyDrop::new(Path { fs: self.fs, mount: self.mount, dentry: self.at });
                     let work = work.take().expect("a walk that ends here is the last one");
                     return Ok(work(&parent, last));
@@ -244,13 +245,11 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             self.go_to(self.cx.root.spot())?;
             rest = without_slashes(rest);
         }
-        loop {
-            let What::Directory(number) = self.here().what() else {
-                return Err(self.not_a_directory(rest));
-            };
-            if rest.is_empty() {
-                return Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done });
-            }
+        let mut number = self.directory(rest)?;
+        if !self.counted && self.cx.uid == 0 {
+            (rest, number) = self.glide(rest, number);
+        }
+        while !rest.is_empty() {
             self.cx.may_search(self.here())?;
             let (len, hash) = hash::component(self.fs.dcache.seed, number, rest); // step W1
             if len > NAME_MAX {
@@ -258,7 +257,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             }
             let (name, behind) = rest.split_at(len);
             rest = without_slashes(behind);
-            let dots = if len <= 2 { dots(name) } else { Dots::None };
+            let dots = dots(name);
             if rest.is_empty() && matches!(goal, Goal::Parent) {
                 return Ok(Run::Last(match dots {
                     Dots::None => Last::Name(name, hash, !behind.is_empty()),
@@ -268,41 +267,96 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             }
             H::charge(Work::Component);
             match dots {
+                Dots::None => {}
                 Dots::One => continue,
                 Dots::Two => {
                     self.up()?;
+                    number = self.directory(rest)?;
                     continue;
                 }
-                Dots::None => {}
             }
             let child = self.child(name, hash)?; // step W2
             // SAFETY: found while pinned, or with a reference.
-            let what = unsafe { child.as_ref() }.what();
-            let at_end = behind.is_empty();
-            match what {
-                What::Directory(_) => self.enter(child)?,
-                What::Symlink if !at_end || matches!(goal, Goal::End(Follow::Yes)) => {
-                    return self.link(child, behind).map(Run::Link);
-                }
-                What::Negative => {
-                    self.leave(child);
-                    return Err(Stop::Failed(Errno::NOENT));
-                }
-                What::Symlink | What::Other => {
+            let in_child = unsafe { child.as_ref() };
+            match in_child.what() {
+                What::Directory(own) => {
+                    number = own;
                     self.step_to(child);
-                    return if at_end { Ok(Run::Done) } else { Err(Stop::Failed(Errno::NOTDIR)) };
+                    if in_child.mounted().is_some() {
+                        self.enter_mounts()?;
+                        number = self.directory(rest)?;
+                    }
                 }
+                what => return self.not_a_directory(child, what, behind, goal),
             }
+        }
+        Ok(if matches!(goal, Goal::Parent) { Run::Last(Last::Dot) } else { Run::Done })
+    }
+
+    /// The common case in a tight loop, of those who may search everything: names of cached directories, none of them
+    /// the last component. Stops before whatever is not like that; returns what is left of the path, and the number of
+    /// the directory where we are.
+    #[inline(always)]
+    fn glide<'p>(&mut self, mut rest: &'p [u8], mut number: u64) -> (&'p [u8], u64) {
+        let dcache = &self.fs.dcache;
+        let mut at = self.at;
+        loop {
+            let (len, hash) = hash::component(dcache.seed, number, rest); // step W1
+            let (name, behind) = rest.split_at(len);
+            let next = without_slashes(behind);
+            if next.is_empty() || name.len() <= 2 && name.starts_with(b".") || len > NAME_MAX {
+                break;
+            }
+            let Some(child) = dcache.find(at, hash, name) else {
+                break; // step W2
+            };
+            // SAFETY: found while pinned (invariant 1 of `dentry`).
+            let in_child = unsafe { child.as_ref() };
+            let What::Directory(own) = in_child.what() else {
+                break;
+            };
+            if in_child.mounted().is_some() {
+                break;
+            }
+            H::charge(Work::Component);
+            (at, number, rest) = (child, own, next); // step W3
+        }
+        self.at = at;
+        (rest, number)
+    }
+
+    /// The number of the directory where we are.
+    fn directory(&self, rest: &[u8]) -> Result<u64, Stop> {
+        match self.here().what() {
+            What::Directory(number) => Ok(number),
+            What::Negative => Err(Stop::Failed(Errno::NOENT)),
+            _ if rest.is_empty() => Err(Stop::Failed(Errno::NOENT)),
+            _ => Err(Stop::Failed(Errno::NOTDIR)),
         }
     }
 
-    /// Why we cannot go on from where we are.
-    #[cold]
-    fn not_a_directory(&self, rest: &[u8]) -> Stop {
-        match self.here().what() {
-            What::Negative => Stop::Failed(Errno::NOENT),
-            _ if rest.is_empty() => Stop::Failed(Errno::NOENT),
-            _ => Stop::Failed(Errno::NOTDIR),
+    /// The child is no directory: that is the end of the path, or an error, or a symbolic link.
+    #[inline(never)]
+    fn not_a_directory<'p>(
+        &mut self,
+        child: DentryPtr<H, L>,
+        what: What,
+        behind: &[u8],
+        goal: Goal,
+    ) -> Result<Run<'p>, Stop> {
+        let at_end = behind.is_empty();
+        match what {
+            What::Symlink if !at_end || matches!(goal, Goal::End(Follow::Yes)) => {
+                self.link(child, behind).map(Run::Link)
+            }
+            What::Negative => {
+                self.leave(child);
+                Err(Stop::Failed(Errno::NOENT))
+            }
+            _ => {
+                self.step_to(child);
+                if at_end { Ok(Run::Done) } else { Err(Stop::Failed(Errno::NOTDIR)) }
+            }
         }
     }
 
@@ -324,11 +378,14 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         if let Some(found) = dcache.get_cached(self.at, hash, name) {
             return Ok(found);
         }
-        let here = self.here();
+        self.pin = None;
+        // SAFETY: we have a reference, which stays until we step on.
+        let here = unsafe { self.at.as_ref() };
         let Some(inode) = here.inode() else {
             return Err(Stop::Failed(Errno::NOENT));
         };
         let locked = inode.lock();
+        self.pin = Some(H::pin());
         Ok(self.fs.child_locked(self.at, &locked, name, hash)?)
     }
 
@@ -350,10 +407,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         }
     }
 
-    /// Goes to a directory, and into what is mounted there.
-    #[inline]
-    fn enter(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
-        self.step_to(child);
+    /// Goes into what is mounted where we are.
+    #[cold]
+    fn enter_mounts(&mut self) -> Result<(), Stop> {
         while let Some(mount) = self.here().mounted() {
             // SAFETY: mounts stay, and have a reference to their root.
             let root = unsafe { mount.as_ref() }.root;

@@ -32,6 +32,7 @@ pub mod load;
 pub mod machine;
 pub mod probe;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod samples;
 pub mod simulate;

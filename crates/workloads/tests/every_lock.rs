@@ -99,6 +99,11 @@ fn spin_figures_are_sane() {
 }
 
 #[test]
+fn vfs_figures_are_sane() {
+    figures_are_sane("vfs");
+}
+
+#[test]
 fn lineage_figures_are_sane() {
     figures_are_sane("lineage");
 }

@@ -5,6 +5,7 @@ mod calibrate;
 mod cluster;
 mod common;
 mod compare;
+mod mount;
 mod refusals;
 mod run;
 mod sim;

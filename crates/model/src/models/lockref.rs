@@ -35,6 +35,9 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: who finds it or locks sees what was written", PLAIN, (3, 6), &["found"], || {
         found(|refs| refs.get_or_lock().is_none());
     }),
+    model("lockref: who finds it alive sees what was written", PLAIN, (3, 6), &["found"], || {
+        found(|refs| refs.get_not_dead() == Some(1));
+    }),
     model("lockref: the last put sees all", PLAIN, (3, 6), &["last"], || last(|refs| refs.put() == 0)),
     model("lockref: the last put sees who was not last", PLAIN, (3, 6), &["last"], || {
         last(|refs| !refs.put_not_last() && refs.put() == 0);

@@ -31,16 +31,16 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
         self.of.is_dead()
     }
 
-    /// Adds a reference, also to none.
+    /// Adds a reference, also to none; returns how many there were.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
     #[inline]
-    pub fn get(&self) {
+    pub fn get(&self) -> u32 {
         if self.count() == COUNT_MAX {
             too_many();
         }
-        self.of.word.fetch_add(ONE, Relaxed);
+        count(self.of.word.fetch_add(ONE, Relaxed))
     }
 
     /// Gives a reference back; returns how many are left.

@@ -76,6 +76,7 @@ enum Change {
 /// |---|---|---|---|
 /// | [`get`](LockRef::get) | a reference | + 1 | the lock is held, or others were faster more than [`RETRIES`] times |
 /// | [`get_not_zero`](LockRef::get_not_zero) | | + 1 if it is not 0, and not dead | likewise |
+/// | [`get_not_dead`](LockRef::get_not_dead) | | + 1 if it is not dead | likewise |
 /// | [`get_or_lock`](LockRef::get_or_lock) | | + 1 if it is not 0, and not dead; otherwise the lock | likewise |
 /// | [`put`](LockRef::put) | a reference | - 1 | likewise |
 /// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 | likewise |
@@ -245,6 +246,23 @@ impl<P: Platform> LockRef<P> {
         }
         guard.get();
         None
+    }
+
+    /// Adds a reference, also to none, unless the object is dead; returns how many there were. Who finds some sees what
+    /// [`LockRef::get_not_zero`] would show.
+    ///
+    /// # Panics
+    /// If there are [`COUNT_MAX`].
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn get_not_dead(&self) -> Option<u32> {
+        // ORDERING lockref.found: pairs with lockref.unlock, as in `get_not_zero`.
+        match self.change(Acquire, ONE, |word| word & DEAD == 0 && count(word) < COUNT_MAX) {
+            Change::Done(word) => Some(count(word)),
+            Change::Refused(word) if word & DEAD == 0 => too_many(),
+            Change::Refused(_) => None,
+            Change::Busy => Some(self.lock()).filter(|guard| !guard.is_dead()).map(|guard| guard.get()),
+        }
     }
 
     /// Gives a reference back; returns how many are left. Who gives the last one back sees what the others did before

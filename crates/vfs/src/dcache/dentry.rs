@@ -17,12 +17,12 @@
 //! 1. A dentry's memory, its places and its inode stay while anybody is pinned who may have found them: they are
 //!    retired, never freed, and only after nobody new can find them.
 //! 2. A dentry holds a reference to its parent and one to its inode. So a parent of a live dentry is live.
-//! 3. Who kills a dentry (the one whose `kill_unused` said so) has taken it out of its chain before, under `d_lock`, and
-//!    alone retires it.
-//! 4. A dentry that is found live may be used until its reference is given back; one that is found under a pin only may
-//!    be looked at, and may be dead.
-//! 5. `UNHASHED` is set by somebody who has a reference, under the directory's `i_mutex`; so whoever brings the count to
-//!    0 afterwards sees it, and kills the dentry.
+//! 3. Who kills a dentry (the one whose `kill_unused` said so) has taken it out of its chain before, under `d_lock`,
+//!    and alone retires it.
+//! 4. A dentry that is found live may be used until its reference is given back; one that is found under a pin only
+//!    may be looked at, and may be dead.
+//! 5. `UNHASHED` is set by somebody who has a reference, under the directory's `i_mutex`; so whoever brings the count
+//!    to 0 afterwards sees it, and kills the dentry.
 //! 6. A hashed dentry with count 0 is in the list of unused ones, or about to be put there by who brought it to 0, or
 //!    about to be killed by who took it from there.
 //! 7. Under a directory's `i_mutex` nobody else adds children to it, makes one positive, renames one or unhashes one,
@@ -191,3 +191,5 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         size_of::<Self>() + self.place().bytes()
     }
 }
+
+const _: () = assert!(size_of::<Dentry<crate::Metal, crate::locks::Today>>() == 128, "two lines");

@@ -72,7 +72,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         at
     }
 
-    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is pinned.
+    /// The dentry at this place, if the cache has it; `None` may be wrong while there are renames. The caller is
+    /// pinned.
     #[inline]
     pub(crate) fn find(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         self.table.find(parent, hash, name)
@@ -139,7 +140,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// The caller has one.
     pub(crate) unsafe fn get(&self, at: DentryPtr<H, L>) {
         // SAFETY: the caller's promise.
-        unsafe { at.as_ref() }.busy.count.get();
+        H::within("path_get", || unsafe { at.as_ref() }.busy.count.get());
     }
 
     /// One reference less. The last one leaves the dentry to the list of unused ones, or ends it if it has no name any
@@ -148,16 +149,18 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// # Safety
     /// The caller owns a reference, and does not use it any more.
     pub(crate) unsafe fn put(&self, at: DentryPtr<H, L>) {
-        // SAFETY: the caller owns a reference.
-        if unsafe { at.as_ref() }.busy.count.put_unless_last() {
-            return;
-        }
-        let pin = H::pin();
-        // SAFETY: the caller's promise.
-        if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
-            drop(pin);
-            self.shrink_to(self.cache_bytes, BATCH);
-        }
+        H::within("dput", || {
+            // SAFETY: the caller owns a reference.
+            if unsafe { at.as_ref() }.busy.count.put_unless_last() {
+                return;
+            }
+            let pin = H::pin();
+            // SAFETY: the caller's promise.
+            if unsafe { self.put_with_pin(&pin, at) }.is_some_and(|bytes| bytes > self.cache_bytes) {
+                drop(pin);
+                self.shrink_to(self.cache_bytes, BATCH);
+            }
+        });
     }
 
     /// As [`Dcache::put`], for those above too that go with it; the bytes in the list of unused ones, if it grew.

@@ -8,14 +8,15 @@ use std::ptr::NonNull;
 use turnwise::platform::Platform;
 
 /// Names up to this length lie in the place itself, which then is one cache line.
-const SHORT: usize = 38;
+const SHORT: usize = 39;
 
 /// A parent and a name in it. A root is its own parent.
 #[repr(C, align(64))]
 pub(crate) struct Place<H: Host, L: LockSet<H::Platform>> {
     parent: NonNull<Dentry<H, L>>,
     hash: u64,
-    long: Option<Box<[u8]>>,
+    /// A pointer to the pointer: one word, so that the place stays one line.
+    long: Option<Box<Box<[u8]>>>,
     len: u8,
     short: [u8; SHORT],
 }
@@ -29,7 +30,7 @@ impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
                 room.copy_from_slice(name);
                 None
             }
-            None => Some(name.into()),
+            None => Some(Box::new(name.into())),
         };
         Place { parent, hash, long, len: u8::try_from(name.len()).expect("names are checked first"), short }
     }
@@ -47,14 +48,14 @@ impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
         H::Platform::touch(std::ptr::from_ref(self).cast(), size_of::<Self>(), false);
         match self.short.get(..self.len.into()) {
             Some(name) => name,
-            None => self.long.as_deref().unwrap_or_default(),
+            None => self.long.as_ref().map_or(b"", |name| name),
         }
     }
 
     /// Whether it is this one. The hash comes first: it tells almost all others apart.
     #[inline]
     pub(crate) fn is(&self, parent: NonNull<Dentry<H, L>>, hash: u64, name: &[u8]) -> bool {
-        self.hash == hash && self.parent == parent && self.name() == name
+        self.hash == hash && self.parent == parent && super::hash::same(self.name(), name)
     }
 
     /// Bytes of memory.
@@ -62,3 +63,5 @@ impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
         size_of::<Self>() + self.long.as_ref().map_or(0, |name| name.len())
     }
 }
+
+const _: () = assert!(size_of::<Place<crate::Metal, crate::locks::Today>>() == 64, "one line");

@@ -1,9 +1,9 @@
 //! The hash table: chains of dentries, walked without a lock, changed under a spin lock per chain.
 //!
-//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into the
-//! chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain; who
-//! stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is right
-//! in any case, since it compares parent and name.
+//! Who walks a chain is pinned. A dentry that is taken out keeps its `next`, so whoever stands on it comes back into
+//! the chain behind it, and misses nothing that was there all the time. Only a rename puts a dentry into another chain;
+//! who stands on it then goes astray, may miss what it looks for, and finds out by `rename_lock`. What it finds is
+//! right in any case, since it compares parent and name.
 
 use super::dentry::{Dentry, UNHASHED};
 use crate::host::Host;
@@ -44,14 +44,13 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     pub(super) fn new(buckets_log2: u32) -> Self {
         let log2 = buckets_log2.clamp(1, 28);
         let empty = |_| Bucket { head: Word::new(null_mut()), lock: L::Spin::new_in() };
-        Table { buckets: H::allocate_many(1 << log2, empty), shift: 64 - log2, owns: PhantomData }
+        Table { buckets: H::allocate_many(1 << log2, empty), shift: u64::BITS - log2, owns: PhantomData }
     }
 
     #[inline]
     fn bucket(&self, hash: u64) -> &Bucket<H, L> {
-        // SAFETY: allocated in `new`, freed in `drop`.
-        let buckets = unsafe { self.buckets.as_ref() };
-        &buckets[(hash >> self.shift) as usize & (buckets.len() - 1)]
+        // SAFETY: allocated in `new`, freed in `drop`; there are as many as the bits that `shift` leaves can number.
+        unsafe { self.buckets.cast::<Bucket<H, L>>().add((hash >> self.shift) as usize).as_ref() }
     }
 
     /// The dentry at this place, if the chain has it. The caller is pinned.

@@ -176,15 +176,17 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         self.inode.words.links.load(Relaxed) == 0
     }
 
-    /// A directory that is about to be removed: nothing can be made in it from now on.
+    /// A directory that is about to be removed: nothing can be made in it from now on. It does not count as one of the
+    /// file system's inodes any more, however long somebody stands in it, or the cache remembers names below it.
     ///
     /// # Errors
     /// `NOTDIR`, `NOTEMPTY`.
-    pub fn kill_directory(&mut self) -> Result<(), Errno> {
+    pub fn kill_directory(&mut self, space: &Space<H::Platform>) -> Result<(), Errno> {
         if !self.is_empty()? {
             return Err(Errno::NOTEMPTY);
         }
         self.inode.words.links.store(0, Relaxed);
+        space.inodes.give(self.number, 1);
         self.inode.words.touch_changed();
         Ok(())
     }

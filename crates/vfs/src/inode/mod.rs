@@ -81,7 +81,8 @@ pub struct New<'a> {
 }
 
 impl New<'_> {
-    fn check(&self) -> Result<(), Errno> {
+    /// Whether there can be such an inode.
+    pub(crate) fn check(&self) -> Result<(), Errno> {
         match self.target.len() {
             0 if self.kind == Kind::Symlink => Err(Errno::NOENT),
             len if len > TARGET_MAX => Err(Errno::NAMETOOLONG),
@@ -218,7 +219,10 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         // ORDERING inode.references: the last one sees what all others did. Partner: the decrement above.
         H::Platform::fence(Acquire);
         inode.give_pages_back(space);
-        space.inodes.give(inode.number, 1);
+        let killed = inode.kind == Kind::Directory && inode.words.links.load(Relaxed) == 0;
+        if !killed {
+            space.inodes.give(inode.number, 1);
+        }
         if let Body::Directory(directory) = &inode.body {
             // SAFETY: nobody has a reference, so nobody can lock it.
             below.extend(unsafe { &mut *directory.get() }.drain());

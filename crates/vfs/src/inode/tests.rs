@@ -121,11 +121,11 @@ fn a_removed_directory_takes_no_entries() {
     let world = World::new(None, None);
     let below = world.make(world.root(), b"below", Kind::Directory).expect("a directory");
     world.make(below, b"file", Kind::File).expect("a file");
-    assert_eq!(below.lock().kill_directory(), Err(Errno::NOTEMPTY));
+    assert_eq!(below.lock().kill_directory(&world.space), Err(Errno::NOTEMPTY));
     let file = below.lock().remove(b"file").expect("it is there");
     // SAFETY: the entry's reference is ours now.
     unsafe { Node::put(file, &world.space, &Metal::pin()) };
-    assert_eq!(below.lock().kill_directory(), Ok(()));
+    assert_eq!(below.lock().kill_directory(&world.space), Ok(()));
     assert_eq!(world.make(below, b"file", Kind::File).err(), Some(Errno::NOENT));
     assert_eq!(below.lock().read_entries(0, 1, |_| true), Err(Errno::NOENT));
 }

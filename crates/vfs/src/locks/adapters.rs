@@ -226,16 +226,7 @@ impl<P: Platform> Count for turnwise::LockRef<P> {
     }
     #[inline]
     fn get_live(&self) -> bool {
-        match self.get_or_lock() {
-            None => true,
-            Some(locked) => {
-                let live = !locked.is_dead();
-                if live {
-                    locked.get();
-                }
-                live
-            }
-        }
+        self.get_not_dead().is_some()
     }
     #[inline]
     fn put(&self, at_last: impl FnOnce()) -> bool {

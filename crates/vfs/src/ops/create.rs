@@ -93,7 +93,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             }
             let is_link = entry.inode().is_some_and(|inode| inode.kind() == Kind::Symlink);
             if !is_link {
-                return Ok(Opened::File(self.into_mounted(self.path_of(parent, entry)), false));
+                return Ok(Opened::File(self.on_top_of(self.path_of(parent, entry)), false));
             }
             if flags.contains(OpenFlags::NOFOLLOW) {
                 return Err(Errno::LOOP);
@@ -116,11 +116,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         name: &[u8],
         new: &New<'_>,
     ) -> Result<(), Errno> {
-        let inode = match directory.create(&self.dcache.space, new) {
-            // What the cache knows of removed directories (names that are not there) keeps their inodes.
-            Err(Errno::NOSPC) if self.shrink(usize::MAX) > 0 => directory.create(&self.dcache.space, new)?,
-            made => made?,
-        };
+        let inode = directory.create(&self.dcache.space, new)?;
         // SAFETY: made with a reference, the entry's.
         let in_inode = unsafe { inode.as_ref() };
         if let Err(errno) = directory.insert(name, in_inode) {
@@ -139,7 +135,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     }
 
     /// What is mounted on a path, or the path itself.
-    fn into_mounted(&'fs self, mut path: Path<'fs, H, L>) -> Path<'fs, H, L> {
+    fn on_top_of(&'fs self, mut path: Path<'fs, H, L>) -> Path<'fs, H, L> {
         while let Some(mount) = path.dentry().mounted() {
             // SAFETY: mounts stay, and have a reference to their root.
             let dentry = unsafe { mount.as_ref() }.root;
@@ -213,6 +209,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &[u8],
     ) -> Result<Path<'fs, H, L>, Errno> {
         let new = New { target, permissions: 0o777, ..self.new_node(cx, Kind::Symlink, 0o777) };
+        new.check()?; // before anybody looks at the path
         self.create(cx, path, &new)
     }
 

@@ -14,7 +14,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// cannot be renamed or linked from one tree to another.
     ///
     /// # Errors
-    /// Those of [`Vfs::lookup`]; `NOTDIR`, `NOENT` if the directory was removed, `PERM` for users other than 0, `NOSPC`.
+    /// Those of [`Vfs::lookup`]; `NOTDIR`, `NOENT` if the directory was removed, `BUSY`, `PERM` for users other than 0,
+    /// `NOSPC`.
     pub fn mount(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<Path<'fs, H, L>, Errno> {
         call::<H>();
         if cx.uid != 0 {
@@ -25,8 +26,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return Err(Errno::NOTDIR);
         }
         let mut mounts = self.mounts.lock();
-        // Who removes or renames the directory holds its parent's lock, and looks for mounts under it. A directory's own
-        // lock keeps `rmdir` away; a rename that is under way may still move the mount along, which is harmless.
+        // Who removes the directory has its own lock too. A rename that is under way may still move the mount along,
+        // which is harmless.
         let locked = point.inode().lock();
         if locked.is_removed() && point.dentry != self.first_dentry() {
             return Err(Errno::NOENT);

@@ -68,8 +68,10 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path: &Path<'fs, H, L>,
         out: &mut Prepend<'_>,
     ) -> Result<Reached, Errno> {
-        let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
-        self.dcache.path(path.spot(), cx.root.spot(), out)
+        H::within("d_path", || {
+            let _counted = L::COUNTS_ROOT.then(|| cx.root.clone());
+            self.dcache.path(path.spot(), cx.root.spot(), out)
+        })
     }
 
     /// The directory that something is in now, whatever renames do meanwhile; takes no lock. A root is its own parent.

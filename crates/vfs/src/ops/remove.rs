@@ -53,7 +53,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let (name, hash) = match last {
                 Last::Name(name, hash, _) => (name, hash),
                 Last::DotDot => return Err(Errno::NOTEMPTY),
-                Last::Dot if path.last() == Some(&b'.') => return Err(Errno::INVAL),
+                Last::Dot if path.contains(&b'.') => return Err(Errno::INVAL), // not the root
                 Last::Dot => return Err(Errno::BUSY),
             };
             let mut directory = parent.inode().lock();
@@ -63,15 +63,15 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOTDIR);
             }
             cx.may_remove(parent.inode(), inode)?;
-            if entry.dentry().mounted().is_some() {
-                return Err(Errno::BUSY);
-            }
             let mut victim = inode.lock();
+            if entry.dentry().mounted().is_some() {
+                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+            }
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);
             }
             let handle = self.begin_change();
-            victim.kill_directory()?; // from here on nothing can be made in it
+            victim.kill_directory(&self.dcache.space)?; // from here on nothing can be made in it
             let removed = directory.remove(name)?;
             self.dcache.detach(entry.at);
             drop(handle);

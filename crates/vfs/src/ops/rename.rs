@@ -73,11 +73,28 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     ///
     /// # Errors
     /// Those of [`Vfs::lookup`]; `XDEV` between mounts, `INVAL` into itself, `NOTEMPTY`, `ISDIR`, `NOTDIR`, `BUSY` for
-    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for flags that do not go together.
+    /// `.`, `..` and mount points, `EXIST` with `NOREPLACE`, `ACCESS`, `PERM`; `INVAL` for flags that do not go
+    /// together.
     pub fn rename(
         &'fs self,
         cx: &Context<'_, 'fs, H, L>,
         old: &[u8],
+        new: &[u8],
+        flags: RenameFlags,
+    ) -> Result<(), Errno> {
+        self.rename_at(cx, old, cx, new, flags)
+    }
+
+    /// The same with a context for either path, which may differ in where relative paths begin. What the user may do
+    /// goes by the first.
+    ///
+    /// # Errors
+    /// As [`Vfs::rename`].
+    pub fn rename_at(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        old: &[u8],
+        new_cx: &Context<'_, 'fs, H, L>,
         new: &[u8],
         flags: RenameFlags,
     ) -> Result<(), Errno> {
@@ -87,11 +104,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return Err(Errno::INVAL);
         }
         self.with_parent(cx, old, |from, old| {
-            self.with_parent(cx, new, |to, new| {
+            self.with_parent(new_cx, new, |to, new| {
                 if from.mount != to.mount {
                     return Err(Errno::XDEV);
                 }
-                let (from_name, to_name) = (Name::of(old)?, Name::of(new)?);
+                let from_name = Name::of(old)?;
+                let noreplace = flags.contains(RenameFlags::NOREPLACE);
+                let to_name = Name::of(new).map_err(|busy| if noreplace { Errno::EXIST } else { busy })?;
                 self.rename_locked(&Renaming { cx, from, from_name, to, to_name, flags })
             })
         })
@@ -130,10 +149,13 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return self.exchange(job, &mut locks, &moved, &over);
         }
         let mut victim = over.inode().filter(|_| over.is_directory()).map(|directory| directory.lock());
-        if let Some(victim) = &victim
-            && !victim.is_empty()?
-        {
-            return Err(Errno::NOTEMPTY);
+        if let Some(victim) = &victim {
+            if over.dentry().mounted().is_some() {
+                return Err(Errno::BUSY); // under its lock, which who mounts something has too
+            }
+            if !victim.is_empty()? {
+                return Err(Errno::NOTEMPTY);
+            }
         }
         let _handle = self.begin_change();
         self.replace(job, &mut locks, &moved, &over, victim.as_mut())
@@ -156,14 +178,20 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if slashes && !moved.is_directory() || exchange && job.to_name.slashes && !over.is_directory() {
             return Err(Errno::NOTDIR);
         }
-        if self.dcache.is_below(job.to.dentry, moved.at) {
-            return Err(Errno::INVAL);
-        }
-        if self.dcache.is_below(job.from.dentry, over.at) {
-            return Err(if exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+        // Within one directory nothing can come below itself.
+        if job.from.dentry != job.to.dentry {
+            if self.dcache.is_below(job.to.dentry, moved.at) {
+                return Err(Errno::INVAL);
+            }
+            if self.dcache.is_below(job.from.dentry, over.at) {
+                return Err(if exchange { Errno::INVAL } else { Errno::NOTEMPTY });
+            }
         }
         if let Some(inode) = moved.inode() {
             job.cx.may_remove(job.from.inode(), inode)?;
+            if moved.is_directory() && job.from.dentry != job.to.dentry {
+                job.cx.may(inode, 2)?; // its `..` changes
+            }
         }
         match over.inode() {
             Some(inode) => job.cx.may_remove(job.to.inode(), inode)?,
@@ -193,7 +221,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let inode = moved.inode().ok_or(Errno::NOENT)?;
         if let Some(victim) = over.inode() {
             match directory {
-                Some(directory) => directory.kill_directory()?,
+                Some(directory) => directory.kill_directory(&self.dcache.space)?,
                 None => victim.drop_link(),
             }
             let removed = locks.to().remove(new)?;

@@ -1,15 +1,96 @@
-//! What one might use in place of a file system in memory: the kernel's, a table of paths, a tree of paths.
+//! Our file system in memory, and what one might use in place of it: the kernel's, a table of paths, a tree of paths.
 
-use crate::load::names::{Tree, all_paths};
+use crate::load::names::{Paths, Tree, all_paths};
 use anyhow::{Context, Result, ensure};
 use dashmap::DashMap;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 use tempfile::TempDir;
+use turnwise::platform::Native;
+use turnwise_vfs::{Config, Context as Cx, Follow, LockSet, Metal, OpenFlags, Vfs};
+
+/// Room for the paths here.
+const PATH_BYTES: usize = 256;
+
+type Place<L> = turnwise_vfs::Path<'static, Metal, L>;
+
+/// Our file system, with these locks.
+pub struct Ours<L: LockSet<Native>>(Vfs<Metal, L>);
+
+/// A path, and what is there.
+pub struct Known<L: LockSet<Native>> {
+    root: Place<L>,
+    path: Vec<u8>,
+    found: Place<L>,
+}
+
+impl<L: LockSet<Native>> Ours<L> {
+    fn new() -> Result<Self> {
+        let fs = Vfs::new(Config { buckets_log2: 12, ..Config::default() })?;
+        {
+            let root = fs.root();
+            let cx = Cx::new(&root, &root);
+            for path in all_paths() {
+                for (end, _) in path.match_indices('/').skip(1) {
+                    match fs.mkdir(&cx, path[..end].as_bytes(), 0o755) {
+                        Ok(_) | Err(turnwise_vfs::Errno::EXIST) => {}
+                        Err(errno) => return Err(errno.into()),
+                    }
+                }
+                fs.open(&cx, path.as_bytes(), OpenFlags::CREATE | OpenFlags::WRONLY, 0o644)?;
+            }
+        }
+        Ok(Ours(fs))
+    }
+
+    fn known(&'static self, path: &str) -> Known<L> {
+        let root = self.0.root();
+        let found = self.0.lookup(&Cx::new(&root, &root), path.as_bytes(), Follow::Yes).expect("it was made");
+        Known { root, path: path.into(), found }
+    }
+}
+
+impl<L: LockSet<Native>> Tree for Ours<L> {
+    type Name = Known<L>;
+
+    fn build() -> Result<Self> {
+        Ours::new()
+    }
+
+    fn name(&'static self, path: &str) -> Known<L> {
+        self.known(path)
+    }
+
+    #[inline]
+    fn look_up(&'static self, known: &Known<L>) -> bool {
+        let cx = Cx::new(&known.root, &known.root);
+        self.0.lookup(&cx, &known.path, Follow::Yes).is_ok_and(|found| found == known.found)
+    }
+}
+
+impl<L: LockSet<Native>> Paths for Ours<L> {
+    type Held = Known<L>;
+
+    fn build() -> Result<Self> {
+        Ours::new()
+    }
+
+    fn hold(&'static self, path: &str) -> Known<L> {
+        self.known(path)
+    }
+
+    #[inline]
+    fn path_of(&'static self, known: &Known<L>) -> bool {
+        let cx = Cx::new(&known.root, &known.root);
+        let mut buffer = [0; PATH_BYTES];
+        self.0.d_path_into(&cx, &known.found, &mut buffer).is_ok_and(|path| path == known.path)
+    }
+}
 
 /// The kernel's tmpfs, by `stat(2)`: relative to an open directory, so that its paths have five components, too.
 pub struct Tmpfs {
@@ -47,6 +128,30 @@ impl Tree for Tmpfs {
             let failed = libc::fstatat(self.top.as_raw_fd(), path.as_ptr(), &raw mut about, 0);
             failed == 0 && about.st_size as u64 == *size && *size > 0
         }
+    }
+}
+
+/// By `readlink(2)` of `/proc/self/fd/N`: the kernel's `d_path`, and the way to it through procfs.
+impl Paths for Tmpfs {
+    type Held = (OwnedFd, CString, PathBuf);
+
+    fn build() -> Result<Self> {
+        Tree::build()
+    }
+
+    fn hold(&'static self, path: &str) -> Self::Held {
+        let path = self.root.path().join(&path[1..]);
+        let file = OwnedFd::from(fs::File::open(&path).expect("it was made"));
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        (file, CString::new(link).unwrap_or_default(), path)
+    }
+
+    #[inline]
+    fn path_of(&'static self, (_file, link, path): &Self::Held) -> bool {
+        let mut buffer = [0; PATH_BYTES];
+        // SAFETY: the path ends in 0; the buffer is writable and has so many bytes.
+        let bytes = unsafe { libc::readlink(link.as_ptr(), buffer.as_mut_ptr().cast(), PATH_BYTES) };
+        usize::try_from(bytes).is_ok_and(|bytes| buffer[..bytes] == *path.as_os_str().as_bytes())
     }
 }
 

@@ -104,6 +104,10 @@ impl Host for Simulated {
     fn charge(work: Work) {
         Sim::compute(takes_ns(work));
     }
+
+    fn within<R>(name: &'static str, f: impl FnOnce() -> R) -> R {
+        Sim::within(name, f)
+    }
 }
 
 #[cfg(test)]

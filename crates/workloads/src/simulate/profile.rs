@@ -16,7 +16,7 @@ struct Sum {
 }
 
 /// The rows of what came between two profiles, the greatest first; their shares are 1 together.
-pub(super) fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
+pub(crate) fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
     let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.kind);
     let before: BTreeMap<_, Ps> = begin.iter().map(|e| (key(e), e.ps)).collect();
     let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();

@@ -2,26 +2,42 @@
 //! place of it.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
-use crate::adapt::trees::{LockedTree, Table, Tmpfs};
-use crate::load::names::{self, Disjoint, Shared, Tree, Whose};
+use crate::adapt::trees::{LockedTree, Ours, Table, Tmpfs};
+use crate::load::names::{self, Disjoint, Paths, Shared, Tree, Whose};
+use turnwise_vfs::locks::{Linux37, Linux310, Linux310Dcache, Linux312, Today};
 
 /// Trees of names.
 pub static SUBJECT: Subject = Subject {
     name: "vfs",
     help: "file systems in memory: an operation looks up a path of five components, or asks for one",
-    groups: &[&SHARED, &DISJOINT],
-    default: &["look-up-shared", "look-up-disjoint"],
+    groups: &[&SHARED, &DISJOINT, &PATH_SHARED, &PATH_DISJOINT],
+    default: &["look-up-shared", "look-up-disjoint", "path-shared", "path-disjoint"],
     scenarios: SCENARIOS,
     figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
     exhibits: &[],
 };
 
 impl LockInfo {
-    /// A peer that finds names.
+    /// What finds names.
     const fn tree<T: Tree, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
         LockInfo { name, help, waiting: Sleeps, ours: false, entry: None, sample: names::look_ups::<T, W> }
     }
+
+    /// What knows paths.
+    const fn paths<T: Paths, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
+        LockInfo { name, help, waiting: Sleeps, ours: false, entry: None, sample: names::paths::<T, W> }
+    }
+
+    const fn judged(self) -> LockInfo {
+        LockInfo { ours: true, ..self }
+    }
 }
+
+const TODAY: &str = "our file system, today's locks";
+const OLD: &str = "the same, locks of Linux 3.7";
+const BEFORE: &str = "the same, locks of Linux 3.10: before `dcache`";
+const PATCHED: &str = "the same, with the document's locks";
+const MERGED: &str = "the same, locks of Linux 3.12";
 
 static SHARED: Group = Group {
     name: "look-up-shared",
@@ -39,11 +55,43 @@ static DISJOINT: Group = Group {
     reference: &["tmpfs"],
 };
 
-const fn trees<W: Whose>() -> [LockInfo; 3] {
+static PATH_SHARED: Group = Group {
+    name: "path-shared",
+    help: "d_path of files in one directory",
+    locks: &paths::<Shared>(),
+    default: &["all"],
+    reference: &["linux-3.10"],
+};
+
+static PATH_DISJOINT: Group = Group {
+    name: "path-disjoint",
+    help: "d_path, each thread below a directory of its own",
+    locks: &paths::<Disjoint>(),
+    default: &["all"],
+    reference: &["linux-3.10"],
+};
+
+const fn trees<W: Whose>() -> [LockInfo; 8] {
     [
-        LockInfo::tree::<Tmpfs, W>("tmpfs", "stat(2) on the kernel's tmpfs, from an open directory"),
+        LockInfo::tree::<Ours<Today>, W>("turnwise", TODAY).judged(),
+        LockInfo::tree::<Ours<Linux37>, W>("linux-3.7", OLD),
+        LockInfo::tree::<Ours<Linux310>, W>("linux-3.10", BEFORE),
+        LockInfo::tree::<Ours<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),
+        LockInfo::tree::<Ours<Linux312>, W>("linux-3.12", MERGED),
+        LockInfo::tree::<Tmpfs, W>("tmpfs", "stat(2) on the kernel's tmpfs; readlink(2) in /proc/self/fd for paths"),
         LockInfo::tree::<Table, W>("dashmap", "DashMap<PathBuf, _>: no directory can be renamed"),
         LockInfo::tree::<LockedTree, W>("rwlock-btree", "std's RwLock around a BTreeMap<PathBuf, _>"),
+    ]
+}
+
+const fn paths<W: Whose>() -> [LockInfo; 6] {
+    [
+        LockInfo::paths::<Ours<Today>, W>("turnwise", TODAY).judged(),
+        LockInfo::paths::<Ours<Linux37>, W>("linux-3.7", OLD),
+        LockInfo::paths::<Ours<Linux310>, W>("linux-3.10", BEFORE),
+        LockInfo::paths::<Ours<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),
+        LockInfo::paths::<Ours<Linux312>, W>("linux-3.12", MERGED),
+        LockInfo::paths::<Tmpfs, W>("tmpfs", "readlink(2) in /proc/self/fd, on the kernel's tmpfs"),
     ]
 }
 
@@ -52,4 +100,8 @@ static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&SHARED, "shared-2", 2, "look-ups, 2 threads, the same files"),
     Scenario::tight(&DISJOINT, "disjoint-1", 1, "look-ups, 1 thread, again"),
     Scenario::tight(&DISJOINT, "disjoint-2", 2, "look-ups, 2 threads, a directory for each"),
+    Scenario::tight(&PATH_SHARED, "path-1", 1, "d_path, 1 thread"),
+    Scenario::tight(&PATH_SHARED, "path-2", 2, "d_path, 2 threads, the same files"),
+    Scenario::tight(&PATH_DISJOINT, "path-disjoint-1", 1, "d_path, 1 thread, again"),
+    Scenario::tight(&PATH_DISJOINT, "path-disjoint-2", 2, "d_path, 2 threads, a directory for each"),
 ];

@@ -1,0 +1,131 @@
+//! The file system as the server uses it: by nodes and single names, for a caller whose rights the kernel has checked.
+
+use std::sync::Arc;
+use turnwise::platform::Native;
+use turnwise_vfs::errno::Errno;
+use turnwise_vfs::inode::{DirEntry, Kind, New, Seek, SetAttributes, Usage};
+use turnwise_vfs::{Config, Context, File, LockSet, Metal, OpenFlags, Path, RenameFlags, Stats, Vfs};
+
+/// A file system that lives as long as the process: nodes refer to it, and the FUSE session wants them for ever.
+pub(super) struct Tree<L: LockSet<Native>> {
+    fs: &'static Vfs<Metal, L>,
+    root: Node<L>,
+}
+
+/// What the kernel calls a node: something that exists, perhaps without a name.
+pub(super) type Node<L> = Path<'static, Metal, L>;
+
+/// Bits of a directory's mode: what is made in it belongs to its group.
+const SET_GID: u32 = 0o2000;
+
+impl<L: LockSet<Native>> Tree<L> {
+    pub(super) fn new(config: Config) -> Result<Self, Errno> {
+        let fs: &'static Vfs<Metal, L> = Box::leak(Box::new(Vfs::new(config)?));
+        Ok(Tree { fs, root: fs.root() })
+    }
+
+    /// The same file system, to ask for statistics.
+    pub(super) fn statistics(&self) -> Arc<dyn Fn() -> Stats + Send + Sync> {
+        let fs = self.fs;
+        Arc::new(move || fs.stats())
+    }
+
+    pub(super) fn root(&self) -> Node<L> {
+        self.root.clone()
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        self.fs.usage()
+    }
+
+    /// Whoever asks is allowed to: user 0, at this directory.
+    fn at<'a>(&'a self, directory: &'a Node<L>) -> Context<'a, 'static, Metal, L> {
+        Context::new(&self.root, directory)
+    }
+
+    pub(super) fn child(&self, directory: &Node<L>, name: &[u8]) -> Result<Node<L>, Errno> {
+        directory.child(name)
+    }
+
+    /// A new node, made as user 0 and then given to its owner: nobody sees it in between, since the kernel has the
+    /// directory locked.
+    pub(super) fn make(&self, directory: &Node<L>, name: &[u8], new: &New<'_>) -> Result<Node<L>, Errno> {
+        let cx = self.at(directory);
+        let made = match new.kind {
+            Kind::Directory => self.fs.mkdir(&cx, name, new.permissions),
+            Kind::Symlink => self.fs.symlink(&cx, new.target, name),
+            kind => self.fs.mknod(&cx, name, kind.mode() | new.permissions, new.device),
+        }?;
+        let inherits = new.kind != Kind::Directory && directory.stat().permissions & SET_GID == 0;
+        if new.uid != 0 || new.gid != 0 && inherits || new.kind == Kind::Directory {
+            self.give(directory, &made, new)?;
+        }
+        Ok(made)
+    }
+
+    fn give(&self, directory: &Node<L>, made: &Node<L>, new: &New<'_>) -> Result<(), Errno> {
+        let of_group = directory.stat().permissions & SET_GID;
+        let inherited = if new.kind == Kind::Directory { of_group } else { 0 };
+        made.set_attributes(&SetAttributes {
+            permissions: Some(new.permissions | inherited),
+            uid: Some(new.uid),
+            gid: (of_group == 0).then_some(new.gid),
+            ..Default::default()
+        })
+    }
+
+    pub(super) fn unlink(&self, directory: &Node<L>, name: &[u8]) -> Result<(), Errno> {
+        self.fs.unlink(&self.at(directory), name)
+    }
+
+    pub(super) fn rmdir(&self, directory: &Node<L>, name: &[u8]) -> Result<(), Errno> {
+        self.fs.rmdir(&self.at(directory), name)
+    }
+
+    pub(super) fn link(&self, node: &Node<L>, directory: &Node<L>, name: &[u8]) -> Result<(), Errno> {
+        self.fs.link_path(&self.at(directory), node, name).map(drop)
+    }
+
+    pub(super) fn rename(&self, from: (&Node<L>, &[u8]), to: (&Node<L>, &[u8]), flags: u32) -> Result<(), Errno> {
+        let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+        self.fs.rename_at(&self.at(from.0), from.1, &self.at(to.0), to.1, flags)
+    }
+
+    pub(super) fn set_attributes(&self, node: &Node<L>, wanted: &SetAttributes) -> Result<(), Errno> {
+        node.set_attributes(wanted)
+    }
+
+    /// The kernel keeps files open; here each access opens what it touches, which takes one reference.
+    fn open(&self, node: &Node<L>, flags: OpenFlags) -> Result<File<'static, Metal, L>, Errno> {
+        node.open(&self.at(&self.root), flags)
+    }
+
+    pub(super) fn read(&self, node: &Node<L>, offset: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        self.open(node, OpenFlags::RDONLY)?.read(offset, into)
+    }
+
+    pub(super) fn write(&self, node: &Node<L>, offset: u64, data: &[u8]) -> Result<usize, Errno> {
+        self.open(node, OpenFlags::WRONLY)?.write(offset, data)
+    }
+
+    pub(super) fn seek(&self, node: &Node<L>, offset: u64, to: Seek) -> Result<u64, Errno> {
+        self.open(node, OpenFlags::RDONLY)?.seek(offset, to)
+    }
+
+    pub(super) fn allocate(&self, node: &Node<L>, offset: u64, len: u64, keep_size: bool) -> Result<(), Errno> {
+        self.open(node, OpenFlags::WRONLY)?.allocate(offset, len, keep_size)
+    }
+
+    pub(super) fn punch(&self, node: &Node<L>, offset: u64, len: u64) -> Result<(), Errno> {
+        self.open(node, OpenFlags::WRONLY)?.punch_hole(offset, len)
+    }
+
+    pub(super) fn entries(
+        &self,
+        directory: &Node<L>,
+        cursor: u64,
+        show: impl FnMut(DirEntry<'_>) -> bool,
+    ) -> Result<(), Errno> {
+        self.open(directory, OpenFlags::RDONLY)?.readdir(cursor, show)
+    }
+}

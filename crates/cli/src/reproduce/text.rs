@@ -1,0 +1,71 @@
+//! The report for a terminal.
+
+use super::view;
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
+use std::fmt::Write;
+use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
+
+/// All of it.
+pub(crate) fn text(report: &Reproduction) -> String {
+    let mut text = format!("{}\n", view::origin(report).replace('`', ""));
+    for document in &report.documents {
+        text += &section(document);
+    }
+    if report.documents.len() > 1 {
+        let _ = write!(text, "\n{}", drawn(&view::summary(report)));
+    }
+    text
+}
+
+fn section(document: &DocumentReport) -> String {
+    let mut text = format!("\n{}\n{}\n", document.name, "=".repeat(document.name.len()));
+    let _ = writeln!(text, "{}", document.title);
+    let _ = writeln!(text, "published on: {}", document.published_on);
+    let _ = writeln!(text, "simulated: {} ({})", document.machine.name, document.machine.title);
+    let _ = writeln!(text, "workload: {}", document.workload);
+    text += &items("facts", document.facts.iter().cloned());
+    match document.fitted.as_slice() {
+        [] => text += "fitted: nothing\n",
+        all => text += &items("fitted", all.iter().map(view::fitted)),
+    }
+    for table in &document.tables {
+        let _ = write!(text, "\n{}", drawn(&view::table(table)));
+        if let Some(today) = view::today(table) {
+            let _ = writeln!(text, "{today}");
+        }
+    }
+    for listing in &document.listings {
+        let _ = write!(text, "\n{}", drawn(listing));
+    }
+    let _ = writeln!(text, "\n{}", view::score(document));
+    text += &items("bars", document.bars.iter().map(view::bar));
+    text += &items("notes", document.notes.iter().cloned());
+    text += &items("left out (--quick)", document.left_out.iter().cloned());
+    text
+}
+
+fn items(title: &str, items: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    for item in items {
+        if text.is_empty() {
+            let _ = writeln!(text, "{title}:");
+        }
+        let _ = writeln!(text, "  - {item}");
+    }
+    text
+}
+
+fn drawn(listing: &Listing) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    table.set_header(&listing.columns);
+    for row in &listing.rows {
+        table.add_row(row.iter().enumerate().map(|(column, text)| {
+            let number = column > 0 && text.chars().count() < 20;
+            let side = if number { CellAlignment::Right } else { CellAlignment::Left };
+            Cell::new(text).set_alignment(side)
+        }));
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    format!("{}\n{}\n", listing.title, lines.join("\n"))
+}

@@ -1,0 +1,88 @@
+//! A document's tables as columns of text: what all of text, Markdown and HTML show.
+
+use turnwise_workloads::reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, figure};
+
+/// A published table, with the columns that it needs.
+pub(crate) fn table(table: &Table) -> Listing {
+    let mut columns = vec!["row", "published", "ours", "error", "bound", ""];
+    let today = table.rows.iter().any(|row| row.today.is_some());
+    columns.extend(today.then_some("today"));
+    let remarks = table.rows.iter().any(|row| row.remark.is_some());
+    columns.extend(remarks.then_some("remark"));
+    let mut listing = Listing::new(&format!("{} [{}]", table.title, table.unit), &columns);
+    listing.rows = table.rows.iter().map(|row| cells(row, today, remarks)).collect();
+    listing
+}
+
+fn cells(row: &Row, today: bool, remarks: bool) -> Vec<String> {
+    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+    let mut cells = vec![
+        row.label.clone(),
+        row.said.clone(),
+        shown(row.ours),
+        row.error_text(),
+        row.bound.map_or_else(String::new, |bound| bound.words()),
+        row.verdict().to_owned(),
+    ];
+    cells.extend(today.then(|| shown(row.today)));
+    cells.extend(remarks.then(|| row.remark.clone().unwrap_or_default()));
+    cells
+}
+
+/// What the column of today's locks stands for.
+pub(crate) fn today(table: &Table) -> Option<String> {
+    table.today.as_ref().map(|what| format!("today: {what}"))
+}
+
+/// `4.00 us, fitted on spin_backoff.rows[0].spin[0]`.
+pub(crate) fn fitted(fitted: &Fitted) -> String {
+    format!("{}: {} {}, on {}", fitted.what, figure(fitted.value), fitted.unit, fitted.on)
+}
+
+/// A bar, in two or three sentences.
+pub(crate) fn bar(bar: &Bar) -> String {
+    let verdict = if bar.met { "met" } else { "MISSED" };
+    let why = bar.why.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{verdict}: {}: {}{why}", bar.asked, bar.found)
+}
+
+/// How many rows kept their bounds, and how many numbers were fitted on how many rows.
+pub(crate) fn score(document: &DocumentReport) -> String {
+    let (met, all) = document.judged();
+    let rows: usize = document.tables.iter().map(|table| table.rows.len()).sum();
+    let fitted = match document.fitted.len() {
+        0 => "nothing fitted".to_owned(),
+        1 => "1 number fitted".to_owned(),
+        n => format!("{n} numbers fitted"),
+    };
+    format!("{rows} rows, {fitted}; {met} of {all} judged rows within their bounds")
+}
+
+/// One line for each document.
+pub(crate) fn summary(report: &Reproduction) -> Listing {
+    let mut listing =
+        Listing::new("All documents", &["document", "machine", "fitted", "rows within bounds", "bars met"]);
+    for document in &report.documents {
+        let (met, all) = document.judged();
+        let bars = document.bars.iter().filter(|bar| bar.met).count();
+        listing.rows.push(vec![
+            document.name.clone(),
+            document.machine.name.clone(),
+            document.fitted.len().to_string(),
+            format!("{met} of {all}"),
+            format!("{bars} of {}", document.bars.len()),
+        ]);
+    }
+    listing
+}
+
+/// Where it was made, in one line.
+pub(crate) fn origin(report: &Reproduction) -> String {
+    let commit = report.commit.as_deref().unwrap_or("unknown");
+    let cpu = report.host.cpu.as_deref().unwrap_or("unknown CPU");
+    let kernel = report.host.kernel.as_deref().unwrap_or("unknown");
+    format!(
+        "`{}`, seed {}, commit {commit}; on metal: {} x {cpu}, Linux {kernel}",
+        report.command, report.seed, report.host.cpus
+    )
+}

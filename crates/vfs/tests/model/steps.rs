@@ -1,0 +1,171 @@
+//! What can be done to a file system, and what comes of it.
+
+use fastrand::Rng;
+use turnwise_vfs::errno::Errno;
+use turnwise_vfs::inode::Kind;
+
+/// Open files at a time.
+pub(crate) const SLOTS: usize = 4;
+
+/// One operation. Paths are as a program would give them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Stat { path: Vec<u8>, follow: bool },
+    Mkdir { path: Vec<u8>, mode: u32 },
+    Mknod { path: Vec<u8>, kind: Kind, mode: u32 },
+    Rmdir { path: Vec<u8> },
+    Unlink { path: Vec<u8> },
+    Link { old: Vec<u8>, new: Vec<u8> },
+    Symlink { target: Vec<u8>, path: Vec<u8> },
+    Rename { old: Vec<u8>, new: Vec<u8>, how: Renaming },
+    Readlink { path: Vec<u8> },
+    Truncate { path: Vec<u8>, size: u64 },
+    Chmod { path: Vec<u8>, mode: u32 },
+    Chown { path: Vec<u8>, uid: u32, gid: u32 },
+    Open { path: Vec<u8>, how: Opening, slot: usize },
+    Close { slot: usize },
+    Write { slot: usize, offset: u64, len: usize, fill: u8 },
+    Append { slot: usize, len: usize, fill: u8 },
+    Read { slot: usize, offset: u64, len: usize },
+    Resize { slot: usize, size: u64 },
+    List { slot: usize },
+    Chdir { path: Vec<u8> },
+    Getcwd,
+    DPath { path: Vec<u8> },
+    OpenPath { slot: usize },
+    Shrink { dentries: usize },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Renaming {
+    Plain,
+    NoReplace,
+    Exchange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Opening {
+    pub(crate) write: bool,
+    pub(crate) create: bool,
+    pub(crate) exclusive: bool,
+    pub(crate) truncate: bool,
+    pub(crate) directory: bool,
+    pub(crate) no_follow: bool,
+}
+
+/// What a step gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Gave {
+    Nothing,
+    Stat(Seen),
+    Bytes(Vec<u8>),
+    Count(usize),
+    /// Names with kinds, in order of their names.
+    Names(Vec<(Vec<u8>, Kind)>),
+}
+
+pub(crate) type Outcome = Result<Gave, Errno>;
+
+/// Of what `stat` tells, that which does not depend on clocks and numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) kind: Kind,
+    pub(crate) permissions: u32,
+    pub(crate) links: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// Not of directories.
+    pub(crate) size: u64,
+    pub(crate) blocks: u64,
+}
+
+/// Few names, so that steps meet; now and then one that cannot be.
+fn name(random: &mut Rng) -> Vec<u8> {
+    match random.u8(..60) {
+        0 => b".".to_vec(),
+        1 => b"..".to_vec(),
+        2 => vec![b'n'; 255],
+        3 => vec![b'n'; 256],
+        _ => vec![b'a' + random.u8(..5)],
+    }
+}
+
+fn path(random: &mut Rng) -> Vec<u8> {
+    let mut path = Vec::new();
+    if random.u8(..3) == 0 {
+        path.push(b'/');
+    }
+    for component in 0..random.usize(1..5) {
+        if component > 0 {
+            path.extend(if random.u8(..20) == 0 { &b"//"[..] } else { b"/" });
+        }
+        path.extend(name(random));
+    }
+    match random.u8(..80) {
+        0 => path.clear(),
+        1 => path = [&b"a/".repeat(2046)[..], &path].concat(),
+        2..7 => path.push(b'/'),
+        _ => {}
+    }
+    path
+}
+
+fn target(random: &mut Rng) -> Vec<u8> {
+    match random.u8(..30) {
+        0 => Vec::new(),
+        1 => vec![b't'; 4096],
+        _ => path(random),
+    }
+}
+
+fn opening(random: &mut Rng) -> Opening {
+    let create = random.bool();
+    Opening {
+        write: random.bool(),
+        create,
+        exclusive: create && random.u8(..4) == 0,
+        truncate: random.u8(..4) == 0,
+        directory: !create && random.u8(..4) == 0,
+        no_follow: random.u8(..6) == 0,
+    }
+}
+
+impl Step {
+    pub(crate) fn random(random: &mut Rng) -> Step {
+        const KINDS: [Kind; 5] = [Kind::File, Kind::File, Kind::Fifo, Kind::Socket, Kind::CharDevice];
+        let (slot, fill) = (random.usize(..SLOTS), random.u8(1..));
+        let (offset, len) = (random.u64(..20_000), random.usize(..12_000));
+        let path = path(random);
+        match random.u8(..48) {
+            0..3 => Step::Stat { path, follow: random.bool() },
+            3..9 => Step::Mkdir { path, mode: random.u32(..0o10000) },
+            9..11 => Step::Mknod { path, kind: KINDS[random.usize(..KINDS.len())], mode: random.u32(..0o1000) },
+            11..14 => Step::Rmdir { path },
+            14..17 => Step::Unlink { path },
+            17..20 => Step::Link { old: path, new: self::path(random) },
+            20..23 => Step::Symlink { target: target(random), path },
+            23..29 => {
+                let how = [Renaming::Plain, Renaming::Plain, Renaming::NoReplace, Renaming::Exchange];
+                Step::Rename { old: path, new: self::path(random), how: how[random.usize(..4)] }
+            }
+            29 => Step::Readlink { path },
+            30 => Step::Truncate { path, size: random.u64(..20_000) },
+            31 => Step::Chmod { path, mode: random.u32(..0o10000) },
+            32 => Step::Chown { path, uid: random.u32(..3), gid: random.u32(..3) },
+            33..37 => Step::Open { path, how: opening(random), slot },
+            37 => Step::Close { slot },
+            38 | 39 => Step::Write { slot, offset, len, fill },
+            40 => Step::Append { slot, len, fill },
+            41 => Step::Read { slot, offset, len },
+            42 => Step::Resize { slot, size: offset },
+            43 => Step::List { slot },
+            44 => Step::Chdir { path },
+            45 => Step::Getcwd,
+            46 => match random.bool() {
+                true => Step::DPath { path },
+                false => Step::OpenPath { slot },
+            },
+            _ => Step::Shrink { dentries: random.usize(..20) },
+        }
+    }
+}
