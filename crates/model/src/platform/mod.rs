@@ -38,6 +38,18 @@ pub enum Identity {
     Anonymous,
 }
 
+/// Words of which two loads are tried in both orders, too. Loom looks for races between a store and the last access
+/// before it alone: if that is a load by the storing thread itself, it overlooks the loads of the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Races {
+    /// Where stores and exchanges suffice.
+    None,
+    /// Pointers.
+    Pointers,
+    /// Pointers and words of 64 bits.
+    Long,
+}
+
 /// How the machine behaves in a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
@@ -56,9 +68,8 @@ pub struct Setup {
     /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
     /// second question is answered with yes.
     pub kernel: bool,
-    /// Two loads of one pointer are tried in both orders, too. Loom looks for races between a store and the last access
-    /// before it alone: if that is a load by the storing thread itself, it overlooks the loads of the others.
-    pub loads_race: bool,
+    /// Which loads are tried in both orders.
+    pub races: Races,
 }
 
 impl Setup {
@@ -71,7 +82,7 @@ impl Setup {
         spurious: None,
         looks: 2,
         kernel: false,
-        loads_race: false,
+        races: Races::None,
     };
 }
 

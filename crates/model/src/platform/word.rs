@@ -3,7 +3,7 @@
 //! Each operation asks the laboratory which ordering to use, notes itself in the trace, and checks that its word is
 //! still alive: a lock that touches its word after releasing it may touch freed memory.
 
-use super::{host, world};
+use super::{Races, host, world};
 use crate::lab::{self, Part};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -101,7 +101,7 @@ macro_rules! word {
             cell: Arc<$atomic>,
             life: Life,
             chain: Chain,
-            /// Exchanged at each load, relaxed: see [`super::Setup::loads_race`].
+            /// Exchanged at each load, relaxed: see [`Races`].
             loads: Option<AtomicU32>,
         }
 
@@ -130,8 +130,8 @@ macro_rules! word {
             type Value = $value;
 
             fn new(value: $value) -> Self {
-                let races: bool = $races;
-                let loads = (races && world::loads_race()).then(|| AtomicU32::new(0));
+                let from: Option<Races> = $races;
+                let loads = from.filter(|from| world::races() >= *from).map(|_| AtomicU32::new(0));
                 $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain: Chain::new(), loads }
             }
 
@@ -233,12 +233,12 @@ macro_rules! int_word {
     };
 }
 
-word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), false);
-word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), false);
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), None);
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), Some(Races::Long));
 word!(
     /** A pointer. */
     LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
-    |_, _| (), |value| host::follow(value.addr()), true
+    |_, _| (), |value| host::follow(value.addr()), Some(Races::Pointers)
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);

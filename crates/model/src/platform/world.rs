@@ -4,7 +4,7 @@
 //! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
-use super::{Identity, Loom, Setup, host::Memory, park::Sleeper};
+use super::{Identity, Loom, Races, Setup, host::Memory, park::Sleeper};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -294,9 +294,9 @@ pub(super) fn may_sleep() {
     with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
 }
 
-/// Whether loads of pointers are to be tried in both orders.
-pub(super) fn loads_race() -> bool {
-    WORLD.with_borrow(|world| world.as_ref().is_some_and(|w| w.setup.loads_race))
+/// Which loads are to be tried in both orders.
+pub(super) fn races() -> Races {
+    WORLD.with_borrow(|world| world.as_ref().map_or(Races::None, |w| w.setup.races))
 }
 
 pub(super) fn need_resched() -> Option<bool> {
