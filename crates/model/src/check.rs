@@ -49,6 +49,8 @@ pub enum Lock {
     OsvMutex,
     /// The file system's journal.
     Journal,
+    /// The file system's dentry cache.
+    Dcache,
     /// Locks that are wrong on purpose.
     Broken,
 }

@@ -50,6 +50,7 @@ impl Lock {
             Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
             Lock::OsvMutex => &["lineage/src/osv_mutex"],
             Lock::Journal => &["vfs/src/journal.rs"],
+            Lock::Dcache => &["vfs/src/dcache", "vfs/src/inode", "vfs/src/mount.rs"],
             Lock::Broken => &[],
         }
     }

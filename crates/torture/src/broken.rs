@@ -13,12 +13,17 @@ use crate::permits::broken::{
 };
 use crate::references::{BrokenReferences, LastUnlocked, LosesGets};
 use crate::sequence::broken::{BrokenSequence, DeafWriter, NoSecondLook, OneStep};
+use crate::tree::{
+    FileSystem,
+    broken::{DeafToRenames, RaisesTheDead},
+};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::{Duration, Instant};
 use turnwise::platform::{Deadline, Lane, Native, Parked, Platform};
+use turnwise_vfs::locks::LockSet;
 
 /// A lock that is wrong on purpose.
 pub struct BrokenRecord {
@@ -45,6 +50,7 @@ pub(crate) const CAN: Abilities = Abilities {
     shared: false,
     downgrades: false,
     upgrades: false,
+    tree: false,
     crowd: 12,
 };
 const SEQUENCE: Abilities = Abilities { sequence: true, ..CAN };
@@ -82,6 +88,15 @@ const fn permits<F: crate::permits::broken::Flaw>(
 ) -> BrokenRecord {
     let can = Abilities { permits: true, in_line: true, ..CAN };
     BrokenRecord { lock: record::<BrokenPermits<F>>(name, about, can), caught_by }
+}
+
+const fn tree<L: LockSet<Native>>(
+    name: &'static str,
+    about: &'static str,
+    caught_by: &'static [(&'static str, Verdict)],
+) -> BrokenRecord {
+    let can = Abilities { tree: true, ..CAN };
+    BrokenRecord { lock: record::<FileSystem<L>>(name, about, can), caught_by }
 }
 
 const fn references<F: crate::references::Flaw>(
@@ -192,6 +207,16 @@ pub static BROKEN: &[BrokenRecord] = &[
     broken_shared::WRITERS_FIRST,
     broken_shared::TOUCHES_AFTER,
     broken_shared::FORK_FORGETS,
+    tree::<DeafToRenames>(
+        "vfs-deaf-to-renames",
+        "a path is read without a look at the rename lock's sequence",
+        &[("tree-paths", NoOrder)],
+    ),
+    tree::<RaisesTheDead>(
+        "vfs-raises-the-dead",
+        "who finds a dentry does not ask whether it is dead",
+        &[("tree-names", Crash)],
+    ),
 ];
 
 /// Words for a lock; the default methods of [`Flaw`] make a sound one of them.

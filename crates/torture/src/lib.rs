@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`lock`] | what a lock must offer to be tortured |
 //! | [`sequence`], [`counts`], [`references`], [`permits`] | what sequence locks, reference counts and semaphores offer besides |
+//! | [`tree`] | what a file system offers instead |
 //! | [`locks`] | one record per lock |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
@@ -32,3 +33,4 @@ pub mod permits;
 pub mod references;
 pub mod scenarios;
 pub mod sequence;
+pub mod tree;

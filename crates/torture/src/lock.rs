@@ -4,6 +4,7 @@ use crate::counts::Counts;
 use crate::permits::Permits;
 use crate::references::References;
 use crate::sequence::Sequence;
+use crate::tree::Tree;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
 use turnwise::spin::RawSpin;
@@ -85,6 +86,11 @@ pub trait Lock: Send + Sync {
     /// The same semaphore, permits by number.
     fn permits(&self) -> &dyn Permits {
         unreachable!("not among its abilities: permits")
+    }
+
+    /// The file system that it is.
+    fn tree(&self) -> &dyn Tree {
+        unreachable!("not among its abilities: tree")
     }
 
     /// The words of the lock, for a report of who waits.

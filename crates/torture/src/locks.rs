@@ -4,6 +4,7 @@ use crate::counts::CountedLock;
 use crate::lineage::Tree;
 use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
 use crate::sequence::SeqLock;
+use crate::tree::FileSystem;
 use turnwise::backoff::{Exponential, Proportional};
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
 use turnwise_lineage::d_count::{self, DCount};
@@ -14,6 +15,7 @@ use turnwise_lineage::osv_mutex::{self, OsvMutex};
 use turnwise_lineage::rename_lock;
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
 use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
+use turnwise_vfs::locks::{Linux37, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
 /// What a lock can do beside `acquire`, `try_acquire` and `release`.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,8 @@ pub struct Abilities {
     pub downgrades: bool,
     /// Upgradable readers.
     pub upgrades: bool,
+    /// It is no lock but a file system built of some: [`crate::tree::Tree`].
+    pub tree: bool,
     /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
     pub crowd: usize,
 }
@@ -116,6 +120,7 @@ const SLEEPER: Abilities = Abilities {
     shared: false,
     downgrades: false,
     upgrades: false,
+    tree: false,
     crowd: 32,
 };
 const WRITERS: Abilities = Abilities { fair: false, condvar: false, bounded: false, ..SLEEPER };
@@ -150,6 +155,10 @@ const SEMAPHORE: Abilities =
     Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, permits: true, ..SLEEPER };
 /// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
 const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
+
+/// Nothing that a lock can do.
+const TREE: Abilities =
+    Abilities { timed: false, fair: false, condvar: false, lets_go: false, slots: false, tree: true, ..LINEAGE };
 
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
@@ -197,4 +206,10 @@ pub static LOCKS: &[LockRecord] = &[
         Abilities { in_line: true, ..SEMAPHORE },
     ),
     record::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT),
+    record::<FileSystem<Today>>("vfs", "file system on today's locks", TREE),
+    record::<FileSystem<Linux37>>("vfs-linux-3.7", "file system on the locks of Linux 3.7", TREE),
+    record::<FileSystem<Linux37Patch2>>("vfs-linux-3.7-patch-2", "the same with both mutex patches", TREE),
+    record::<FileSystem<Linux310>>("vfs-linux-3.10", "file system on the locks of Linux 3.10", TREE),
+    record::<FileSystem<Linux310Dcache>>("vfs-linux-3.10-dcache", "the same with the document's patch", TREE),
+    record::<FileSystem<Linux312>>("vfs-linux-3.12", "file system on the locks of Linux 3.12", TREE),
 ];

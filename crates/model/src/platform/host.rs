@@ -28,12 +28,14 @@ pub struct LoomHost;
 #[derive(Default)]
 pub(super) struct Memory {
     blocks: Vec<Block>,
+    any_freed: bool,
     /// The pins that exist.
     pins: BTreeSet<u32>,
     last_pin: u32,
     retired: Vec<Retired>,
-    /// Written by who retires, read by who pins later; there once something was retired.
+    /// Written by who retires, read by who pins later; there since the first allocation, before there are threads.
     epoch: Option<Rc<AtomicU32>>,
+    any_retired: bool,
     on_charge: Option<Rc<dyn Fn(Work)>>,
 }
 
@@ -62,6 +64,7 @@ impl Memory {
     }
 
     fn free(&mut self, address: usize) -> Result<(), &'static str> {
+        self.any_freed = true;
         let block = self.block(address).expect("only what was allocated is freed");
         if std::mem::replace(&mut block.freed, true) { Err(block.what) } else { Ok(()) }
     }
@@ -79,8 +82,8 @@ impl Memory {
 
 /// Fails the model if a word lies in memory that was freed.
 pub(super) fn check_alive(address: usize) {
-    let dead = with(|w| if w.memory.blocks.is_empty() { None } else { dead(&mut w.memory, address) });
-    if let Some(what) = dead {
+    let dead = with(|w| if w.memory.any_freed { dead(&mut w.memory, address) } else { None });
+    if let Some(what) = dead.filter(|_| !std::thread::panicking()) {
         panic!("{} uses a word of a {what} after it was freed", world::name());
     }
 }
@@ -92,7 +95,7 @@ fn dead(memory: &mut Memory, address: usize) -> Option<&'static str> {
 /// The calling thread has loaded a pointer and means to follow it.
 pub(super) fn follow(address: usize) {
     let block = with(|w| w.memory.block(address).map(|block| (Rc::clone(&block.made), block.freed, block.what)));
-    if let Some((made, freed, what)) = block {
+    if let Some((made, freed, what)) = block.filter(|_| !std::thread::panicking()) {
         assert!(!freed, "{} finds a {what} after it was freed", world::name());
         // Loom fails the model here if the memory's making is not ordered before this.
         made.with(|_| ());
@@ -110,6 +113,10 @@ pub fn on_charge(f: impl Fn(Work) + 'static) {
 }
 
 fn begin<T>(at: *mut T, count: usize) {
+    if with(|w| w.memory.epoch.is_none()) {
+        let epoch = Rc::new(AtomicU32::new(0));
+        with(|w| w.memory.epoch = Some(epoch));
+    }
     let made = with(|w| {
         w.memory.begin(at.addr(), count * size_of::<T>(), std::any::type_name::<T>());
         w.memory.blocks.last().map(|block| Rc::clone(&block.made))
@@ -139,7 +146,7 @@ impl Host for LoomHost {
     type Pin = LoomPin;
 
     fn pin() -> LoomPin {
-        if let Some(epoch) = with(|w| w.memory.epoch.clone()) {
+        if let Some(epoch) = with(|w| w.memory.epoch.clone().filter(|_| w.memory.any_retired)) {
             epoch.fetch_add(1, Acquire);
         }
         LoomPin(with(|w| {
@@ -170,10 +177,9 @@ impl Host for LoomHost {
     }
 
     unsafe fn retire<T: 'static>(_pin: &LoomPin, at: NonNull<T>) {
-        let known = with(|w| w.memory.epoch.clone());
-        let epoch = known.unwrap_or_else(|| {
-            let epoch = Rc::new(AtomicU32::new(0));
-            with(|w| w.memory.epoch.insert(epoch).clone())
+        let epoch = with(|w| {
+            w.memory.any_retired = true;
+            w.memory.epoch.clone().expect("what is retired was allocated")
         });
         epoch.fetch_add(1, Release);
         let twice = with(|w| {

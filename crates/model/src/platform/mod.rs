@@ -38,6 +38,18 @@ pub enum Identity {
     Anonymous,
 }
 
+/// Words of which two loads are tried in both orders, too. Loom looks for races between a store and the last access
+/// before it alone: if that is a load by the storing thread itself, it overlooks the loads of the others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Races {
+    /// Where stores and exchanges suffice.
+    None,
+    /// Pointers.
+    Pointers,
+    /// Pointers and words of 64 bits.
+    Long,
+}
+
 /// How the machine behaves in a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
@@ -56,12 +68,22 @@ pub struct Setup {
     /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
     /// second question is answered with yes.
     pub kernel: bool,
+    /// Which loads are tried in both orders.
+    pub races: Races,
 }
 
 impl Setup {
     /// Threads with slots, a clock that does not jump, two looks.
-    pub const PLAIN: Setup =
-        Setup { identity: Identity::Full, jumps: 0, alarms: 0, lapse: false, spurious: None, looks: 2, kernel: false };
+    pub const PLAIN: Setup = Setup {
+        identity: Identity::Full,
+        jumps: 0,
+        alarms: 0,
+        lapse: false,
+        spurious: None,
+        looks: 2,
+        kernel: false,
+        races: Races::None,
+    };
 }
 
 /// The model checker as a platform. Only usable inside of a model.

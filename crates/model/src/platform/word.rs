@@ -3,7 +3,7 @@
 //! Each operation asks the laboratory which ordering to use, notes itself in the trace, and checks that its word is
 //! still alive: a lock that touches its word after releasing it may touch freed memory.
 
-use super::{host, world};
+use super::{Races, host, world};
 use crate::lab::{self, Part};
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -95,12 +95,14 @@ impl Chain {
 const NEVER: u32 = 0xdead_beef;
 
 macro_rules! word {
-    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr, $follow:expr) => {
+    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr, $follow:expr, $races:expr) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
             cell: Arc<$atomic>,
             life: Life,
             chain: Chain,
+            /// Exchanged at each load, relaxed: see [`Races`].
+            loads: Option<AtomicU32>,
         }
 
         impl $(<$t>)? $name $(<$t>)? {
@@ -128,11 +130,15 @@ macro_rules! word {
             type Value = $value;
 
             fn new(value: $value) -> Self {
-                $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain: Chain::new() }
+                let from: Option<Races> = $races;
+                let loads = from.filter(|from| world::races() >= *from).map(|_| AtomicU32::new(0));
+                $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain: Chain::new(), loads }
             }
 
             #[track_caller]
             fn load(&self, order: Ordering) -> $value {
+                self.life.check();
+                self.loads.iter().for_each(|loads| _ = loads.swap(0, Relaxed));
                 let value = self.cell.load(lab::order(Location::caller(), Part::Main, order));
                 self.note("load", value, value);
                 if order != Relaxed {
@@ -227,12 +233,12 @@ macro_rules! int_word {
     };
 }
 
-word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| ());
-word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| ());
+word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), None);
+word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), Some(Races::Long));
 word!(
     /** A pointer. */
     LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
-    |_, _| (), |value| host::follow(value.addr())
+    |_, _| (), |value| host::follow(value.addr()), Some(Races::Pointers)
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);

@@ -4,7 +4,7 @@
 //! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
-use super::{Identity, Loom, Setup, host::Memory, park::Sleeper};
+use super::{Identity, Loom, Races, Setup, host::Memory, park::Sleeper};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -292,6 +292,11 @@ pub(super) fn preempt(change: impl FnOnce(u32) -> u32) {
 pub(super) fn may_sleep() {
     let me = number();
     with(|w| assert_eq!(w.threads[me].atomic, 0, "{}: thread {me} sleeps with preemption off", w.name));
+}
+
+/// Which loads are to be tried in both orders.
+pub(super) fn races() -> Races {
+    WORLD.with_borrow(|world| world.as_ref().map_or(Races::None, |w| w.setup.races))
 }
 
 pub(super) fn need_resched() -> Option<bool> {

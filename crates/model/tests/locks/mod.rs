@@ -22,6 +22,7 @@ macro_rules! each_lock {
             ia64_spin: Ia64Spin,
             osv_mutex: OsvMutex,
             journal: Journal,
+            dcache: Dcache,
         }
     };
     ($check:ident: $($name:ident: $lock:ident,)*) => {$(

@@ -12,6 +12,7 @@ mod references;
 mod sequence;
 mod shared;
 mod signals;
+mod tree;
 
 use crate::arena::Arena;
 use crate::locks::{Abilities, LockRecord};
@@ -37,8 +38,9 @@ const fn scenario(
     ScenarioRecord { name, about, suits, run }
 }
 
-const fn any(_: &Abilities) -> bool {
-    true
+/// Any lock.
+const fn any(can: &Abilities) -> bool {
+    !can.tree
 }
 
 /// The scenarios.
@@ -152,4 +154,6 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         memory::destroy_shared,
     ),
     scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),
+    scenario("tree-paths", "renames on two levels: no path that never was is read", |can| can.tree, tree::paths),
+    scenario("tree-names", "names come and go: what stays is found, nothing is lost", |can| can.tree, tree::names),
 ];

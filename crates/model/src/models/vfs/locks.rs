@@ -1,0 +1,160 @@
+//! The smallest locks that a file system can be built of, so that what is tried is its order of steps and not the
+//! locks', which have models of their own.
+
+use crate::platform::Loom;
+use std::marker::PhantomData;
+use std::thread::panicking;
+use turnwise::RawSpinLock;
+use turnwise::backoff::NoBackoff;
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::rename_lock::{self, RenameLock};
+use turnwise_lineage::{BiasedRwLock, KernelTicketLock};
+use turnwise_vfs::LockSet;
+use turnwise_vfs::locks::{Count, Exclusive, PathsBy, Rename, Shared};
+
+/// Spin locks of one word for all but the count and the rename lock.
+pub(super) struct Lean<C = DCount<d_count::LockRef, Loom>, R = RenameLock<rename_lock::SeqExclusive, Loom>>(
+    PhantomData<(C, R)>,
+);
+
+/// The counts of Linux 3.10 with the document's patch, and its rename lock.
+pub(super) type Patched = Lean<DCount<d_count::CmpXchg, Loom>, RenameLock<rename_lock::SeqRw, Loom>>;
+
+impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
+    const NAME: &'static str = "lean";
+    const COUNTS_ROOT: bool = false;
+    type Count = Quiet<C>;
+    type Rename = Quiet<R>;
+    /// Sleeping is for the locks' own models.
+    type Mutex = Quiet<RawSpinLock<NoBackoff, Loom>>;
+    type Spin = Quiet<KernelTicketLock<Loom>>;
+    type RwSpin = Quiet<BiasedRwLock<Loom>>;
+    type RwSem = Quiet<BiasedRwLock<Loom>>;
+}
+
+/// Does nothing while a failed model is cleaned up: whoever has a lock then will never release it.
+pub(super) struct Quiet<L>(L);
+
+impl<L: Exclusive> Exclusive for Quiet<L> {
+    fn new_in() -> Self {
+        Quiet(L::new_in())
+    }
+    fn lock(&self) {
+        if !panicking() {
+            self.0.lock();
+        }
+    }
+    fn try_lock(&self) -> bool {
+        panicking() || self.0.try_lock()
+    }
+    unsafe fn unlock(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock() };
+        }
+    }
+}
+
+impl<L: Shared> Shared for Quiet<L> {
+    fn new_in() -> Self {
+        Quiet(L::new_in())
+    }
+    fn read(&self) {
+        if !panicking() {
+            self.0.read();
+        }
+    }
+    fn write(&self) {
+        if !panicking() {
+            self.0.write();
+        }
+    }
+    unsafe fn unlock_read(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock_read() };
+        }
+    }
+    unsafe fn unlock_write(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock_write() };
+        }
+    }
+}
+
+impl<L: Rename> Rename for Quiet<L> {
+    const PATHS: PathsBy = L::PATHS;
+
+    fn new_in() -> Self {
+        Quiet(L::new_in())
+    }
+    fn read_begin(&self) -> u64 {
+        if panicking() { 0 } else { self.0.read_begin() }
+    }
+    fn read_retry(&self, sequence: u64) -> bool {
+        !panicking() && self.0.read_retry(sequence)
+    }
+    fn read_blocking(&self) {
+        if !panicking() {
+            self.0.read_blocking();
+        }
+    }
+    unsafe fn unlock_blocking(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock_blocking() };
+        }
+    }
+    fn write(&self) {
+        if !panicking() {
+            self.0.write();
+        }
+    }
+    unsafe fn unlock_write(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock_write() };
+        }
+    }
+}
+
+impl<C: Count> Count for Quiet<C> {
+    fn new_in(count: u32) -> Self {
+        Quiet(C::new_in(count))
+    }
+    fn get(&self) {
+        if !panicking() {
+            self.0.get();
+        }
+    }
+    fn get_live(&self) -> bool {
+        panicking() || self.0.get_live()
+    }
+    fn put(&self, at_last: impl FnOnce()) -> bool {
+        !panicking() && self.0.put(at_last)
+    }
+    fn put_unless_last(&self) -> bool {
+        panicking() || self.0.put_unless_last()
+    }
+    fn put_quickly(&self) -> bool {
+        !panicking() && self.0.put_quickly()
+    }
+    fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
+        !panicking() && self.0.kill_unused(at_kill)
+    }
+    fn count(&self) -> u32 {
+        self.0.count()
+    }
+    fn lock(&self) {
+        if !panicking() {
+            self.0.lock();
+        }
+    }
+    unsafe fn unlock(&self) {
+        if !panicking() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.unlock() };
+        }
+    }
+}

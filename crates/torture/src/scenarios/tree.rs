@@ -1,0 +1,134 @@
+//! Threads in one file system: what stays is found, what was never there is not seen, and nothing is lost.
+
+use crate::arena::{Arena, Doing, Worker};
+use crate::cell::Verdict;
+use crate::locks::LockRecord;
+use crate::tree::{Spot, Tree};
+use rand::RngExt;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use turnwise_vfs::Errno;
+
+const THREADS: usize = 4;
+
+fn build(tree: &dyn Tree, directories: &[&str], files: &[&str]) {
+    directories.iter().for_each(|path| tree.make_directory(path).expect("a new directory"));
+    files.iter().for_each(|path| tree.make_file(path).expect("a new file"));
+}
+
+/// Fails unless `seen` is one of those that can be.
+fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&str]) {
+    if !seen.as_ref().is_ok_and(|seen| possible.contains(&&seen[..])) {
+        arena.fail(Verdict::NoOrder, &format!("{what}: {seen:?}, and only {possible:?} ever was"));
+    }
+}
+
+/// One thread renames a directory and then what is in it, so that only some pairs of names ever exist; one moves a
+/// directory between two others. The rest reads paths, and one of them reclaims what it can.
+pub(super) fn paths(arena: &'static Arena, record: &LockRecord) {
+    let tree = record.make().tree();
+    build(tree, &["/p0", "/p0/f0", "/l", "/r", "/l/a", "/l/a/x"], &[]);
+    arena.rounds(THREADS, |worker| {
+        match worker.number {
+            0 => rename_both(worker, tree),
+            1 => {
+                work(worker, || tree.rename("/l/a", "/r/b").expect("a rename"));
+                work(worker, || tree.rename("/r/b", "/l/a").expect("a rename"));
+            }
+            _ => read_paths(worker, tree),
+        }
+        worker.gets_on();
+    });
+}
+
+fn work<R>(worker: &mut Worker, step: impl FnOnce() -> R) -> R {
+    worker.does(Doing::Acquires);
+    let result = step();
+    worker.does(Doing::Outside);
+    result
+}
+
+/// The names of both levels go from 0 over 1 and 2 to 0, the upper one first.
+fn rename_both(worker: &mut Worker, tree: &dyn Tree) {
+    for at in 0..3 {
+        let next = (at + 1) % 3;
+        work(worker, || {
+            tree.rename(&format!("/p{at}"), &format!("/p{next}")).expect("a rename");
+            tree.rename(&format!("/p{next}/f{at}"), &format!("/p{next}/f{next}")).expect("a rename");
+        });
+    }
+}
+
+fn read_paths(worker: &mut Worker, tree: &dyn Tree) {
+    let arena = worker.arena;
+    let pairs = ["/p0/f0", "/p1/f0", "/p1/f1", "/p2/f1", "/p2/f2", "/p0/f2"];
+    let moved = ["/l/a/x", "/r/b/x"];
+    let which = worker.rng.random_range(0..moved.len());
+    let looks = worker.rng.random_range(1..20);
+    work(worker, || {
+        for path in pairs {
+            let read = |spot: &dyn Spot| {
+                for _ in 0..looks {
+                    one_of(arena, "a path", spot.path(), &pairs);
+                    one_of(arena, "a parent", spot.parent(), &["/p0", "/p1", "/p2"]);
+                    one_of(arena, "a working directory", spot.working_directory(), &pairs);
+                }
+            };
+            let _found_or_renamed = tree.visit(path, &mut { read });
+        }
+        let _found_or_moved = tree.visit(moved[which], &mut |spot| one_of(arena, "a path", spot.path(), &moved));
+        tree.shrink(looks);
+    });
+}
+
+/// Threads make and remove the same few names, move one about, reclaim, and find what stays. At the end everything
+/// that was made and not removed is there, and nothing else.
+pub(super) fn names(arena: &'static Arena, record: &LockRecord) {
+    let tree = record.make().tree();
+    build(tree, &["/d0", "/d1", "/stay", "/stay/here"], &["/stay/here/file", "/d0/m0"]);
+    let numbers = ["/stay/here/file", "/stay/here"].map(|path| number(tree, path).expect("it is there"));
+    let files = AtomicI64::new(0);
+    arena.rounds(THREADS, |worker| {
+        let (directory, file) = (worker.rng.random_range(0..2), worker.rng.random_range(0..3));
+        let path = format!("/d{directory}/f{file}");
+        let stay = Duration::from_micros(worker.rng.random_range(0..1000));
+        let step = worker.rng.random_range(0..8);
+        work(worker, || match step {
+            0 | 1 => count(arena, &files, 1, tree.make_file(&path), Errno::EXIST),
+            2 | 3 => count(arena, &files, -1, tree.remove_file(&path), Errno::NOENT),
+            4 => drop(tree.rename(&format!("/d{directory}/m{directory}"), &format!("/d{0}/m{0}", 1 - directory))),
+            5 => drop(tree.visit(&path, &mut |_| std::thread::sleep(stay))),
+            6 => _ = tree.shrink(4),
+            _ => stays(arena, tree, numbers),
+        });
+        worker.gets_on();
+    });
+    while tree.shrink(usize::MAX) > 0 {}
+    let (found, expected) = (tree.inodes(), 7 + files.load(Relaxed));
+    if i64::try_from(found) != Ok(expected) {
+        arena.fail(Verdict::TwoOwners, &format!("{expected} files and directories should be there, not {found}"));
+    }
+}
+
+fn number(tree: &dyn Tree, path: &str) -> Result<u64, Errno> {
+    let mut number = 0;
+    tree.visit(path, &mut |spot| number = spot.number())?;
+    Ok(number)
+}
+
+/// Adds `change` if it was made; it may also have failed because of another thread.
+fn count(arena: &Arena, files: &AtomicI64, change: i64, made: Result<(), Errno>, may_fail: Errno) {
+    match made {
+        Ok(()) => _ = files.fetch_add(change, Relaxed),
+        Err(errno) if errno == may_fail => {}
+        Err(errno) => arena.fail(Verdict::NoOrder, &format!("{errno:?} where only {may_fail:?} can be")),
+    }
+}
+
+fn stays(arena: &Arena, tree: &dyn Tree, numbers: [u64; 2]) {
+    let found = ["/stay/here/file", "/stay/here"].map(|path| number(tree, path));
+    if found != numbers.map(Ok) {
+        arena.fail(Verdict::NoOrder, &format!("{numbers:?} stays all the time, and {found:?} was found"));
+    }
+}
