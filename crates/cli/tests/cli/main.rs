@@ -7,5 +7,6 @@ mod cluster;
 mod common;
 mod compare;
 mod refusals;
+mod reproduce;
 mod run;
 mod sim;

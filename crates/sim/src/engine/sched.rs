@@ -384,7 +384,8 @@ impl Engine {
     /// The running thread gives its CPU to another, if one waits for it.
     pub(crate) fn yields(&mut self) -> bool {
         let cpu = self.current_cpu;
-        if self.keeps_cpu(cpu) {
+        // In the kernel a thread may let go of its own will.
+        if self.thread().sections.any() {
             return false;
         }
         let ready = &self.cpus[cpu as usize].ready;
