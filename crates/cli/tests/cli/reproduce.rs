@@ -12,7 +12,9 @@ fn a_document_is_reproduced_in_all_forms() {
     let outputs = ["--json", &json, "--html", &html, "--markdown", &markdown];
     let (text, errors) = expect(0, &[&command[..], &outputs].concat());
     assert!(errors.is_empty(), "no bars without a terminal: {errors}");
-    for part in ["altix-64", "fitted:", "64 CPUs, with back-off, user", "967.31", "bars:", "left out (--quick):", "seed 7"] {
+    for part in
+        ["altix-64", "fitted:", "64 CPUs, with back-off, user", "967.31", "bars:", "left out (--quick):", "seed 7"]
+    {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
     let wide = text.lines().find(|line| line.starts_with(' ') && line.contains("CPUs") && line.chars().count() > 120);

@@ -27,7 +27,7 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, cons
         workfile: "high_systime",
         locks,
         nodes: 8,
-        users: if context.least { 100 } else { context.choose(400, USERS) },
+        users: if context.least { 100 } else { USERS },
         constants,
         seed: context.seed,
         warm_up_ns: if context.least { 500_000 } else { context.choose(3_000_000, 6_000_000) },
@@ -82,14 +82,19 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         machine: Simulated::of(&machine),
         workload: published::text(NAME, "workload").unwrap_or_default(),
         facts: facts(),
-        fitted: vec![Fitted { what: "what a job computes".to_owned(), value: compute_ns / 1e6, unit: "ms".to_owned(), on: key }],
+        fitted: vec![Fitted {
+            what: "what a job computes".to_owned(),
+            value: compute_ns / 1e6,
+            unit: "ms".to_owned(),
+            on: key,
+        }],
         tables: tables(&published, profiled)?,
         bars: bars(profiled, plain),
         listings: vec![kernels(profiled, plain)],
         plots: Vec::new(),
         notes: vec![
-            "Shares by command: the time in spin locks, divided as the commands' calls for paths take their time; those \
-             times include what is not waiting."
+            "Shares by command: the time in spin locks, divided as the commands' calls for paths take their time; \
+             those times include what is not waiting."
                 .to_owned(),
             "`find`, `cat /proc/*/maps` and `git diff` need a mount: `turnwise mount` and its tests run them; here is \
              nothing to compare."
@@ -101,11 +106,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 
 fn facts() -> Vec<String> {
     [
-        "high_systime: 528 forks and 128 execs of each user, which are `reaim`, `ls` and the script `true` (docs/aim7.md)",
+        "high_systime: 528 forks and 128 execs of each user, which are `reaim`, `ls` and the script `true` \
+            (docs/aim7.md)",
         "each exec reports 6 executable mappings (counted for sh and ls: 4 to 9), each by a reference to the root, the \
          path, and the reference given back",
-        "before: both references under d_lock, and the path under rename_lock as a writer; patched: compare-exchange, and \
-         a blocking read",
+        "before: both references under d_lock, and the path under rename_lock as a writer; patched: compare-exchange, \
+         and a blocking read",
         "the memory tax is that of 17% on two nodes, from the other document on this machine; 1000 users stand for all",
     ]
     .map(str::to_owned)

@@ -5,7 +5,8 @@
 //! |---|---|
 //! | `published.rs`, `published.toml` | what the documents published |
 //! | `report.rs` | what comes out |
-//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not known |
+//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not
+//! known |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache.rs`, `spin_backoff/`, `handoff_spin/` | the documents |
 

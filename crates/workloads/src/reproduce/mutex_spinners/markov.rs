@@ -1,5 +1,6 @@
 //! One lock as a Markov chain, for comparison: n CPUs of which k are at the lock; each of the others comes after a mean
-//! time a; the lock serves one after s + c k / 2 (S. Boyd-Wickizer and others, "Non-scalable locks are dangerous", 2012).
+//! time a; the lock serves one after s + c k / 2 (S. Boyd-Wickizer and others, "Non-scalable locks are dangerous",
+//! 2012).
 
 use crate::reproduce::fit::{Unknown, distance, fit};
 use anyhow::Result;

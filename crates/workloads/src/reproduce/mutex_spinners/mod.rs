@@ -56,15 +56,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 
 fn facts() -> Vec<String> {
     [
-        "the workfiles' jobs, their weights and their operations (docs/aim7.md); the file jobs run on the file system of \
-         crates/vfs with the locks of that kernel",
-        "one directory in one file system: the list of facts shows that only so the plateau comes from locks at all; its \
-         journal commits after 1000 handles, two of which belong to a truncation (guessed)",
-        "1500 users stand for 1100-2000, 600 for 200-1000, 50 for 10-100; windows of steady state, with jobs of a 50th of \
-         AIM7's, counted as jobs a minute",
+        "the workfiles' jobs, their weights and their operations (docs/aim7.md); the file jobs run on the file system \
+         of crates/vfs with the locks of that kernel",
+        "one directory in one file system: the list of facts shows that only so the plateau comes from locks at all; \
+         its journal commits after 1000 handles, two of which belong to a truncation (guessed)",
+        "1500 users stand for 1100-2000, 600 for 200-1000, 50 for 10-100; windows of steady state, with jobs of a \
+         50th of AIM7's, counted as jobs a minute",
         "of n nodes' memory a share of 1 - 1/n is far away, and what a job computes takes longer in that proportion",
-        "the kernel is not preemptible: a thread keeps its CPU within a job, and may sleep; `shell_rtns_2` does not sleep \
-         its 5 s here",
+        "the kernel is not preemptible: a thread keeps its CPU within a job, and may sleep; `shell_rtns_2` does not \
+         sleep its 5 s here",
     ]
     .map(str::to_owned)
     .to_vec()
@@ -72,12 +72,12 @@ fn facts() -> Vec<String> {
 
 fn notes() -> Vec<String> {
     [
-        "What stops the document's machine at 4 nodes is known by its profile only: 45% of the time in the two slow paths \
-         of one rwlock. Here it is the orphan list's mutex, whose hold time was fitted for that, and so patch 2 does more, \
-         and the patches' absence more harm, than published: in the model the mutex is what everybody waits for, on that \
-         machine it was one of two.",
-        "The rwlock's share needs many writers at a time: the model's journal has one committer, so few readers find the \
-         lock taken. Its write holds were not tuned to the profile.",
+        "What stops the document's machine at 4 nodes is known by its profile only: 45% of the time in the two slow \
+         paths of one rwlock. Here it is the orphan list's mutex, whose hold time was fitted for that, and so patch 2 \
+         does more, and the patches' absence more harm, than published: in the model the mutex is what everybody \
+         waits for, on that machine it was one of two.",
+        "The rwlock's share needs many writers at a time: the model's journal has one committer, so few readers find \
+         the lock taken. Its write holds were not tuned to the profile.",
         "Differences of less than 2% between cells are within what another seed changes.",
     ]
     .map(str::to_owned)

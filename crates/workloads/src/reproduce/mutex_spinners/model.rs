@@ -107,5 +107,6 @@ impl Model {
 
 /// The share of busy time in functions whose names contain this, per cent.
 pub(super) fn share(outcome: &Outcome, names: &[&str]) -> f64 {
-    outcome.busy_share(names) * 100.0
+    // Nothing is 0, not -0.
+    outcome.busy_share(names) * 100.0 + 0.0
 }
