@@ -110,7 +110,8 @@ fn curve(series: &Series, place: usize, x: &Scale, y: &Scale) -> String {
         let sign = SIGNS[place % SIGNS.len()];
         let _ = writeln!(
             text,
-            "<text x=\"{left:.1}\" y=\"{up:.1}\" text-anchor=\"middle\" style=\"fill:var(--c{colour})\">{sign}<title>{title}\
+            "<text x=\"{left:.1}\" y=\"{up:.1}\" text-anchor=\"middle\" \
+                style=\"fill:var(--c{colour})\">{sign}<title>{title}\
              </title></text>"
         );
     }

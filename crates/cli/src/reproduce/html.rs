@@ -11,7 +11,8 @@ const STYLE: &str = include_str!("../sim/page/page.css");
 const MORE: &str = "\
 td.met { color: var(--c2); } td.missed { color: var(--warn); font-weight: 600; } td.fitted { color: var(--soft); }
 td.words { white-space: normal; text-align: left; min-width: 220px; }
-.chart { height: auto; } .chart svg { height: auto; } h3 { font-size: 15px; margin: 18px 0 6px; } ul { padding-left: 20px; }
+.chart { height: auto; } .chart svg { height: auto; }
+h3 { font-size: 15px; margin: 18px 0 6px; } ul { padding-left: 20px; }
 ";
 
 /// The page.

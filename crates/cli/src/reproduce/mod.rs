@@ -61,7 +61,7 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     let jobs = args.jobs.map_or(host.cpus, usize::from);
     let bars = Bars::new();
     let pool = Pool::new(jobs, &bars);
-    let context = Context { seed: args.seed, quick: args.quick, metal: !args.no_metal, pool: &pool };
+    let context = Context { seed: args.seed, quick: args.quick, least: false, metal: !args.no_metal, pool: &pool };
     let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
     let documents = DOCUMENTS.iter().filter(wanted);
     let documents =

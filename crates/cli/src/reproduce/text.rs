@@ -1,9 +1,12 @@
 //! The report for a terminal.
 
 use super::view;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
 use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
+
+/// Longer cells are wrapped.
+const WIDTH: u16 = 120;
 
 /// All of it.
 pub(crate) fn text(report: &Reproduction) -> String {
@@ -58,10 +61,11 @@ fn items(title: &str, items: impl Iterator<Item = String>) -> String {
 fn drawn(listing: &Listing) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table.set_header(&listing.columns);
     for row in &listing.rows {
         table.add_row(row.iter().enumerate().map(|(column, text)| {
-            let number = column > 0 && text.chars().count() < 20;
+            let number = column > 0 && text.chars().count() < 20 && text.contains(|c: char| c.is_ascii_digit());
             let side = if number { CellAlignment::Right } else { CellAlignment::Left };
             Cell::new(text).set_alignment(side)
         }));

@@ -4,6 +4,9 @@ use turnwise_workloads::reproduce::report::{Bar, DocumentReport, Fitted, Listing
 
 /// A published table, with the columns that it needs.
 pub(crate) fn table(table: &Table) -> Listing {
+    if table.rows.iter().all(|row| row.published.is_none()) {
+        return claims(table);
+    }
     let mut columns = vec!["row", "published", "ours", "error", "bound", ""];
     let today = table.rows.iter().any(|row| row.today.is_some());
     columns.extend(today.then_some("today"));
@@ -11,6 +14,14 @@ pub(crate) fn table(table: &Table) -> Listing {
     columns.extend(remarks.then_some("remark"));
     let mut listing = Listing::new(&format!("{} [{}]", table.title, table.unit), &columns);
     listing.rows = table.rows.iter().map(|row| cells(row, today, remarks)).collect();
+    listing
+}
+
+/// A table that is all words.
+fn claims(table: &Table) -> Listing {
+    let mut listing = Listing::new(&table.title, &["about", "published", "ours"]);
+    let cells = |row: &Row| vec![row.label.clone(), row.said.clone(), row.remark.clone().unwrap_or_default()];
+    listing.rows = table.rows.iter().map(cells).collect();
     listing
 }
 

@@ -8,5 +8,6 @@ mod common;
 mod compare;
 mod mount;
 mod refusals;
+mod reproduce;
 mod run;
 mod sim;

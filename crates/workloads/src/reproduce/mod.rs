@@ -5,9 +5,13 @@
 //! |---|---|
 //! | `published.rs`, `published.toml` | what the documents published |
 //! | `report.rs` | what comes out |
-//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not known |
-//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
+//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not
+//! known |
+//! | `aim7_runs.rs` | AIM7 on the documents' machine |
+//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache.rs`, `spin_backoff/`, `handoff_spin/` | the documents |
 
+mod aim7_runs;
+mod dcache;
 pub mod fit;
 mod handoff_spin;
 mod mutex_spinners;
@@ -38,14 +42,20 @@ pub static DOCUMENTS: &[Document] = &[
     Document {
         name: "mutex_spinners",
         help: "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)",
-        runs: [60, 100],
+        runs: [80, 250],
         run: mutex_spinners::run,
     },
     Document {
         name: "rwsem_stealing",
         help: "writers that steal a rwsem, in fork_test (Linux, 2013)",
-        runs: [60, 100],
+        runs: [34, 190],
         run: rwsem_stealing::run,
+    },
+    Document {
+        name: "dcache",
+        help: "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)",
+        runs: [16, 24],
+        run: dcache::run,
     },
     Document {
         name: "spin_backoff",
@@ -67,6 +77,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// A short version.
     pub quick: bool,
+    /// As little as makes every row appear, whatever it says: for tests.
+    pub least: bool,
     /// Whether to run the workload here, too.
     pub metal: bool,
     /// Where simulations run.
@@ -78,6 +90,11 @@ impl Context<'_> {
     #[must_use]
     pub fn choose<T>(&self, quick: T, full: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// Rounds of a fit; one or two will do for a test.
+    fn rounds(&self, quick: u64, full: u64) -> u64 {
+        if self.least { 1 } else { self.choose(quick, full) }
     }
 }
 
@@ -92,5 +109,73 @@ impl Document {
         let report = (self.run)(context);
         progress.end();
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn report(name: &str) -> DocumentReport {
+        let pool = Pool::new(2, &pool::Silent);
+        let context = Context { seed: 1, quick: true, least: true, metal: false, pool: &pool };
+        let document = DOCUMENTS.iter().find(|document| document.name == name).expect("it can be reproduced");
+        document.run(&context).expect("it runs")
+    }
+
+    /// Every figure and claim of `published.toml` has its row; rows without ours say why; fitted are fewer than rows.
+    fn complete(name: &str) {
+        let report = report(name);
+        let rows: Vec<_> = report.tables.iter().flat_map(|table| &table.rows).collect();
+        let shown: HashSet<&str> = rows.iter().map(|row| row.key.as_str()).collect();
+        for claim in published::claims(name) {
+            assert!(shown.contains(claim.key.as_str()), "{}", claim.key);
+        }
+        for row in &rows {
+            assert!(row.ours.is_some() || row.remark.is_some(), "{}", row.key);
+            assert!(row.ours.is_none_or(f64::is_finite), "{}: {:?}", row.key, row.ours);
+        }
+        let judged = rows.iter().filter(|row| row.met().is_some()).count();
+        assert!(report.fitted.len() < judged, "{} fitted, {judged} judged", report.fitted.len());
+        for fitted in &report.fitted {
+            let row = rows.iter().find(|row| row.key.ends_with(&fitted.on)).expect("it was fitted on a row");
+            assert!(row.fitted && row.met().is_none(), "{}", row.key);
+        }
+        assert!(!report.left_out.is_empty() && !report.bars.is_empty());
+        assert!(report.bars.iter().all(|bar| bar.met == bar.why.is_none() || bar.why.is_none()));
+        let json = serde_json::to_string(&report).expect("it has a JSON form");
+        serde_json::from_str::<DocumentReport>(&json).expect("which can be read back");
+    }
+
+    #[test]
+    fn the_documents_are_those_published() {
+        let names: Vec<&str> = DOCUMENTS.iter().map(|document| document.name).collect();
+        assert_eq!(names, published::DOCUMENTS);
+    }
+
+    #[test]
+    fn mutex_spinners_is_complete() {
+        complete("mutex_spinners");
+    }
+
+    #[test]
+    fn rwsem_stealing_is_complete() {
+        complete("rwsem_stealing");
+    }
+
+    #[test]
+    fn dcache_is_complete() {
+        complete("dcache");
+    }
+
+    #[test]
+    fn spin_backoff_is_complete() {
+        complete("spin_backoff");
+    }
+
+    #[test]
+    fn handoff_spin_is_complete() {
+        complete("handoff_spin");
     }
 }

@@ -42,7 +42,8 @@ impl<'a> Pool<'a> {
         self.progress
     }
 
-    /// Does `one` for each of `items`, the last first, as these tend to be the largest; results in the order of `items`.
+    /// Does `one` for each of `items`, the last first, as these tend to be the largest; results in the order of
+    /// `items`.
     ///
     /// # Errors
     /// That of the first item that has one.

@@ -168,23 +168,27 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 }
 
 const NOTE: &str = "33 and 153 ns are possible on such a machine only if a thread mostly follows itself: one increment \
-    takes four writes of one line, and a line takes 21 ns from one core to the next. The listing shows what our spinning \
-    lock does: how much of the run the threads overlap, and how long one of them goes on before another comes. The \
-    model lets a spinner see an offer as soon as its copy of the line has come, so runs are short. 1800 ns without \
-    spinning at 4 threads need wake-ups that find a halted CPU; the model's CPUs poll for 45 us before they halt, as \
-    OSv's did since August 2013, and are asked sooner. Nothing was tuned to get there.";
+    takes four writes of one line, and a line takes 21 ns from one core to the next. The listing shows what our \
+    spinning lock does: how much of the run the threads overlap, and how long one of them goes on before another \
+    comes. The model lets a spinner see an offer as soon as its copy of the line has come, so runs are short. 1800 ns \
+    without spinning at 4 threads need wake-ups that find a halted CPU; the model's CPUs poll for 45 us before they \
+    halt, as OSv's did since August 2013, and are asked sooner. Nothing was tuned to get there.";
 
 fn facts() -> Vec<String> {
     let own = [
-        "the machine: an OSv guest on four cores of 2014; `turnwise sim --machine osv-4 --describe` has each number with \
-         its source"
+        "the machine: an OSv guest on four cores of 2014; `turnwise sim --machine osv-4 --describe` has each number \
+         with its source"
             .to_owned(),
-        "the lock: count, owner, a queue, and a token that offers the lock; the spin looks at the token up to 1000 times \
-         while the owner runs and nobody is queued"
+        "the lock: count, owner, a queue, and a token that offers the lock; the spin looks at the token up to 1000 \
+         times while the owner runs and nobody is queued"
             .to_owned(),
-        format!("threads start {} us apart, and a letter takes {} us, in a run of a million increments: guessed", SKEW_NS / 1000, LETTER_NS / 1000),
-        "an uncontended round took 25 ns on that machine: 12 more than the lock's accesses to memory take in the model, \
-         spent between rounds"
+        format!(
+            "threads start {} us apart, and a letter takes {} us, in a run of a million increments: guessed",
+            SKEW_NS / 1000,
+            LETTER_NS / 1000
+        ),
+        "an uncontended round took 25 ns on that machine: 12 more than the lock's accesses to memory take in the \
+         model, spent between rounds"
             .to_owned(),
         "nanoseconds for an acquisition are the whole run, start and end of threads included, over the increments of \
          all threads, as the benchmark has it"

@@ -1,127 +1,112 @@
-//! Runs of the workload on the kernels of the document, and the constants that are not known.
+//! AIM7's file server mix on the document's kernels, and the constants that are not known.
 
-use super::load::{Children, Locks, Shape};
-use crate::adapt::raw::Behind;
-use crate::load::shared::Record;
+use crate::aim7::Outcome;
 use crate::reproduce::Context;
+use crate::reproduce::aim7_runs::{self, Constants, Run};
 use crate::reproduce::fit::{Unknown, distance, fit};
 use crate::reproduce::published::{self, MutexSpinners};
-use crate::reproduce::stage::Scene;
-use crate::simulate::report::ProfileRow;
-use crate::simulate::world::Spread;
+use crate::reproduce::report::Fitted;
 use anyhow::Result;
-use std::marker::PhantomData;
 use std::sync::Arc;
-use turnwise::platform::Platform;
-use turnwise::{Mutex, RwSem};
-use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, Patch1, Patch1And2, Policy};
-use turnwise_lineage::{BiasedRwLock, QueuedRwLock};
-use turnwise_sim::Sim;
-use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::spec::Machine;
 
-/// A kernel of that time, with its mutex in one version.
-struct Kernel<V, P>(PhantomData<(V, P)>);
-/// The last of them, with the rwlock of 2014.
-struct QueuedKernel<P>(PhantomData<P>);
+/// The kernels of the three columns.
+pub(super) const VARIANTS: [&str; 3] = ["linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2"];
 /// Today's locks.
-struct Today<P>(PhantomData<P>);
+pub(super) const TODAY: &str = "today";
 
-impl<V: Policy, P: Platform> Locks for Kernel<V, P> {
-    type Mutex = Behind<LinuxMutex<V, P>, u64>;
-    type State = Behind<BiasedRwLock<P>, Record>;
-}
-
-impl<P: Platform> Locks for QueuedKernel<P> {
-    type Mutex = Behind<LinuxMutex<Patch1And2, P>, u64>;
-    type State = Behind<QueuedRwLock<P>, Record>;
-}
-
-impl<P: Platform> Locks for Today<P> {
-    type Mutex = Mutex<u64, P>;
-    type State = RwSem<Record, P>;
-}
-
-/// A set of locks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Baseline,
-    Patch1,
-    Patch1And2,
-    Queued,
-    Today,
-}
-
-impl Kind {
-    pub(super) const VARIANTS: [Kind; 3] = [Kind::Baseline, Kind::Patch1, Kind::Patch1And2];
-    pub(super) const ALL: [Kind; 5] = [Kind::Baseline, Kind::Patch1, Kind::Patch1And2, Kind::Queued, Kind::Today];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::Baseline => "baseline",
-            Kind::Patch1 => "patch 1",
-            Kind::Patch1And2 => "patches 1 and 2",
-            Kind::Queued => "patches 1 and 2, queued rwlock",
-            Kind::Today => "turnwise Mutex and RwSem",
-        }
-    }
-
-    pub(super) fn play<P: Platform, T>(self, play: &impl Play<P, T>) -> T {
-        match self {
-            Kind::Baseline => play.with::<Kernel<Baseline, P>>(),
-            Kind::Patch1 => play.with::<Kernel<Patch1, P>>(),
-            Kind::Patch1And2 => play.with::<Kernel<Patch1And2, P>>(),
-            Kind::Queued => play.with::<QueuedKernel<P>>(),
-            Kind::Today => play.with::<Today<P>>(),
-        }
+/// The users that stand for a range.
+pub(super) fn users(range: &str) -> u32 {
+    match range {
+        "10-100" => 50,
+        "200-1000" => 600,
+        _ => 1500,
     }
 }
 
-/// Something to do with any of them.
-pub(super) trait Play<P: Platform, T> {
-    fn with<L: Locks>(&self) -> T;
-}
-
-/// One run on the simulated machine.
-#[derive(Clone)]
-pub(super) struct Run {
+/// The workload with its constants.
+pub(super) struct Model {
     pub(super) machine: Arc<Machine>,
-    pub(super) kind: Kind,
-    pub(super) cpus: u32,
-    pub(super) shape: Shape,
-    pub(super) seed: u64,
+    pub(super) published: MutexSpinners,
+    pub(super) constants: Constants,
 }
 
-/// What a run showed.
-#[derive(Clone, Debug)]
-pub(super) struct Shown {
-    pub(super) creats_per_s: f64,
-    /// Where busy CPUs spent their time, in shares of it.
-    pub(super) profile: Vec<ProfileRow>,
+const UNKNOWNS: [Unknown; 3] = [
+    Unknown { name: "compute, ns", low: 1_500_000.0, high: 6_000_000.0, start: 2_900_000.0, whole: false },
+    Unknown { name: "tax", low: 0.02, high: 0.8, start: 0.17, whole: false },
+    Unknown { name: "orphan list, ns", low: 200.0, high: 10_000.0, start: 2_300.0, whole: false },
+];
+
+fn constants(values: &[f64]) -> Constants {
+    Constants { compute_ns: values[0], tax: values[1], orphan_ns: values[2], journal: true, profiler: false }
 }
 
-/// Simulated time before the window.
-pub(super) const WARM_UP_NS: u64 = 20_000_000;
-
-impl Run {
-    pub(super) fn run(&self) -> Result<Shown> {
-        self.kind.play::<Sim, _>(self)
-    }
-}
-
-impl Play<Sim, Result<Shown>> for Run {
-    fn with<L: Locks>(&self) -> Result<Shown> {
-        let crew = Children::<Sim, L>::new(self.shape, Spread::percent(50), 0);
-        let scene = Scene {
-            pinned: false,
-            window: Some((WARM_UP_NS, self.shape.end_ns)),
-            ..Scene::of(&self.machine, self.cpus, self.seed)
+impl Model {
+    /// The constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes.
+    pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
+        let published: MutexSpinners = published::typed(super::NAME)?;
+        let wanted = |nodes: u32| {
+            let row = published.rows.iter().find(|row| row.nodes == nodes && users(&row.users) == 1500);
+            row.map_or(0.0, |row| row.jpm[2])
         };
-        let ran = scene.run("the file systems", crew, Children::creats)?;
-        let creats = ran.end - ran.begin.unwrap_or(0);
-        let mut profile = ran.seen.profile;
-        profile.retain(|row| row.kind != "idle");
-        let busy: f64 = profile.iter().map(|row| row.share).sum();
-        profile.iter_mut().for_each(|row| row.share /= busy);
-        Ok(Shown { creats_per_s: creats as f64 * 1e9 / ran.seen.ns as f64, profile })
+        let mut model = Model {
+            machine: aim7_runs::machine()?,
+            constants: constants(&[1.0, 0.1, 1.0]),
+            published: published.clone(),
+        };
+        let found = fit(&UNKNOWNS, context.rounds(10, 40), |values| {
+            model.constants = constants(values);
+            let runs: Vec<Run> =
+                [1, 2, 4].map(|nodes| model.run(context, "fserver", VARIANTS[2], nodes, 1500)).to_vec();
+            let outcomes = context.pool.map("mutex_spinners: fit", &runs, Run::run)?;
+            let pairs: Vec<(f64, f64)> = outcomes.iter().zip([1, 2, 4]).map(|(o, n)| (o.jpm, wanted(n))).collect();
+            Ok(distance(&pairs))
+        })?;
+        model.constants = constants(&found.values);
+        Ok(model)
     }
+
+    /// One cell.
+    pub(super) fn run(
+        &self,
+        context: &Context<'_>,
+        workfile: &'static str,
+        locks: &'static str,
+        nodes: u32,
+        users: u32,
+    ) -> Run {
+        Run {
+            machine: Arc::clone(&self.machine),
+            workfile,
+            locks,
+            nodes,
+            users: if context.least { users.min(100) } else { users },
+            constants: self.constants,
+            seed: context.seed,
+            warm_up_ns: if context.least { 200_000 } else { context.choose(5_000_000, 10_000_000) },
+            measured_ns: if context.least { 300_000 } else { context.choose(6_000_000, 20_000_000) },
+        }
+    }
+
+    /// What was fitted, on what.
+    pub(super) fn described(&self) -> Vec<Fitted> {
+        let fitted = |what: &str, value: f64, unit: &str, row: usize| Fitted {
+            what: what.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            on: format!("mutex_spinners.rows[{row}].jpm[2]"),
+        };
+        let Constants { compute_ns, tax, orphan_ns, .. } = self.constants;
+        vec![
+            fitted("what a job computes", compute_ns / 1e6, "ms", 3),
+            fitted("how much more that takes on two nodes", tax * 100.0, "%", 2),
+            fitted("how long either visit to the orphan list holds its mutex", orphan_ns, "ns", 1),
+        ]
+    }
+}
+
+/// The share of busy time in functions whose names contain this, per cent.
+pub(super) fn share(outcome: &Outcome, names: &[&str]) -> f64 {
+    // Nothing is 0, not -0.
+    outcome.busy_share(names) * 100.0 + 0.0
 }

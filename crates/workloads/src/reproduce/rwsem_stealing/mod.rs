@@ -72,13 +72,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 fn facts() -> Vec<String> {
     vec![
         format!("the machine is not known: the first {CPUS} CPUs of westmere-ex-80, and others in a table below"),
-        "the lock before: granted in order to whoever waits, asleep as it is; after: woken, and whoever comes first has \
-         it. A lock of the kernel pays for no system call"
+        "the lock before: granted in order to whoever waits, asleep as it is; after: woken, and whoever comes first \
+         has it. A lock of the kernel pays for no system call"
             .to_owned(),
         format!(
             "{} users, which fork, wait for the child and fork again; {} anonymous areas in a small static program \
-             (guessed: 6 to 8), so {} acquisitions for a fork and its exit, each held for {} ns (guessed; another table \
-             has others)",
+             (guessed: 6 to 8), so {} acquisitions for a fork and its exit, each held for {} ns (guessed; another \
+             table has others)",
             Model::USERS,
             Model::AREAS,
             2 * Model::AREAS,
@@ -95,9 +95,9 @@ fn notes() -> Vec<String> {
             .to_owned(),
         "Context switches fall less than published. In the model a writer at the head of the list is woken by every \
          release, finds the lock taken again and sleeps again, and each of these sleeps counts; the fewer idle CPUs \
-         there are to run it, the later it comes and the fewer such sleeps there are: the table of CPU counts shows the \
-         ratio rising as the machine gets smaller. So a smaller machine, or a kernel whose woken writers run later than \
-         the model's, would come closer; which it was the document does not say."
+         there are to run it, the later it comes and the fewer such sleeps there are: the table of CPU counts shows \
+         the ratio rising as the machine gets smaller. So a smaller machine, or a kernel whose woken writers run \
+         later than the model's, would come closer; which it was the document does not say."
             .to_owned(),
         "An extra prediction: the mutex that the rwsem had replaced, in the same workload. Its loss of 50% is what the \
          stealing recovered."

@@ -209,7 +209,7 @@ impl Model {
     pub(super) fn fitted(context: &Context<'_>, cpus: u32, hold_ns: u64, wanted: f64) -> Result<Model> {
         let machine = Model::machine()?;
         let model = |compute_ns| Model { machine: Arc::clone(&machine), cpus, hold_ns, compute_ns };
-        let found = fit(&[COMPUTE], context.choose(8, 14), |values| {
+        let found = fit(&[COMPUTE], context.rounds(8, 14), |values| {
             let run = model(values[0]).run(context, Kind::Fifo);
             let shown = context.pool.map("rwsem_stealing: fit", &[run], Run::run)?;
             Ok(distance(&[(shown[0].cpu_percent, wanted)]))

@@ -1,4 +1,5 @@
-//! `spin_backoff`: threads that meet at a barrier and then all open and read the same next file, on 64 CPUs of an Altix.
+//! `spin_backoff`: threads that meet at a barrier and then all open and read the same next file, on 64 CPUs of an
+//! Altix.
 //!
 //! | file | what |
 //! |---|---|
@@ -52,11 +53,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 
 fn facts() -> Vec<String> {
     [
-        "the machine's distances, caches and clock: `turnwise sim --machine altix-64 --describe` has each with its source",
+        "the machine's distances, caches and clock: `turnwise sim --machine altix-64 --describe` has each with its \
+            source",
         "the lock: a compare-exchange of one word; waiters look by plain loads; back-off as the document's code has it \
          (first delay from 6 bits of the clock, doubled, 13 bits)",
-        "threads: (system + user) / wall is 8.95, 16.96 and 32.90, that is n workers and one thread that is always busy; \
-         63.25 at 64, where the machine is full: 63 workers and that one",
+        "threads: (system + user) / wall is 8.95, 16.96 and 32.90, that is n workers and one thread that is always \
+         busy; 63.25 at 64, where the machine is full: 63 workers and that one",
         "user time is what workers spin at the barrier, and all of the busy thread's; all else is system time",
         "thread n is on CPU n: where the document's threads were is not known",
     ]

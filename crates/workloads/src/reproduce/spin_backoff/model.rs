@@ -147,7 +147,7 @@ impl Model {
             });
             context.pool.map("spin_backoff: fit", &runs, Run::run)
         };
-        let found = fit(&[HOLD, ACQUISITIONS], context.choose(8, 25), |values| {
+        let found = fit(&[HOLD, ACQUISITIONS], context.rounds(8, 25), |values| {
             let took = both(values)?;
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))

@@ -63,7 +63,15 @@ impl Curves {
         let today = Some("turnwise RwSem, for reading".to_owned());
         let seconds =
             Table { title: "Seconds of the whole series".to_owned(), unit: "s".to_owned(), today, rows: seconds };
-        Ok(vec![seconds, self.effect()?])
+        Ok(vec![seconds, self.effect()?, self.in_words()?])
+    }
+
+    fn in_words(&self) -> Result<Table> {
+        let (spin, rwsem) = (self.of(Kind::Spin)[3][0], self.of(Kind::Rwsem)[3][0]);
+        let (backoff, rwsem) = (self.gains()[3].1, change(spin, rwsem));
+        let words = format!("at 64 CPUs back-off {backoff:+.1}% wall time, the rwsem {rwsem:+.1}%");
+        let rows = vec![Row::of("spin_backoff.conclusion", "conclusion")?.remark(words)];
+        Ok(Table { title: "In words".to_owned(), unit: String::new(), today: None, rows })
     }
 
     /// What back-off changes.
@@ -81,10 +89,6 @@ impl Curves {
         rows.push(
             Row::derived("b of a n + b n^2", "quadratic part", published_b).ours(ours_b).within(Bound::Points(10.0)),
         );
-        let [_, .., rwsem] = self.of(Kind::Rwsem) else { unreachable!("a figure for each number of CPUs") };
-        let (backoff, rwsem) = (self.gains()[3].1, change(self.of(Kind::Spin)[3][0], rwsem[0]));
-        let words = format!("at 64 CPUs back-off {backoff:+.1}% wall time, the rwsem {rwsem:+.1}%");
-        rows.push(Row::of("spin_backoff.conclusion", "conclusion")?.remark(words));
         let title = "What back-off changes, without a refit".to_owned();
         Ok(Table { title, unit: "%".to_owned(), today: None, rows })
     }

@@ -1,0 +1,66 @@
+//! AIM7 on the documents' machine, as both documents that measured it have it.
+
+use crate::aim7::{self, Length, Outcome, Plan, Set, Workfile};
+use anyhow::{Context as _, Result, anyhow};
+use std::sync::Arc;
+use turnwise_sim::spec::{self, Machine};
+use turnwise_vfs::journal;
+
+/// What is not in a workfile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    /// What a job computes for itself.
+    pub(super) compute_ns: f64,
+    /// How much more that takes on two nodes, as a share; with more nodes more of the memory is far away.
+    pub(super) tax: f64,
+    /// Either visit to the list of orphans.
+    pub(super) orphan_ns: f64,
+    /// Whether file systems have a journal.
+    pub(super) journal: bool,
+    /// Whether a profiler asks for the path of everything that is mapped.
+    pub(super) profiler: bool,
+}
+
+/// One run.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) machine: Arc<Machine>,
+    pub(super) workfile: &'static str,
+    /// The locks of a kernel: a name that `turnwise aim7 --list` has.
+    pub(super) locks: &'static str,
+    pub(super) nodes: u32,
+    pub(super) users: u32,
+    pub(super) constants: Constants,
+    pub(super) seed: u64,
+    pub(super) warm_up_ns: u64,
+    pub(super) measured_ns: u64,
+}
+
+/// The machine of both: a lock of the kernel pays for no call.
+pub(super) fn machine() -> Result<Arc<Machine>> {
+    let mut machine = spec::load("westmere-ex-80")?;
+    machine.system.syscall = 0;
+    Ok(Arc::new(machine))
+}
+
+impl Run {
+    /// Jobs a minute, and where the time went. A run that got stuck is an error that says who waits for what.
+    pub(super) fn run(&self) -> Result<Outcome> {
+        let workfile = Workfile::load(self.workfile).map_err(|fault| anyhow!("{fault:?}"))?;
+        let locks = Set::find(self.locks).with_context(|| format!("no set of locks '{}'", self.locks))?;
+        let mut plan = Plan::new(workfile, locks, Arc::clone(&self.machine), self.users).on_nodes(self.nodes);
+        let Constants { compute_ns, tax, orphan_ns, journal, profiler } = self.constants;
+        // Of n nodes' memory, a share of 1 - 1/n is far away; on two nodes it is a half.
+        let far = 2.0 * (1.0 - 1.0 / f64::from(self.nodes));
+        plan.setup.compute_ns = compute_ns as u32;
+        plan.setup.tax_permille = (1000.0 * (1.0 + tax * far)) as u32;
+        plan.setup.seed = self.seed;
+        plan.setup.sleeps = false;
+        plan.setup.profiler = profiler;
+        let orphan_ns = orphan_ns as u32;
+        plan.setup.journal =
+            journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::default() });
+        plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
+        aim7::simulate(&plan)
+    }
+}

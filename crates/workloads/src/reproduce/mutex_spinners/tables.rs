@@ -1,0 +1,262 @@
+//! The published rows beside ours; the chain; the same workload here.
+
+use super::NAME;
+use super::markov::chain;
+use super::model::{Model, TODAY, VARIANTS, share, users};
+use crate::aim7::{self, Outcome, Set, Setup, Workfile};
+use crate::reproduce::Context;
+use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::published::MutexSpinners;
+use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use anyhow::{Context as _, Result, anyhow};
+use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
+
+/// A change below this is none, per cent.
+const NOTHING: f64 = 5.0;
+
+/// All rows with all locks.
+pub(super) struct Cells {
+    published: MutexSpinners,
+    /// For each published row, the three kernels and today's locks.
+    outcomes: Vec<Vec<Outcome>>,
+}
+
+fn change(before: f64, after: f64) -> f64 {
+    (after / before - 1.0) * 100.0
+}
+
+impl Cells {
+    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Cells> {
+        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+        let rows = &model.published.rows;
+        let run = |row: usize, locks| model.run(context, "fserver", locks, rows[row].nodes, users(&rows[row].users));
+        let runs: Vec<Run> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let outcomes = context.pool.map("mutex_spinners: fserver", &runs, Run::run)?;
+        let outcomes = outcomes.chunks(locks.len()).map(<[Outcome]>::to_vec).collect();
+        Ok(Cells { published: model.published.clone(), outcomes })
+    }
+
+    fn jpm(&self, row: usize, column: usize) -> f64 {
+        self.outcomes[row][column].jpm
+    }
+
+    pub(super) fn throughput(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.rows.iter().enumerate() {
+            for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+                let label = format!("{} users, nodes: {}, {variant}", published.users, published.nodes);
+                let row = Row::of(format!("{NAME}.rows[{n}].jpm[{column}]"), label)?;
+                let fitted = column == 2 && users(&published.users) == 1500 && published.nodes < 8;
+                let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
+                rows.push(row.within(Bound::Share(0.25)).fitted_if(fitted));
+            }
+        }
+        let today = Some("the locks of turnwise throughout".to_owned());
+        Ok(Table { title: "AIM7 fserver".to_owned(), unit: "jobs/min".to_owned(), today, rows })
+    }
+
+    pub(super) fn changes(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.rows.iter().enumerate() {
+            let label = format!("{} users, {} nodes, patch 1 to patches 1 and 2", published.users, published.nodes);
+            let ours = change(self.jpm(n, 1), self.jpm(n, 2));
+            let row = Row::of(format!("{NAME}.rows[{n}].change_1_to_2"), label)?;
+            rows.push(row.ours(ours).within(Bound::Points(10.0)));
+            let key = format!("{NAME}.rows[{n}].jpm[1] / jpm[0]");
+            let label = format!("{} users, {} nodes, baseline to patch 1", published.users, published.nodes);
+            let row = Row::derived(key, label, change(published.jpm[0], published.jpm[1]));
+            rows.push(row.ours(change(self.jpm(n, 0), self.jpm(n, 1))).within(Bound::Points(10.0)));
+        }
+        Ok(Table { title: "What the patches change".to_owned(), unit: "%".to_owned(), today: None, rows })
+    }
+
+    /// At 1500 users on 8 nodes: the first row.
+    pub(super) fn profile(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.profile.iter().enumerate() {
+            let names = functions(&published.function);
+            for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+                let key = format!("{NAME}.profile[{n}].percent[{column}]");
+                let row = Row::of(key, format!("{}, {variant}", published.function))?;
+                rows.push(match row.published {
+                    Some(_) => row.ours(share(&self.outcomes[0][column], names)).within(Bound::Points(10.0)),
+                    None => row.remark("this kernel has none"),
+                });
+            }
+        }
+        let title = "Where the time goes at 1500 users on 8 nodes".to_owned();
+        Ok(Table { title, unit: "% of busy time".to_owned(), today: None, rows })
+    }
+
+    pub(super) fn bars(&self, workloads: &Table) -> Vec<Bar> {
+        let peaks: Vec<u32> = (0..3).map(|column| self.peak(column)).collect();
+        let falls = (0..3).all(|column| self.jpm(0, column) < self.jpm(1, column));
+        let (met, all) = judged(workloads);
+        let why = "see the notes: what everybody waits for on 4 nodes and more";
+        vec![
+            Bar::new(
+                "throughput peaks at 4 nodes in all columns",
+                format!("at {peaks:?} nodes"),
+                peaks == [4, 4, 4],
+                why,
+            ),
+            Bar::new(
+                "it falls from 4 to 8 nodes in all columns",
+                (0..3)
+                    .map(|c| format!("{:+.0}%", change(self.jpm(1, c), self.jpm(0, c))))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                falls,
+                why,
+            ),
+            Bar::new(
+                "the sign is right in every row of the second table (below 5%: none)",
+                format!("{met} of {all} cells"),
+                met == all,
+                why,
+            ),
+        ]
+    }
+
+    /// The number of nodes with the most jobs, 1100-2000 users.
+    fn peak(&self, column: usize) -> u32 {
+        let most = (0..4).max_by(|a, b| self.jpm(*a, column).total_cmp(&self.jpm(*b, column))).unwrap_or(0);
+        self.published.rows[most].nodes
+    }
+
+    pub(super) fn chain(&self) -> Result<Listing> {
+        let title =
+            "For comparison: one lock as a Markov chain through 1, 4 and 8 nodes; error of 2 nodes, 1100-2000 users";
+        let mut listing =
+            Listing::new(title, &["column", "1 node", "2 nodes", "4 nodes", "8 nodes", "error at 2", "ours at 2"]);
+        for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+            let rows = &self.published.rows;
+            let wanted = [3, 2, 1, 0].map(|row| rows[row].jpm[column]);
+            let found = chain(wanted)?;
+            let mut cells = vec![variant.to_owned()];
+            cells.extend(found.iter().map(|jpm| digits(jpm.round())));
+            cells.push(format!("{:+.1}%", change(wanted[1], found[1])));
+            cells.push(format!("{:+.1}%", change(wanted[1], self.jpm(2, column))));
+            listing.rows.push(cells);
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn plot(&self) -> Plot {
+        let rows = [3, 2, 1, 0];
+        let nodes = |row: usize| f64::from(self.published.rows[row].nodes);
+        let mut series = Vec::new();
+        for (column, name) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+            let said = rows.map(|row| (nodes(row), self.published.rows[row].jpm[column]));
+            series.push(Series { name: name.to_owned(), published: true, points: said.to_vec() });
+        }
+        for (column, name) in ["baseline", "patch 1", "patches 1 and 2", "turnwise"].into_iter().enumerate() {
+            let ours = rows.map(|row| (nodes(row), self.jpm(row, column)));
+            series.push(Series { name: name.to_owned(), published: false, points: ours.to_vec() });
+        }
+        let title = "AIM7 fserver, 1100-2000 users".to_owned();
+        Plot { title, x: "nodes of 10 CPUs".to_owned(), y: "jobs/min".to_owned(), series }
+    }
+}
+
+fn judged(table: &Table) -> (usize, usize) {
+    let met: Vec<bool> = table.rows.iter().filter_map(Row::met).collect();
+    (met.iter().filter(|met| **met).count(), met.len())
+}
+
+/// Ours for a kernel's function.
+fn functions(kernel: &str) -> &'static [&'static str] {
+    match kernel {
+        "__read_lock_failed" => &["BiasedRwLock::read_failed"],
+        "__write_lock_failed" => &["BiasedRwLock::write_failed"],
+        "mutex_spin_on_owner" => &["LinuxMutex::spin_on_owner"],
+        "mspin_lock" => &["SpinnerQueue::enter"],
+        "__mutex_lock_slowpath" => &[
+            "LinuxMutex::lock_slow",
+            "LinuxMutex::lock_asleep",
+            "LinuxMutex::claim",
+            "LinuxMutex::spin_round",
+            "LinuxMutex::exchange",
+        ],
+        _ => &["KernelTicketLock"],
+    }
+}
+
+/// Every workload with the second patch and without it, on 8 nodes.
+pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
+    const RANGES: [&str; 3] = ["10-100", "200-1000", "1100-2000"];
+    let wanted: &[usize] = context.choose(&[2], &[0, 1, 2]);
+    let mut runs = Vec::new();
+    for workload in &model.published.workloads {
+        let name = named(&workload.name)?;
+        for &range in wanted {
+            runs.extend(
+                [VARIANTS[1], VARIANTS[2]].map(|locks| model.run(context, name, locks, 8, users(RANGES[range]))),
+            );
+        }
+    }
+    let outcomes = context.pool.map("mutex_spinners: workloads", &runs, Run::run)?;
+    let mut pairs = outcomes.chunks(2);
+    let mut rows = Vec::new();
+    for (n, workload) in model.published.workloads.iter().enumerate() {
+        for (range, users) in RANGES.into_iter().enumerate() {
+            let row =
+                Row::of(format!("{NAME}.workloads[{n}].change[{range}]"), format!("{}, {users} users", workload.name))?;
+            let row = row.within(Bound::Sign(NOTHING));
+            rows.push(match wanted.contains(&range) {
+                true => {
+                    let pair = pairs.next().context("a pair of runs for each cell")?;
+                    row.ours(change(pair[0].jpm, pair[1].jpm))
+                }
+                false => row.remark("left out (--quick)"),
+            });
+        }
+    }
+    let title = "Other workloads on 8 nodes, patch 1 to patches 1 and 2".to_owned();
+    Ok(Table { title, unit: "%".to_owned(), today: None, rows })
+}
+
+fn named(name: &str) -> Result<&'static str> {
+    let all = ["alltests", "five_sec", "high_systime", "new_fserver", "shared", "short"];
+    all.into_iter().find(|known| *known == name).with_context(|| format!("no workfile {name}"))
+}
+
+/// Few users, and what the second patch costs in memory.
+pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
+    let runs = VARIANTS.map(|locks| model.run(context, "fserver", locks, 8, users("10-100")));
+    let jpm: Vec<f64> = context.pool.map("mutex_spinners: few users", &runs, Run::run)?.iter().map(|o| o.jpm).collect();
+    let few = Row::of(format!("{NAME}.note_low_users"), "few users")?;
+    let words =
+        format!("50 users on 8 nodes: patch 1 {:+.1}%, both {:+.1}%", change(jpm[0], jpm[1]), change(jpm[0], jpm[2]));
+    let bytes = size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>();
+    let of = |word: &str, label: &str| Row::of(format!("{NAME}.size_cost_bytes.{word}"), format!("bytes, {label}"));
+    let wide = cfg!(target_pointer_width = "64");
+    let (this, other) = if wide { ("bits64", "bits32") } else { ("bits32", "bits64") };
+    let without = size_of::<LinuxMutex<turnwise_lineage::linux_mutex::NoSpin>>() - size_of::<LinuxMutex<Patch1>>();
+    let rows = vec![
+        few.remark(words),
+        of(this, "of the second patch, this architecture")?.ours(bytes as f64).within(Bound::Share(0.0)),
+        of(other, "of the second patch, the other")?.remark("a pointer; not built here"),
+        of("spin_on_owner_off", "compiled without spinning")?.ours(without as f64).within(Bound::Points(0.0)),
+    ];
+    Ok(Table { title: "In words, and sizes".to_owned(), unit: "as named".to_owned(), today: None, rows })
+}
+
+/// The same workload on this machine's CPUs.
+pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
+    let users = context.choose(4, 16);
+    let mut listing = Listing::new(
+        &format!("The same workload on metal here, {users} users, jobs of a 50th"),
+        &["locks", "jobs/min", "CPU ms for a job"],
+    );
+    for locks in [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY] {
+        let workfile = Workfile::load("fserver").map_err(|fault| anyhow!("{fault:?}"))?;
+        let mut setup = Setup { scale: 50, sleeps: false, ..Setup::new(workfile) };
+        setup.compute_ns = model.constants.compute_ns as u32;
+        let locks = Set::find(locks).with_context(|| format!("no set of locks '{locks}'"))?;
+        let outcome = aim7::run(&setup, locks, users)?;
+        let figures = [outcome.jpm.round(), outcome.cpu_ms_per_job].map(digits);
+        listing.rows.push([locks.name.to_owned()].into_iter().chain(figures).collect());
+    }
+    Ok(listing)
+}
