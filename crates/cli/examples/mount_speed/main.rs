@@ -8,7 +8,7 @@
 //! Both are served by processes of their own, with as many threads, and tell the kernel to believe them for as long.
 //! Rounds alternate between them; each round makes one ratio of operations per second for each operation.
 //!
-//! With `--neutral linux310,linux310-dcache` it compares two sets of locks instead, by the documents' neutral tests.
+//! With `--neutral linux310 linux310-dcache` it compares two sets of locks instead, by the documents' neutral tests.
 
 mod load;
 mod neutral;
@@ -42,7 +42,7 @@ struct Args {
     #[arg(long, default_value = "today")]
     locks: String,
     /// Compare these two sets of locks by `find -size 0b` and `git diff` instead
-    #[arg(long, value_delimiter = ',', num_args = 2)]
+    #[arg(long, num_args = 2, value_name = "SET")]
     neutral: Option<Vec<String>>,
     /// Serve the baseline: this directory, at that one
     #[arg(long, num_args = 2, hide = true)]

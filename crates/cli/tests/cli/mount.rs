@@ -10,6 +10,7 @@ mod neutral;
 mod programs;
 mod refusals;
 mod semantics;
+mod suites;
 
 use crate::common::{scratch, signal, text, turnwise};
 use std::io::{BufRead, BufReader, Read};
@@ -39,11 +40,15 @@ fn obstacle() -> Option<String> {
 
 /// Mounts with these further arguments, or says why the test is skipped.
 fn mount(arguments: &[&str]) -> Option<Mounted> {
+    mount_in(scratch(), arguments)
+}
+
+/// The same below this directory.
+fn mount_in(scratch: tempfile::TempDir, arguments: &[&str]) -> Option<Mounted> {
     if let Some(obstacle) = obstacle() {
         eprintln!("SKIPPED: {obstacle}");
         return None;
     }
-    let scratch = scratch();
     let directory = scratch.path().join("mount point");
     std::fs::create_dir(&directory).expect("a directory to mount on");
     let mut command = turnwise(&["mount"]);
