@@ -3,8 +3,8 @@
 //! A step is a number of rounds, between which the child computes. What a job does once, such as making the pipe that
 //! its messages go through, a scaled-down job does with a chance of one in the scale; the object stays meanwhile.
 //!
-//! A child process runs on its parent's thread, which would wait for it anyway: what a fork and its wait cost in switches
-//! is part of their charge, and not counted.
+//! A child process runs on its parent's thread, which would wait for it anyway: what a fork and its wait cost in
+//! switches is part of their charge, and not counted.
 
 use super::child::{Child, MESSAGE_BYTES};
 use super::home::Home;

@@ -1,7 +1,8 @@
 //! AIM7 on the simulated machine: a simulated thread for each user.
 //!
 //! A full run of 1500 users is far too long. So a window of a steady state is simulated: users begin somewhere in their
-//! lists of jobs and begin again after the last, and after a time of warming up the jobs are counted that they complete.
+//! lists of jobs and begin again after the last, and after a time of warming up the jobs are counted that they
+//! complete.
 
 use super::child::{Child, Site};
 use super::meter::Meters;

@@ -51,13 +51,16 @@ pub struct Socket<H: Host, L: LockSet<H::Platform>> {
     ends: Owned<H, Ends<L, H>>,
 }
 
+/// What has been sent and not received, oldest first.
+type Messages = VecDeque<Box<[u8]>>;
+
 struct Ends<L: LockSet<H::Platform>, H: Host> {
     /// Of a pipe: its inode's mutex and its buffer.
     pipe: Guarded<L::Mutex, VecDeque<u8>>,
     /// Of sockets: the lock of the sending end.
     sender: Apart<Guarded<L::Spin, u64>>,
     /// The queue of the receiving end.
-    queue: Apart<Guarded<L::Spin, VecDeque<Box<[u8]>>>>,
+    queue: Apart<Guarded<L::Spin, Messages>>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {

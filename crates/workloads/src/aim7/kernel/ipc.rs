@@ -81,10 +81,9 @@ impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
     }
 
     /// Removes both; the last value.
-    pub fn remove(self, ipc: &Ipc<H, L>) -> i64 {
+    pub fn remove(mut self, ipc: &Ipc<H, L>) -> i64 {
         ipc.semaphores.remove(self.key);
         ipc.segments.remove(self.key);
-        let value = *self.value.lock();
-        value
+        *self.value.get_mut()
     }
 }
