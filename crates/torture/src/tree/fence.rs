@@ -86,7 +86,7 @@ impl Host for Fenced {
     }
 
     unsafe fn retire<T: 'static>(pin: &Guard, at: NonNull<T>) {
-        // SAFETY: the caller's promise: nobody who pins later finds it, any thread may drop it, and this alone frees it.
+        // SAFETY: the caller's promise: nobody who pins later finds it, any thread may drop it, and only this frees it.
         unsafe { pin.defer_unchecked(move || Self::free(at)) };
         pin.flush(); // soon, so that a late user meets the fence
     }

@@ -97,7 +97,8 @@ impl<L: LockSet<Loom>> Tree<L> {
 
     /// Looks for what somebody is about to make.
     fn may_find(&'static self, path: &str) {
-        match self.look_up(path) {
+        // Not root, who may search directories unseen.
+        match self.with(|cx| self.fs.lookup(&Context { uid: 1, gid: 1, ..*cx }, path.as_bytes(), Follow::Yes)) {
             Ok(at) => {
                 assert!(at.inode_number() > 0 && at.stat().links == 2, "half an inode");
                 saw("found");
