@@ -106,15 +106,11 @@ fn baseline(lock: Lock, width: Width) -> Result<Vec<(Model, Outcome)>, String> {
 
 fn try_mutant(models: &[(Model, Outcome)], width: Width, tag: Option<&Tag>, weakening: Weakening) -> Verdict {
     let start = Instant::now();
-    let caught = catch(models, width, std::slice::from_ref(&weakening));
     let excuse = |e: &&Exception| tag.is_some_and(|tag| tag.name == e.tag) && e.to.contains(&weakening.to);
-    Verdict {
-        caught,
-        tag: tag.map(|tag| tag.name.clone()),
-        excused: EXCEPTIONS.iter().find(excuse).map(|e| e.reason),
-        weakening,
-        elapsed: start.elapsed(),
-    }
+    let excused = EXCEPTIONS.iter().find(excuse).map(|e| e.reason);
+    // What is excused is not tried alone: all models would run in vain. It takes part in `together`.
+    let caught = if excused.is_none() { catch(models, width, std::slice::from_ref(&weakening)) } else { None };
+    Verdict { caught, tag: tag.map(|tag| tag.name.clone()), excused, weakening, elapsed: start.elapsed() }
 }
 
 /// The first model that notices these changes, and after how many executions.
