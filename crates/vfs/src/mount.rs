@@ -4,7 +4,7 @@ use crate::dcache::DentryPtr;
 use crate::host::Host;
 use crate::locks::LockSet;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Platform, Word};
 
 /// A pointer to a mount; mounts live as long as the file system.
@@ -26,15 +26,14 @@ impl<H: Host, L: LockSet<H::Platform>> Mount<H, L> {
 
     /// Where it is mounted at this moment. The dentry is good while the caller is pinned.
     pub(crate) fn point(&self) -> Option<(MountPtr<H, L>, DentryPtr<H, L>)> {
-        // ORDERING mount.attached: pairs with the store in `detach`.
-        self.at.filter(|_| self.attached.load(Acquire) != 0)
+        // Relaxed: where it was mounted never changes, and the caller is pinned.
+        self.at.filter(|_| self.attached.load(Relaxed) != 0)
     }
 
     /// Says that it is not mounted any more; whether it was. Under the lock of the mounts.
     pub(crate) fn detach(&self) -> bool {
         let was = self.attached.load(Relaxed) != 0;
-        // ORDERING mount.attached: pairs with the load in `point`.
-        self.attached.store(0, Release);
+        self.attached.store(0, Relaxed);
         was
     }
 }

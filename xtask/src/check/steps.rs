@@ -26,6 +26,10 @@ const fn cmd(line: &'static str) -> Cmd {
 const MIRI: &[Need] = &[Need::Nightly("miri"), Need::Nightly("rust-src")];
 const TSAN: &[Need] = &[Need::Nightly("rust-src"), Need::Program("cc", "gcc")];
 const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
+/// The epochs of `crossbeam-epoch` keep garbage when the program ends, know their own by numbers, and break the rules
+/// of stacked borrows, not those of tree borrows.
+const MIRI_VFS_ENV: &[(&str, &str)] =
+    &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks")];
 const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "halt_on_error=1")];
 
 pub(crate) const STEPS: &[Step] = &[
@@ -94,10 +98,18 @@ pub(crate) const STEPS: &[Step] = &[
         name: "miri",
         what: "undefined behaviour, races and leaks in the library's tests, interpreted",
         needs: MIRI,
-        commands: &[Cmd {
-            env: MIRI_ENV,
-            ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
-        }],
+        commands: &[
+            Cmd {
+                env: MIRI_ENV,
+                ..cmd("cargo +nightly miri test -p turnwise -p turnwise-lineage --lib --tests --target-dir target/miri")
+            },
+            // Without threads: they take minutes. The chains' statistics need more names than Miri has patience for.
+            Cmd {
+                env: MIRI_VFS_ENV,
+                ..cmd("cargo +nightly miri test -p turnwise-vfs --lib --target-dir target/miri -- inode:: \
+                     --skip like_a_flat_file --skip at_the_same_time")
+            },
+        ],
     },
     Step {
         name: "tsan",

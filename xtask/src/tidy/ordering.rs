@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Folders whose orderings must be explained.
-const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "crates/lineage/src/"];
+const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "crates/lineage/src/", "crates/vfs/src/"];
 const ORDERINGS: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 const OPERATIONS: &[&str] = &["load", "store", "swap", "compare_exchange", "compare_exchange_weak", "fence"];
 const NEAR: usize = 4;

@@ -95,7 +95,10 @@ impl Chain {
 const NEVER: u32 = 0xdead_beef;
 
 macro_rules! word {
-    ($(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr, $follow:expr, $races:expr) => {
+    (
+        $(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr,
+        $follow:expr, $races:expr
+    ) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
             cell: Arc<$atomic>,

@@ -65,6 +65,7 @@ impl Host for Fenced {
         let at = map(size_of::<T>().max(1)).cast::<T>();
         // SAFETY: new pages, aligned to more than any value here asks for.
         unsafe { at.write(value) };
+        at.as_ptr().expose_provenance(); // who frees it may have a shared reference alone
         at
     }
 
@@ -75,7 +76,7 @@ impl Host for Fenced {
     unsafe fn free<T: 'static>(at: NonNull<T>) {
         // SAFETY: the caller's promise: from `allocate`, and nobody uses it any more.
         unsafe {
-            at.drop_in_place();
+            std::ptr::with_exposed_provenance_mut::<T>(at.addr().get()).drop_in_place();
             fence(at.cast(), size_of::<T>().max(1));
         }
     }
@@ -86,7 +87,7 @@ impl Host for Fenced {
     }
 
     unsafe fn retire<T: 'static>(pin: &Guard, at: NonNull<T>) {
-        // SAFETY: the caller's promise: nobody who pins later finds it, any thread may drop it, and this alone frees it.
+        // SAFETY: the caller's promise: nobody who pins later finds it, any thread may drop it, and only this frees it.
         unsafe { pin.defer_unchecked(move || Self::free(at)) };
         pin.flush(); // soon, so that a late user meets the fence
     }

@@ -54,11 +54,13 @@ fn get_live_against_kill<C: Count>() {
 fn renames_are_seen_whole<R: Rename>() {
     let lock = R::new_in();
     let parts = [AtomicU32::new(0), AtomicU32::new(0)];
+    // ORDERING test.part: pairs with the store below, as what a rename lock protects must.
     let both = || parts.each_ref().map(|part| part.load(std::sync::atomic::Ordering::Acquire));
     std::thread::scope(|s| {
         s.spawn(|| {
             for round in 1..=ROUNDS {
                 lock.write();
+                // ORDERING test.part: pairs with the load above.
                 parts.iter().for_each(|part| part.store(round, std::sync::atomic::Ordering::Release));
                 // SAFETY: locked above.
                 unsafe { lock.unlock_write() };
