@@ -88,9 +88,7 @@ impl Host for Metal {
 
     #[inline]
     fn allocate<T: 'static>(value: T) -> NonNull<T> {
-        let at = NonNull::from(Box::leak(Box::new(value)));
-        at.as_ptr().expose_provenance(); // for `boxed`
-        at
+        NonNull::from(Box::leak(Box::new(value)))
     }
 
     fn allocate_many<T: 'static>(count: usize, make: impl FnMut(usize) -> T) -> NonNull<[T]> {
@@ -100,7 +98,7 @@ impl Host for Metal {
     #[inline]
     unsafe fn free<T: 'static>(at: NonNull<T>) {
         // SAFETY: the caller's promise: from `allocate`, which leaked a box, and not used any more.
-        drop(unsafe { boxed(at) });
+        drop(unsafe { Box::from_raw(at.as_ptr()) });
     }
 
     unsafe fn free_many<T: 'static>(at: NonNull<[T]>) {
@@ -112,21 +110,11 @@ impl Host for Metal {
     unsafe fn retire<T: 'static>(pin: &Self::Pin, at: NonNull<T>) {
         // SAFETY: the caller's promise: nobody who pins later finds it, and any thread may drop it; the closure runs
         // when no pin is left that could have found it, and it is the only one that frees it.
-        unsafe { pin.defer_unchecked(move || drop(boxed(at))) };
+        unsafe { pin.defer_unchecked(move || drop(Box::from_raw(at.as_ptr()))) };
     }
 
     #[inline(always)]
     fn charge(_work: Work) {}
-}
-
-/// The box that was leaked there. By its address: who gives it back may have nothing but a shared reference to it,
-/// which must not be written through.
-///
-/// # Safety
-/// From [`Metal`]'s `allocate`, and nobody uses it any more.
-unsafe fn boxed<T>(at: NonNull<T>) -> Box<T> {
-    // SAFETY: the caller's promise; the provenance was exposed when it was made.
-    unsafe { Box::from_raw(core::ptr::with_exposed_provenance_mut(at.addr().get())) }
 }
 
 #[cfg(test)]

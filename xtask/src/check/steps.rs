@@ -29,7 +29,7 @@ const MIRI_ENV: &[(&str, &str)] = &[("MIRIFLAGS", "-Zmiri-disable-isolation")];
 /// The epochs of `crossbeam-epoch` keep garbage when the program ends, know their own by numbers, and break the rules
 /// of stacked borrows, not those of tree borrows.
 const MIRI_VFS_ENV: &[(&str, &str)] =
-    &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-permissive-provenance -Zmiri-ignore-leaks")];
+    &[("MIRIFLAGS", "-Zmiri-disable-isolation -Zmiri-tree-borrows -Zmiri-ignore-leaks")];
 const TSAN_ENV: &[(&str, &str)] = &[("RUSTFLAGS", "-Zsanitizer=thread"), ("TSAN_OPTIONS", "halt_on_error=1")];
 
 pub(crate) const STEPS: &[Step] = &[
