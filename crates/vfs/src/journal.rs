@@ -211,11 +211,10 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
             // ORDERING journal.asked: pairs with the Release in `ask_for_commit`.
             let asked = self.asked.load(Acquire);
             let turn = self.turns.load(Relaxed);
-            if asked & STOP != 0 {
-                break;
-            }
-            if asked == end_of(turn) {
+            if asked & !STOP == end_of(turn) {
                 self.commit(turn);
+            } else if asked & STOP != 0 {
+                break; // and nobody's wish is left
             } else {
                 H::Platform::park(&self.asked, asked, Lane::Waiters, None);
             }

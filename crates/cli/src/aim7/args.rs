@@ -12,8 +12,8 @@ use turnwise_workloads::aim7::{Ramp, SETS, Set};
 /// Run AIM7's mixes of jobs: many users, each a list of jobs in random order
 ///
 /// Users are threads. Their files are on Turnwise's in-memory file system, their processes on small models of the
-/// kernel objects that processes contend on, all of it built of the locks of --locks. Prints jobs a minute (JPM), how evenly
-/// users finish (JTI), CPU time and context switches for each number of users.
+/// kernel objects that processes contend on, all of it built of the locks of --locks. Prints jobs a minute (JPM), how
+/// evenly users finish (JTI), CPU time and context switches for each number of users.
 ///
 /// Exit status: 0 fine, 2 bad usage, a wrong workfile or I/O, 3 a simulated run got stuck.
 #[derive(clap::Args)]

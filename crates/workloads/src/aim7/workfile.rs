@@ -9,7 +9,8 @@
 //! ```
 //!
 //! A line has a weight and a job. A job of weight `w` is run `w / total * 100` times by each user, rounded, and at
-//! least once. The pitfall of AIM7 is kept: of a job that is there twice the later weight counts, while the total has both.
+//! least once. The pitfall of AIM7 is kept: of a job that is there twice the later weight counts, while the total has
+//! both.
 
 use super::jobs::Job;
 use std::fmt;
