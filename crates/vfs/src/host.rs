@@ -65,8 +65,8 @@ pub trait Host: Send + Sync + 'static {
     /// The code of the file system itself has done so much work: nothing on metal, time in a simulator.
     fn charge(work: Work);
 
-    /// Runs `f`, on behalf of the kernel's function of this name: a simulator's profile tells whose time a lock's is. The
-    /// innermost name counts.
+    /// Runs `f`, on behalf of the kernel's function of this name: a simulator's profile tells whose time a lock's is.
+    /// The innermost name counts.
     #[inline(always)]
     fn within<R>(_name: &'static str, f: impl FnOnce() -> R) -> R {
         f()

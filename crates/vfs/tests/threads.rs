@@ -11,6 +11,9 @@ type Fs<L> = Vfs<Metal, L>;
 /// How long each test runs, on each kernel's locks.
 const RUN: Duration = Duration::from_millis(if cfg!(miri) { 100 } else { 250 });
 
+/// Steps that every thread makes, however slow the machine is (Miri takes seconds to start one).
+const AT_LEAST: usize = 12;
+
 /// Few chains, so that everything meets in them, and a cache that holds next to nothing.
 fn crowded(cache_bytes: usize) -> Config {
     Config { buckets_log2: 2, cache_bytes, ..Config::default() }
@@ -43,7 +46,7 @@ impl Clock {
         }
         let _failed = Failed(&self.failed);
         let mut steps = 0;
-        while self.runs() {
+        while self.runs() || steps < AT_LEAST && !self.failed.load(Relaxed) {
             step(steps);
             steps += 1;
         }

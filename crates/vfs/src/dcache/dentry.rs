@@ -136,6 +136,12 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         unsafe { &*place }
     }
 
+    /// The same as a pointer, for who retires it: a reference would not do for that.
+    pub(super) fn place_ptr(&self) -> NonNull<Place<H, L>> {
+        // SAFETY: never null.
+        unsafe { NonNull::new_unchecked(self.place.load(Relaxed)) }
+    }
+
     /// Gives it another place, under `rename_lock`; the old one is the caller's to retire.
     pub(super) fn set_place(&self, place: NonNull<Place<H, L>>) -> NonNull<Place<H, L>> {
         let old = self.place.load(Relaxed);

@@ -206,15 +206,14 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             return None;
         }
         self.counters.add(Counter::Killed);
-        let place = dentry.place();
-        let parent = place.parent();
+        let (place, parent) = (dentry.place_ptr(), dentry.place().parent());
         if let Some(inode) = dentry.inode() {
             // SAFETY: the dentry's reference (invariant 2); who is pinned may still look at it.
             unsafe { Inode::put(NonNull::from(inode), &self.space, pin) };
         }
         // SAFETY: out of its chain and dead, so nobody can find it any more; we alone retire it (invariant 3).
         unsafe {
-            H::retire(pin, NonNull::from(place));
+            H::retire(pin, place);
             H::retire(pin, at);
         }
         Some(parent)
@@ -324,7 +323,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let pin = H::pin();
         // SAFETY: the caller owns a reference.
         let dentry = unsafe { at.as_ref() };
-        let place = NonNull::from(dentry.place());
+        let place = dentry.place_ptr();
         if let Some(inode) = dentry.inode() {
             // SAFETY: the dentry's reference.
             unsafe { Inode::put(NonNull::from(inode), &self.space, &pin) };

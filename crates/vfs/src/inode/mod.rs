@@ -47,6 +47,8 @@ pub struct Inode<H: Host, L: LockSet<H::Platform>> {
     words: Words<H::Platform>,
     mutex: Line<L::Mutex>,
     references: Line<<H::Platform as Platform>::U64>,
+    /// The inode itself, as it was allocated: its memory cannot be given back by a pointer that was a reference.
+    own: <H::Platform as Platform>::Ptr<Inode<H, L>>,
     body: Body<H, L>,
 }
 
@@ -114,15 +116,19 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
             _ => Body::Special,
         };
         let links = if new.kind == Kind::Directory { 2 } else { 1 };
-        Ok(H::allocate(Inode {
+        let at: NonNull<Self> = H::allocate(Inode {
             number,
             device: new.device,
             kind: new.kind,
             words: Words::new(new.permissions, new.uid, new.gid, links, new.size()),
             mutex: Line(L::Mutex::new_in()),
             references: Line(IntWordOf::<H>::new(1)),
+            own: Word::new(std::ptr::null_mut()),
             body,
-        }))
+        });
+        // SAFETY: just allocated.
+        unsafe { at.as_ref() }.own.store(at.as_ptr(), Relaxed);
+        Ok(at)
     }
 
     /// Its number: unique in its file system, and never given out again.
@@ -228,7 +234,7 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
             below.extend(unsafe { &mut *directory.get() }.drain());
         }
         // SAFETY: from `allocate`; who pins later finds no pointer to it, since every one was counted.
-        unsafe { H::retire(pin, at) };
+        unsafe { H::retire(pin, NonNull::new_unchecked(inode.own.load(Relaxed))) };
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::check::Lock;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Platform, Word};
-use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqRw};
+use turnwise_lineage::rename_lock::{Exclusive as Seq, Policy, RenameLock, SeqExclusive, SeqRw};
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RenameLock, setup: PLAIN, preemptions, shows, body }
@@ -25,6 +25,11 @@ pub(super) const MODELS: &[Model] = &[
     model("seqrw: two writers and a blocking reader", (1, 2), &[], || blocking::<SeqRw>(2, 1)),
     model("seqrw: a blocking reader does not disturb an optimistic one", (3, 6), &["at once"], || {
         disturbed::<SeqRw>(false);
+    }),
+    model("seqlock, 3.12: a writer and an optimistic reader", (3, 6), RETRY, || optimistic::<SeqExclusive>(1)),
+    model("seqlock, 3.12: a writer and a blocking reader", (3, 6), &[], || blocking::<SeqExclusive>(1, 1)),
+    model("seqlock, 3.12: a blocking reader disturbs nobody", (2, 4), &["at once"], || {
+        disturbed::<SeqExclusive>(false);
     }),
     model("seqrw: dropped", (3, 6), &["dropped"], dropped::<RenameLock<SeqRw, Loom>>),
 ];
