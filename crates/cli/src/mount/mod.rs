@@ -9,7 +9,7 @@ mod server;
 mod statistics;
 mod tree;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use counts::Counts;
@@ -21,6 +21,7 @@ use std::sync::Arc;
 use tree::Tree;
 use turnwise::platform::Native;
 use turnwise_vfs::LockSet;
+use turnwise_vfs::inode::PAGE_BYTES;
 use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
 /// Mount an in-memory file system that is built of these locks, and serve it until it is unmounted
@@ -101,6 +102,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn serve<L: LockSet<Native>>(args: &Args) -> Result<ExitCode> {
+    ensure!(args.size.as_u64() >= PAGE_BYTES, "--size {}: a file of one byte takes a page of 4 KiB", args.size);
     check::check(&args.directory)?;
     // From here on the directory's name may mean the mount; what we unmount is this place, wherever we are by then.
     let directory = args.directory.canonicalize().context("the directory has no path")?;

@@ -65,8 +65,8 @@ fn make_and_a_compiler() {
     file("main.c", "#include \"say.h\"\nint main(void) { say(\"built on a mount\"); return 0; }\n");
     file(
         "Makefile",
-        "all: hello\nhello: main.o libsay.a\n\t$(CC) -o $@ $^\n\
-         libsay.a: say.o\n\t$(AR) rcs $@ $^\nmain.o say.o: say.h\n",
+        "all: hello\nhello: main.o libsay.a\n\t$(CC) -o $@ $^\nlibsay.a: say.o\n\t$(AR) rcs $@ $^\n\
+         main.o say.o: say.h\n",
     );
     mounted.shell("cd hello; make -j2");
     assert_eq!(mounted.shell("cd hello; ./hello; make"), "built on a mount\nmake: Nothing to be done for 'all'.\n");

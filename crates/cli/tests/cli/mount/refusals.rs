@@ -19,6 +19,7 @@ fn directories_that_will_not_do() {
 fn arguments_that_will_not_do() {
     expect_complaint(2, &["mount"], &["<DIRECTORY>"]);
     expect_complaint(2, &["mount", "--size", "many", "/x"], &["'many'", "--size"]);
+    expect_complaint(2, &["mount", "--size", "1KiB", "/x"], &["--size 1.0 KiB", "a page"]);
     expect_complaint(2, &["mount", "--locks", "linux99", "/x"], &["linux99", "today"]);
     expect_complaint(2, &["mount", "--threads", "0", "/x"], &["1..=256"]);
     expect_complaint(2, &["mount", "--kernel-cache", "long", "/x"], &["'long'", "--kernel-cache"]);
