@@ -56,7 +56,12 @@ struct Search<'a, F> {
     unknowns: &'a [Unknown],
     misfit: RefCell<F>,
     known: RefCell<BTreeMap<Vec<u64>, f64>>,
+    /// The solver cannot bear an error at its first corners: it is kept here, and nothing is tried any more.
+    failure: RefCell<Option<anyhow::Error>>,
 }
+
+/// What a place costs where the evaluation failed.
+const FAILED: f64 = 1e300;
 
 impl<F: FnMut(&[f64]) -> Result<f64>> Search<'_, F> {
     fn values(&self, places: &[f64]) -> Vec<f64> {
@@ -82,8 +87,16 @@ impl<F: FnMut(&[f64]) -> Result<f64>> CostFunction for &Search<'_, F> {
     /// Places beyond the bounds cost more than the bound itself, the farther the more.
     fn cost(&self, places: &Vec<f64>) -> Result<f64, argmin::core::Error> {
         let beyond: f64 = places.iter().map(|place| (place - place.clamp(0.0, 1.0)).abs()).sum();
-        let misfit =
-            self.evaluate(&self.values(places)).map_err(|error| argmin::core::Error::msg(format!("{error:#}")))?;
+        if self.failure.borrow().is_some() {
+            return Ok(FAILED);
+        }
+        let misfit = match self.evaluate(&self.values(places)) {
+            Ok(misfit) => misfit,
+            Err(error) => {
+                *self.failure.borrow_mut() = Some(error);
+                return Ok(FAILED);
+            }
+        };
         Ok(misfit * (1.0 + beyond) + beyond)
     }
 }
@@ -96,7 +109,8 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
     for Unknown { name, low, high, start, .. } in unknowns {
         ensure!(*low > 0.0 && low < high && (*low..=*high).contains(start), "{name}: {low} to {high}, from {start}");
     }
-    let search = Search { unknowns, misfit: RefCell::new(misfit), known: RefCell::default() };
+    let search =
+        Search { unknowns, misfit: RefCell::new(misfit), known: RefCell::default(), failure: RefCell::default() };
     let first: Vec<f64> = unknowns.iter().map(|unknown| unknown.place(unknown.start)).collect();
     let mut simplex = vec![first.clone()];
     for axis in 0..unknowns.len() {
@@ -107,6 +121,9 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
     let told = |error: argmin::core::Error| anyhow!("{error}");
     let solver = NelderMead::new(simplex).with_sd_tolerance(1e-4).map_err(told)?;
     let run = Executor::new(&search, solver).configure(|state| state.max_iters(rounds)).run().map_err(told)?;
+    if let Some(failure) = search.failure.borrow_mut().take() {
+        return Err(failure);
+    }
     let places = run.state().get_best_param().cloned().unwrap_or(first);
     let values = search.values(&places);
     let misfit = search.evaluate(&values)?;
