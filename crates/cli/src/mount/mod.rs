@@ -66,22 +66,28 @@ pub(crate) struct Args {
     stats: bool,
 }
 
-/// The lock sets by name.
+/// The lock sets by the names that all commands have for them.
 #[derive(Clone, Copy, ValueEnum)]
 enum Locks {
     /// Those of this project
     Today,
     /// Linux 3.7, before the patches to its mutex
+    #[value(name = "linux-3.7")]
     Linux37,
     /// The same with the first of them: spinners look before they leap
+    #[value(name = "linux-3.7-patch-1")]
     Linux37Patch1,
     /// The same with both: spinners queue
+    #[value(name = "linux-3.7-patch-2")]
     Linux37Patch2,
     /// Linux 3.10: the dentry's count under its lock
+    #[value(name = "linux-3.10")]
     Linux310,
     /// The same with the patches: compare-exchange, and a sequence read/write lock for renames
+    #[value(name = "linux-3.10-dcache")]
     Linux310Dcache,
     /// Linux 3.12: what became of them
+    #[value(name = "linux-3.12")]
     Linux312,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
         "<header><h1>The documents, reproduced</h1><p>{}</p></header>\n",
         escaped(&view::origin(report).replace('`', ""))
     );
-    let _ = write!(body, "<section>{}</section>\n", table(&view::summary(report), "h2"));
+    let _ = writeln!(body, "<section>{}</section>", table(&view::summary(report), "h2"));
     report.documents.iter().for_each(|document| body += &section(document));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
