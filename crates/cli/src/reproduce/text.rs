@@ -5,12 +5,12 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, pre
 use std::fmt::Write;
 use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
 
-/// Longer cells are wrapped.
+/// Longer lines and cells are wrapped.
 const WIDTH: u16 = 120;
 
 /// All of it.
 pub(crate) fn text(report: &Reproduction) -> String {
-    let mut text = format!("{}\n", view::origin(report).replace('`', ""));
+    let mut text = filled(&view::origin(report).replace('`', ""), "", "  ") + "\n";
     for document in &report.documents {
         text += &section(document);
     }
@@ -22,10 +22,13 @@ pub(crate) fn text(report: &Reproduction) -> String {
 
 fn section(document: &DocumentReport) -> String {
     let mut text = format!("\n{}\n{}\n", document.name, "=".repeat(document.name.len()));
-    let _ = writeln!(text, "{}", document.title);
-    let _ = writeln!(text, "published on: {}", document.published_on);
-    let _ = writeln!(text, "simulated: {} ({})", document.machine.name, document.machine.title);
-    let _ = writeln!(text, "workload: {}", document.workload);
+    let about = [
+        document.title.clone(),
+        format!("published on: {}", document.published_on),
+        format!("simulated: {} ({})", document.machine.name, document.machine.title),
+        format!("workload: {}", document.workload),
+    ];
+    about.iter().for_each(|line| text += &(filled(line, "", "  ") + "\n"));
     text += &items("facts", document.facts.iter().cloned());
     match document.fitted.as_slice() {
         [] => text += "fitted: nothing\n",
@@ -34,7 +37,7 @@ fn section(document: &DocumentReport) -> String {
     for table in &document.tables {
         let _ = write!(text, "\n{}", drawn(&view::table(table)));
         if let Some(today) = view::today(table) {
-            let _ = writeln!(text, "{today}");
+            let _ = writeln!(text, "{}", filled(&today, "", "  "));
         }
     }
     for listing in &document.listings {
@@ -53,9 +56,14 @@ fn items(title: &str, items: impl Iterator<Item = String>) -> String {
         if text.is_empty() {
             let _ = writeln!(text, "{title}:");
         }
-        let _ = writeln!(text, "  - {item}");
+        let _ = writeln!(text, "{}", filled(&item, "  - ", "    "));
     }
     text
+}
+
+/// In lines that fit.
+fn filled(text: &str, first: &str, others: &str) -> String {
+    textwrap::fill(text, textwrap::Options::new(WIDTH.into()).initial_indent(first).subsequent_indent(others))
 }
 
 fn drawn(listing: &Listing) -> String {

@@ -39,7 +39,10 @@ pub const COUNT_MAX: u32 = (1 << 31) - 1;
 /// the others away.
 pub const RETRIES: u32 = 100;
 
-/// How long a thread stays away after it lost an exchange: the first time, and at most; doubled in between.
+/// Exchanges that a thread loses in a row before it stays away for a while.
+const AT_ONCE: u32 = 2;
+
+/// How long it stays away: the first time, and at most; doubled in between.
 const REST_NS: (u32, u32) = (200, 1_600);
 
 /// Longest spin for the lock half before sleeping: about what a sleep and the wake-up cost both sides together.
@@ -140,38 +143,41 @@ impl<P: Platform> LockRef<P> {
     #[inline(always)]
     #[track_caller]
     fn change(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
-        let word = self.word.load(Relaxed);
-        let allowed = word & LOCK == 0 && may(word);
-        if allowed && self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok() {
-            return Change::Done(word);
+        let mut word = self.word.load(Relaxed);
+        if word & LOCK == 0 && may(word) {
+            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
+                Ok(_) => return Change::Done(word),
+                Err(found) => word = found,
+            }
         }
-        self.change_slow(order, delta, may, allowed)
+        self.change_slow(order, delta, may, word)
     }
 
-    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `lost`: somebody else was faster.
+    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `word`: what it found.
     ///
-    /// Who lost stays away for a while: the faster one then gets many changes done while it has the cache line.
+    /// A failed exchange brings the cache line, so the next one, with what it found, comes at once and mostly succeeds;
+    /// a look before it would cost one more transfer and leave time to lose the line. Who loses again stays away for a
+    /// while, and then tries as if nothing had changed: the faster one gets many changes done meanwhile.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool, mut lost: bool) -> Change {
+    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool, mut word: u64) -> Change {
         let mut rest_ns = REST_NS.0;
-        for _ in 0..RETRIES {
-            if lost {
-                P::rest(rest_ns);
-                rest_ns = (rest_ns * 2).min(REST_NS.1);
-            }
-            let word = self.word.load(Relaxed);
+        for tried in 0..RETRIES {
             if word & LOCK != 0 {
-                break;
+                return Change::Busy;
             }
             if !may(word) {
                 return Change::Refused(word);
             }
-            if self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed).is_ok() {
-                return Change::Done(word);
+            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
+                Ok(_) => return Change::Done(word),
+                Err(found) => word = found,
             }
-            lost = true;
+            if tried % AT_ONCE == AT_ONCE - 1 {
+                P::rest(rest_ns);
+                rest_ns = (rest_ns * 2).min(REST_NS.1);
+            }
         }
         Change::Busy
     }

@@ -4,7 +4,15 @@ use super::*;
 
 #[test]
 fn find_and_git_diff_on_every_set_of_locks() {
-    for locks in ["today", "linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2", "linux-3.10", "linux-3.10-dcache", "linux-3.12"] {
+    for locks in [
+        "today",
+        "linux-3.7",
+        "linux-3.7-patch-1",
+        "linux-3.7-patch-2",
+        "linux-3.10",
+        "linux-3.10-dcache",
+        "linux-3.12",
+    ] {
         let Some(mounted) = mount(&["--locks", locks, "--kernel-cache", "0s"]) else { return };
         mounted.shell(
             "git init -q -b main tree; cd tree; for d in a b c d; do mkdir -p $d/x/y; : >$d/x/empty
