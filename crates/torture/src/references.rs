@@ -54,6 +54,7 @@ pub(crate) struct LastUnlocked;
 impl Flaw for LastUnlocked {
     fn put(words: &Words, at_last: &mut dyn FnMut()) {
         if words.count.load(SeqCst) == 1 {
+            spin(200);
             at_last();
         }
         words.count.fetch_sub(1, SeqCst);

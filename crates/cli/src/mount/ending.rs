@@ -54,13 +54,18 @@ impl Watch {
 }
 
 fn serve(events: &Receiver<Event>, directory: &Path, statistics: impl Fn()) -> Result<()> {
-    let mut detached = false;
+    let (mut asked, mut detached) = (false, false);
     for event in events {
         match event {
+            // A thread that was about to read a request may find less than an orderly end; what we wanted has come.
+            Event::Ended(Err(error)) if asked => {
+                eprintln!("turnwise: after the unmount: {error}");
+                return Ok(());
+            }
             Event::Ended(outcome) => return outcome.context("the kernel's requests cannot be read any more"),
             Event::Signal(SIGUSR1) => statistics(),
             Event::Signal(_) if detached => return Ok(()),
-            Event::Signal(_) => detached = unmount(directory)?,
+            Event::Signal(_) => (asked, detached) = (true, unmount(directory)?),
         }
     }
     Err(anyhow!("nobody is left who could tell of the end"))

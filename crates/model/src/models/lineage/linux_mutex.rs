@@ -53,7 +53,7 @@ pub(super) const MODELS: &[Model] = &[
     model("linux mutex, no spinning: twice", PLAIN, (2, 3), SLEEP, || all_lock::<Mutex<NoSpin>>(2, 2)),
     model("linux mutex, no spinning: three threads", PLAIN, (1, 2), SLEEP, || all_lock::<Mutex<NoSpin>>(3, 1)),
     model("linux mutex, no spinning: two sleep", PLAIN, (1, 2), SLEEP, || held::<Mutex<NoSpin>>(2, 0)),
-    model("linux mutex, baseline, in a kernel: two wait", KERNEL, (0, 1), SLEEP, || held::<Mutex<Baseline>>(2, 0)),
+    model("linux mutex, baseline, in a kernel: two wait", KERNEL, (1, 2), SLEEP, || held::<Mutex<Baseline>>(2, 0)),
     model("linux mutex, patches 1 and 2, in a kernel: two threads", KERNEL, (2, 3), SLEEP, || {
         all_lock::<Mutex<Patch1And2>>(2, 1);
     }),
