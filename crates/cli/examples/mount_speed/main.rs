@@ -8,7 +8,8 @@
 //! Both are served by processes of their own, with as many threads, and tell the kernel to believe them for as long.
 //! Rounds alternate between them; each round makes one ratio of operations per second for each operation.
 //!
-//! With `--neutral linux-3.10 linux-3.10-dcache` it compares two sets of locks instead, by the documents' neutral tests.
+//! With `--neutral linux-3.10 linux-3.10-dcache` it compares two sets of locks instead, by the documents' neutral
+//! tests.
 
 mod load;
 mod neutral;
