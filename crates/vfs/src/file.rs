@@ -3,6 +3,7 @@
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{DirEntry, Kind, Locked, Seek, SetAttributes, Space, Stat};
+use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::{Context, Path};
 use rustix::fs::OFlags as OpenFlags;
@@ -101,7 +102,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     fn change<R>(&self, work: impl FnOnce(&mut Locked<'_, H, L>, &Space<H::Platform>) -> R) -> R {
         let fs = self.path.fs;
         let mut file = self.path.inode().lock();
-        let _handle = fs.journal.as_ref().map(|journal| journal.start());
+        let _handle = fs.journal.as_ref().map(|journal| journal.start(Change::Write));
         work(&mut file, &fs.dcache.space)
     }
 

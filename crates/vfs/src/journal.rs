@@ -1,23 +1,31 @@
 //! The journal: every change of the file system is part of a transaction, and a transaction is committed as a whole.
 //!
-//! It has the shape that makes AIM7's `creat_clo` hard, which is that of ext4's journal (jbd2) in 2012: a handle is
-//! started under a read lock of the journal's state, writes three counters of the running transaction that all CPUs
-//! share, and whoever commits takes the write lock. Nothing is written to a disk; what a commit costs is charged.
+//! It has the shape that makes AIM7's `creat_clo` hard, which is that of ext4's journal (jbd2) in 2012 as we recall
+//! it: a handle is started under a read lock of the journal's state, and writes three counters of the running
+//! transaction that all CPUs share. Nothing is written to a disk; what a commit costs is charged.
+//!
+//! The state's write lock is taken by
+//! - a commit, when it locks the transaction and when it retires it; it wakes all who waited for that before it
+//!   releases the lock, so that they come for the read lock while it still wakes others;
+//! - whoever comes for a handle and finds no running transaction, as after a commit all do who were woken at once: the
+//!   first begins one, the others look and start over;
+//! - whoever finds no room in the running transaction, to ask for its commit, unless somebody did;
+//! - whoever ends a handle and finds more reserved than a transaction may have, as when many try in vain: to ask, too.
 //!
 //! | what | ext4's | who writes it |
 //! |---|---|---|
-//! | `state` | `j_state_lock` and what it protects | handles read, commits write |
+//! | `state` | `j_state_lock` and what it protects | handles read; who writes: see above |
 //! | `updates` | `t_updates`: open handles; the top bit says that a commit waits for them | every handle, twice |
 //! | `credits` | `t_outstanding_credits`: blocks that open handles may yet change | every handle, twice |
 //! | `handles` | `t_handle_count` | every handle, once |
-//! | `turns` | how often the running transaction changed; those who wait for that sleep on it | commits |
+//! | `turns` | transactions retired; those who wait for that sleep on it (`j_wait_transaction_locked`) | commits |
+//! | `asked` | `j_commit_request`; who serves sleeps on it (`j_wait_commit`) | askers |
 //! | `orphans` | `s_orphan` under the global `s_orphan_lock` | every truncation, twice |
 //!
 //! Invariants:
-//! 1. `running` and `locked` change under the write lock; a handle joins the running transaction under the read lock,
-//!    and only while that is not locked.
-//! 2. A locked transaction gets no new handles, so its `updates` only fall; the running one changes when they are 0.
-//!    So no handle sees `turns` change.
+//! 1. The phase changes under the write lock; a handle joins under the read lock, and only a running transaction.
+//! 2. A locked transaction gets no new handles, so its `updates` only fall; it is retired when they are 0. So no handle
+//!    sees `turns` change.
 //! 3. Whoever brings the `updates` of a locked transaction to 0 wakes the commit.
 //! 4. `turns` changes under the write lock: who saw it under the read lock and then sleeps on that value is woken.
 //! 5. One commit at a time: `committing`.
@@ -28,18 +36,90 @@ use crate::locks::{Guarded, LockSet, ShGuarded};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, Lane, Platform, Word};
 
+/// What a handle is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// A new file, directory or symbolic link.
+    Create,
+    /// Another name.
+    Link,
+    /// A name that goes.
+    Remove,
+    /// A name that moves.
+    Rename,
+    /// A file that is cut off or grows without data.
+    Truncate,
+    /// Data.
+    Write,
+    /// Times, owner, mode.
+    Attributes,
+}
+
+/// Blocks that a handle may change, by what it is for: reserved while it is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Credits {
+    /// For [`Change::Create`].
+    pub create: u32,
+    /// For [`Change::Link`].
+    pub link: u32,
+    /// For [`Change::Remove`].
+    pub remove: u32,
+    /// For [`Change::Rename`].
+    pub rename: u32,
+    /// For [`Change::Truncate`].
+    pub truncate: u32,
+    /// For [`Change::Write`].
+    pub write: u32,
+    /// For [`Change::Attributes`].
+    pub attributes: u32,
+}
+
+impl Credits {
+    /// Those of ext4 in 2012 with extents and without quotas, as we recall them (provisional): a change of data counts
+    /// as 31 blocks, one of an index as 8 more, and a removal as two changes of data and 64; what is written gets its
+    /// blocks later, in handles that we do not have.
+    pub const EXT4: Credits =
+        Credits { create: 42, link: 39, remove: 126, rename: 72, truncate: 8, write: 1, attributes: 2 };
+
+    /// The same for all.
+    #[must_use]
+    pub const fn all(blocks: u32) -> Credits {
+        Credits {
+            create: blocks,
+            link: blocks,
+            remove: blocks,
+            rename: blocks,
+            truncate: blocks,
+            write: blocks,
+            attributes: blocks,
+        }
+    }
+
+    const fn of(&self, change: Change) -> u32 {
+        match change {
+            Change::Create => self.create,
+            Change::Link => self.link,
+            Change::Remove => self.remove,
+            Change::Rename => self.rename,
+            Change::Truncate => self.truncate,
+            Change::Write => self.write,
+            Change::Attributes => self.attributes,
+        }
+    }
+}
+
 /// How the journal behaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// A transaction is committed after so many handles.
     pub handles_per_commit: u32,
     /// Blocks that a handle may change: reserved while it is open.
-    pub reserve: u32,
+    pub reserve: Credits,
     /// Of these, blocks that stay reserved in the transaction after it.
     pub keep: u32,
     /// Blocks of a transaction; a handle for which there is no room waits for the next one.
     pub capacity: u32,
-    /// Handles that one truncation starts, one at least.
+    /// Handles that one truncation starts, one at least: those after the first are for the file's times.
     pub truncate_handles: u32,
     /// What either visit to the list of orphans costs, under its lock.
     pub orphan_ns: u32,
@@ -52,7 +132,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             handles_per_commit: 1000,
-            reserve: 8,
+            reserve: Credits::EXT4,
             keep: 0,
             capacity: u32::MAX,
             truncate_handles: 1,
@@ -63,10 +143,11 @@ impl Default for Config {
 }
 
 impl Config {
-    /// A journal of so many MiB, in blocks of 4 KiB: a transaction may have a quarter of it.
+    /// A journal of so many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed when that
+    /// is reserved.
     #[must_use]
     pub fn of_mib(mib: u32) -> Config {
-        Config { capacity: mib.saturating_mul(64), ..Config::default() }
+        Config { handles_per_commit: u32::MAX, capacity: mib.saturating_mul(64), ..Config::default() }
     }
 }
 
@@ -87,18 +168,22 @@ impl<P: Platform> Transaction<P> {
     }
 }
 
-/// Which transaction takes handles.
-struct State {
-    running: usize,
-    /// It takes no more: a commit has begun.
-    locked: bool,
+/// What the transaction of this turn takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is none: whoever wants a handle begins it.
+    None,
+    /// Handles.
+    Running,
+    /// Nothing: a commit has begun.
+    Locked,
 }
 
 /// The journal of a file system.
 #[repr(align(128))]
 pub struct Journal<H: Host, L: LockSet<H::Platform>> {
     config: Config,
-    state: ShGuarded<L::RwSpin, State>,
+    state: ShGuarded<L::RwSpin, Phase>,
     turns: <H::Platform as Platform>::U32,
     /// What the thread that serves sleeps on: twice the number of turns that are wanted, plus [`STOP`].
     asked: <H::Platform as Platform>::U32,
@@ -106,6 +191,7 @@ pub struct Journal<H: Host, L: LockSet<H::Platform>> {
     served: <H::Platform as Platform>::U32,
     committing: Guarded<L::Mutex, ()>,
     orphans: Guarded<L::Mutex, Orphans>,
+    /// Of even and of odd turns: one may be written while the next runs.
     transactions: [Transaction<H::Platform>; 2],
 }
 
@@ -124,7 +210,7 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         let word = <H::Platform as Platform>::U32::new;
         Journal {
             config,
-            state: ShGuarded::new(State { running: 0, locked: false }),
+            state: ShGuarded::new(Phase::None),
             turns: word(0),
             asked: word(0),
             served: word(0),
@@ -140,48 +226,49 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
     }
 
     /// Starts a handle: what is changed until it goes belongs to one transaction.
-    pub fn start(&self) -> Handle<'_, H, L> {
+    pub fn start(&self, change: Change) -> Handle<'_, H, L> {
         loop {
             let state = self.state.read();
             let turn = self.turns.load(Relaxed);
-            if !state.locked {
-                let transaction = &self.transactions[state.running];
-                if self.reserve(transaction) {
-                    transaction.updates.fetch_add(1, Relaxed);
-                    let before = transaction.handles.fetch_add(1, Relaxed);
-                    let ends_turn = before.wrapping_add(1) == self.config.handles_per_commit;
-                    return Handle { journal: self, transaction, turn, ends_turn };
+            match *state {
+                Phase::None => {
+                    drop(state);
+                    self.begin();
+                    continue;
                 }
-            }
-            let full = !state.locked;
-            drop(state);
-            if full {
-                self.ask_for_commit(turn);
+                Phase::Running => {
+                    if let Some(handle) = self.join(turn, self.config.reserve.of(change)) {
+                        return handle;
+                    }
+                    let asked = self.is_asked(turn);
+                    drop(state);
+                    if !asked {
+                        self.ask_for_commit(turn);
+                    }
+                }
+                Phase::Locked => drop(state),
             }
             self.await_turn(turn);
         }
     }
 
     /// Makes a change that is one handle.
-    pub fn change<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _handle = self.start();
+    pub fn change<R>(&self, change: Change, work: impl FnOnce() -> R) -> R {
+        let _handle = self.start(change);
         work()
     }
 
     /// Makes a change that shortens a file: until that is done the file is an orphan, so that a crash in between would
     /// be found.
     pub fn truncate<R>(&self, inode: u64, work: impl FnOnce() -> R) -> R {
-        let mut handles = self.config.truncate_handles.max(1);
-        let mut handle = self.start();
+        let handle = self.start(Change::Truncate);
         let orphan = self.add_orphan(inode);
-        while handles > 1 {
-            drop(handle);
-            handle = self.start();
-            handles -= 1;
-        }
         let result = work();
         self.remove_orphan(orphan);
         drop(handle);
+        for _ in 1..self.config.truncate_handles {
+            drop(self.start(Change::Attributes));
+        }
         result
     }
 
@@ -235,16 +322,46 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         self.served.load(Relaxed) == 1
     }
 
+    /// The transaction of a turn.
+    fn transaction(&self, turn: u32) -> &Transaction<H::Platform> {
+        &self.transactions[turn as usize % 2]
+    }
+
+    /// A handle of the running transaction, if it has room. Under the read lock.
+    fn join(&self, turn: u32, blocks: u32) -> Option<Handle<'_, H, L>> {
+        let transaction = self.transaction(turn);
+        if !self.reserve(transaction, blocks) {
+            return None;
+        }
+        transaction.updates.fetch_add(1, Relaxed);
+        let before = transaction.handles.fetch_add(1, Relaxed);
+        let ends_turn = before.wrapping_add(1) == self.config.handles_per_commit;
+        Some(Handle { journal: self, transaction, turn, blocks, ends_turn })
+    }
+
     /// Reserves what a handle may change; whether there was room.
-    fn reserve(&self, transaction: &Transaction<H::Platform>) -> bool {
-        let Config { reserve, capacity, .. } = self.config;
-        let before = transaction.credits.fetch_add(reserve, Relaxed);
+    fn reserve(&self, transaction: &Transaction<H::Platform>, blocks: u32) -> bool {
+        let before = transaction.credits.fetch_add(blocks, Relaxed);
         // One handle always fits, or nobody would get on.
-        let fits = before == 0 || before.saturating_add(reserve) <= capacity;
+        let fits = before == 0 || before.saturating_add(blocks) <= self.config.capacity;
         if !fits {
-            transaction.credits.fetch_sub(reserve, Relaxed);
+            transaction.credits.fetch_sub(blocks, Relaxed);
         }
         fits
+    }
+
+    /// Begins the transaction of this turn, unless somebody did: of all who found none, the first.
+    #[cold]
+    fn begin(&self) {
+        let mut state = self.state.write();
+        if *state != Phase::None {
+            return;
+        }
+        let new = self.transaction(self.turns.load(Relaxed));
+        new.updates.store(0, Relaxed);
+        new.credits.store(0, Relaxed);
+        new.handles.store(0, Relaxed);
+        *state = Phase::Running;
     }
 
     /// Sleeps until another transaction runs than at `turn`.
@@ -255,25 +372,26 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         }
     }
 
+    /// Whether who serves knows that the transaction of this turn shall be committed.
+    fn is_asked(&self, turn: u32) -> bool {
+        end_of(turn).wrapping_sub(self.asked.load(Relaxed) & !STOP).cast_signed() <= 0
+    }
+
     /// Has the transaction of this turn committed, or does it.
     #[cold]
     fn ask_for_commit(&self, turn: u32) {
         if !self.is_served() {
             return self.commit(turn);
         }
-        let wanted = end_of(turn);
-        let mut asked = self.asked.load(Relaxed);
-        // Nobody overwrites the wish of somebody who has seen a later turn.
-        while wanted.wrapping_sub(asked & !STOP).cast_signed() > 0 {
-            // ORDERING journal.asked: pairs with the load in `serve`.
-            match self.asked.compare_exchange(asked, wanted | asked & STOP, Release, Relaxed) {
-                Ok(_) => {
-                    H::Platform::wake(&self.asked, Lane::Waiters, 1);
-                    return;
-                }
-                Err(found) => asked = found,
-            }
+        // Only askers write it, but for STOP: what we see does not change.
+        let _askers = self.state.write();
+        if self.is_asked(turn) {
+            return;
         }
+        let more = end_of(turn).wrapping_sub(self.asked.load(Relaxed) & !STOP);
+        // ORDERING journal.asked: pairs with the load in `serve`.
+        self.asked.fetch_add(more, Release);
+        H::Platform::wake(&self.asked, Lane::Waiters, 1);
     }
 
     /// Commits the transaction of this turn, unless somebody did.
@@ -283,18 +401,10 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         if self.turns.load(Relaxed) != turn {
             return;
         }
-        let running = self.lock_running();
-        self.drain(&self.transactions[running]);
-        self.turn(running);
-        H::Platform::wake(&self.turns, Lane::Readers, u32::MAX);
+        *self.state.write() = Phase::Locked;
+        self.drain(self.transaction(turn));
+        self.retire();
         H::charge(Work::Exactly { ns: self.config.commit_ns });
-    }
-
-    /// From here on the running transaction takes no handles.
-    fn lock_running(&self) -> usize {
-        let mut state = self.state.write();
-        state.locked = true;
-        state.running
     }
 
     /// Waits for the handles of a locked transaction.
@@ -308,16 +418,12 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         }
     }
 
-    /// The other transaction runs.
-    fn turn(&self, running: usize) {
+    /// The locked transaction is no longer the one of this turn; there is none until somebody wants a handle.
+    fn retire(&self) {
         let mut state = self.state.write();
-        let done = &self.transactions[running];
-        done.updates.store(0, Relaxed);
-        done.credits.store(0, Relaxed);
-        done.handles.store(0, Relaxed);
-        state.running = 1 - running;
-        state.locked = false;
+        *state = Phase::None;
         self.turns.fetch_add(1, Relaxed);
+        H::Platform::wake(&self.turns, Lane::Readers, u32::MAX);
     }
 }
 
@@ -327,19 +433,22 @@ pub struct Handle<'a, H: Host, L: LockSet<H::Platform>> {
     journal: &'a Journal<H, L>,
     transaction: &'a Transaction<H::Platform>,
     turn: u32,
+    /// Reserved.
+    blocks: u32,
     /// The transaction has had its handles: it is to be committed.
     ends_turn: bool,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Handle<'_, H, L> {
     fn drop(&mut self) {
-        let Config { reserve, keep, .. } = self.journal.config;
-        self.transaction.credits.fetch_sub(reserve.saturating_sub(keep), Relaxed);
+        let Config { keep, capacity, .. } = self.journal.config;
+        let back = self.blocks.saturating_sub(keep);
+        let crowded = self.transaction.credits.fetch_sub(back, Relaxed).wrapping_sub(back) > capacity;
         // ORDERING journal.drained: pairs with the Acquire in `Journal::drain`.
         if self.transaction.updates.fetch_sub(1, Release) == DRAINING | 1 {
             H::Platform::wake(&self.transaction.updates, Lane::Waiters, 1);
         }
-        if self.ends_turn {
+        if self.ends_turn || crowded {
             self.journal.ask_for_commit(self.turn);
         }
     }
@@ -426,7 +535,7 @@ mod tests {
                 let (journal, left) = (&journal, &left);
                 scope.spawn(move || {
                     for round in 0..ROUNDS {
-                        let handle = journal.start();
+                        let handle = journal.start(Change::Write);
                         let turn = journal.commits();
                         std::hint::black_box(round);
                         assert_eq!((journal.commits(), handle.turn), (turn, turn), "a handle in two transactions");
@@ -441,7 +550,7 @@ mod tests {
         });
         assert!(journal.orphans().is_empty());
         for transaction in &journal.transactions {
-            assert_eq!(transaction.updates.load(Relaxed), 0, "an open handle");
+            assert_eq!(transaction.updates.load(Relaxed) & !DRAINING, 0, "an open handle");
         }
         journal.commits()
     }
@@ -459,7 +568,8 @@ mod tests {
 
     #[test]
     fn a_full_transaction_is_committed_for_who_finds_it_full() {
-        let config = Config { handles_per_commit: u32::MAX, reserve: 8, keep: 1, capacity: 256, ..Config::default() };
+        let reserve = Credits::all(8);
+        let config = Config { reserve, keep: 1, ..Config::of_mib(4) };
         // Each of 4000 handles leaves a block in it.
         assert!(storm::<Linux37>(config, false) >= 4000 / 256);
         assert!(storm::<Today>(config, true) >= 4000 / 256);

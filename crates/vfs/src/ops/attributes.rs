@@ -5,6 +5,7 @@ use crate::Vfs;
 use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::{Inode, Kind, SetAttributes, SetTime, Stat};
+use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::{Context, Follow, Path};
 
@@ -103,7 +104,7 @@ impl<H: Host, L: LockSet<H::Platform>> Path<'_, H, L> {
             Some(journal) if wanted.size.is_some() => {
                 journal.truncate(inode.number(), || locked.set_attributes(space, wanted))
             }
-            Some(journal) => journal.change(|| locked.set_attributes(space, wanted)),
+            Some(journal) => journal.change(Change::Attributes, || locked.set_attributes(space, wanted)),
             None => locked.set_attributes(space, wanted),
         }
     }

@@ -6,6 +6,7 @@ use crate::errno::Errno;
 use crate::file::File;
 use crate::host::Host;
 use crate::inode::{Inode, Kind, Locked, New};
+use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::{Context, Follow, Path};
 use crate::walk::{LINKS_FOLLOWED_MAX, Last};
@@ -83,7 +84,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let entry = self.entry(parent.dentry, &directory, name, hash)?;
             if entry.is_negative() {
                 cx.may(parent.inode(), 3)?;
-                let _handle = self.begin_change();
+                let _handle = self.begin_change(Change::Create);
                 self.make_inode(&entry, &mut directory, name, new)?;
                 return Ok(Opened::File(self.path_of(parent, entry), true));
             }
@@ -162,7 +163,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOENT);
             }
             cx.may(parent.inode(), 3)?;
-            let _handle = self.begin_change();
+            let _handle = self.begin_change(Change::Create);
             self.make_inode(&entry, &mut directory, name, new)?;
             Ok(self.path_of(parent, entry))
         })
@@ -251,7 +252,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             cx.may(parent.inode(), 3)?;
             let inode = old.inode();
             directory.may_insert(name)?;
-            let _handle = self.begin_change();
+            let _handle = self.begin_change(Change::Link);
             self.add_name(inode, &mut directory, name)?;
             inode.get(); // the dentry's
             entry.dentry().set_inode(inode);

@@ -17,7 +17,7 @@ use crate::dcache::{Counter, DentryPtr};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{Inode, Locked};
-use crate::journal::Handle;
+use crate::journal::{Change, Handle};
 use crate::locks::LockSet;
 use std::ptr::NonNull;
 
@@ -99,8 +99,8 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     }
 
     /// The handle for a change, if there is a journal. Taken after the directories' locks.
-    fn begin_change(&self) -> Option<Handle<'_, H, L>> {
-        self.journal.as_ref().map(|journal| journal.start())
+    fn begin_change(&self, change: Change) -> Option<Handle<'_, H, L>> {
+        self.journal.as_ref().map(|journal| journal.start(change))
     }
 
     /// Gives back a reference to an inode.

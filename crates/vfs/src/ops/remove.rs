@@ -4,6 +4,7 @@ use super::call;
 use crate::Vfs;
 use crate::errno::Errno;
 use crate::host::Host;
+use crate::journal::Change;
 use crate::locks::LockSet;
 use crate::path::Context;
 use crate::walk::Last;
@@ -31,7 +32,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             if entry.dentry().mounted().is_some() {
                 return Err(Errno::BUSY);
             }
-            let handle = self.begin_change();
+            let handle = self.begin_change(Change::Remove);
             let removed = directory.remove(name)?;
             inode.drop_link();
             self.dcache.detach(entry.at);
@@ -70,7 +71,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             if !victim.is_empty()? {
                 return Err(Errno::NOTEMPTY);
             }
-            let handle = self.begin_change();
+            let handle = self.begin_change(Change::Remove);
             victim.kill_directory(&self.dcache.space)?; // from here on nothing can be made in it
             let removed = directory.remove(name)?;
             self.dcache.detach(entry.at);

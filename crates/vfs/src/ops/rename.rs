@@ -8,6 +8,7 @@ use crate::Vfs;
 use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::Locked;
+use crate::journal::Change;
 use crate::locks::{Exclusive, LockSet};
 use crate::path::{Context, Path};
 use crate::walk::Last;
@@ -145,7 +146,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             return Ok(()); // two names of one file: both stay
         }
         if job.flags.contains(RenameFlags::EXCHANGE) {
-            let _handle = self.begin_change();
+            let _handle = self.begin_change(Change::Rename);
             return self.exchange(job, &mut locks, &moved, &over);
         }
         let mut victim = over.inode().filter(|_| over.is_directory()).map(|directory| directory.lock());
@@ -157,7 +158,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 return Err(Errno::NOTEMPTY);
             }
         }
-        let _handle = self.begin_change();
+        let _handle = self.begin_change(Change::Rename);
         self.replace(job, &mut locks, &moved, &over, victim.as_mut())
     }
 

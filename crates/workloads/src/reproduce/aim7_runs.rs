@@ -6,6 +6,9 @@ use std::sync::Arc;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_vfs::journal;
 
+/// The documents' file systems have small journals.
+const JOURNAL_MIB: u32 = 4;
+
 /// What is not in a workfile.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Constants {
@@ -59,7 +62,7 @@ impl Run {
         plan.setup.profiler = profiler;
         let orphan_ns = orphan_ns as u32;
         plan.setup.journal =
-            journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::default() });
+            journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) });
         plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
         aim7::simulate(&plan)
     }

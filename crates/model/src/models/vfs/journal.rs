@@ -5,7 +5,7 @@ use super::*;
 use crate::check::Lock;
 use std::cell::Cell;
 use turnwise::platform::Platform;
-use turnwise_vfs::journal::{Config, Journal};
+use turnwise_vfs::journal::{Change, Config, Credits, Journal};
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::Journal, setup: Setup::PLAIN, preemptions, shows, body }
@@ -26,7 +26,7 @@ pub(super) const MODELS: &[Model] = &[
 
 const EACH: Config = Config {
     handles_per_commit: 1,
-    reserve: 1,
+    reserve: Credits::all(1),
     keep: 0,
     capacity: u32::MAX,
     truncate_handles: 1,
@@ -77,7 +77,7 @@ impl Book {
     }
 
     fn change(&self, thread: usize) {
-        let handle = self.journal.start();
+        let handle = self.journal.start(Change::Write);
         let turn = self.journal.commits() as usize;
         let open = &self.open[turn];
         open.set(open.get() + 1);
