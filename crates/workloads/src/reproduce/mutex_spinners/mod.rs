@@ -60,8 +60,8 @@ fn facts() -> Vec<String> {
          of crates/vfs with the locks of that kernel",
         "one directory in one file system: the list of facts shows that only so the plateau comes from locks at all",
         "a journal of 4 MiB: a transaction has room for 256 blocks, and is committed when a handle finds none; a \
-         handle reserves what its kind of change may need (truncation 8, creation 42, link 39, removal 126: recalled); a \
-         truncation is two handles, the second for times (recalled); a commit costs 100 us after the transaction is \
+         handle reserves what its kind of change may need (truncation 8, creation 42, link 39, removal 126: recalled); \
+         a truncation is two handles, the second for times (recalled); a commit costs 100 us after the transaction is \
          retired (guessed)",
         "writers of the journal's state lock (recalled): a commit, when it locks the transaction and when it retires \
          it, which wakes all who wait before it releases the lock; whoever finds no running transaction; whoever asks \
