@@ -79,8 +79,8 @@ fn facts() -> Vec<String> {
 fn notes() -> Vec<String> {
     [
         "What stops the document's machine at 4 nodes is known by its profile only: 45% of the time in the two slow \
-         paths of one rwlock, the journal's. Here it is the journal, too: from 4 nodes on its transactions are full \
-         all the time and are committed one after the other.",
+         paths of one rwlock, the journal's. Here it is the journal, too: from 4 nodes on its transactions are \
+         often full, and are committed one after the other.",
         "But that time is spent elsewhere. Few sleep for a commit at a time: a link or a removal waits for it with the \
          directory's mutex, and all others for that mutex. So on 8 nodes most CPUs are idle, and the busy ones spin at \
          the mutex, where the document's spin at the rwlock. With several directories in one file system the crowd \
