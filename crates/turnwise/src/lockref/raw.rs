@@ -39,7 +39,7 @@ pub const COUNT_MAX: u32 = (1 << 31) - 1;
 /// the others away.
 pub const RETRIES: u32 = 100;
 
-/// Exchanges that a thread loses in a row before it stays away for a while.
+/// Exchanges that a thread tries in a row before it stays away again.
 const AT_ONCE: u32 = 2;
 
 /// How long it stays away: the first time, and at most; doubled in between.
@@ -144,24 +144,32 @@ impl<P: Platform> LockRef<P> {
     #[track_caller]
     fn change(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool) -> Change {
         let mut word = self.word.load(Relaxed);
-        if word & LOCK == 0 && may(word) {
+        let lost = word & LOCK == 0 && may(word);
+        if lost {
             match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
                 Ok(_) => return Change::Done(word),
                 Err(found) => word = found,
             }
         }
-        self.change_slow(order, delta, may, word)
+        self.change_slow(order, delta, may, (word, lost))
     }
 
-    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `word`: what it found.
+    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `word`: what it found; `lost`: others were
+    /// faster.
     ///
-    /// A failed exchange brings the cache line, so the next one, with what it found, comes at once and mostly succeeds;
-    /// a look before it would cost one more transfer and leave time to lose the line. Who loses again stays away for a
-    /// while, and then tries as if nothing had changed: the faster one gets many changes done meanwhile.
+    /// Who lost stays away for a while: the faster one gets many changes done meanwhile. Then it tries as if nothing
+    /// had changed: that exchange mostly fails, but brings the cache line, so that the next one, with what it found,
+    /// comes at once and mostly succeeds. A look instead would cost one more transfer, and leave time to lose the line.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn change_slow(&self, order: Ordering, delta: u64, may: impl Fn(u64) -> bool, mut word: u64) -> Change {
+    fn change_slow(
+        &self,
+        order: Ordering,
+        delta: u64,
+        may: impl Fn(u64) -> bool,
+        (mut word, mut lost): (u64, bool),
+    ) -> Change {
         let mut rest_ns = REST_NS.0;
         for tried in 0..RETRIES {
             if word & LOCK != 0 {
@@ -170,13 +178,13 @@ impl<P: Platform> LockRef<P> {
             if !may(word) {
                 return Change::Refused(word);
             }
-            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
-                Ok(_) => return Change::Done(word),
-                Err(found) => word = found,
-            }
-            if tried % AT_ONCE == AT_ONCE - 1 {
+            if lost && tried % AT_ONCE == 0 {
                 P::rest(rest_ns);
                 rest_ns = (rest_ns * 2).min(REST_NS.1);
+            }
+            match self.word.compare_exchange(word, word.wrapping_add(delta), order, Relaxed) {
+                Ok(_) => return Change::Done(word),
+                Err(found) => (word, lost) = (found, true),
             }
         }
         Change::Busy
