@@ -77,13 +77,17 @@ impl Report {
             Some(ns) => format!("a window of {} ms", ns as f64 / 1e6),
             None => "whole runs".to_owned(),
         };
+        let scale = match self.scale {
+            1 => "as AIM7's".to_owned(),
+            n => format!("a {n}th of AIM7's"),
+        };
         format!(
-            "AIM7 {} on {}: {} jobs a user, each a {}th of AIM7's with {:.2} ms of computing\n\
+            "AIM7 {} on {}: {} jobs a user, each {} with {:.2} ms of computing\n\
              {} directories on {} file systems, {journal}; {length}, seed {}",
             self.workfile,
             self.place,
             self.jobs_per_user,
-            self.scale,
+            scale,
             f64::from(self.compute_ns) / 1e6,
             self.directories,
             self.file_systems,

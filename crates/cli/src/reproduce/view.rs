@@ -93,7 +93,7 @@ pub(crate) fn origin(report: &Reproduction) -> String {
     let cpu = report.host.cpu.as_deref().unwrap_or("unknown CPU");
     let kernel = report.host.kernel.as_deref().unwrap_or("unknown");
     format!(
-        "`{}`, seed {}, commit {commit}; on metal: {} x {cpu}, Linux {kernel}",
+        "`{}`, seed {}, commit {commit}; on {} x {cpu}, Linux {kernel}",
         report.command, report.seed, report.host.cpus
     )
 }
