@@ -4,7 +4,6 @@
 //! then the cache, all before it unlocks: who gets the lock next finds both alike.
 
 mod attributes;
-mod counted;
 mod create;
 mod mounts;
 mod paths;

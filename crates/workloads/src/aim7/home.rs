@@ -154,7 +154,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
     pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
         let begin = H::time_ns();
         let paths = [self.roots[0].clone(), self.at.clone()];
-        meter.path_get_ns += H::time_ns() - begin;
+        meter.paths_ns += H::time_ns() - begin;
         paths
     }
 
@@ -162,7 +162,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
     pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
         let begin = H::time_ns();
         drop(paths);
-        meter.dput_ns += H::time_ns() - begin;
+        meter.paths_ns += H::time_ns() - begin;
     }
 
     /// A profiler asks for the path of what has just been mapped.
@@ -171,14 +171,8 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
         let cx = Context::new(&self.roots[0], &self.at);
         let file = of.parts.get(mapping as usize % of.parts.len()).context("a program without a file")?;
         let begin = H::time_ns();
-        let root = L::COUNTS_ROOT.then(|| self.roots[0].clone());
-        let counted = H::time_ns();
-        let path = first.d_path_counted(&cx, file.path(), &mut self.buffer)?;
-        let made = H::time_ns();
-        drop(root);
-        meter.dput_ns += H::time_ns() - made;
-        meter.path_get_ns += counted - begin;
-        meter.d_path_ns += made - counted;
+        let path = first.d_path_into(&cx, file.path(), &mut self.buffer)?;
+        meter.paths_ns += H::time_ns() - begin;
         meter.paths += 1;
         ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
         Ok(())

@@ -21,12 +21,8 @@ pub const COMMS: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
 /// Time spent by the processes of one kind, in nanoseconds from start to end of each operation.
 #[derive(Clone, Copy, Default, Debug, Serialize)]
 pub struct Meter {
-    /// Taking a reference to the root.
-    pub path_get_ns: u64,
-    /// Giving it back.
-    pub dput_ns: u64,
-    /// Making a path.
-    pub d_path_ns: u64,
+    /// Asking for paths, and taking and giving back references to root and working directory.
+    pub paths_ns: u64,
     /// Paths made.
     pub paths: u64,
     /// Programs started.
@@ -87,8 +83,8 @@ macro_rules! meters {
 }
 
 meters! {
-    AddAssign::add_assign +=: Meter { path_get_ns dput_ns d_path_ns paths execs }
-    Sub::sub -: Meter { path_get_ns dput_ns d_path_ns paths execs }
+    AddAssign::add_assign +=: Meter { paths_ns paths execs }
+    Sub::sub -: Meter { paths_ns paths execs }
     AddAssign::add_assign +=: Meters { reaim ls script }
     Sub::sub -: Meters { reaim ls script }
 }

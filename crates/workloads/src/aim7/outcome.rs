@@ -58,6 +58,13 @@ impl Outcome {
         let all = sum(&mut self.profile.iter().filter(busy));
         if all == 0.0 { 0.0 } else { sum(&mut self.profile.iter().filter(busy).filter(named)) / all }
     }
+
+    /// The same within a named part of the kernel.
+    #[must_use]
+    pub fn scope_share(&self, scope: &str, names: &[&str]) -> f64 {
+        let named = |row: &&ScopeRow| row.scope == scope && names.iter().any(|name| row.function.contains(name));
+        self.scopes.iter().filter(named).map(|row| row.share).sum()
+    }
 }
 
 /// AIM7's measure of evenness: 100 less the coefficient of variation of the times in percent.

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
@@ -168,6 +169,10 @@ pub struct RwsemStealing {
 pub struct Dcache {
     /// The spin lock's share of the time, by command.
     pub raw_spin_lock_percent: Vec<CommandRow>,
+    /// Who called it in `reaim`, before: per cent, by function.
+    pub baseline_split_of_reaim: BTreeMap<String, f64>,
+    /// What was to stay as it was.
+    pub neutral: Vec<String>,
 }
 
 /// A command's share of the time in the spin lock.
