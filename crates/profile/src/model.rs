@@ -1,0 +1,377 @@
+//! The data of a profile. All times are nanoseconds, points in time since the recording began.
+//!
+//! Things refer to one another by their index in the profile's lists ([`LockId`], [`SiteId`], …).
+
+use serde::{Deserialize, Serialize};
+
+/// Grows when a reader of an older profile would misunderstand a newer one.
+pub const SCHEMA: u32 = 1;
+
+/// Index in [`Profile::locks`].
+pub type LockId = u32;
+/// Index in [`Profile::sites`].
+pub type SiteId = u32;
+/// Index in [`Profile::threads`].
+pub type ThreadId = u32;
+/// Index in [`Profile::stacks`].
+pub type StackId = u32;
+/// Index in [`Profile::frames`].
+pub type FrameId = u32;
+
+/// One recorded run.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// What ran.
+    pub program: Program,
+    /// How it was recorded, and what the recording cannot tell.
+    pub recording: Recording,
+    /// In order of appearance.
+    pub threads: Vec<Thread>,
+    /// By total wait time, longest first.
+    pub locks: Vec<Lock>,
+    /// Each lock's call sites, by total wait time, longest first.
+    pub sites: Vec<Site>,
+    /// Waits one by one, as far as they were kept, in order of their beginning.
+    pub episodes: Vec<Episode>,
+    /// Who held while others waited, by wait time, longest first.
+    pub blocked: Vec<Blocked>,
+    /// Condition variables, by number of waits.
+    pub conditions: Vec<Condition>,
+    /// Pairs of locks that were taken in both orders.
+    pub inversions: Vec<Inversion>,
+    /// Cache lines with more than one busy lock.
+    pub shared_lines: Vec<SharedLine>,
+    /// Call stacks, innermost frame first.
+    pub stacks: Vec<Vec<FrameId>>,
+    /// The frames of the stacks.
+    pub frames: Vec<Frame>,
+}
+
+/// What ran.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Program {
+    /// Command line.
+    pub command: Vec<String>,
+    /// Process number.
+    pub pid: u32,
+    /// When the recording began: seconds since 1970.
+    pub started_unix_s: u64,
+    /// From its beginning to the end of the process or of the recording.
+    pub duration_ns: u64,
+    /// How the process ended.
+    pub ending: Ending,
+    /// The locks it ran on: `libc`, `adaptive`, …
+    pub policy: String,
+    /// CPUs that it could use.
+    pub cpus: u32,
+    /// Host, processor and kernel, as `turnwise compare` has them.
+    pub machine: String,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It had not when the recording ended.
+    #[default]
+    Running,
+    /// With this status.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+}
+
+/// How it was recorded.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Recording {
+    /// One in so many uncontended acquisitions has its hold time measured. Contended ones all have.
+    pub hold_one_in: u32,
+    /// One in so many contended acquisitions has its whole call stack. All have their call site.
+    pub stack_one_in: u32,
+    /// Waits kept one by one ([`Profile::episodes`]).
+    pub episodes_kept: u64,
+    /// Waits that are in all totals, but not kept one by one, for want of room.
+    pub episodes_dropped: u64,
+    /// Acquisitions that could not be told apart by lock and site, for want of room. 0 in any sound recording.
+    pub acquisitions_unattributed: u64,
+    /// Whoever reads the profile should know these.
+    pub remarks: Vec<String>,
+}
+
+/// A thread of the program.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Thread {
+    /// Its number in the system.
+    pub tid: u32,
+    /// Its name (`pthread_setname_np`), else the program's.
+    pub name: String,
+    /// When it first took a lock.
+    pub began_ns: u64,
+    /// When it ended, or the recording did.
+    pub ended_ns: u64,
+    /// What it did at all locks together.
+    pub usage: Usage,
+}
+
+/// The type of a lock, as the program declared it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LockKind {
+    /// `pthread_mutex_t`, normal or adaptive.
+    #[default]
+    Mutex,
+    /// Recursive.
+    RecursiveMutex,
+    /// Error-checking.
+    ErrorCheckMutex,
+    /// Robust, priority-inheriting, priority-protected or process-shared.
+    SpecialMutex,
+    /// `pthread_rwlock_t`.
+    RwLock,
+    /// `pthread_spinlock_t`.
+    SpinLock,
+}
+
+/// One lock.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Lock {
+    /// Where it lies.
+    pub address: u64,
+    /// Type.
+    pub kind: LockKind,
+    /// A name for people: the symbol (`cache_lock`, `table+24`), or where it was made, or where it is mostly taken.
+    pub name: String,
+    /// Its variable, if it is one (with the module it is in).
+    pub symbol: Option<String>,
+    /// The stack of the call that made it (`pthread_mutex_init`), if there was one.
+    pub created: Option<StackId>,
+    /// All its acquisitions.
+    pub usage: Usage,
+    /// Wait and hold time over the run, in equal steps of [`Lock::step_ns`].
+    pub over_time: Vec<Step>,
+    /// Length of a step.
+    pub step_ns: u64,
+}
+
+/// One step of a lock's course.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Step {
+    /// Acquisitions that ended in it.
+    pub acquisitions: u64,
+    /// Of them, contended.
+    pub contended: u64,
+    /// Time that threads waited.
+    pub wait_ns: u64,
+}
+
+/// A place in the program that takes a lock.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Site {
+    /// The lock.
+    pub lock: LockId,
+    /// The frame that called the lock function, with what was inlined there; innermost first. C++'s and Rust's lock
+    /// classes are left out where debug information tells.
+    pub frames: Vec<FrameId>,
+    /// For reading (readers-writer locks only).
+    pub reader: bool,
+    /// Whether it is a condition variable's wait, which acquires the mutex again.
+    pub after_wait: bool,
+    /// Its acquisitions.
+    pub usage: Usage,
+    /// The stacks of its waits, with count and wait time; those that were kept.
+    pub stacks: Vec<StackUsage>,
+}
+
+/// One stack's part of a site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StackUsage {
+    /// The stack.
+    pub stack: StackId,
+    /// Waits, scaled up by [`Recording::stack_one_in`].
+    pub waits: u64,
+    /// Their time, scaled up too.
+    pub wait_ns: u64,
+}
+
+/// What happened at a lock, a site, or in a thread.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Acquisitions, readers' included.
+    pub acquisitions: u64,
+    /// Of them, by readers.
+    pub reads: u64,
+    /// Of them, not to be had at once.
+    pub contended: u64,
+    /// Attempts that failed: `trylock`, time-outs.
+    pub failed: u64,
+    /// Waits of the contended acquisitions. Exact.
+    pub wait: Distribution,
+    /// From acquisition to release. Of all contended acquisitions, and of a sample of the others.
+    pub hold: Distribution,
+    /// Time held in total, scaled up from the sample.
+    pub hold_total_ns: u64,
+    /// What happened inside the lock, where the lock tells (Turnwise's do, the C library's do not).
+    pub events: Events,
+}
+
+/// What a lock counts by itself; sums over the contended acquisitions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Events {
+    /// Waits that slept.
+    pub sleeps: u64,
+    /// Acquisitions past threads that slept for it.
+    pub steals: u64,
+    /// Acquisitions by a promised turn.
+    pub handoffs: u64,
+    /// Spins not begun or given up since the owner was off its CPU.
+    pub spins_off_cpu: u64,
+    /// Spins given up since their time was spent.
+    pub spins_timed_out: u64,
+}
+
+/// How long something took, how often.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Number of values.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ns: u64,
+    /// The greatest.
+    pub max_ns: u64,
+    /// Upper bound of a bucket (ns, inclusive) and number of values in it; ascending, without empty ones.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+/// One wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Episode {
+    /// Who waited.
+    pub thread: ThreadId,
+    /// At which call site (which names the lock).
+    pub site: SiteId,
+    /// The whole stack, if it was taken.
+    pub stack: Option<StackId>,
+    /// When the wait began.
+    pub began_ns: u64,
+    /// When it had the lock (or gave up).
+    pub acquired_ns: u64,
+    /// When it released it; `None`: not seen.
+    pub released_ns: Option<u64>,
+    /// Who held the lock when the wait began, and where that thread had taken it.
+    pub holder: Option<(ThreadId, SiteId)>,
+    /// False: it gave up.
+    pub acquired: bool,
+}
+
+/// Waits at one site for a holder from one site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Blocked {
+    /// Who waited.
+    pub waiter: SiteId,
+    /// Who had it.
+    pub holder: SiteId,
+    /// How often.
+    pub waits: u64,
+    /// How long.
+    pub wait_ns: u64,
+    /// Of the waits, those during which the holder was seen off its CPU, where that is known.
+    pub holder_off_cpu: Option<u64>,
+}
+
+/// A condition variable.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Condition {
+    /// Where it lies.
+    pub address: u64,
+    /// As [`Lock::name`].
+    pub name: String,
+    /// The mutex that its waits release.
+    pub mutex: Option<LockId>,
+    /// Waits.
+    pub waits: u64,
+    /// Waits that ended by their time.
+    pub timed_out: u64,
+    /// `pthread_cond_signal`.
+    pub signals: u64,
+    /// `pthread_cond_broadcast`.
+    pub broadcasts: u64,
+    /// Woken threads that waited again on the same variable without having released the mutex in between: they found
+    /// nothing.
+    pub woken_for_nothing: u64,
+    /// How long waits took.
+    pub wait: Distribution,
+}
+
+/// Two locks taken in both orders: a deadlock that may come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Inversion {
+    /// Taken first here, second there.
+    pub a: LockId,
+    /// Taken second here, first there.
+    pub b: LockId,
+    /// Where `b` was taken under `a`.
+    pub b_under_a: SiteId,
+    /// Where `a` was taken under `b`.
+    pub a_under_b: SiteId,
+}
+
+/// Locks on one cache line: taking one slows the others.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SharedLine {
+    /// Address of the line (64 bytes).
+    pub line: u64,
+    /// The locks on it, busiest first.
+    pub locks: Vec<LockId>,
+}
+
+/// A place in the program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Frame {
+    /// Demangled; the module and offset if unknown (`libfoo.so.1+0x1234`).
+    pub function: String,
+    /// The program or shared object.
+    pub module: String,
+    /// Source file, where debug information tells.
+    pub file: Option<String>,
+    /// Line in it.
+    pub line: Option<u32>,
+    /// Whether the compiler had inlined it into the next.
+    pub inlined: bool,
+}
+
+impl Distribution {
+    /// The value that a share of all lies at or below, to the width of a bucket; 0 of none.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> u64 {
+        let wanted = (self.count as f64 * share).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for &(bound, count) in &self.buckets {
+            seen += count;
+            if seen >= wanted {
+                return bound.min(self.max_ns);
+            }
+        }
+        self.max_ns
+    }
+
+    /// The mean; 0 of none.
+    #[must_use]
+    pub fn mean_ns(&self) -> u64 {
+        self.sum_ns.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_bounds_of_buckets() {
+        let times = Distribution { count: 10, sum_ns: 550, max_ns: 190, buckets: vec![(15, 4), (63, 5), (255, 1)] };
+        assert_eq!([0.0, 0.4, 0.5, 0.9, 0.99].map(|share| times.quantile(share)), [15, 15, 63, 63, 190]);
+        assert_eq!(times.mean_ns(), 55);
+        assert_eq!(Distribution::default().quantile(0.5), 0);
+    }
+}
