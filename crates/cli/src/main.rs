@@ -4,6 +4,7 @@ mod aim7;
 mod calibrate;
 mod compare;
 mod draft;
+mod generate;
 mod install;
 mod json;
 mod list;
@@ -24,7 +25,7 @@ mod table;
 mod target;
 mod verdict;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -52,6 +53,8 @@ enum Command {
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
+    Man(generate::ManArgs),
+    Completions(generate::CompletionArgs),
 }
 
 /// An error with an exit status of its own; any other error is bad usage or I/O.
@@ -94,6 +97,8 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Man(args) => generate::man(&args, Cli::command()),
+        Command::Completions(args) => generate::completions(&args, Cli::command()),
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("turnwise: {error:#}");
