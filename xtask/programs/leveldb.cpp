@@ -28,7 +28,7 @@ void require(const leveldb::Status &status) {
     }
 }
 
-// Every fifth operation of a mixed run writes a value of the same length, so that what is found does not depend on the order.
+// Every fifth operation of a mixed run writes a value of the same length: what is found does not depend on the order.
 long work(leveldb::DB *db, bool mixed, long operations, unsigned long seed) {
     long found = 0;
     std::string value;
@@ -68,6 +68,7 @@ int main(int argc, char **argv) {
     for (auto &thread : crew)
         thread.join();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    std::printf("found %ld\n%.0f operations/s\n", found.load(), static_cast<double>(operations * threads) / took.count());
+    const double all = static_cast<double>(operations * threads);
+    std::printf("found %ld\n%.0f operations/s\n", found.load(), all / took.count());
     return 0;
 }

@@ -21,7 +21,7 @@ unset LD_PRELOAD
 tries=0
 until mysqladmin --no-defaults --socket="$socket" --user=root ping >/dev/null 2>&1; do
     tries=$((tries + 1))
-    [ "$tries" -lt 300 ] || { echo "mariadb.sh: the server does not start:" >&2; tail -5 "$dir/mariadb.log" >&2; exit 1; }
+    [ "$tries" -lt 300 ] || { echo "mariadb.sh: no server; its log:" >&2; tail -5 "$dir/mariadb.log" >&2; exit 1; }
     sleep 0.1
 done
 if [ "$1" = setup ]; then

@@ -1,5 +1,6 @@
 #!/bin/sh
-# redis under the locks of the caller, loaded by redis-benchmark on the C library's. Usage: redis.sh IO_THREADS DIRECTORY
+# redis under the locks of the caller, loaded by redis-benchmark on the C library's.
+# Usage: redis.sh IO_THREADS DIRECTORY
 set -eu
 socket="$2/redis.sock"
 rm -f "$socket"

@@ -22,7 +22,8 @@ static void check(int code, sqlite3 *db) {
 
 static sqlite3 *open_database(void) {
     sqlite3 *db;
-    check(sqlite3_open_v2(URI, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX, NULL), NULL);
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX;
+    check(sqlite3_open_v2(URI, &db, flags, NULL), NULL);
     check(sqlite3_exec(db, "PRAGMA read_uncommitted=1", NULL, NULL, NULL), db);
     return db;
 }

@@ -41,9 +41,9 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
     }
     writeln!(
         page,
-        "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. Speed: \
-         under `{1}` against `{0}`, above 1 is faster, with its 95% bootstrap confidence interval; {} runs each, \
-         interleaved. Spread: the middle half of the runs as a share of the median.\n",
+        "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. \
+         Speed: under `{1}` against `{0}`, above 1 is faster, with its 95% bootstrap confidence interval; {} runs \
+         each, interleaved. Spread: the middle half of the runs as a share of the median.\n",
         POLICIES[0], POLICIES[1], args.runs
     )?;
     table(&mut page, outcomes)?;

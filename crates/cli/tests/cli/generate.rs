@@ -37,7 +37,8 @@ fn bash_reads_its_completions_and_offers_the_subcommands() {
     let (script, _) = expect(0, &["completions", "bash"]);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), script).unwrap();
-    let ask = "source \"$0\"; COMP_WORDS=(turnwise co); COMP_CWORD=1; _turnwise turnwise co turnwise; echo \"${COMPREPLY[@]}\"";
+    let ask = "source \"$0\"; COMP_WORDS=(turnwise co); COMP_CWORD=1; _turnwise turnwise co turnwise; \
+               echo \"${COMPREPLY[@]}\"";
     let bash =
         Command::new("bash").args(["--norc", "-c", ask]).arg(file.path()).stderr(Stdio::piped()).output().unwrap();
     let offered = String::from_utf8_lossy(&bash.stdout);

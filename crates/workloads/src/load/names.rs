@@ -1,9 +1,9 @@
 //! Threads that look names up in a tree that is all in memory, or ask for the paths of what they have.
 //!
 //! Every path has five components: `/t0/srv/www/img/f17`. Below each of the directories `t0`, `t1`, ... are as many
-//! files; a thread asks for all of its own in turn. *Shared*: everybody asks for all files below `t0`. *Siblings*: below
-//! `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to itself, and shares the
-//! root alone.
+//! files; a thread asks for all of its own in turn. *Shared*: everybody asks for all files below `t0`.
+//! *Siblings*: below `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to
+//! itself, and shares the root alone.
 
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
