@@ -2,6 +2,7 @@
 
 mod asm;
 mod check;
+mod guide;
 mod programs;
 mod tidy;
 
@@ -30,6 +31,8 @@ enum Command {
     /// Slow chores that CI does not run
     #[command(flatten)]
     Chore(check::Chore),
+    /// Try the guide (docs/guide) step by step, as a reader would
+    Guide(guide::Args),
     /// Programs that nobody rebuilt, on the C library's locks and on ours; writes docs/results/programs.md
     Programs(programs::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
@@ -59,6 +62,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Tidy { list: false } => tidy::run(),
         Command::Check(args) => check::run(&args),
         Command::Chore(chore) => chore.run(),
+        Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
         Command::Asm => asm::run(),
     }

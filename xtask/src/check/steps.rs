@@ -95,6 +95,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[Cmd { env: &[("RUSTDOCFLAGS", "-D warnings")], ..cmd("cargo doc --workspace --no-deps") }],
     },
     Step {
+        name: "guide",
+        what: "the guide, tried step by step",
+        needs: &[Need::Program("cc", "gcc")],
+        commands: &[cmd("cargo xtask guide")],
+    },
+    Step {
         name: "miri",
         what: "undefined behaviour, races and leaks in the library's tests, interpreted",
         needs: MIRI,

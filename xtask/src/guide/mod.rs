@@ -1,0 +1,119 @@
+//! `cargo xtask guide`: tries the guide (`docs/guide/src`), step by step, as a reader would.
+//!
+//! Code blocks say by their info string what they are:
+//!
+//! | info string | meaning |
+//! |---|---|
+//! | `sh` | run by bash in the page's folder, which begins empty; it succeeds |
+//! | `sh,fails=2` | the same, but it ends with this status |
+//! | `sh,untried: why` | not run |
+//! | `c,file=server.c` | the file is written; `${TURNWISE}` in it is this repository |
+//! | `text,expect` | its lines occur in this order in what the commands before printed; `…` stands for anything |
+
+mod page;
+
+use anyhow::{Context, Result, bail};
+use page::{Block, Page};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A step that takes longer hangs.
+const LIMIT_S: &str = "300";
+
+/// Arguments of `cargo xtask guide`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Pages, by their file names without `.md` (all, if none is named)
+    page: Vec<String>,
+}
+
+/// Tries the pages; `true` if all is as they say.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let pages = chosen(page::load(Path::new("docs/guide/src"))?, &args.page)?;
+    let reader = Reader::new()?;
+    let mut fine = true;
+    for page in &pages {
+        match reader.read(page) {
+            Ok(steps) => println!("{}: {steps} steps, as it says", page.name),
+            Err(error) => {
+                fine = false;
+                println!("{}: {error:#}", page.name);
+            }
+        }
+    }
+    Ok(fine)
+}
+
+fn chosen(pages: Vec<Page>, names: &[String]) -> Result<Vec<Page>> {
+    if let Some(name) = names.iter().find(|name| !pages.iter().any(|page| page.name == **name)) {
+        let all: Vec<_> = pages.iter().map(|page| page.name.as_str()).collect();
+        bail!("no page is called `{name}`; there are {}", all.join(", "));
+    }
+    Ok(pages.into_iter().filter(|page| names.is_empty() || names.contains(&page.name)).collect())
+}
+
+/// Whoever follows the guide.
+struct Reader {
+    repository: PathBuf,
+    /// With `turnwise` in it.
+    path: std::ffi::OsString,
+    /// What is built for one page serves the next.
+    target: PathBuf,
+}
+
+impl Reader {
+    /// Builds `turnwise`.
+    fn new() -> Result<Reader> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status = Command::new(cargo).args(["build", "--package", "turnwise-cli"]).status();
+        if !status.context("cannot run cargo")?.success() {
+            bail!("turnwise cannot be built");
+        }
+        let repository = std::env::current_dir().context("there is no current folder")?;
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
+        let mut folders = vec![target.join("debug")];
+        folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        let path = std::env::join_paths(folders).context("PATH has a folder with a colon")?;
+        Ok(Reader { repository, path, target: target.join("guide") })
+    }
+
+    /// Follows a page; how many steps it has.
+    fn read(&self, page: &Page) -> Result<usize> {
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let (mut printed, mut steps) = (String::new(), 0);
+        for (line, block) in &page.blocks {
+            let step = || format!("docs/guide/src/{}.md:{line}", page.name);
+            match block {
+                Block::Run { script, status } => {
+                    printed = self.step(script, *status, folder.path()).with_context(step)?;
+                    steps += 1;
+                }
+                Block::File { name, text } => self.write(&folder.path().join(name), text).with_context(step)?,
+                Block::Expect(wanted) => page::expect(wanted, &printed).with_context(step)?,
+            }
+        }
+        Ok(steps)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<()> {
+        let text = text.replace("${TURNWISE}", &self.repository.to_string_lossy());
+        let folder = path.parent().context("a file without a folder")?;
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// Runs a script that ends with this status; what it printed.
+    fn step(&self, script: &str, status: i32, folder: &Path) -> Result<String> {
+        let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
+        let mut bash = Command::new("timeout");
+        bash.args(["-k", "5", LIMIT_S, "bash", "-euo", "pipefail", "-c", script]).current_dir(folder);
+        bash.env("PATH", &self.path).env("CARGO_TARGET_DIR", &self.target).env("TURNWISE", &self.repository);
+        let ended = bash.stdin(Stdio::null()).stdout(out.reopen()?).stderr(out.reopen()?).status();
+        let ended = ended.context("cannot run bash")?;
+        let printed = String::from_utf8_lossy(&std::fs::read(out.path())?).into_owned();
+        if ended.code() != Some(status) {
+            bail!("{ended}, not status {status}:\n{}\nprinted:\n{printed}", script.trim_end());
+        }
+        Ok(printed)
+    }
+}

@@ -1,0 +1,129 @@
+//! A page of the guide: its code blocks, and what they expect.
+
+use anyhow::{Context, Result, bail, ensure};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
+use std::path::Path;
+
+/// A page.
+pub(super) struct Page {
+    pub(super) name: String,
+    /// Blocks that mean something, each with its line.
+    pub(super) blocks: Vec<(usize, Block)>,
+}
+
+/// What a code block is for.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) enum Block {
+    Run { script: String, status: i32 },
+    File { name: String, text: String },
+    Expect(String),
+}
+
+/// All pages, in the order of their names.
+pub(super) fn load(folder: &Path) -> Result<Vec<Page>> {
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let blocks = blocks(&text).with_context(|| path.display().to_string())?;
+            pages.push(Page { name, blocks });
+        }
+    }
+    pages.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(pages)
+}
+
+fn blocks(text: &str) -> Result<Vec<(usize, Block)>> {
+    let (mut found, mut open) = (Vec::new(), None);
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                let line = text[..range.start].lines().count() + 1;
+                open = Some((line, info.to_string(), String::new()));
+            }
+            Event::Text(part) => {
+                if let Some((_, _, body)) = &mut open {
+                    body.push_str(&part);
+                }
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                if let Some((line, info, body)) = open.take() {
+                    found
+                        .extend(block(&info, body).with_context(|| format!("line {line}"))?.map(|block| (line, block)));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn block(info: &str, body: String) -> Result<Option<Block>> {
+    let (language, role) = info.split_once(',').unwrap_or((info, ""));
+    Ok(Some(match (language, role) {
+        ("sh", "") => Block::Run { script: body, status: 0 },
+        ("sh", role) if role.starts_with("untried: ") => return Ok(None),
+        ("text", "expect") => Block::Expect(body),
+        (_, "") => return Ok(None),
+        (_, role) => match (role.strip_prefix("fails="), role.strip_prefix("file=")) {
+            (Some(status), _) if language == "sh" => {
+                Block::Run { script: body, status: status.parse().context("fails= wants a status")? }
+            }
+            (_, Some(name)) => Block::File { name: name.to_owned(), text: body },
+            _ => bail!("`{info}`: not known; a block is sh, sh,fails=N, sh,untried: WHY, X,file=NAME or text,expect"),
+        },
+    }))
+}
+
+/// Whether all lines of `wanted` occur in `printed`, in order.
+pub(super) fn expect(wanted: &str, printed: &str) -> Result<()> {
+    let mut lines = printed.lines();
+    for line in wanted.lines() {
+        ensure!(lines.any(|has| fits(line, has)), "`{line}` is not, or not there, in what was printed:\n{printed}");
+    }
+    Ok(())
+}
+
+/// Whether a line has the parts between the `…` in this order, the first at its beginning and the last at its end.
+fn fits(wanted: &str, has: &str) -> bool {
+    let parts: Vec<_> = wanted.trim().split('…').map(str::trim).collect();
+    let (first, last) = (parts[0], parts[parts.len() - 1]);
+    let Some(mut rest) = has.trim().strip_prefix(first) else { return false };
+    if parts.len() == 1 {
+        return rest.is_empty();
+    }
+    for part in &parts[1..parts.len() - 1] {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_told_apart() {
+        let text = "a\n```sh\nls\n```\n```sh,fails=2\nfalse\n```\n```sh,untried: needs root\nx\n```\n\
+                    ```c,file=a.c\nint a;\n```\n\
+                    ```text\nshown\n```\n```text,expect\nb\n```\n";
+        let run = |script: &str, status| Block::Run { script: script.into(), status };
+        let file = Block::File { name: "a.c".into(), text: "int a;\n".into() };
+        let wanted = [(2, run("ls\n", 0)), (5, run("false\n", 2)), (11, file), (17, Block::Expect("b\n".into()))];
+        assert_eq!(blocks(text).unwrap(), wanted);
+        let error = blocks("```sh,fail\nx\n```\n").unwrap_err();
+        assert!(format!("{error:#}").starts_with("line 1: `sh,fail`: not known"), "{error:#}");
+    }
+
+    #[test]
+    fn dots_stand_for_anything_and_order_counts() {
+        assert!(expect("a … c\nd", "x\na b c\ny\nd\n").is_ok());
+        assert!(expect("d\na … c", "a b c\nd\n").is_err());
+        assert!(expect("a c", "a b c\n").is_err());
+        assert!(expect("… c", "a b c\n").is_ok() && expect("a …", "a b c\n").is_ok());
+        assert!(expect("a … c", "a b c d\n").is_err());
+    }
+}
