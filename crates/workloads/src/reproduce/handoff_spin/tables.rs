@@ -1,13 +1,16 @@
 //! The published rows beside ours; the other techniques; the same workload here.
 
 use super::load::Shown;
-use super::{Curves, Kind, NAME, shape};
+use super::{Curves, Kind, NAME, ROUND_NS, Run, shape};
 use crate::figure;
 use crate::reproduce::Context;
 use crate::reproduce::published::HandoffSpin;
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use anyhow::Result;
+use std::sync::Arc;
 use turnwise::platform::Native;
+use turnwise_sim::Sim;
+use turnwise_sim::spec;
 
 impl Curves {
     pub(super) fn table(&self, published: &HandoffSpin) -> Result<Table> {
@@ -102,6 +105,31 @@ impl Curves {
         let title = "misc-mutex: nanoseconds for an acquisition".to_owned();
         Plot { title, x: "threads".to_owned(), y: "ns".to_owned(), series }
     }
+}
+
+/// The same workload on a machine of 1024 CPUs.
+pub(super) fn to_1024(context: &Context<'_>) -> Result<Listing> {
+    const MANY: [u32; 6] = [1, 4, 16, 64, 256, 1024];
+    const ROUNDS: u32 = 20_000;
+    let machine = Arc::new(spec::load("mesh-1024")?);
+    let run = |kind, threads| Run {
+        machine: Arc::clone(&machine),
+        cpus: threads,
+        kind,
+        shape: shape(threads, (ROUNDS / threads).max(20), ROUND_NS),
+        seed: context.seed,
+    };
+    let runs: Vec<Run> = Kind::ALL.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
+    let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| run.kind.play::<Sim, _>(run))?;
+    let mut listing = Listing::new(
+        "Today, on mesh-1024: nanoseconds for an acquisition, by threads",
+        &["lock", "1", "4", "16", "64", "256", "1024"],
+    );
+    for (kind, row) in Kind::ALL.into_iter().zip(shown.chunks(MANY.len())) {
+        let cells = row.iter().map(|shown| digits(shown.each_ns));
+        listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
+    }
+    Ok(listing)
 }
 
 pub(super) fn metal(context: &Context<'_>) -> Listing {
