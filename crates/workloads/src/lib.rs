@@ -7,6 +7,7 @@
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
 //! | `simulate/` | the same workloads on the simulated machine: locks, workloads, one cell |
 //! | `aim7/` | users who run a mix of jobs, on metal and simulated |
+//! | `replay.rs` | the locks of a recorded program on a simulated machine |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
@@ -31,6 +32,7 @@ pub mod figure;
 pub mod load;
 pub mod machine;
 pub mod probe;
+pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod run;
