@@ -11,8 +11,14 @@ use std::process::{Command, exit};
 
 const SAMPLE: &str = "sample/cache.c";
 /// What the embedded library is built from, relative to the workspace.
-const LIBRARY_SOURCES: &[&str] =
-    &["crates/preload", "crates/turnwise/src", "crates/turnwise/Cargo.toml", "Cargo.toml", "Cargo.lock"];
+const LIBRARY_SOURCES: &[&str] = &[
+    "crates/policy-table",
+    "crates/preload",
+    "crates/turnwise/src",
+    "crates/turnwise/Cargo.toml",
+    "Cargo.toml",
+    "Cargo.lock",
+];
 
 fn main() {
     let manifest = directory("CARGO_MANIFEST_DIR");
