@@ -12,6 +12,7 @@ mod measure;
 mod metric;
 mod mount;
 mod policy;
+mod policy_file;
 mod preload;
 mod program;
 mod report;
@@ -47,6 +48,7 @@ enum Command {
     Compare(compare::Args),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Policy(policy_file::Args),
     Aim7(Box<aim7::Args>),
     Mount(mount::Args),
     Calibrate(calibrate::Args),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Policy(args) => policy_file::run(&args),
         Command::Aim7(args) => aim7::run(&args),
         Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -2,6 +2,7 @@
 
 use crate::install::{Payload, install};
 use crate::policy::{POLICY_VARIABLE, Policy};
+use crate::policy_file::Compiled;
 use anyhow::{Context, Result, bail};
 use rustix::fs::inotify;
 use std::ffi::{OsStr, OsString};
@@ -13,8 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const STEM: &str = "libturnwise_preload";
-const LIBRARY: Payload = Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
+const LIBRARY: Payload<'static> =
+    Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
 const VARIABLE: &str = "LD_PRELOAD";
+/// Where the preload library looks for the path of a policy file's table.
+const TABLE_VARIABLE: &str = "TURNWISE_POLICY_TABLE";
 
 /// The installed library.
 pub(crate) struct Library {
@@ -35,15 +39,45 @@ impl Library {
         &self.path
     }
 
-    /// Lets `command` run under `policy`. Other preloaded libraries stay; ours comes first.
+    /// Lets `command` run under `policy`.
     pub(crate) fn apply(&self, policy: &Policy, command: &mut Command) {
-        let Some(setting) = policy.setting else { return };
+        if let Some(setting) = policy.setting {
+            self.preload(command);
+            command.env(POLICY_VARIABLE, setting).env_remove(TABLE_VARIABLE);
+        }
+    }
+
+    /// Lets `command` run under a policy file's table.
+    pub(crate) fn apply_table(&self, table: &Table, command: &mut Command) {
+        self.preload(command);
+        command.env(TABLE_VARIABLE, &table.path).env_remove(POLICY_VARIABLE);
+    }
+
+    /// Other preloaded libraries stay; ours comes first.
+    fn preload(&self, command: &mut Command) {
         let mut value = self.path.clone().into_os_string();
         if let Some(others) = std::env::var_os(VARIABLE).filter(|others| !others.is_empty()) {
             value.push(":");
             value.push(others);
         }
-        command.env(VARIABLE, value).env(POLICY_VARIABLE, setting);
+        command.env(VARIABLE, value);
+    }
+}
+
+/// The table of a policy file, where the preload library finds it.
+#[derive(Debug)]
+pub(crate) struct Table {
+    path: PathBuf,
+}
+
+impl Table {
+    /// Puts a table where it stays: a program may start others for as long as it runs.
+    ///
+    /// # Errors
+    /// No private directory is to be had.
+    pub(crate) fn install(compiled: &Compiled) -> Result<Table> {
+        let payload = Payload { stem: "policy", suffix: ".table", content: &compiled.table };
+        Ok(Table { path: install(&payload)? })
     }
 }
 
@@ -89,7 +123,7 @@ pub(crate) fn leave_own_process() -> Result<()> {
     if others != value {
         let itself = std::env::current_exe().context("cannot find the program itself to start it afresh")?;
         let mut afresh = Command::new(itself);
-        afresh.args(std::env::args_os().skip(1)).env_remove(POLICY_VARIABLE);
+        afresh.args(std::env::args_os().skip(1)).env_remove(POLICY_VARIABLE).env_remove(TABLE_VARIABLE);
         if others.is_empty() {
             afresh.env_remove(VARIABLE)
         } else {

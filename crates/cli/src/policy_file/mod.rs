@@ -1,0 +1,23 @@
+//! Policy files: which locks of a program get which policy. `docs/policy-files.md` is the manual.
+//!
+//! | file | what |
+//! |---|---|
+//! | `parse.rs` | the TOML: rules, and what is wrong with them |
+//! | `problem.rs` | errors and warnings with the line that they are about |
+//! | `module.rs` | programs and shared objects: which a program starts with, their symbols |
+//! | `debug.rs` | where functions and source lines are in them |
+//! | `compile.rs` | rules and modules become a table |
+//! | `names.rs` | names that match a pattern, and those that are like it |
+//! | `check.rs` | `turnwise policy check` |
+
+mod check;
+mod compile;
+mod debug;
+mod module;
+mod names;
+mod parse;
+mod problem;
+
+pub(crate) use check::{Args, run};
+pub(crate) use compile::{Compiled, compile};
+pub(crate) use parse::PolicyFile;
