@@ -3,6 +3,7 @@
 mod aim7;
 mod calibrate;
 mod compare;
+mod contender;
 mod draft;
 mod install;
 mod json;

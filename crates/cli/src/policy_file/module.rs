@@ -14,7 +14,6 @@ use turnwise_policy_table::{Image, fingerprint};
 
 /// A program or shared object.
 pub(crate) struct Module {
-    pub(crate) path: PathBuf,
     /// The file's name: what rules call it.
     pub(crate) name: String,
     pub(crate) fingerprint: u64,
@@ -61,7 +60,7 @@ impl Module {
             let file = object::File::parse(data.as_slice()).with_context(damaged)?;
             separate_files(path, &file).into_iter().find_map(|path| std::fs::read(path).ok())
         };
-        Ok(Module { path: path.to_owned(), name, fingerprint, data, separate, debug: OnceCell::new() })
+        Ok(Module { name, fingerprint, data, separate, debug: OnceCell::new() })
     }
 
     /// Its file, and the separate one if there is one.

@@ -7,6 +7,7 @@ mod cluster;
 mod common;
 mod compare;
 mod mount;
+mod policy;
 mod refusals;
 mod reproduce;
 mod run;
