@@ -51,6 +51,7 @@ pub(crate) fn check_interposable(path: &Path) -> Result<()> {
 }
 
 /// A program in the machine's own code, and the loader that it asks for.
+#[derive(Debug)]
 pub(crate) struct Native {
     pub(crate) path: PathBuf,
     pub(crate) loader: PathBuf,

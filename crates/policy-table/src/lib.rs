@@ -23,6 +23,6 @@ mod write;
 pub use glob::matches;
 pub use layout::{Fault, Kind, Policy, RULES_MAX};
 pub use module::{Image, fingerprint};
-pub use table::{Place, Rule, Table};
+pub use table::{Place, Rule, Table, matches_path};
 #[cfg(any(test, feature = "write"))]
 pub use write::{ModuleRanges, NewRule, NewTable, TooMany};

@@ -33,11 +33,15 @@ pub struct Rule<'a> {
 }
 
 impl Rule<'_> {
-    /// Whether it speaks of the program of this path: a pattern without slash is for the file's name alone.
+    /// Whether it speaks of the program of this path.
     pub fn holds_in(&self, program: &[u8]) -> bool {
-        self.program.is_empty()
-            || matches(self.program, if self.program.contains(&b'/') { program } else { file_name(program) })
+        self.program.is_empty() || matches_path(self.program, program)
     }
+}
+
+/// Whether `pattern` describes the file of this path: a pattern without slash is for the file's name alone.
+pub fn matches_path(pattern: &[u8], path: &[u8]) -> bool {
+    matches(pattern, if pattern.contains(&b'/') { path } else { file_name(path) })
 }
 
 /// What stands behind the last slash.
@@ -230,8 +234,8 @@ mod tests {
             ],
             modules: vec![
                 ModuleRanges { fingerprint: 9, rule: 0, ranges: vec![0x200..0x240, 0x100..0x128] },
-                ModuleRanges { fingerprint: 9, rule: 1, ranges: vec![0x1000..0x2000] },
-                ModuleRanges { fingerprint: 3, rule: 1, ranges: vec![0..0x10] },
+                ModuleRanges { fingerprint: 9, rule: 1, ranges: vec![0x1000..0x1800, 0x1800..0x2000] },
+                ModuleRanges { fingerprint: 3, rule: 1, ranges: vec![0..0x8, 4..0x10] },
             ],
         }
         .bytes()

@@ -212,20 +212,35 @@ mod tests {
         assert!(!is_end_of_path("ache.c", "/src/cache.c") && !is_end_of_path("cache.c", "cache.cc"));
     }
 
+    const SOURCE: &str = "\
+int sink;
+static inline int inner(int x) { return x * x + sink; }
+__attribute__((noinline)) int outer(int x) {
+    sink++;
+    return inner(x) / 3;
+}
+int main(void) { return outer(sink); }
+";
+
     #[test]
-    fn finds_functions_and_lines_of_this_test() {
-        let data = std::fs::read("/proc/self/exe").unwrap();
+    fn finds_functions_and_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("small.c"), folder.path().join("small"));
+        std::fs::write(&source, SOURCE).unwrap();
+        let compiled = std::process::Command::new("gcc").args(["-O2", "-g", "-o"]).arg(&program).arg(&source).status();
+        assert!(compiled.expect("gcc").success());
+        let data = std::fs::read(&program).unwrap();
         let debug = Debug::read(&object::File::parse(&*data).unwrap());
-        assert!(debug.is_there);
-        let here = debug.functions(|name| name.contains("finds_functions_and_lines_of_this_test"));
-        assert!(!here.is_empty() && here.iter().all(|(_, ranges)| !ranges.is_empty()));
-        let line = u64::from(line!());
-        let lines = debug.lines("policy_file/debug.rs", line - 5, line);
-        assert!(
-            lines
-                .iter()
-                .any(|line| here.iter().any(|(_, ranges)| ranges.iter().any(|range| range.contains(&line.start))))
-        );
-        assert!(debug.lines("policy_file/debug.rs", 1_000_000, 2_000_000).is_empty());
+        assert!(debug.is_there && debug.files().any(|path| is_end_of_path("small.c", path)));
+        let code = |name: &str| -> Vec<Range<u64>> {
+            debug.functions(|found| found == name).into_iter().flat_map(|(_, ranges)| ranges.to_vec()).collect()
+        };
+        let (outer, inner) = (code("outer"), code("inner"));
+        let is_in_outer = |range: &Range<u64>| outer.iter().any(|outer| outer.contains(&range.start));
+        assert!(!inner.is_empty() && inner.iter().all(is_in_outer), "{inner:?} {outer:?}");
+        let call = debug.lines("small.c", 5, 5);
+        assert!(inner.iter().all(|inner| call.contains(inner)), "an inlined call counts for its line");
+        assert!(!debug.lines("small.c", 4, 4).is_empty() && debug.lines("small.c", 4, 4).iter().all(is_in_outer));
+        assert!(debug.lines("small.c", 100, 200).is_empty() && debug.lines("other.c", 1, 9).is_empty());
     }
 }

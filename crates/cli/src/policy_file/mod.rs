@@ -6,6 +6,8 @@
 //! | `problem.rs` | errors and warnings with the line that they are about |
 //! | `module.rs` | programs and shared objects: which a program starts with, their symbols |
 //! | `debug.rs` | where functions and source lines are in them |
+//! | `world.rs` | the programs and modules that rules are looked up in |
+//! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
 //! | `compile.rs` | rules and modules become a table |
 //! | `names.rs` | names that match a pattern, and those that are like it |
 //! | `check.rs` | `turnwise policy check` |
@@ -13,10 +15,13 @@
 mod check;
 mod compile;
 mod debug;
+mod find;
 mod module;
 mod names;
 mod parse;
 mod problem;
+mod why;
+mod world;
 
 pub(crate) use check::{Args, run};
 pub(crate) use compile::{Compiled, compile};

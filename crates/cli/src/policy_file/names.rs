@@ -53,9 +53,15 @@ fn without_parameters(name: &str) -> &str {
 
 /// The name that a misspelt one was meant to be.
 pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
-    let rated =
-        known.map(|name| (strsim::jaro_winkler(given, &name), name)).filter(|(likeness, _)| *likeness > SIMILAR);
+    let rated = known.map(|name| (likeness(given, &name), name)).filter(|(likeness, _)| *likeness > SIMILAR);
     rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// Of short names one wrong key makes much of the difference.
+fn likeness(given: &str, name: &str) -> f64 {
+    const ONE_KEY: f64 = 0.95;
+    let by_letters = strsim::jaro_winkler(given, name);
+    if given.len() > 2 && strsim::damerau_levenshtein(given, name) == 1 { by_letters.max(ONE_KEY) } else { by_letters }
 }
 
 /// A question for [`nearest`]'s answer, and the names to choose from.
@@ -106,6 +112,7 @@ mod tests {
     #[test]
     fn suggests_only_what_is_near() {
         assert!(suggestion("adaptve", &["adaptive", "mcs"]).starts_with("did you mean `adaptive`?"));
+        assert!(suggestion("msc", &["adaptive", "mcs"]).starts_with("did you mean `mcs`?"));
         assert_eq!(suggestion("qqq", &["adaptive", "mcs"]), "known here: `adaptive`, `mcs`");
     }
 }
