@@ -1,4 +1,5 @@
-//! Puts the files that the program carries, or makes for the programs that it starts, where the loader and `exec` find them.
+//! Puts the files that the program carries, or makes for the programs that it starts, where the loader and `exec`
+//! find them.
 //!
 //! The directory is ours alone, so that nobody else can put a library under programs that we start; the name has a
 //! hash of the content, so that versions live side by side and a running program keeps its own.

@@ -49,7 +49,8 @@ static int look(struct dl_phdr_info *info, size_t size, void *argument)
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD)
             continue;
-        uintptr_t first = info->dlpi_addr + (p->p_vaddr & -p->p_align), last = info->dlpi_addr + p->p_vaddr + p->p_memsz;
+        uintptr_t first = info->dlpi_addr + (p->p_vaddr & -p->p_align);
+        uintptr_t last = info->dlpi_addr + p->p_vaddr + p->p_memsz;
         start = first < start ? first : start;
         end = last > end ? last : end;
     }

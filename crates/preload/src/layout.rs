@@ -15,7 +15,8 @@ pub(crate) struct Mutex {
     /// Bytes 20..24: recursive kind: acquisitions beyond the first. Only the owner touches it.
     pub(crate) depth: AtomicU32,
     /// Bytes 24..28: under a policy file: by which rule this mutex goes ([`crate::rules`]), 0: not decided yet. The C
-    /// library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it alone.
+    /// library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
+    /// alone.
     pub(crate) decided: AtomicU32,
 }
 

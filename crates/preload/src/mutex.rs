@@ -26,8 +26,8 @@ impl Mutex {
         self.kind.load(Relaxed) | policy::fast_bits() == 0
     }
 
-    /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared or
-    /// destroyed, or since a rule says so.
+    /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared
+    /// or destroyed, or since a rule says so.
     fn kind(&self, caller: Caller) -> Option<(Kind, Policy)> {
         let bits = self.kind.load(Relaxed);
         if bits & kind::PASS != 0 {
@@ -79,8 +79,8 @@ pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
     mutex.kind(Caller::UNKNOWN).is_none()
 }
 
-/// Acquires, whatever the kind and policy. Called without a frame, and not as a Rust function: the fast path that goes on
-/// here shall need no stack frame.
+/// Acquires, whatever the kind and policy. Not a Rust function: those may unwind, so a fast path that ended in one
+/// could not jump to it, and would need a stack frame.
 ///
 /// # Safety
 /// `object` is the caller's mutex.

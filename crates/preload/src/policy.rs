@@ -1,9 +1,9 @@
-//! Which lock the process's mutexes are: the environment variable `TURNWISE_LOCK`, or lock by lock a policy file's table,
-//! whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
+//! Which lock the process's mutexes are: the environment variable `TURNWISE_LOCK`, or lock by lock a policy file's
+//! table, whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
 //!
-//! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor ran: the first
-//! lock call that needs the answer reads the environment as the kernel left it on the stack, whatever the C library
-//! has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
+//! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor
+//! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
+//! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
 
 use crate::rules::{self, Caller, Unusable};
 use core::ffi::{CStr, c_char};

@@ -124,8 +124,8 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
     // SAFETY: just written, and still nobody else's.
     unsafe { &mut *made }.look_at_program();
-    // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and leaves
-    // its own mapping behind: that happens at most once per thread.
+    // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and
+    // leaves its own mapping behind: that happens at most once per thread.
     let _ = RULES.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire);
     Ok(())
 }
@@ -166,8 +166,8 @@ fn map_file(path: &CStr) -> Result<&'static [u8], i32> {
         return Err(errno());
     }
     let file = file as i32;
-    // SAFETY: `fstat` fills the result; the mapping is private and lives as long as the process; a file that is cut short
-    // later would be a fault, but turnwise never changes a table in place.
+    // SAFETY: `fstat` fills the result; the mapping is private and lives as long as the process; a file that is cut
+    // short later would be a fault, but turnwise never changes a table in place.
     unsafe {
         let mut found = core::mem::zeroed::<libc::stat>();
         let length = if libc::fstat(file, &mut found) == 0 { found.st_size as usize } else { 0 };

@@ -1,8 +1,8 @@
 //! Readers-writer locks. Everything returns 0 or an errno value, as pthread functions do.
 //!
-//! One lock, [`RawRwSem`](turnwise::RawRwSem), under every policy but the C library's, which a policy file may ask for: the
-//! spin locks know no readers. Beside it stands the writer's identity,
-//! which only the writer writes while it has the lock: whoever finds its own there has the write lock.
+//! One lock, [`RawRwSem`](turnwise::RawRwSem), under every policy but the C library's, which a policy file may ask
+//! for: the spin locks know no readers. Beside it stands the writer's identity, which only the writer writes while it
+//! has the lock: whoever finds its own there has the write lock.
 
 use crate::layout::RwLock;
 use crate::rules::{self, Caller};

@@ -1,7 +1,8 @@
 //! `turnwise policy check`: what each rule of a policy file is about.
 
 use super::compile::{Compiled, Match, compile};
-use super::parse::{PolicyFile, Subject};
+use super::parse::PolicyFile;
+use super::rule::Subject;
 use crate::target::Target;
 use crate::{CHECK_FAILED, print};
 use anyhow::Result;

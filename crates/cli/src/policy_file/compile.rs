@@ -1,7 +1,8 @@
 //! Rules and modules become a table.
 
-use super::parse::{PolicyFile, Rule, Subject};
+use super::parse::PolicyFile;
 use super::problem::{Problem, shown};
+use super::rule::{Rule, Subject};
 use super::world::{World, is_path, real_path};
 use anyhow::{Context, Result};
 use std::ops::Range;

@@ -3,8 +3,8 @@
 use super::compile::Match;
 use super::module::Module;
 use super::names::{demangled, is_about};
-use super::parse::{Rule, Subject};
 use super::problem::Problem;
+use super::rule::{Rule, Subject};
 use super::world::World;
 use std::collections::BTreeMap;
 use std::ops::Range;

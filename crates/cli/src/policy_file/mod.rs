@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse.rs` | the TOML: rules, and what is wrong with them |
+//! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
 //! | `problem.rs` | errors and warnings with the line that they are about |
 //! | `module.rs` | programs and shared objects: which a program starts with, their symbols |
 //! | `debug.rs` | where functions and source lines are in them |
@@ -20,6 +20,7 @@ mod module;
 mod names;
 mod parse;
 mod problem;
+mod rule;
 mod why;
 mod world;
 

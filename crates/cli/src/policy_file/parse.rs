@@ -2,13 +2,14 @@
 
 use super::names::suggestion;
 use super::problem::{Problem, shown};
+use super::rule::{Rule, Subject};
 use crate::policy;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
-use turnwise_policy_table::{Policy, RULES_MAX, matches};
+use turnwise_policy_table::{Policy, RULES_MAX};
 
 /// A policy file that can be used.
 pub(crate) struct PolicyFile {
@@ -18,30 +19,6 @@ pub(crate) struct PolicyFile {
     /// For locks that no rule names.
     pub(crate) default: Policy,
     pub(crate) rules: Vec<Rule>,
-}
-
-/// A rule: conditions that must all hold, and the lock that it gives.
-pub(crate) struct Rule {
-    pub(crate) policy: Policy,
-    pub(crate) program: Option<Spanned<String>>,
-    pub(crate) module: Option<Spanned<String>>,
-    pub(crate) subject: Subject,
-    /// The whole rule in the text.
-    pub(crate) place: Range<usize>,
-    pub(crate) line: usize,
-}
-
-/// Which lock of a module.
-#[derive(Clone)]
-pub(crate) enum Subject {
-    /// Any.
-    All,
-    /// One that lies in this variable, at this distance from its start, or anywhere in it.
-    Symbol(Spanned<String>, Option<u64>),
-    /// One that this function makes.
-    Function(Spanned<String>),
-    /// One that these lines of source make.
-    Lines { written: Spanned<String>, file: String, first: u64, last: u64 },
 }
 
 #[derive(Deserialize)]
@@ -85,57 +62,6 @@ impl PolicyFile {
             Err(problems) => bail!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text)),
         }
     }
-}
-
-impl Rule {
-    /// What the rule is called in messages: its place, its conditions, its lock.
-    pub(crate) fn label(&self, origin: &str) -> String {
-        format!("{origin}:{} ({}): {}", self.line, self.conditions(), self.policy.name())
-    }
-
-    /// The conditions in a few words.
-    pub(crate) fn conditions(&self) -> String {
-        let subject = match &self.subject {
-            Subject::All => None,
-            Subject::Symbol(name, _) => Some(("symbol", name)),
-            Subject::Function(name) => Some(("function", name)),
-            Subject::Lines { written, .. } => Some(("line", written)),
-        };
-        let program = self.program.as_ref().map(|name| ("program", name));
-        let module = self.module.as_ref().map(|name| ("module", name));
-        let all = [program, module, subject].into_iter().flatten();
-        all.map(|(key, value)| format!("{key} {}", value.get_ref())).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Whether every lock of `other` is one of this rule, as far as the text tells.
-    fn covers(&self, other: &Rule) -> bool {
-        let wider = |mine: &Option<Spanned<String>>, theirs: &Option<Spanned<String>>| match (mine, theirs) {
-            (None, _) => true,
-            (Some(mine), None) => mine.get_ref() == "*",
-            (Some(mine), Some(theirs)) => is_wider(mine.get_ref(), theirs.get_ref()),
-        };
-        let subject = match (&self.subject, &other.subject) {
-            (Subject::All, _) => true,
-            (Subject::Symbol(mine, distance), Subject::Symbol(theirs, other)) => match distance {
-                None => is_wider(mine.get_ref(), theirs.get_ref()),
-                Some(_) => distance == other && mine.get_ref() == theirs.get_ref(),
-            },
-            (Subject::Function(mine), Subject::Function(theirs)) => is_wider(mine.get_ref(), theirs.get_ref()),
-            (Subject::Lines { file, first, last, .. }, Subject::Lines { file: f, first: a, last: z, .. }) => {
-                file == f && first <= a && z <= last
-            }
-            _ => false,
-        };
-        wider(&self.program, &other.program) && wider(&self.module, &other.module) && subject
-    }
-}
-
-/// Whether the pattern `mine` holds for all that `theirs` holds for; sure only if `theirs` is no pattern, or the same.
-fn is_wider(mine: &str, theirs: &str) -> bool {
-    let literal = !theirs.contains(['*', '?']);
-    mine == theirs
-        || mine == "*"
-        || literal && mine.contains('/') == theirs.contains('/') && { matches(mine.as_bytes(), theirs.as_bytes()) }
 }
 
 type Parsed = (Policy, Vec<Rule>);
@@ -209,7 +135,8 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
     };
     let subject = subject(symbol, function, line);
     if matches!(subject, Ok(Subject::All)) && program.is_none() && module.is_none() {
-        let remedy = "add one of `symbol`, `function`, `line`, `module`, `program`; for all locks, set `default` above the rules";
+        let remedy = "add one of `symbol`, `function`, `line`, `module`, `program`; for all locks, set `default` \
+                      above the rules";
         problems.push(Problem::error(place.clone(), "the rule says of no lock that it is about it", remedy));
     }
     match (policy, subject) {
@@ -256,7 +183,8 @@ fn subject(
             Err(Problem::error(
                 place,
                 "a rule goes by one of `symbol`, `function` and `line`, not by several",
-                "a lock is a variable (`symbol`), or is known by the call that makes it (`function` or `line`): make two rules",
+                "a lock is a variable (`symbol`), or is known by the call that makes it (`function` or `line`): make \
+                 two rules",
             ))
         }
     }
@@ -340,7 +268,8 @@ mod tests {
 
     #[test]
     fn reads_what_the_manual_shows() {
-        let text = "default = \"libc\"\n\n[[rule]]\nsymbol = \"cache+0x28\"\nlock = \"mcs\"\n\n[[rule]]\nprogram = \"srv*\"\nline = \"a/b.c:7-9\"\nlock = \"ttas\"\n";
+        let text = "default = \"libc\"\n\n[[rule]]\nsymbol = \"cache+0x28\"\nlock = \"mcs\"\n\n\
+                    [[rule]]\nprogram = \"srv*\"\nline = \"a/b.c:7-9\"\nlock = \"ttas\"\n";
         let file = PolicyFile::parse("p.toml", text.to_owned()).unwrap();
         assert_eq!((file.default, file.rules.len()), (Policy::Libc, 2));
         assert!(matches!(&file.rules[0].subject, Subject::Symbol(name, Some(0x28)) if name.get_ref() == "cache"));

@@ -3,8 +3,8 @@
 use super::debug::is_end_of_path;
 use super::module::Module;
 use super::names::{demangled, nearest};
-use super::parse::{Rule, Subject};
 use super::problem::Problem;
+use super::rule::{Rule, Subject};
 use super::world::{World, is_path};
 use std::borrow::Cow;
 use toml::Spanned;

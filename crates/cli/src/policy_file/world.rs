@@ -1,8 +1,8 @@
 //! The programs and modules that rules are looked up in.
 
 use super::module::{Module, modules_of};
-use super::parse::{Rule, Subject};
 use super::problem::Problem;
+use super::rule::{Rule, Subject};
 use crate::program::{self, Native};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

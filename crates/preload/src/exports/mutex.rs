@@ -5,9 +5,9 @@ use crate::rules::Caller;
 use crate::{mutex, real, time};
 use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
-/// Defines functions that are a jump to a function with one more argument, the [`Caller`]. Those that a fast path goes on
-/// to, as its last act, take over its frame, if the compiler makes no call of it; if it does (never when it optimises),
-/// the address is one of ours, and [`crate::module`] knows that it is not the program's.
+/// Defines functions that are a jump to a function with one more argument, the [`Caller`]. Those that a fast path
+/// goes on to, as its last act, take over its frame, if the compiler makes no call of it; if it does (never when it
+/// optimises), the address is one of ours, and [`crate::module`] knows that it is not the program's.
 macro_rules! with_caller {
     ($($(#[$doc:meta])* $visibility:vis $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {
         $(

@@ -7,33 +7,35 @@ use crate::{real, rwlock, time};
 use libc::{CLOCK_REALTIME, EINVAL, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use turnwise::platform::Deadline;
 
+type Object = *mut pthread_rwlock_t;
+
 with_caller! {
     /// Makes a lock.
     #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    pub(crate) pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
     /// Another name.
     #[unsafe(no_mangle)]
-    pub(crate) __pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    pub(crate) __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
     /// Acquires for reading, or ETIMEDOUT at a time on the wall clock.
     #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_timedrdlock(*mut pthread_rwlock_t, *const timespec) -> timedrdlock, "rdx", "x2";
+    pub(crate) pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
     /// Acquires for reading, or ETIMEDOUT at a time on a clock of the caller's choice.
     #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_clockrdlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
+    pub(crate) pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
     /// Acquires for writing, or ETIMEDOUT at a time on the wall clock.
     #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_timedwrlock(*mut pthread_rwlock_t, *const timespec) -> timedwrlock, "rdx", "x2";
+    pub(crate) pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
     /// Acquires for writing, or ETIMEDOUT at a time on a clock of the caller's choice.
     #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_clockwrlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+    pub(crate) pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
     /// [`rdlock`] for a fast path.
-    rdlock_slowly(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
+    rdlock_slowly(Object) -> rdlock, "rsi", "x1";
     /// [`tryrdlock`] for a fast path.
-    tryrdlock_slowly(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
+    tryrdlock_slowly(Object) -> tryrdlock, "rsi", "x1";
     /// [`wrlock`] for a fast path.
-    wrlock_slowly(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
+    wrlock_slowly(Object) -> wrlock, "rsi", "x1";
     /// [`trywrlock`] for a fast path.
-    trywrlock_slowly(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
+    trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
 }
 
 /// Defines the functions that acquire without a time: the fast path, and what it goes on to.
@@ -45,7 +47,7 @@ macro_rules! acquire {
             /// # Safety
             /// As POSIX says.
             #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $name(object: *mut pthread_rwlock_t) -> c_int {
+            pub(crate) unsafe extern "C" fn $name(object: Object) -> c_int {
                 // SAFETY: the caller's lock.
                 let lock = unsafe { RwLock::of(object) };
                 if lock.is_fast() {
@@ -57,7 +59,7 @@ macro_rules! acquire {
 
             /// # Safety
             /// As POSIX says.
-            unsafe extern "C" fn $slow(object: *mut pthread_rwlock_t, caller: Caller) -> c_int {
+            unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
                 // SAFETY: the caller's lock.
                 unsafe { either(object, caller, $ours, $theirs) }
             }
@@ -81,7 +83,7 @@ acquire! {
 /// # Safety
 /// As POSIX says.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
 }
@@ -90,10 +92,10 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: *mut pthread_rwlo
 /// `object` is the caller's lock.
 #[inline(always)]
 unsafe fn either(
-    object: *mut pthread_rwlock_t,
+    object: Object,
     caller: Caller,
     ours: impl FnOnce(&RwLock) -> c_int,
-    theirs: unsafe fn(*mut pthread_rwlock_t) -> c_int,
+    theirs: unsafe fn(Object) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
     let lock = unsafe { RwLock::of(object) };
@@ -109,7 +111,7 @@ unsafe fn either(
 /// # Safety
 /// `object` and `at` are the caller's. `None`: the C library's lock.
 unsafe fn timed(
-    object: *mut pthread_rwlock_t,
+    object: Object,
     clock: clockid_t,
     at: *const timespec,
     caller: Caller,
@@ -126,7 +128,7 @@ unsafe fn timed(
 
 /// # Safety
 /// As POSIX says of `pthread_rwlock_timedrdlock`.
-unsafe extern "C" fn timedrdlock(object: *mut pthread_rwlock_t, at: *const timespec, caller: Caller) -> c_int {
+unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::read) }
         // SAFETY: the C library's lock.
@@ -135,12 +137,7 @@ unsafe extern "C" fn timedrdlock(object: *mut pthread_rwlock_t, at: *const times
 
 /// # Safety
 /// As POSIX says of `pthread_rwlock_clockrdlock`.
-unsafe extern "C" fn clockrdlock(
-    object: *mut pthread_rwlock_t,
-    clock: clockid_t,
-    at: *const timespec,
-    caller: Caller,
-) -> c_int {
+unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, clock, at, caller, rwlock::read) }
         // SAFETY: the C library's lock.
@@ -149,7 +146,7 @@ unsafe extern "C" fn clockrdlock(
 
 /// # Safety
 /// As POSIX says of `pthread_rwlock_timedwrlock`.
-unsafe extern "C" fn timedwrlock(object: *mut pthread_rwlock_t, at: *const timespec, caller: Caller) -> c_int {
+unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::write) }
         // SAFETY: the C library's lock.
@@ -158,12 +155,7 @@ unsafe extern "C" fn timedwrlock(object: *mut pthread_rwlock_t, at: *const times
 
 /// # Safety
 /// As POSIX says of `pthread_rwlock_clockwrlock`.
-unsafe extern "C" fn clockwrlock(
-    object: *mut pthread_rwlock_t,
-    clock: clockid_t,
-    at: *const timespec,
-    caller: Caller,
-) -> c_int {
+unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, clock, at, caller, rwlock::write) }
         // SAFETY: the C library's lock.
@@ -175,16 +167,16 @@ unsafe extern "C" fn clockwrlock(
 /// # Safety
 /// As POSIX says.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::rwlock_unlock) }
 }
 
 alias! {
-    __pthread_rwlock_destroy = pthread_rwlock_destroy(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_unlock = pthread_rwlock_unlock(object: *mut pthread_rwlock_t);
+    __pthread_rwlock_destroy = pthread_rwlock_destroy(object: Object);
+    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(object: Object);
+    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(object: Object);
+    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(object: Object);
+    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(object: Object);
+    __pthread_rwlock_unlock = pthread_rwlock_unlock(object: Object);
 }

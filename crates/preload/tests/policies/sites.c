@@ -1,5 +1,5 @@
-/* Locks by symbol, by the call that makes them, and by the call that takes them first. With an argument, only takes some
-   locks. */
+/* Locks by symbol, by the call that makes them, and by the call that takes them first. With an argument, only takes
+   some locks. */
 #include "decided.h"
 #include <threads.h>
 
