@@ -42,7 +42,7 @@ impl Build {
         let stem = Path::new(self.source).file_stem().expect("a file");
         let path = output_path(&stem.display().to_string());
         self.compile(&path, &[]);
-        Program { path }
+        Program { path, variables: Vec::new() }
     }
 
     pub(crate) fn shared(self, name: &str) -> PathBuf {
@@ -74,18 +74,31 @@ fn output_path(name: &str) -> PathBuf {
 /// A program that was built; removed when dropped.
 pub(crate) struct Program {
     path: PathBuf,
+    variables: Vec<String>,
 }
 
 impl Program {
+    /// Runs with this in its environment.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push(format!("{name}={value}"));
+        self
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", "TURNWISE_LOCK"]);
+        command.args(&self.variables);
         command
     }
 
     /// Runs it on the C library's locks.
     pub(crate) fn run_on_libc(&self) {
         self.answers_on_libc();
+    }
+
+    /// Runs it on the C library's locks with a list of preloaded libraries.
+    pub(crate) fn run_on_libc_with(&self, preloaded: &str) {
+        check("the C library", self.command().arg(format!("LD_PRELOAD={preloaded}")).arg(&self.path).output());
     }
 
     /// Runs it on the C library's locks; returns what it wrote to stdout.
