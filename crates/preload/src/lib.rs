@@ -13,6 +13,7 @@
 //! | `word.rs` | the lock itself, by policy |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
+//! | `spin.rs` | spin locks: the C library's, waited for in another way |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
@@ -42,6 +43,7 @@ mod policy;
 mod real;
 mod rules;
 mod rwlock;
+mod spin;
 mod start;
 mod time;
 mod word;
