@@ -82,6 +82,7 @@ fn the_programs_of_the_other_tests_under_tables() {
         "fork.c",
         "rwlock.c",
         "cpp.cpp",
+        "signals.c",
         "cancel.c",
     ];
     for source in sources {
@@ -90,6 +91,31 @@ fn the_programs_of_the_other_tests_under_tables() {
             program.run(&Rules::new(default));
         }
     }
+}
+
+macro_rules! conformance {
+    ($($name:ident: $source:literal;)*) => {
+        $(
+            /// What the standard says holds as on the C library, also where each call finds its way by a table.
+            #[test]
+            fn $name() {
+                let program = Program::build(concat!("../conformance/", $source), &[]);
+                let expected = program.answers_on_libc();
+                assert!(expected.lines().count() > 30, "{expected}");
+                let mixed = Rules::new(Policy::Libc).rule(Policy::Adaptive, By::Function("main"));
+                for rules in [Rules::new(Policy::Libc), Rules::new(Policy::Adaptive), mixed] {
+                    assert_eq!(program.answers(&rules), expected);
+                }
+            }
+        )*
+    };
+}
+
+conformance! {
+    conformance_of_mutexes: "mutex.c";
+    conformance_of_condition_variables: "cond.c";
+    conformance_of_c11: "c11.c";
+    conformance_of_forked_children: "fork.c";
 }
 
 #[test]

@@ -112,27 +112,49 @@ impl Program {
     }
 
     pub(crate) fn run_with(&self, rules: &Rules, arguments: &[&str]) -> String {
+        self.run_for(rules, arguments).1
+    }
+
+    /// Runs it; what it wrote to stdout.
+    pub(crate) fn answers(&self, rules: &Rules) -> String {
+        self.run_for(rules, &[]).0
+    }
+
+    /// Runs it without the library; what it wrote to stdout.
+    pub(crate) fn answers_on_libc(&self) -> String {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "-u", "LD_PRELOAD"]).arg(&self.path);
+        let output = command.output().expect("timeout of coreutils");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs it; stdout and stderr.
+    fn run_for(&self, rules: &Rules, arguments: &[&str]) -> (String, String) {
         let table = self.beside("table");
         std::fs::write(&table, rules.table(&self.path)).expect("a table");
         // A table makes the variable void; some programs look whether it is there before they look into an object.
         let lock = if rules.default == Policy::Adaptive { "TURNWISE_LOCK=adaptive" } else { "A=" };
-        let (status, told) = self.start(lock, table.to_str().expect("text"), arguments);
+        let (status, answers, told) = self.start(lock, table.to_str().expect("text"), arguments);
         assert_eq!(status, Some(0), "{}, default {}:\n{told}", self.path.display(), rules.default.name());
         assert!(told.contains("turnwise: version"), "the library was not loaded:\n{told}");
-        told
+        (answers, told)
     }
 
     /// Runs it with the table of this path; exit status and what it wrote to stderr.
     pub(crate) fn run_table(&self, table: &str) -> (Option<i32>, String) {
-        self.start("A=", table, &[])
+        let (status, _, told) = self.start("A=", table, &[]);
+        (status, told)
     }
 
-    fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "TURNWISE_VERBOSE=1", variable]);
         command.arg(format!("TURNWISE_POLICY_TABLE={table}")).arg(format!("LD_PRELOAD={}", library().display()));
         let output = command.arg(&self.path).args(arguments).output().expect("timeout of coreutils");
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        let [told, complaints] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), told, complaints)
     }
 }
 
