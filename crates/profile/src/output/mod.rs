@@ -1,0 +1,65 @@
+//! The forms that a profile is written in, all from one table, so that a command can offer what there is.
+
+mod check;
+mod flame;
+mod folded;
+pub mod json;
+mod stacks;
+
+use crate::model::Profile;
+use anyhow::Result;
+use std::io::Write;
+
+/// One form.
+pub struct Format {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// The option that asks for it, without dashes.
+    pub flag: &'static str,
+    /// How its files end.
+    pub extension: &'static str,
+    /// What it is for, in one line.
+    pub help: &'static str,
+    write: fn(&Profile, &mut dyn Write) -> Result<()>,
+}
+
+/// All of them.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "JSON",
+        flag: "json",
+        extension: "json",
+        help: "All data of the profile, for programs, and for `--from`",
+        write: json::write,
+    },
+    Format {
+        name: "folded stacks",
+        flag: "folded",
+        extension: "folded",
+        help: "Wait time (us) by stack, a line each, for flame graph tools",
+        write: folded::write,
+    },
+    Format {
+        name: "flame graph",
+        flag: "flame",
+        extension: "svg",
+        help: "Wait time by stack, as an SVG to click through in a browser",
+        write: flame::write,
+    },
+];
+
+impl Format {
+    /// Writes a profile.
+    ///
+    /// # Errors
+    /// The writer's, or the profile has no such form.
+    pub fn write(&self, profile: &Profile, to: &mut dyn Write) -> Result<()> {
+        (self.write)(profile, to)
+    }
+}
+
+/// The form with this flag.
+#[must_use]
+pub fn by_flag(flag: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.flag == flag)
+}
