@@ -1,9 +1,13 @@
 //! The forms that a profile is written in, all from one table, so that a command can offer what there is.
 
 mod check;
+mod firefox;
 mod flame;
 mod folded;
 pub mod json;
+pub(crate) mod names;
+mod perfetto;
+mod pprof;
 mod stacks;
 
 use crate::model::Profile;
@@ -45,6 +49,27 @@ pub const FORMATS: &[Format] = &[
         extension: "svg",
         help: "Wait time by stack, as an SVG to click through in a browser",
         write: flame::write,
+    },
+    Format {
+        name: "pprof",
+        flag: "pprof",
+        extension: "pb.gz",
+        help: "For `go tool pprof` and all that reads its format: contentions, delay, hold time",
+        write: pprof::write,
+    },
+    Format {
+        name: "Firefox profiler",
+        flag: "firefox",
+        extension: "firefox.json",
+        help: "Waits and holds of each thread, for profiler.firefox.com (works offline there)",
+        write: firefox::write,
+    },
+    Format {
+        name: "Perfetto trace",
+        flag: "perfetto",
+        extension: "pftrace",
+        help: "Waits and holds by thread and by lock, for ui.perfetto.dev",
+        write: perfetto::write,
     },
 ];
 
