@@ -4,5 +4,6 @@
 //! shows, stores or judges a profile starts from there: [`output`] and [`advice`].
 
 pub mod advice;
+mod figures;
 pub mod model;
 pub mod output;

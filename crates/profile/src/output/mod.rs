@@ -4,6 +4,8 @@ mod check;
 mod firefox;
 mod flame;
 mod folded;
+pub(crate) mod headlines;
+mod html;
 pub mod json;
 pub(crate) mod names;
 mod perfetto;
@@ -12,6 +14,7 @@ mod stacks;
 
 use crate::model::Profile;
 use anyhow::Result;
+pub use headlines::headlines;
 use std::io::Write;
 
 /// One form.
@@ -35,6 +38,13 @@ pub const FORMATS: &[Format] = &[
         extension: "json",
         help: "All data of the profile, for programs, and for `--from`",
         write: json::write,
+    },
+    Format {
+        name: "HTML",
+        flag: "html",
+        extension: "html",
+        help: "A page with tables, flame graph and timelines: one file, works offline",
+        write: html::write,
     },
     Format {
         name: "folded stacks",

@@ -17,10 +17,11 @@ pub(crate) fn frame(frame: &Frame) -> String {
 
 /// A call site by its innermost frame.
 pub(crate) fn site(profile: &Profile, site: &Site) -> String {
-    let innermost = site
-        .frames
-        .first()
-        .map_or_else(|| "unknown call site".to_owned(), |&first| frame(&profile.frames[first as usize]));
+    let frames = || site.frames.iter().map(|&number| &profile.frames[number as usize]);
+    let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), frame);
+    // What was inlined is told together with the function that it is in.
+    let caller = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
+    let innermost = caller.map_or(innermost.clone(), |caller| format!("{innermost} in {}", cut(&caller.function)));
     match (site.reader, site.after_wait) {
         (true, _) => format!("{innermost}, reading"),
         (_, true) => format!("{innermost}, after a condition variable's wait"),

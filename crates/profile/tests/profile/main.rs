@@ -1,5 +1,6 @@
 //! Profiles through every output and the advice, read back as others would read them.
 
+mod advice;
 mod firefox;
 mod fixture;
 mod json;

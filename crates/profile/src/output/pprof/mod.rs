@@ -1,4 +1,4 @@
-//! pprof's format, compressed, with the sample types of Go's mutex profile and, beside them, acquisitions and hold time.
+//! pprof's format, with the sample types of Go's mutex profile and, beside them, acquisitions and hold time.
 //!
 //! Stacks are those of the threads that waited. Acquisitions and hold time stand at the call sites. The lock is a label
 //! (`-tagfocus lock=NAME`, `-tagroot lock`).
