@@ -8,14 +8,18 @@ const tinted = (place) => `color-mix(in srgb, ${colour(place)} var(--tint), var(
 // ---- figures ----
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const exact = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3, useGrouping: false });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
 
-function time(ns) {
+function time(ns, format = exact) {
   if (ns === 0) return "0";
-  const [size, unit] = UNITS.find(([least]) => ns >= least) ?? UNITS[3];
-  return `${three.format(ns / size)} ${unit}`;
+  const [size, unit] = UNITS.find(([least]) => ns >= 0.9995 * least) ?? UNITS[3];
+  return `${(size === 1 ? whole : format).format(ns / size)} ${unit}`;
 }
+
+/** For axes: `5 ms`. */
+const briefly = (ns) => time(ns, three);
 
 const count = (number) => whole.format(number);
 
@@ -43,6 +47,15 @@ function filled(node, attributes, children) {
 
 const written = (x, y, text, anchor = "start", kind = "") => drawn("text", { x, y, "text-anchor": anchor, class: kind }, text);
 
+/** A text below an axis, kept within its ends. */
+function below(x, y, text, right) {
+  const half = text.length * 3.4;
+  return x + half > right ? written(right, y, text, "end") : written(Math.max(x, half), y, text, "middle");
+}
+
+/** Words with names between backquotes. */
+const worded = (text) => text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
+
 /** As much of a text as fits into so many pixels; the middle goes first, as names differ at both ends. */
 function fitting(text, width, each = 7) {
   const room = Math.floor(width / each);
@@ -50,6 +63,15 @@ function fitting(text, width, each = 7) {
   if (room < 4) return "";
   const head = Math.ceil((room - 1) * 0.6);
   return `${text.slice(0, head)}…${text.slice(text.length - (room - 1 - head))}`;
+}
+
+/** As much of a call as fits: without its place, without its end. */
+function fittingCall(text, width, each = 7) {
+  const room = Math.floor(width / each);
+  if (text.length <= room) return text;
+  const call = text.replace(/ \([^()]*:\d+\)$/, "");
+  if (call.length <= room) return call;
+  return room < 4 ? "" : `${call.slice(0, room - 1)}…`;
 }
 
 /** Round numbers from 0 or `low` up to `high`, about so many. */

@@ -35,17 +35,17 @@
     for (const tick of ticks(0, top, 5)) {
       svg.append(drawn("line", { class: "grid", x1: area.left, x2: area.right, y1: y(tick), y2: y(tick) }), written(area.left - 8, y(tick) + 4, three.format(tick), "end"));
     }
-    let below = Array(steps).fill(0);
+    let floor = Array(steps).fill(0);
     for (const layer of layers) {
-      const above = below.map((sum, at) => sum + layer.at(at));
+      const above = floor.map((sum, at) => sum + layer.at(at));
       const upper = above.map((sum, at) => `L${x(at)} ${y(sum)}L${x(at + 1)} ${y(sum)}`).join("");
-      const lower = below.map((sum, at) => `L${x(at + 1)} ${y(sum)}L${x(at)} ${y(sum)}`).reverse().join("");
-      svg.append(drawn("path", { d: `M${x(0)} ${y(below[0])}${upper}${lower}Z`, fill: layer.colour, "fill-opacity": 0.82, "data-layer": layer.name }));
-      below = above;
+      const lower = floor.map((sum, at) => `L${x(at + 1)} ${y(sum)}L${x(at)} ${y(sum)}`).reverse().join("");
+      svg.append(drawn("path", { d: `M${x(0)} ${y(floor[0])}${upper}${lower}Z`, fill: layer.colour, "fill-opacity": 0.82, "data-layer": layer.name }));
+      floor = above;
     }
     svg.append(drawn("line", { class: "axis", x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom }));
     for (const tick of ticks(0, steps * step, width / 130)) {
-      svg.append(written(x(tick / step), area.bottom + 18, time(tick), "middle"));
+      svg.append(below(x(tick / step), area.bottom + 18, briefly(tick), width));
     }
     svg.append(drawn("g", { id: "course-cross" }));
     chart.replaceChildren(svg);

@@ -64,7 +64,7 @@
       });
       box.node = node;
       svg.append(box);
-      const text = fitting(node.name, wide - 8);
+      const text = fittingCall(node.name, wide - 8);
       if (text) svg.append(written(x + 5, node.depth * ROW + 14.5, text, "start", dim ? "dim" : ""));
     }
     chart.replaceChildren(svg);
@@ -123,5 +123,6 @@
   });
   byId("flame-reset").addEventListener("click", () => zoom(root));
   byId("flame-search").addEventListener("input", (event) => search(event.target.value));
+  byId("flame-told").textContent = told(root).join(": ");
   whenResized(chart, draw);
 })();

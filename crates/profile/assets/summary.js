@@ -27,13 +27,13 @@
 
   byId("verdict").textContent = view.verdict;
   byId("findings").append(...view.findings.map((finding) => {
-    const card = element("article", { class: "finding" }, element("h3", {}, finding.title),
-      element("ul", {}, ...finding.evidence.map((text) => element("li", {}, text))));
+    const card = element("article", { class: "finding" }, element("h3", {}, ...worded(finding.title)),
+      element("ul", {}, ...finding.evidence.map((text) => element("li", {}, ...worded(text)))));
     if (finding.experiment) {
-      card.append(element("p", {}, element("span", { class: "badge" }, "try"), finding.experiment));
+      card.append(element("p", {}, element("span", { class: "badge" }, "try"), ...worded(finding.experiment)));
     }
     if (finding.change) {
-      card.append(element("p", {}, element("span", { class: "badge change" }, "change"), finding.change));
+      card.append(element("p", {}, element("span", { class: "badge change" }, "change"), ...worded(finding.change)));
     }
     return card;
   }));

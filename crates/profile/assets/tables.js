@@ -23,7 +23,7 @@
   ];
   // Columns that say something of this run only if anything is in them.
   const rare = [
-    share("reads", (row) => row.figures.reads, (row) => row.figures.acquisitions, "acquisitions for reading"),
+    { title: "reads", of: (row) => (row.figures.reads ? row.figures.reads / row.figures.acquisitions : null), show: (value) => percent(value, 1), help: "acquisitions for reading" },
     number("failed", (row) => row.figures.failed, "attempts that failed: trylock, time-outs"),
     number("sleeps", (row) => row.figures.sleeps, "waits that slept"),
     number("steals", (row) => row.figures.steals, "acquisitions past threads that slept"),
@@ -36,8 +36,8 @@
   const TABLES = [
     ["Locks", view.locks, [
       { ...text("lock", (row) => row.name, "its variable, or where it was made or is mostly taken; a click shows its timeline"), lock: true },
-      ...figures, ...rare,
-      text("type", (row) => row.kind, "as the program declared it"), text("address", (row) => row.address, "where it lies"),
+      text("type", (row) => row.kind, "as the program declared it"), ...figures, ...rare,
+      text("address", (row) => row.address, "where it lies"),
       text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "who initialised it"),
     ], view.totals.locks],
     ["Call sites", view.sites, [
@@ -94,8 +94,11 @@
     if (value === null) return element("td", {}, "–");
     if (!column.text) {
       const node = element("td", {});
-      if (column.meter && all) node.append(element("span", { class: "meter" }, element("i", { style: `width:${(100 * value) / all}%` })));
-      node.append(column.show(value));
+      if (column.meter && all) {
+        node.className = "metered";
+        node.append(element("span", { class: "meter" }, element("i", { style: `width:${(100 * value) / all}%` })));
+      }
+      node.append(column.meter ? element("span", {}, column.show(value)) : column.show(value));
       return node;
     }
     const place = column.lock ? view.locks.indexOf(row) : -1;

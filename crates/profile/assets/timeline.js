@@ -5,6 +5,9 @@ let showLock = () => {};
 (() => {
   const [ROW, TOP, QUEUE] = [18, 4, 54];
   const MOST_THREADS = 40;
+  const SINGLY = 700; // more waits than this are not drawn one by one
+  const STRIP = 3;
+  const AT_FIRST = 250; // waits in sight at first, about: single ones can be seen
   const chart = byId("timeline-chart");
   const picked = byId("timeline-lock");
   const closely = view.locks.map((lock, place) => ({ lock, place, timeline: view.timelines.find((one) => one.lock === place) }))
@@ -38,8 +41,12 @@ let showLock = () => {};
     if (all.length > lanes.length) left.push(`The ${lanes.length} threads of ${all.length} that waited longest are shown.`);
     if (!waits.length) left.push("No wait for this lock was kept one by one.");
     byId("timeline-omitted").textContent = left.join(" ");
-    byId("timeline-told").textContent = "\u00a0";
-    draw();
+    // Where the longest wait is, there is something to see.
+    const longest = waits.reduce((most, wait) => (most && wait.acquired - wait.began <= most.acquired - most.began ? most : wait), null);
+    byId("timeline-told").textContent = longest ? `The longest wait: ${words(longest).join(" ")}` : "";
+    const length = Math.max((whole[1] - whole[0]) * Math.min(1, AT_FIRST / Math.max(1, waits.length)), longest ? 3 * (longest.acquired - longest.began) : 0);
+    const middle = longest ? (longest.began + longest.acquired) / 2 : 0;
+    range(middle - length / 2, middle + length / 2);
   }
 
   const x = (at) => area.left + ((area.right - area.left) * (at - from)) / (to - from);
@@ -52,22 +59,35 @@ let showLock = () => {};
     return changes.map(([at, change]) => ({ at, number: (now += change) }));
   }
 
-  function drawQueue(svg) {
-    const steps = queue();
-    const top = Math.max(1, ...steps.map(({ number }) => number));
-    const y = (number) => TOP + QUEUE - (QUEUE - 6) * (number / top);
-    let [path, last, drawnAt, most] = [`M${area.left} ${y(0)}`, 0, -1, 0];
-    for (const { at, number } of steps) {
-      if (at < from) { last = number; continue; }
-      if (at > to) break;
-      const px = x(at);
-      // Of the steps in a pixel, the highest.
-      if (px - drawnAt < 1 && number <= most) { last = number; continue; }
-      path += `L${px.toFixed(1)} ${y(last)}L${px.toFixed(1)} ${y(number)}`;
-      [last, drawnAt, most] = [number, px, number];
+  /** The steps in sight; from afar the mean of each strip. */
+  function queueInSight(afar) {
+    if (!afar) {
+      const steps = queue();
+      const before = steps.filter(({ at }) => at < from).at(-1)?.number ?? 0;
+      return [{ at: from, number: before }, ...steps.filter(({ at }) => at >= from && at <= to)];
     }
-    path += `L${area.right} ${y(last)}L${area.right} ${y(0)}Z`;
-    svg.append(drawn("path", { class: "queue", d: path }), written(area.left - 10, TOP + QUEUE / 2 + 4, `waiters, at most ${top}`, "end"));
+    const strips = Math.floor((area.right - area.left) / STRIP);
+    const sums = Array(strips).fill(0);
+    for (const wait of waits) shareOut(sums, wait.began, wait.acquired);
+    return sums.map((sum, at) => ({ at: from + (at * (to - from)) / strips, number: (sum * strips) / (to - from) }));
+  }
+
+  function drawQueue(svg, afar) {
+    const steps = queueInSight(afar);
+    const top = Math.max(1, ...steps.map(({ number }) => number));
+    const y = (number) => (TOP + QUEUE - (QUEUE - 6) * (number / top)).toFixed(1);
+    const line = steps.map(({ at, number }) => `H${x(at).toFixed(1)}V${y(number)}`).join("");
+    const path = `M${area.left} ${y(0)}${line}H${area.right}V${y(0)}Z`;
+    svg.append(drawn("path", { class: "queue", d: path }), written(area.left - 10, TOP + QUEUE / 2 + 4, `≤ ${three.format(top)} waiting`, "end"));
+  }
+
+  /** Adds the time from `begin` to `end` to the strips that it lies in. */
+  function shareOut(sums, begin, end) {
+    const each = (to - from) / sums.length;
+    const first = Math.max(0, Math.floor((begin - from) / each));
+    for (let at = first; at < sums.length && from + at * each < end; at++) {
+      sums[at] += Math.max(0, Math.min(end, from + (at + 1) * each) - Math.max(begin, from + at * each));
+    }
   }
 
   /** A span on a thread's row, unless the pixel has one of its kind already. */
@@ -89,21 +109,54 @@ let showLock = () => {};
     const rows = TOP + QUEUE + 8;
     const height = rows + lanes.length * ROW + 26;
     const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
-    if (waits.length) drawQueue(svg);
     const place = new Map(lanes.map((thread, row) => [thread, rows + row * ROW]));
     for (const [thread, top] of place) {
       const { name, tid } = view.threads[thread];
       svg.append(drawn("rect", { class: "lane", x: area.left, y: top + 1, width: area.right - area.left, height: ROW - 4, rx: 3 }));
       svg.append(written(area.left - 10, top + 13, fitting(name || String(tid), area.left - 16), "end", "name"));
     }
+    const inSight = waits.filter((wait) => Math.max(wait.acquired, wait.released) >= from && wait.began <= to);
+    if (waits.length) drawQueue(svg, inSight.length > SINGLY);
+    if (inSight.length > SINGLY) return drawShares(svg, inSight, place, height);
     const seen = new Map();
-    for (const wait of waits) {
+    for (const wait of inSight) {
       const top = place.get(wait.thread);
       if (top === undefined) continue;
       if (wait.released >= 0) span(svg, seen, wait, "hold", wait.acquired, wait.released, top);
       span(svg, seen, wait, wait.gaveUp ? "gave-up" : "wait", wait.began, wait.acquired, top);
     }
-    for (const tick of ticks(from, to, width / 140)) svg.append(written(x(tick), height - 8, time(Math.round(tick)), "middle"));
+    return finish(svg, height);
+  }
+
+  /** From afar: in each strip of a row, as high as the share of its time that the thread held (below) and waited. */
+  function drawShares(svg, inSight, place, height) {
+    const strips = Math.floor((area.right - area.left) / STRIP);
+    const each = (to - from) / strips;
+    const rows = new Map([...place.keys()].map((thread) => [thread, { wait: Array(strips).fill(0), hold: Array(strips).fill(0) }]));
+    for (const wait of inSight) {
+      const row = rows.get(wait.thread);
+      if (!row) continue;
+      shareOut(row.wait, wait.began, wait.acquired);
+      if (wait.released >= 0) shareOut(row.hold, wait.acquired, wait.released);
+    }
+    for (const [thread, { wait, hold }] of rows) {
+      const bottom = place.get(thread) + ROW - 3;
+      const paths = { hold: "", wait: "" };
+      for (let at = 0; at < strips; at++) {
+        const left = (area.left + at * STRIP).toFixed(1);
+        const high = ((ROW - 5) * Math.min(1, hold[at] / each)).toFixed(1);
+        const more = ((ROW - 5) * Math.min(1, wait[at] / each)).toFixed(1);
+        if (hold[at] > 0) paths.hold += `M${left} ${bottom}v-${high}h${STRIP}v${high}z`;
+        if (wait[at] > 0) paths.wait += `M${left} ${bottom - high}v-${more}h${STRIP}v${more}z`;
+      }
+      svg.append(drawn("path", { class: "hold", d: paths.hold }), drawn("path", { class: "wait", d: paths.wait }));
+    }
+    return finish(svg, height);
+  }
+
+  function finish(svg, height) {
+    const width = area.right + 10;
+    for (const tick of ticks(from, to, width / 140)) svg.append(below(x(tick), height - 8, briefly(Math.round(tick)), width));
     if (drag) svg.append(drawn("rect", { class: "range", x: Math.min(drag.start, drag.end), y: 0, width: Math.abs(drag.end - drag.start), height }));
     chart.replaceChildren(svg);
   }
@@ -119,6 +172,8 @@ let showLock = () => {};
     const length = Math.max(Math.min(high - low, whole[1] - whole[0]), 100);
     from = Math.max(whole[0], Math.min(low, whole[1] - length));
     to = from + length;
+    const part = length < whole[1] - whole[0] ? `${time(length)} of ${time(whole[1] - whole[0])}, from ${time(Math.round(from))}` : "all";
+    byId("timeline-range").textContent = `Shown: ${part}`;
     draw();
   }
 

@@ -69,6 +69,17 @@ pub enum Scope {
     Locks(Vec<LockId>),
 }
 
+impl Advice {
+    /// Each finding with its evidence, less what an earlier one has said already.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&Finding, Vec<&str>)> {
+        self.findings.iter().enumerate().map(|(place, finding)| {
+            let earlier = &self.findings[..place];
+            let new = |text: &&String| !earlier.iter().any(|other| other.evidence.contains(text));
+            (finding, finding.evidence.iter().filter(new).map(String::as_str).collect())
+        })
+    }
+}
+
 /// What the profile advises.
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {

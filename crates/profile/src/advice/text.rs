@@ -13,9 +13,9 @@ const COLUMNS: usize = 100;
 #[must_use]
 pub fn text(advice: &Advice, profile: &Profile) -> String {
     let mut text = wrapped("", "", &advice.verdict);
-    for (number, finding) in advice.findings.iter().enumerate() {
+    for (number, (finding, evidence)) in advice.told().enumerate() {
         text.push('\n');
-        text += &one(number + 1, finding, profile);
+        text += &one(number + 1, finding, &evidence, profile);
     }
     if advice.left_out > 0 {
         let _ = writeln!(text, "\n{} more, from which less is to be gained.", advice.left_out);
@@ -23,9 +23,9 @@ pub fn text(advice: &Advice, profile: &Profile) -> String {
     text
 }
 
-fn one(number: usize, finding: &Finding, profile: &Profile) -> String {
+fn one(number: usize, finding: &Finding, evidence: &[&str], profile: &Profile) -> String {
     let mut text = wrapped(&format!("{number}. "), "   ", &finding.title);
-    for evidence in &finding.evidence {
+    for evidence in evidence {
         text += &wrapped("   - ", "     ", evidence);
     }
     if let Some(experiment) = &finding.experiment {

@@ -52,7 +52,7 @@ fn site(profile: &Profile, waited: u64) -> Option<String> {
     let site = profile.sites.iter().max_by_key(|site| site.usage.wait.sum_ns)?;
     let wait = &site.usage.wait;
     Some(format!(
-        "The call site that waits most is {}: {}, {} of all; 1 wait in 100 takes over {}, the longest {}.",
+        "The call site that waits most is {}: {}, {} of all; 99 of 100 waits take at most {}, the longest {}.",
         names::site(profile, site),
         time(wait.sum_ns),
         percent(wait.sum_ns, waited),

@@ -88,8 +88,8 @@ impl View {
             title: format!("Locks of {}", names::cut(name)),
             program: program(profile),
             headlines: headlines::headlines(profile),
-            verdict: advice.verdict,
-            findings: advice.findings.iter().map(|finding| advised(profile, finding)).collect(),
+            verdict: advice.verdict.clone(),
+            findings: advice.told().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
             findings_left_out: advice.left_out,
             totals: totals(profile),
             locks: rows::locks(profile, &mut strings),
@@ -127,10 +127,10 @@ fn program(profile: &Profile) -> Program {
     }
 }
 
-fn advised(profile: &Profile, finding: &Finding) -> Advised {
+fn advised(profile: &Profile, finding: &Finding, evidence: &[&str]) -> Advised {
     Advised {
         title: finding.title.clone(),
-        evidence: finding.evidence.clone(),
+        evidence: evidence.iter().map(|&text| text.to_owned()).collect(),
         experiment: finding.experiment.as_ref().map(|experiment| advice::proposal(experiment, profile)),
         change: finding.change.clone(),
         rule: finding.rule,
