@@ -1,5 +1,5 @@
 //! Writes a profile in all forms: `cargo run -p turnwise-profile --example write -- DIRECTORY [PROFILE.json]`.
-//! Without a profile it is the tests' own.
+//! Without a profile it is the tests' own; with `large` or `hostile` another of theirs.
 
 #[path = "../tests/profile/fixture/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the tests need all of it")]
@@ -15,6 +15,8 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let directory = arguments.next().context("usage: write DIRECTORY [PROFILE.json]")?;
     let profile = match arguments.next() {
+        Some(name) if name.as_os_str() == "large" => fixture::large(),
+        Some(name) if name.as_os_str() == "hostile" => fixture::hostile(),
         Some(profile) => json::read(&std::fs::read(profile)?)?,
         None => fixture::server(),
     };

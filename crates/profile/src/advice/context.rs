@@ -54,11 +54,11 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn lock_name(&self, lock: LockId) -> String {
-        format!("`{}`", names::cut(&self.profile.locks[lock as usize].name))
+        format!("`{}`", names::brief(&self.profile.locks[lock as usize].name))
     }
 
     pub(super) fn site_name(&self, site: SiteId) -> String {
-        names::site(self.profile, &self.profile.sites[site as usize])
+        names::brief_site(self.profile, &self.profile.sites[site as usize])
     }
 
     /// The first line of evidence for a lock: what it costs.

@@ -41,7 +41,7 @@ fn lock(profile: &Profile, waited: u64) -> Option<String> {
     let Usage { wait, hold, .. } = &lock.usage;
     Some(format!(
         "The lock that costs most is {}: {}, {} of all waiting; half of its holds last at most {}.",
-        names::cut(&lock.name),
+        names::brief(&lock.name),
         time(wait.sum_ns),
         percent(wait.sum_ns, waited),
         time(hold.quantile(0.5)),
@@ -53,7 +53,7 @@ fn site(profile: &Profile, waited: u64) -> Option<String> {
     let wait = &site.usage.wait;
     Some(format!(
         "The call site that waits most is {}: {}, {} of all; 99 of 100 waits take at most {}, the longest {}.",
-        names::site(profile, site),
+        names::brief_site(profile, site),
         time(wait.sum_ns),
         percent(wait.sum_ns, waited),
         time(wait.quantile(0.99)),
@@ -70,8 +70,8 @@ fn pair(profile: &Profile, waited: u64) -> Option<String> {
     let site = &profile.sites[holder as usize];
     Some(format!(
         "Who blocks others most took {} in {}: {} of waiting, {} of all.",
-        names::cut(&profile.locks[site.lock as usize].name),
-        names::site(profile, site),
+        names::brief(&profile.locks[site.lock as usize].name),
+        names::brief_site(profile, site),
         time(wait_ns),
         percent(wait_ns, waited),
     ))

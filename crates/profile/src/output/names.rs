@@ -4,29 +4,76 @@ use crate::model::{Frame, Profile, Site};
 
 /// Longer names are cut in the middle where they would be repeated for every event: templates reach thousands.
 const LONGEST: usize = 240;
+/// In a sentence more cannot be read.
+const LONGEST_IN_SENTENCE: usize = 80;
+/// Template arguments up to this length are told.
+const LONGEST_ARGUMENTS: usize = 16;
 
 /// `function (file.cc:12)`; without debug information the function alone.
 pub(crate) fn frame(frame: &Frame) -> String {
-    let function = cut(&frame.function);
+    placed(frame, &cut)
+}
+
+fn placed(frame: &Frame, short: &dyn Fn(&str) -> String) -> String {
+    let function = short(&frame.function);
     match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("{function} ({}:{line})", base(file)),
-        (Some(file), None) => format!("{function} ({})", base(file)),
+        (Some(file), Some(line)) => format!("{function} ({}:{line})", short(base(file))),
+        (Some(file), None) => format!("{function} ({})", short(base(file))),
         _ => function,
     }
 }
 
 /// A call site by its innermost frame.
 pub(crate) fn site(profile: &Profile, site: &Site) -> String {
+    named(profile, site, &cut)
+}
+
+fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> String {
     let frames = || site.frames.iter().map(|&number| &profile.frames[number as usize]);
-    let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), frame);
+    let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), |first| placed(first, short));
     // What was inlined is told together with the function that it is in.
     let caller = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
-    let innermost = caller.map_or(innermost.clone(), |caller| format!("{innermost} in {}", cut(&caller.function)));
+    let innermost = caller.map_or(innermost.clone(), |caller| format!("{innermost} in {}", short(&caller.function)));
     match (site.reader, site.after_wait) {
         (true, _) => format!("{innermost}, reading"),
         (_, true) => format!("{innermost}, after a condition variable's wait"),
         _ => innermost,
     }
+}
+
+/// A name for a sentence: long template arguments are left out, and what is still long is cut.
+pub(crate) fn brief(name: &str) -> String {
+    cut_to(&without_arguments(name), LONGEST_IN_SENTENCE)
+}
+
+/// A call site in a sentence.
+pub(crate) fn brief_site(profile: &Profile, site: &Site) -> String {
+    named(profile, site, &brief)
+}
+
+/// `map<string, vector<int>>::at` becomes `map<…>::at`; short arguments stay, and so do names whose brackets do not
+/// match, such as those of operators.
+fn without_arguments(name: &str) -> String {
+    let (mut kept, mut inner, mut depth) = (String::new(), String::new(), 0_u32);
+    for (place, c) in name.char_indices() {
+        if c == '>' && (depth == 0 || name[..place].ends_with('-')) {
+            return name.to_owned();
+        }
+        if c == '>' {
+            depth -= 1;
+            if depth == 0 {
+                kept += if inner.chars().count() > LONGEST_ARGUMENTS { "…" } else { &inner };
+                inner.clear();
+            }
+        }
+        if depth == 0 {
+            kept.push(c)
+        } else {
+            inner.push(c)
+        }
+        depth += u32::from(c == '<');
+    }
+    if depth == 0 { kept } else { name.to_owned() }
 }
 
 /// The last part of a path.
@@ -36,12 +83,16 @@ pub(crate) fn base(path: &str) -> &str {
 
 /// Keeps both ends, where names differ.
 pub(crate) fn cut(name: &str) -> String {
+    cut_to(name, LONGEST)
+}
+
+fn cut_to(name: &str, longest: usize) -> String {
     let length = name.chars().count();
-    if length <= LONGEST {
+    if length <= longest {
         return name.to_owned();
     }
-    let start: String = name.chars().take(LONGEST / 2).collect();
-    let end: String = name.chars().skip(length - LONGEST / 2 + 1).collect();
+    let start: String = name.chars().take(longest / 2).collect();
+    let end: String = name.chars().skip(length - longest / 2 + 1).collect();
     format!("{start}…{end}")
 }
 
@@ -56,6 +107,14 @@ mod tests {
         assert!(short.starts_with("begin<x") && short.ends_with("x>::end"), "{short}");
         assert_eq!(short.chars().count(), LONGEST);
         assert_eq!(cut("é"), "é");
+    }
+
+    #[test]
+    fn sentences_leave_out_long_arguments() {
+        let short = ["vector<int>::at", "operator<", "operator->", "f(A<B<C>>)", "a<b"];
+        assert_eq!(short.map(brief), short);
+        assert_eq!(brief("map<std::string, vector<int>>::at(K<std::basic_string<char>>)"), "map<…>::at(K<…>)");
+        assert_eq!(brief(&"x".repeat(900)).chars().count(), LONGEST_IN_SENTENCE);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod advice;
 mod firefox;
 mod fixture;
 mod json;
+mod page;
 mod perfetto;
 mod pprof;
 mod stacks;

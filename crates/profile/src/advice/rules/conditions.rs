@@ -26,7 +26,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
             rule: "woken-for-nothing",
             title: format!(
                 "Threads that wait for `{}` are woken, find nothing and wait again",
-                names::cut(&condition.name)
+                names::brief(&condition.name)
             ),
             evidence: vec![format!(
                 "{} of {} wake-ups ({}) found nothing; {by}",

@@ -33,7 +33,7 @@ fn at(context: &Context, lock: LockId) -> Option<Finding> {
     if share(second, all) < BUSY || share(across, waited) < ACROSS {
         return None;
     }
-    let names: Vec<&str> = files.iter().take(2).map(|&(file, _)| names::base(file)).collect();
+    let names: Vec<String> = files.iter().take(2).map(|&(file, _)| names::brief(names::base(file))).collect();
     let title = format!(
         "{} is taken by code of {} and {}, which block each other",
         context.lock_name(lock),

@@ -14,8 +14,8 @@ const MOST_WAITS: usize = 3_000;
 #[derive(Serialize)]
 pub(super) struct Timeline {
     lock: LockId,
-    /// Thread, site's name, began, acquired, released (-1: not seen), holder, holder site's name (-1: not seen), 1 if it
-    /// gave up.
+    /// Thread, site's name, began, acquired, released (-1: not seen), holder and its site's name (-1: not seen), 1 if
+    /// it gave up.
     waits: Vec<[i64; 8]>,
     /// Waits that were recorded, but are not here.
     omitted: usize,

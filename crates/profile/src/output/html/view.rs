@@ -85,7 +85,7 @@ impl View {
             }
         }
         View {
-            title: format!("Locks of {}", names::cut(name)),
+            title: format!("Locks of {}", names::brief(name)),
             program: program(profile),
             headlines: headlines::headlines(profile),
             verdict: advice.verdict.clone(),
