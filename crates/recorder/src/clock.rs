@@ -12,31 +12,16 @@ pub(crate) fn choose() -> u32 {
     if known != 0 {
         return known;
     }
-    let chosen = if has_invariant_counter() { file::CLOCK_TSC } else { file::CLOCK_MONOTONIC };
+    let chosen = if file::clock::has_invariant_counter() { file::CLOCK_TSC } else { file::CLOCK_MONOTONIC };
     CLOCK.store(chosen, Relaxed);
     chosen
-}
-
-#[cfg(target_arch = "x86_64")]
-fn has_invariant_counter() -> bool {
-    use core::arch::x86_64::__cpuid;
-    /// "Advanced power management", bit 8: the counter's rate is constant in all states.
-    const POWER: u32 = 0x8000_0007;
-    __cpuid(0x8000_0000).eax >= POWER && __cpuid(POWER).edx & 1 << 8 != 0
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn has_invariant_counter() -> bool {
-    false
 }
 
 /// Now.
 #[inline]
 pub(crate) fn ticks() -> u64 {
-    #[cfg(target_arch = "x86_64")]
     if CLOCK.load(Relaxed) == file::CLOCK_TSC {
-        // SAFETY: every x86-64 has the counter.
-        return unsafe { core::arch::x86_64::_rdtsc() };
+        return file::clock::counter();
     }
     nanoseconds(libc::CLOCK_MONOTONIC)
 }

@@ -16,9 +16,11 @@
 //! Every word is an atomic of the machine's byte order. One thread writes each record, others of the process may look
 //! at it meanwhile; the reader comes when the program has ended, or takes what it finds.
 
+pub mod clock;
 pub mod fields;
 mod layout;
 pub mod reader;
 pub mod scale;
+pub mod writer;
 
 pub use layout::*;
