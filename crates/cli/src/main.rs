@@ -4,6 +4,7 @@ mod aim7;
 mod calibrate;
 mod compare;
 mod draft;
+mod generate;
 mod install;
 mod json;
 mod list;
@@ -13,6 +14,7 @@ mod metric;
 mod mount;
 mod policy;
 mod preload;
+mod profile;
 mod program;
 mod report;
 mod reproduce;
@@ -24,7 +26,7 @@ mod table;
 mod target;
 mod verdict;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -32,8 +34,8 @@ use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has
-/// the program's own.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` and
+/// `profile` have the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {
@@ -45,6 +47,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Compare(compare::Args),
+    Profile(Box<profile::Args>),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
     Aim7(Box<aim7::Args>),
@@ -52,6 +55,8 @@ enum Command {
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
+    Man(generate::ManArgs),
+    Completions(generate::CompletionArgs),
 }
 
 /// An error with an exit status of its own; any other error is bad usage or I/O.
@@ -87,6 +92,7 @@ fn main() -> ExitCode {
     let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
         Command::Aim7(args) => aim7::run(&args),
@@ -94,6 +100,8 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Man(args) => generate::man(&args, Cli::command()),
+        Command::Completions(args) => generate::completions(&args, Cli::command()),
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("turnwise: {error:#}");

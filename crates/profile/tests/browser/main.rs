@@ -87,7 +87,8 @@ fn tables_sort_filter_and_change_by_pointer_and_keys() {
         assert_eq!(browser.value(ROWS), 2);
         assert_eq!(text(browser, "filtered"), "2 of 5");
         browser.value(
-            "(() => { const f = document.getElementById('filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()",
+            "(() => { const f = document.getElementById('filter'); f.value = ''; \
+             f.dispatchEvent(new Event('input')); })()",
         );
         browser.value("document.querySelector('#tabs button').focus()");
         browser.key("ArrowRight");
