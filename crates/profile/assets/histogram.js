@@ -33,7 +33,7 @@ function histogram(node, buckets, kind, name) {
   for (const tick of ticks(0, most, 4)) {
     svg.append(drawn("line", { class: "grid", x1: area.left, x2: area.right, y1: y(tick), y2: y(tick) }), written(area.left - 8, y(tick) + 4, brief.format(tick), "end"));
   }
-  const every = Math.ceil(58 / each);
+  const every = Math.ceil(72 / each);
   bars.forEach(({ octave, number }, at) => {
     const x = area.left + at * each;
     // What is there at all can be seen.

@@ -49,6 +49,14 @@ let showLock = () => {};
     range(middle - length / 2, middle + length / 2);
   }
 
+  const names = new Map();
+  for (const { name } of view.threads) names.set(name, (names.get(name) ?? 0) + 1);
+  /** With its number, where others have its name. */
+  function threadName(thread) {
+    const { name, tid } = view.threads[thread];
+    return names.get(name) > 1 || !name ? `${name} ${tid}`.trim() : name;
+  }
+
   const x = (at) => area.left + ((area.right - area.left) * (at - from)) / (to - from);
   const timeAt = (px) => from + ((to - from) * (px - area.left)) / (area.right - area.left);
 
@@ -111,9 +119,8 @@ let showLock = () => {};
     const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
     const place = new Map(lanes.map((thread, row) => [thread, rows + row * ROW]));
     for (const [thread, top] of place) {
-      const { name, tid } = view.threads[thread];
       svg.append(drawn("rect", { class: "lane", x: area.left, y: top + 1, width: area.right - area.left, height: ROW - 4, rx: 3 }));
-      svg.append(written(area.left - 10, top + 13, fitting(name || String(tid), area.left - 16), "end", "name"));
+      svg.append(written(area.left - 10, top + 13, fitting(threadName(thread), area.left - 16), "end", "name"));
     }
     const inSight = waits.filter((wait) => Math.max(wait.acquired, wait.released) >= from && wait.began <= to);
     if (waits.length) drawQueue(svg, inSight.length > SINGLY);

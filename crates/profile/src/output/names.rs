@@ -1,6 +1,8 @@
 //! Names of things, for people.
 
-use crate::model::{Frame, Profile, Site};
+use crate::analysis::is_wrapper;
+use crate::model::{Frame, FrameId, Profile, Site};
+use std::collections::BTreeMap;
 
 /// Longer names are cut in the middle where they would be repeated for every event: templates reach thousands.
 const LONGEST: usize = 240;
@@ -28,12 +30,32 @@ pub(crate) fn site(profile: &Profile, site: &Site) -> String {
     named(profile, site, &cut)
 }
 
+/// Who called the site's function, where that only takes the lock for others: by far the most of its waits, if it has
+/// several callers.
+pub(crate) fn caller(profile: &Profile, site: &Site) -> Option<FrameId> {
+    let wraps = |number: &FrameId| is_wrapper(&profile.frames[*number as usize]);
+    if site.frames.is_empty() || !site.frames.iter().all(wraps) {
+        return None;
+    }
+    let mut times: BTreeMap<FrameId, u64> = BTreeMap::new();
+    for usage in &site.stacks {
+        let stack = &profile.stacks[usage.stack as usize];
+        let outside = stack.iter().find(|frame| !site.frames.contains(frame) && !wraps(frame));
+        outside.into_iter().for_each(|&frame| *times.entry(frame).or_default() += usage.wait_ns);
+    }
+    times.into_iter().max_by_key(|&(_, time)| time).map(|(frame, _)| frame)
+}
+
 fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> String {
     let frames = || site.frames.iter().map(|&number| &profile.frames[number as usize]);
     let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), |first| placed(first, short));
     // What was inlined is told together with the function that it is in.
-    let caller = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
-    let innermost = caller.map_or(innermost.clone(), |caller| format!("{innermost} in {}", short(&caller.function)));
+    let outer = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
+    let innermost = outer.map_or(innermost.clone(), |outer| format!("{innermost} in {}", short(&outer.function)));
+    let innermost = match caller(profile, site) {
+        Some(caller) => format!("{} by {innermost}", placed(&profile.frames[caller as usize], short)),
+        None => innermost,
+    };
     match (site.reader, site.after_wait) {
         (true, _) => format!("{innermost}, reading"),
         (_, true) => format!("{innermost}, after a condition variable's wait"),
@@ -99,6 +121,7 @@ fn cut_to(name: &str, longest: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::StackUsage;
 
     #[test]
     fn long_names_keep_both_ends() {
@@ -115,6 +138,19 @@ mod tests {
         assert_eq!(short.map(brief), short);
         assert_eq!(brief("map<std::string, vector<int>>::at(K<std::basic_string<char>>)"), "map<…>::at(K<…>)");
         assert_eq!(brief(&"x".repeat(900)).chars().count(), LONGEST_IN_SENTENCE);
+    }
+
+    #[test]
+    fn functions_that_lock_for_others_are_named_with_their_caller() {
+        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
+        let usage = |stack, wait_ns| StackUsage { stack, waits: 1, wait_ns };
+        let mut profile =
+            Profile { frames: ["Mutex::lock", "get", "put", "main"].map(frame).to_vec(), ..Profile::default() };
+        profile.stacks = vec![vec![0, 1, 3], vec![0, 2, 3]];
+        let mut one = Site { frames: vec![0], stacks: vec![usage(0, 5), usage(1, 7)], ..Site::default() };
+        assert_eq!(site(&profile, &one), "put by Mutex::lock");
+        one.frames = vec![0, 1];
+        assert_eq!(site(&profile, &one), "Mutex::lock", "it is in a function that does more");
     }
 
     #[test]

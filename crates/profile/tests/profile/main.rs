@@ -7,6 +7,7 @@ mod json;
 mod page;
 mod perfetto;
 mod pprof;
+mod recorded;
 mod stacks;
 mod sums;
 mod wire;

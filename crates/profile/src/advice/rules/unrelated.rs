@@ -49,9 +49,11 @@ fn at(context: &Context, lock: LockId) -> Option<Finding> {
     Some(finding)
 }
 
-/// The file of the function that took the lock, without what was inlined; `None`: no debug information.
+/// The file of the function that took the lock, without what was inlined, or of its caller where it only locks for
+/// others; `None`: no debug information.
 fn file<'a>(context: &Context<'a>, site: SiteId) -> Option<&'a str> {
-    let outer = *context.profile.sites[site as usize].frames.last()?;
+    let site = &context.profile.sites[site as usize];
+    let outer = names::caller(context.profile, site).or(site.frames.last().copied())?;
     context.profile.frames[outer as usize].file.as_deref()
 }
 

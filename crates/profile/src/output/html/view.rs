@@ -161,7 +161,10 @@ fn limits(profile: &Profile) -> Vec<String> {
     });
     limits.push(match recording.stack_one_in {
         0 | 1 => "Every wait has its call stack.".to_owned(),
-        one_in => format!("1 wait in {one_in} has its call stack; the flame graph is scaled to the exact totals."),
+        one_in => format!(
+            "Of the waits, the long ones, the first of each call site and 1 in {one_in} others have their call stack; the \
+             flame graph is scaled to the exact totals."
+        ),
     });
     let (kept, dropped) = (count(recording.episodes_kept), count(recording.episodes_dropped));
     limits.push(match recording.episodes_dropped {
