@@ -2,6 +2,7 @@
 
 mod asm;
 mod check;
+mod programs;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -29,6 +30,8 @@ enum Command {
     /// Slow chores that CI does not run
     #[command(flatten)]
     Chore(check::Chore),
+    /// Programs that nobody rebuilt, on the C library's locks and on ours; writes docs/results/programs.md
+    Programs(programs::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
     Asm,
 }
@@ -56,6 +59,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Tidy { list: false } => tidy::run(),
         Command::Check(args) => check::run(&args),
         Command::Chore(chore) => chore.run(),
+        Command::Programs(args) => programs::run(&args),
         Command::Asm => asm::run(),
     }
 }

@@ -5,6 +5,7 @@ mod calibrate;
 mod compare;
 mod contender;
 mod draft;
+mod generate;
 mod install;
 mod json;
 mod list;
@@ -15,6 +16,7 @@ mod mount;
 mod policy;
 mod policy_file;
 mod preload;
+mod profile;
 mod program;
 mod report;
 mod reproduce;
@@ -26,7 +28,7 @@ mod table;
 mod target;
 mod verdict;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -34,8 +36,8 @@ use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has
-/// the program's own.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` and
+/// `profile` have the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {
@@ -47,6 +49,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Compare(compare::Args),
+    Profile(Box<profile::Args>),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
     Policy(policy_file::Args),
@@ -55,6 +58,8 @@ enum Command {
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
     List(list::Args),
+    Man(generate::ManArgs),
+    Completions(generate::CompletionArgs),
 }
 
 /// An error with an exit status of its own; any other error is bad usage or I/O.
@@ -90,6 +95,7 @@ fn main() -> ExitCode {
     let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
         Command::Policy(args) => policy_file::run(&args),
@@ -98,6 +104,8 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Man(args) => generate::man(&args, Cli::command()),
+        Command::Completions(args) => generate::completions(&args, Cli::command()),
     });
     outcome.unwrap_or_else(|error| {
         eprintln!("turnwise: {error:#}");

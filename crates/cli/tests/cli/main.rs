@@ -6,6 +6,7 @@ mod calibrate;
 mod cluster;
 mod common;
 mod compare;
+mod generate;
 mod mount;
 mod policy;
 mod refusals;

@@ -1,8 +1,9 @@
 //! Threads that look names up in a tree that is all in memory, or ask for the paths of what they have.
 //!
 //! Every path has five components: `/t0/srv/www/img/f17`. Below each of the directories `t0`, `t1`, ... are as many
-//! files; a thread asks for all of its own in turn. *Shared*: everybody asks below `t0`. *Disjoint*: each thread has a
-//! directory to itself, and shares the root alone.
+//! files; a thread asks for all of its own in turn. *Shared*: everybody asks for all files below `t0`.
+//! *Siblings*: below `t0`, too, but each thread for files of its own. *Disjoint*: each thread has a directory to
+//! itself, and shares the root alone.
 
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
@@ -59,11 +60,18 @@ pub trait Paths: Sync + Sized + 'static {
 pub trait Whose: Copy + Send + Sync + 'static {
     /// The directory at the top for the thread of this number.
     fn top(thread: usize) -> usize;
+    /// Its file of this number.
+    fn file(_thread: usize, number: usize) -> usize {
+        number
+    }
 }
 
 /// Everybody's.
 #[derive(Clone, Copy)]
 pub struct Shared;
+/// Its own in everybody's directory.
+#[derive(Clone, Copy)]
+pub struct Siblings;
 /// Its own.
 #[derive(Clone, Copy)]
 pub struct Disjoint;
@@ -71,6 +79,16 @@ pub struct Disjoint;
 impl Whose for Shared {
     fn top(_thread: usize) -> usize {
         0
+    }
+}
+impl Whose for Siblings {
+    fn top(_thread: usize) -> usize {
+        0
+    }
+
+    /// Every eighth file, so that eight threads have none in common.
+    fn file(thread: usize, number: usize) -> usize {
+        number * TOPS + thread % TOPS
     }
 }
 impl Whose for Disjoint {
@@ -182,7 +200,8 @@ impl<W: Whose, A: Ask> Workload for Questions<W, A> {
 
     fn local(self, _roles: Roles, thread: usize) -> Self::Local {
         let top = W::top(thread);
-        Local { about: (0..FILES).map(|file| self.ask.about(&path(top, file))).collect(), next: 0, wrong: false }
+        let about = |number| self.ask.about(&path(top, W::file(thread, number)));
+        Local { about: (0..FILES).map(about).collect(), next: 0, wrong: false }
     }
 
     #[inline(always)]

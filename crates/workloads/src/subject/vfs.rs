@@ -3,15 +3,15 @@
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::trees::{LockedTree, Ours, Table, Tmpfs};
-use crate::load::names::{self, Disjoint, Paths, Shared, Tree, Whose};
+use crate::load::names::{self, Disjoint, Paths, Shared, Siblings, Tree, Whose};
 use turnwise_vfs::locks::{Linux37, Linux310, Linux310Dcache, Linux312, Today};
 
 /// Trees of names.
 pub static SUBJECT: Subject = Subject {
     name: "vfs",
     help: "file systems in memory: an operation looks up a path of five components, or asks for one",
-    groups: &[&SHARED, &DISJOINT, &PATH_SHARED, &PATH_DISJOINT],
-    default: &["look-up-shared", "look-up-disjoint", "path-shared", "path-disjoint"],
+    groups: &[&SHARED, &SIBLINGS, &DISJOINT, &PATH_SHARED, &PATH_DISJOINT],
+    default: &["look-up-shared", "look-up-siblings", "look-up-disjoint", "path-shared", "path-disjoint"],
     scenarios: SCENARIOS,
     figures: &["per op", "CPU per op", "fairness", "p99 wait", "longest wait", "sleeps per op", "preempted per op"],
     exhibits: &[],
@@ -41,8 +41,16 @@ const MERGED: &str = "the same, locks of Linux 3.12";
 
 static SHARED: Group = Group {
     name: "look-up-shared",
-    help: "look-ups below one directory",
+    help: "look-ups of the same files below one directory",
     locks: &trees::<Shared>(),
+    default: &["all"],
+    reference: &["tmpfs"],
+};
+
+static SIBLINGS: Group = Group {
+    name: "look-up-siblings",
+    help: "look-ups below one directory, each thread of files of its own",
+    locks: &trees::<Siblings>(),
     default: &["all"],
     reference: &["tmpfs"],
 };
@@ -98,6 +106,8 @@ const fn paths<W: Whose>() -> [LockInfo; 6] {
 static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&SHARED, "shared-1", 1, "look-ups, 1 thread"),
     Scenario::tight(&SHARED, "shared-2", 2, "look-ups, 2 threads, the same files"),
+    Scenario::tight(&SIBLINGS, "siblings-1", 1, "look-ups, 1 thread, every eighth file"),
+    Scenario::tight(&SIBLINGS, "siblings-2", 2, "look-ups, 2 threads, files of its own for each"),
     Scenario::tight(&DISJOINT, "disjoint-1", 1, "look-ups, 1 thread, again"),
     Scenario::tight(&DISJOINT, "disjoint-2", 2, "look-ups, 2 threads, a directory for each"),
     Scenario::tight(&PATH_SHARED, "path-1", 1, "d_path, 1 thread"),

@@ -1,0 +1,105 @@
+//! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
+//! how fast: written to `docs/results/programs.md`.
+
+mod prepare;
+mod report;
+mod run;
+mod table;
+
+use anyhow::{Context, Result, bail};
+use prepare::Ready;
+use run::{Measured, Turnwise};
+use std::path::{Path, PathBuf};
+use table::Program;
+
+/// Arguments of `cargo xtask programs`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Programs, by any part of their names (all, if none is named)
+    name: Vec<String>,
+    /// Runs per policy
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(6..))]
+    runs: u32,
+    /// Install what is missing by apt-get (as root)
+    #[arg(long)]
+    install: bool,
+    /// Where to write the report
+    #[arg(long, default_value = "docs/results/programs.md")]
+    markdown: PathBuf,
+    /// List the programs
+    #[arg(long)]
+    list: bool,
+}
+
+/// The policies: the first is what the others are held against.
+const POLICIES: [&str; 2] = ["libc", "adaptive"];
+
+/// What became of a program.
+enum Outcome {
+    Measured(Measured),
+    /// It cannot run here; why.
+    Skipped(String),
+    /// It failed, or its results differ.
+    Failed(String),
+}
+
+/// Runs the programs; `true` if none of those that could be run failed.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
+    let programs = chosen(table::load(&here)?, &args.name)?;
+    if args.list {
+        for program in &programs {
+            println!("{}: {}", program.name, program.command.join(" "));
+        }
+        return Ok(true);
+    }
+    if args.install {
+        prepare::install(&programs)?;
+    }
+    let turnwise = Turnwise::build()?;
+    let mut outcomes = Vec::new();
+    for program in programs {
+        eprintln!("==> {}", program.name);
+        let outcome = one(&turnwise, &program, &here, args.runs);
+        match &outcome {
+            Outcome::Measured(measured) => eprintln!("    {}", report::speed(measured)),
+            Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
+            Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
+        }
+        outcomes.push((program, outcome));
+    }
+    let page = report::page(&outcomes, args)?;
+    std::fs::write(&args.markdown, page).with_context(|| format!("cannot write {}", args.markdown.display()))?;
+    Ok(!outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_))))
+}
+
+fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
+    let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
+    for name in names {
+        if !programs.iter().any(|program| fits(program, name)) {
+            bail!("no program's name contains `{name}`; `cargo xtask programs --list` lists them");
+        }
+    }
+    Ok(programs.into_iter().filter(|p| names.is_empty() || names.iter().any(|name| fits(p, name))).collect())
+}
+
+fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32) -> Outcome {
+    let ready = match prepare::prepare(program, here) {
+        Ok(Ok(ready)) => ready,
+        Ok(Err(missing)) => return Outcome::Skipped(missing),
+        Err(error) => return Outcome::Failed(format!("{error:#}")),
+    };
+    match measure(turnwise, program, &ready, runs) {
+        Ok(measured) => Outcome::Measured(measured),
+        Err(error) => Outcome::Failed(format!("{error:#}")),
+    }
+}
+
+fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> Result<Measured> {
+    let results: Vec<_> =
+        POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
+    if results.iter().any(|result| *result != results[0]) {
+        bail!("the results differ: {} under {}, {} under {}", results[0], POLICIES[0], results[1], POLICIES[1]);
+    }
+    turnwise.compare(program, ready, runs)
+}

@@ -1,0 +1,58 @@
+//! The table of programs: `xtask/programs/programs.toml`, where each key is explained.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::path::Path;
+
+/// A program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Program {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) needs: Vec<String>,
+    pub(super) packages: Vec<String>,
+    pub(super) source: Option<String>,
+    #[serde(default)]
+    pub(super) libraries: Vec<String>,
+    #[serde(default)]
+    pub(super) setup: Vec<String>,
+    pub(super) command: Vec<String>,
+    pub(super) metric: String,
+    #[serde(default)]
+    pub(super) lower: bool,
+    pub(super) equal: Option<String>,
+    #[serde(default)]
+    pub(super) bound: bool,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    program: Vec<Program>,
+}
+
+/// All programs.
+pub(super) fn load(here: &Path) -> Result<Vec<Program>> {
+    let path = here.join("programs.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;
+    Ok(table.program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_can_be_read_and_its_patterns_compile() {
+        let programs = load(Path::new("programs")).unwrap();
+        for program in &programs {
+            let metric = regex::Regex::new(&program.metric).unwrap();
+            assert_eq!(metric.captures_len(), 2, "{}: one group is the figure", program.name);
+            assert!(program.equal.as_deref().is_none_or(|equal| regex::Regex::new(equal).is_ok()), "{}", program.name);
+            assert!(program.source.is_some() || !program.needs.is_empty(), "{} is no command", program.name);
+        }
+        let names: std::collections::HashSet<_> = programs.iter().map(|program| &program.name).collect();
+        assert_eq!(names.len(), programs.len(), "two programs have one name");
+    }
+}
