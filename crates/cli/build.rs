@@ -1,8 +1,8 @@
-//! Builds what the program carries: the preload library and the sample program, both as files in `OUT_DIR`.
+//! Builds what the program carries: the preload library, the recorder and the sample program, as files in `OUT_DIR`.
 //!
-//! The library is a `cdylib` of this workspace, so a nested cargo builds it, once per change of its sources, with
+//! The libraries are `cdylib`s of this workspace, so a nested cargo builds them, once per change of their sources, with
 //! the same toolchain and lock file, and without the flags of the outer build: under `cargo miri`, `cargo clippy`
-//! or a sanitizer the embedded library is still the ordinary release build.
+//! or a sanitizer the embedded libraries are still the ordinary release builds.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,9 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 const SAMPLE: &str = "sample/cache.c";
-/// What the embedded library is built from, relative to the workspace.
-const LIBRARY_SOURCES: &[&str] =
-    &["crates/preload", "crates/turnwise/src", "crates/turnwise/Cargo.toml", "Cargo.toml", "Cargo.lock"];
+/// What the embedded libraries are built from, relative to the workspace.
+const LIBRARY_SOURCES: &[&str] = &[
+    "crates/policy-table",
+    "crates/preload",
+    "crates/recorder",
+    "crates/recording",
+    "crates/turnwise/src",
+    "crates/turnwise/Cargo.toml",
+    "Cargo.toml",
+    "Cargo.lock",
+];
 
 fn main() {
     let manifest = directory("CARGO_MANIFEST_DIR");
@@ -26,7 +34,9 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         fail("turnwise runs on Linux only: it interposes the pthread locks of glibc");
     }
-    publish("TURNWISE_PRELOAD_SO", &build_library(workspace, &out.join("preload")));
+    let libraries = build_libraries(workspace, &out.join("preload"));
+    publish("TURNWISE_PRELOAD_SO", &libraries.join("libturnwise_preload.so"));
+    publish("TURNWISE_RECORDER_SO", &libraries.join("libturnwise_recorder.so"));
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
 }
 
@@ -46,10 +56,12 @@ fn fail(message: &str) -> ! {
     exit(1)
 }
 
-fn build_library(workspace: &Path, target_dir: &Path) -> PathBuf {
+/// Returns where they are.
+fn build_libraries(workspace: &Path, target_dir: &Path) -> PathBuf {
     let cargo = directory("CARGO");
     let mut command = Command::new(&cargo);
-    command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-preload"]);
+    command.current_dir(workspace).args(["build", "--release", "--locked"]);
+    command.args(["--package", "turnwise-preload", "--package", "turnwise-recorder"]);
     command.arg("--target-dir").arg(target_dir);
     let (host, target) = (env::var("HOST"), env::var("TARGET"));
     let mut output = target_dir.to_path_buf();
@@ -68,8 +80,11 @@ fn build_library(workspace: &Path, target_dir: &Path) -> PathBuf {
     if rustc.exists() {
         command.env("RUSTC", rustc);
     }
-    run(&mut command, "the preload library (package turnwise-preload) does not build");
-    output.join("release/libturnwise_preload.so")
+    run(
+        &mut command,
+        "the preload library or the recorder (packages turnwise-preload, turnwise-recorder) does not build",
+    );
+    output.join("release")
 }
 
 /// Settings that the outer cargo, or a tool around it, made for the outer build.

@@ -1,9 +1,10 @@
-//! Compiles the cancellable sleep of the condition variable, which must be C: see `c/wait.c`.
+//! Compiles what must be C: the cancellable sleep of the condition variable (`c/wait.c`), and the question to the
+//! dynamic linker that only newer C libraries answer (`c/module.c`).
 
 fn main() {
-    println!("cargo::rerun-if-changed=c/wait.c");
+    println!("cargo::rerun-if-changed=c");
     cc::Build::new()
-        .file("c/wait.c")
+        .files(["c/wait.c", "c/module.c"])
         .std("gnu11")
         .warnings(true)
         .flag("-fvisibility=hidden")
@@ -11,5 +12,5 @@ fn main() {
         // cancellation needs, where tables of call sites hold at calls only.
         .flag("-fno-exceptions")
         .flag("-fasynchronous-unwind-tables")
-        .compile("turnwise_wait");
+        .compile("turnwise_preload_c");
 }

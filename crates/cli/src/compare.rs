@@ -1,18 +1,20 @@
 //! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of it.
 
+use crate::contender::Contender;
 use crate::json::Destination;
 use crate::measure::Runner;
 use crate::metric::{self, Better, Combine, Metric};
 use crate::policy::{self, Policy};
+use crate::policy_file::PolicyFile;
 use crate::preload::{Library, Watch};
 use crate::program::check_interposable;
-use crate::report::Settings;
+use crate::report::{Report, Settings};
 use crate::session::Session;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
 use crate::{INTERRUPTED, table};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
@@ -30,6 +32,9 @@ pub(crate) struct Args {
     #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
           default_values = ["libc", policy::DEFAULT])]
     locks: Vec<&'static Policy>,
+    /// A policy file to compare, too (docs/policy-files.md); repeat it for several
+    #[arg(long = "policy", value_name = "FILE")]
+    files: Vec<PathBuf>,
     /// Runs per policy
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = parse_runs)]
     runs: u32,
@@ -76,6 +81,7 @@ Examples:
   turnwise compare -- ./server-benchmark --threads 8
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
   turnwise compare --lock libc,adaptive,mcs --runs 15 --json=result.json -- ./bench
+  turnwise compare --policy server.toml -- ./server-benchmark
   turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
   turnwise compare -- @sample -t 16 -r 0.5";
 
@@ -100,23 +106,23 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let policies = policies(&args.locks)?;
+    let policies = policies(&args.locks, !args.files.is_empty())?;
     let target = Target::find(&args.command)?;
     let metrics = metrics(args, &target)?;
-    let library = library(&policies, &target)?;
+    let mut contenders: Vec<Contender> = policies.into_iter().map(Contender::policy).collect();
+    for path in &args.files {
+        contenders.push(contender(path, &contenders, &target)?);
+    }
     let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
-    let stop = stop_flag()?;
-    let watch = library.as_ref().and_then(Watch::new);
-    let runner = Runner { target: &target, library: library.as_ref(), watch, timeout: args.timeout, stop: &stop };
-    let settings = Settings {
-        policies: policies.iter().map(|policy| policy.name).collect(),
+    let how = How {
         runs: args.runs,
         warmup: args.warmup,
         seed: args.seed,
-        timeout_s: args.timeout.as_secs_f64(),
+        timeout: args.timeout,
         any_status: args.any_status,
+        show_output: args.show_output,
     };
-    let report = Session { settings, policies, metrics, runner, show_output: args.show_output }.measure()?;
+    let report = compare(contenders, &target, metrics, &how)?;
     if !matches!(json, Some(Destination::Stdout)) {
         crate::print(&table::text(&report))?;
     }
@@ -126,9 +132,45 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
-fn policies(named: &[&'static Policy]) -> Result<Vec<&'static Policy>> {
+/// How to compare.
+pub(crate) struct How {
+    /// Runs of each contender.
+    pub(crate) runs: u32,
+    /// Runs of each before those that count.
+    pub(crate) warmup: u32,
+    /// Of the order of runs and of the bootstrap.
+    pub(crate) seed: u64,
+    /// Of one run.
+    pub(crate) timeout: Duration,
+    /// Whether a run counts whatever its exit status.
+    pub(crate) any_status: bool,
+    /// Whether to show what the program prints.
+    pub(crate) show_output: bool,
+}
+
+/// Compares contenders under a program; the first is the baseline, and the first metric decides.
+///
+/// # Errors
+/// The program cannot be interposed, or fails, or does not print a metric.
+pub(crate) fn compare(contenders: Vec<Contender>, target: &Target, metrics: Vec<Metric>, how: &How) -> Result<Report> {
+    let library = library(&contenders, target)?;
+    let stop = stop_flag()?;
+    let watch = library.as_ref().and_then(Watch::new);
+    let runner = Runner { target, library: library.as_ref(), watch, timeout: how.timeout, stop: &stop };
+    let settings = Settings {
+        policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
+        runs: how.runs,
+        warmup: how.warmup,
+        seed: how.seed,
+        timeout_s: how.timeout.as_secs_f64(),
+        any_status: how.any_status,
+    };
+    Session { settings, contenders, metrics, runner, show_output: how.show_output }.measure()
+}
+
+fn policies(named: &[&'static Policy], with_files: bool) -> Result<Vec<&'static Policy>> {
     let mut policies = named.to_vec();
-    if let [only] = named {
+    if let ([only], false) = (named, with_files) {
         if only.name == policy::libc().name {
             bail!("--lock {} alone has nothing to be compared with; name a second policy", only.name);
         }
@@ -140,6 +182,19 @@ fn policies(named: &[&'static Policy]) -> Result<Vec<&'static Policy>> {
         }
     }
     Ok(policies)
+}
+
+/// A policy file; what looks wrong in it goes to standard error.
+fn contender(path: &Path, others: &[Contender], target: &Target) -> Result<Contender> {
+    let file = PolicyFile::read(path)?;
+    if others.iter().any(|other| other.name == file.origin) {
+        bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
+    }
+    let (contender, warnings) = Contender::file(&file, target)?;
+    if !warnings.is_empty() {
+        eprintln!("{warnings}");
+    }
+    Ok(contender)
 }
 
 /// The metric that decides comes first.
@@ -167,8 +222,8 @@ fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
     Ok(metrics)
 }
 
-fn library(policies: &[&Policy], target: &Target) -> Result<Option<Library>> {
-    if policies.iter().all(|policy| policy.setting.is_none()) {
+fn library(contenders: &[Contender], target: &Target) -> Result<Option<Library>> {
+    if !contenders.iter().any(Contender::is_interposed) {
         return Ok(None);
     }
     check_interposable(&target.path)?;

@@ -1,4 +1,5 @@
-//! Puts the files that the program carries where the loader and `exec` find them.
+//! Puts the files that the program carries, or makes for the programs that it starts, where the loader and `exec`
+//! find them.
 //!
 //! The directory is ours alone, so that nobody else can put a library under programs that we start; the name has a
 //! hash of the content, so that versions live side by side and a running program keeps its own.
@@ -11,13 +12,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// A file that the program carries.
-pub(crate) struct Payload {
+/// A file that the program carries or makes.
+pub(crate) struct Payload<'a> {
     /// Name without the hash, e.g. `libturnwise_preload`.
     pub(crate) stem: &'static str,
     /// E.g. `.so`.
     pub(crate) suffix: &'static str,
-    pub(crate) content: &'static [u8],
+    pub(crate) content: &'a [u8],
 }
 
 /// Writes `payload` to a private directory unless it is there already, and says where.

@@ -3,6 +3,7 @@
 mod aim7;
 mod calibrate;
 mod compare;
+mod contender;
 mod draft;
 mod generate;
 mod install;
@@ -13,7 +14,9 @@ mod measure;
 mod metric;
 mod mount;
 mod policy;
+mod policy_file;
 mod preload;
+mod profile;
 mod program;
 mod report;
 mod reproduce;
@@ -33,8 +36,8 @@ use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` has
-/// the program's own.
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` and
+/// `profile` have the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {
@@ -46,8 +49,10 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Compare(compare::Args),
+    Profile(Box<profile::Args>),
     Bench(BenchArgs),
     Sim(Box<sim::Args>),
+    Policy(policy_file::Args),
     Aim7(Box<aim7::Args>),
     Mount(mount::Args),
     Calibrate(calibrate::Args),
@@ -90,8 +95,10 @@ fn main() -> ExitCode {
     let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Profile(args) => profile::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Sim(args) => sim::run(&args),
+        Command::Policy(args) => policy_file::run(&args),
         Command::Aim7(args) => aim7::run(&args),
         Command::Mount(args) => mount::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

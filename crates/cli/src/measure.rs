@@ -1,6 +1,6 @@
 //! One run of the program: started, watched, and accounted for.
 
-use crate::policy::Policy;
+use crate::contender::Contender;
 use crate::preload::{Library, Watch};
 use crate::target::Target;
 use anyhow::{Context, Result};
@@ -82,7 +82,7 @@ pub(crate) struct Outcome {
 /// What is the same in all runs.
 pub(crate) struct Runner<'a> {
     pub(crate) target: &'a Target,
-    /// `None` if no policy needs it.
+    /// `None` if no contender needs it.
     pub(crate) library: Option<&'a Library>,
     pub(crate) watch: Option<Watch>,
     pub(crate) timeout: Duration,
@@ -91,17 +91,17 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the program once under `policy`: without input, its output kept, in a process group of its own, of which
+    /// Runs the program once under `contender`: without input, its output kept, in a process group of its own, of which
     /// nothing is left afterwards.
     ///
     /// # Errors
     /// The program cannot be started or watched.
-    pub(crate) fn run(&self, policy: &Policy) -> Result<Outcome> {
+    pub(crate) fn run(&self, contender: &Contender) -> Result<Outcome> {
         let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
         let mut command = self.target.start();
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
         if let Some(library) = self.library {
-            library.apply(policy, &mut command);
+            contender.apply(library, &mut command);
         }
         // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
         unsafe {
@@ -119,7 +119,7 @@ impl Runner<'_> {
         let wall_s = start.elapsed().as_secs_f64();
         group.kill();
         let (status, usage) = group.reap()?;
-        let asked = policy.setting.is_some();
+        let asked = contender.is_interposed();
         Ok(Outcome {
             end: ours.unwrap_or(End::Ended(status)),
             usage: Usage { wall_s, ..usage },

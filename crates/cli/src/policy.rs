@@ -41,6 +41,18 @@ pub(crate) fn libc() -> &'static Policy {
 /// What `run` and `compare` use unless told.
 pub(crate) const DEFAULT: &str = "adaptive";
 
+/// The policy that `run` and `compare` use unless told.
+pub(crate) fn default() -> &'static Policy {
+    by_name(DEFAULT).expect("the table has it")
+}
+
+impl Policy {
+    /// As policy files' tables have it.
+    pub(crate) fn in_table(&self) -> turnwise_policy_table::Policy {
+        turnwise_policy_table::Policy::by_name(self.name).expect("both tables have the same names")
+    }
+}
+
 /// The policy of that name.
 pub(crate) fn by_name(name: &str) -> Option<&'static Policy> {
     POLICIES.iter().find(|policy| policy.name == name)
@@ -60,6 +72,7 @@ mod tests {
     fn names_are_distinct_and_found() {
         for policy in &POLICIES {
             assert!(std::ptr::eq(by_name(policy.name).unwrap(), policy), "{} is shadowed", policy.name);
+            assert_eq!(policy.in_table().name(), policy.name);
         }
         assert!(by_name("mutex").is_none());
     }

@@ -2,6 +2,7 @@
 
 use crate::install::{Payload, install};
 use crate::policy::{POLICY_VARIABLE, Policy};
+use crate::policy_file::Compiled;
 use anyhow::{Context, Result, bail};
 use rustix::fs::inotify;
 use std::ffi::{OsStr, OsString};
@@ -13,8 +14,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const STEM: &str = "libturnwise_preload";
-const LIBRARY: Payload = Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
+const LIBRARY: Payload<'static> =
+    Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
+const RECORDER: Payload<'static> =
+    Payload { stem: "libturnwise_recorder", suffix: ".so", content: include_bytes!(env!("TURNWISE_RECORDER_SO")) };
+/// What the names of both begin with.
+const OURS: &str = "libturnwise_";
 const VARIABLE: &str = "LD_PRELOAD";
+/// Where the preload library looks for the path of a policy file's table.
+const TABLE_VARIABLE: &str = "TURNWISE_POLICY_TABLE";
 
 /// The installed library.
 pub(crate) struct Library {
@@ -35,16 +43,60 @@ impl Library {
         &self.path
     }
 
-    /// Lets `command` run under `policy`. Other preloaded libraries stay; ours comes first.
+    /// Lets `command` run under `policy`.
     pub(crate) fn apply(&self, policy: &Policy, command: &mut Command) {
-        let Some(setting) = policy.setting else { return };
-        let mut value = self.path.clone().into_os_string();
-        if let Some(others) = std::env::var_os(VARIABLE).filter(|others| !others.is_empty()) {
-            value.push(":");
-            value.push(others);
+        if let Some(setting) = policy.setting {
+            command.env(VARIABLE, before_others([self.path()]));
+            command.env(POLICY_VARIABLE, setting).env_remove(TABLE_VARIABLE);
         }
-        command.env(VARIABLE, value).env(POLICY_VARIABLE, setting);
     }
+
+    /// Lets `command` run under a policy file's table.
+    pub(crate) fn apply_table(&self, table: &Table, command: &mut Command) {
+        command.env(VARIABLE, before_others([self.path()]));
+        command.env(TABLE_VARIABLE, &table.path).env_remove(POLICY_VARIABLE);
+    }
+}
+
+/// The table of a policy file, where the preload library finds it.
+#[derive(Debug)]
+pub(crate) struct Table {
+    path: PathBuf,
+}
+
+impl Table {
+    /// Puts a table where it stays: a program may start others for as long as it runs.
+    ///
+    /// # Errors
+    /// No private directory is to be had.
+    pub(crate) fn install(compiled: &Compiled) -> Result<Table> {
+        let payload = Payload { stem: "policy", suffix: ".table", content: &compiled.table };
+        Ok(Table { path: install(&payload)? })
+    }
+}
+
+/// Lets `command` run under `policy` with the recorder in front, which writes to `recording`.
+///
+/// # Errors
+/// No private directory is to be had.
+pub(crate) fn apply_recorder(policy: &Policy, recording: &Path, command: &mut Command) -> Result<()> {
+    let recorder = install(&RECORDER)?;
+    let value = match policy.setting {
+        None => before_others([recorder.as_path()]),
+        Some(setting) => {
+            command.env(POLICY_VARIABLE, setting);
+            before_others([recorder.as_path(), Library::install()?.path()])
+        }
+    };
+    command.env(VARIABLE, value).env(turnwise_recording::VARIABLE, recording);
+    Ok(())
+}
+
+/// A list of libraries to load: ours, then those that the user has set.
+fn before_others<'a>(ours: impl IntoIterator<Item = &'a Path>) -> OsString {
+    let others = std::env::var_os(VARIABLE).filter(|others| !others.is_empty());
+    let all: Vec<OsString> = ours.into_iter().map(|path| path.as_os_str().to_owned()).chain(others).collect();
+    all.join(OsStr::new(":"))
 }
 
 /// Sees whether the library is opened. The loader opens it once for each program that it starts with it, so a run in
@@ -76,7 +128,7 @@ impl Watch {
 
 /// The loader's complaint about our library in a program's output.
 pub(crate) fn complaint(output: &str) -> Option<&str> {
-    output.lines().find(|line| line.contains(STEM) && line.contains("cannot be preloaded"))
+    output.lines().find(|line| line.contains(OURS) && line.contains("cannot be preloaded"))
 }
 
 /// Makes sure that this process runs on the C library's own locks: what it measures must not depend on it.
@@ -89,7 +141,8 @@ pub(crate) fn leave_own_process() -> Result<()> {
     if others != value {
         let itself = std::env::current_exe().context("cannot find the program itself to start it afresh")?;
         let mut afresh = Command::new(itself);
-        afresh.args(std::env::args_os().skip(1)).env_remove(POLICY_VARIABLE);
+        afresh.args(std::env::args_os().skip(1)).env_remove(POLICY_VARIABLE).env_remove(TABLE_VARIABLE);
+        afresh.env_remove(turnwise_recording::VARIABLE);
         if others.is_empty() {
             afresh.env_remove(VARIABLE)
         } else {
@@ -97,15 +150,15 @@ pub(crate) fn leave_own_process() -> Result<()> {
         };
         return Err(afresh.exec()).context("cannot start itself afresh without the preload library");
     }
-    if std::fs::read("/proc/self/maps").is_ok_and(|maps| maps.windows(STEM.len()).any(|part| part == STEM.as_bytes())) {
-        bail!("{STEM} is loaded into turnwise itself; take it out of /etc/ld.so.preload");
+    if std::fs::read("/proc/self/maps").is_ok_and(|maps| maps.windows(OURS.len()).any(|part| part == OURS.as_bytes())) {
+        bail!("a library of turnwise ({OURS}…) is loaded into turnwise itself; take it out of /etc/ld.so.preload");
     }
     Ok(())
 }
 
 fn without_ours(value: &OsStr) -> OsString {
     let is_ours =
-        |entry: &[u8]| entry.rsplit(|byte| *byte == b'/').next().unwrap_or(entry).starts_with(STEM.as_bytes());
+        |entry: &[u8]| entry.rsplit(|byte| *byte == b'/').next().unwrap_or(entry).starts_with(OURS.as_bytes());
     let entries: Vec<&[u8]> = value.as_bytes().split(|byte| b": ".contains(byte)).collect();
     if !entries.iter().any(|entry| is_ours(entry)) {
         return value.to_os_string();
@@ -121,7 +174,7 @@ mod tests {
     #[test]
     fn takes_out_only_ours() {
         let cleaned = |value: &str| without_ours(OsStr::new(value)).into_string().unwrap();
-        assert_eq!(cleaned("/a/libturnwise_preload-12.so"), "");
+        assert_eq!(cleaned("/a/libturnwise_recorder-3.so:/a/libturnwise_preload-12.so"), "");
         assert_eq!(cleaned("/a/libturnwise_preload.so:/b/libjemalloc.so"), "/b/libjemalloc.so");
         assert_eq!(cleaned("x.so /a/libturnwise_preload.so"), "x.so");
         assert_eq!(cleaned(" x.so: y.so"), " x.so: y.so");

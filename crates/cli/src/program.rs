@@ -47,10 +47,25 @@ pub(crate) fn resolve(command: &OsStr) -> Result<PathBuf> {
 /// # Errors
 /// Says why not, and what to do.
 pub(crate) fn check_interposable(path: &Path) -> Result<()> {
+    native_of(path).map(drop)
+}
+
+/// A program in the machine's own code, and the loader that it asks for.
+#[derive(Debug)]
+pub(crate) struct Native {
+    pub(crate) path: PathBuf,
+    pub(crate) loader: PathBuf,
+}
+
+/// The program that runs if `path` is started: itself, or the interpreter of a script.
+///
+/// # Errors
+/// The loader would run it without the preload library; says why, and what to do.
+pub(crate) fn native_of(path: &Path) -> Result<Native> {
     check(path, SCRIPT_DEPTH).with_context(|| format!("cannot put other locks under {}", path.display()))
 }
 
-fn check(path: &Path, depth: u32) -> Result<()> {
+fn check(path: &Path, depth: u32) -> Result<Native> {
     check_privileges(path)?;
     let file = File::open(path).context("it cannot be read, so nothing is known about it; make it readable")?;
     let mut start = Vec::new();
@@ -112,9 +127,11 @@ struct Elf {
     interpreter: Option<String>,
 }
 
-fn check_elf(path: &Path) -> Result<()> {
+fn check_elf(path: &Path) -> Result<Native> {
     let own = read_elf(Path::new("/proc/self/exe")).context("cannot read turnwise itself")?;
-    judge(&read_elf(path)?, &own)
+    let elf = read_elf(path)?;
+    judge(&elf, &own)?;
+    Ok(Native { path: path.to_owned(), loader: elf.interpreter.unwrap_or_default().into() })
 }
 
 fn judge(elf: &Elf, own: &Elf) -> Result<()> {

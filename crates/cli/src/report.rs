@@ -67,7 +67,7 @@ impl Report {
             machine,
             settings: settings.clone(),
             metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
-            verdicts: judge(&metrics[0], settings.policies[0], &summaries),
+            verdicts: judge(&metrics[0], &settings.policies[0], &summaries),
             summaries,
             runs,
             notes,
@@ -124,8 +124,8 @@ impl CommandInfo {
 
 #[derive(Clone, Serialize)]
 pub(crate) struct Settings {
-    /// The first is the baseline.
-    pub(crate) policies: Vec<&'static str>,
+    /// Policies, and policy files by their paths. The first is the baseline.
+    pub(crate) policies: Vec<String>,
     pub(crate) runs: u32,
     pub(crate) warmup: u32,
     pub(crate) seed: u64,
@@ -155,7 +155,7 @@ impl MetricInfo {
 /// One run.
 #[derive(Serialize)]
 pub(crate) struct Run {
-    pub(crate) policy: &'static str,
+    pub(crate) policy: String,
     /// Counted from 0, warm-ups apart.
     pub(crate) round: u32,
     /// Place within the round, from 0.
@@ -176,7 +176,7 @@ pub(crate) struct Run {
 #[derive(Serialize)]
 pub(crate) struct Row {
     pub(crate) metric: String,
-    pub(crate) policy: &'static str,
+    pub(crate) policy: String,
     #[serde(flatten)]
     pub(crate) summary: Summary,
     /// To the baseline's median; `null` for the baseline, and where a value is zero.
@@ -202,13 +202,13 @@ fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> 
             let of = |round: &u32| runs.iter().find(|run| !run.warmup && run.round == *round && run.policy == policy);
             rounds.iter().filter_map(of).filter_map(|run| value(metric, run)).collect()
         };
-        let baseline = values(settings.policies[0]);
+        let baseline = values(&settings.policies[0]);
         for (index, policy) in settings.policies.iter().enumerate() {
             let ours = values(policy);
             let Some(summary) = Summary::of(&ours) else { continue };
             let pairs: Vec<_> = ours.into_iter().zip(baseline.iter().copied()).collect();
             let to_baseline = if index == 0 { None } else { ratio_of_medians(&pairs, &mut rng) };
-            rows.push(Row { metric: metric.name.clone(), policy, summary, to_baseline });
+            rows.push(Row { metric: metric.name.clone(), policy: policy.clone(), summary, to_baseline });
         }
     }
     rows

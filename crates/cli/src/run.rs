@@ -1,12 +1,14 @@
 //! `turnwise run`: becomes the program, on other locks.
 
 use crate::policy::{self, Policy};
-use crate::preload::Library;
+use crate::policy_file::{PolicyFile, compile};
+use crate::preload::{Library, Table};
 use crate::program::check_interposable;
 use crate::target::{SAMPLE_HELP, Target};
 use anyhow::{Context, Result};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
@@ -16,9 +18,12 @@ use std::sync::LazyLock;
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
-    /// The locks to run on
-    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = policy::DEFAULT)]
-    lock: &'static Policy,
+    /// The locks to run on; with --policy, those that no rule names [default: adaptive, or what the file says]
+    #[arg(long, value_name = "POLICY", value_parser = policy::parser())]
+    lock: Option<&'static Policy>,
+    /// A policy file: single locks go by its rules (docs/policy-files.md)
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -30,6 +35,8 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise run -- ./server --port 8080
   turnwise run --lock mcs -- kccachetest order -th 4 -rnd 500000
+  turnwise run --policy server.toml -- ./server
+  TURNWISE_VERBOSE=1 turnwise run --policy server.toml --lock libc -- ./server
   turnwise run -- @sample -t 8";
 
 /// Becomes the program.
@@ -39,9 +46,26 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let mut command = target.start();
-    if args.lock.setting.is_some() {
+    let lock = args.lock.unwrap_or_else(policy::default);
+    if let Some(path) = &args.policy {
+        let table = table(path, args.lock, &target)?;
+        Library::install()?.apply_table(&table, &mut command);
+    } else if lock.setting.is_some() {
         check_interposable(&target.path)?;
-        Library::install()?.apply(args.lock, &mut command);
+        Library::install()?.apply(lock, &mut command);
     }
     Err(command.exec()).with_context(|| format!("cannot execute {}", target.path.display()))
+}
+
+/// Compiles a policy file; what looks wrong in it goes to standard error.
+fn table(path: &Path, lock: Option<&Policy>, target: &Target) -> Result<Table> {
+    let mut file = PolicyFile::read(path)?;
+    if let Some(lock) = lock {
+        file.default = lock.in_table();
+    }
+    let compiled = compile(&file, &target.path)?;
+    if !compiled.warnings.is_empty() {
+        eprintln!("{}", compiled.shown_warnings(&file));
+    }
+    Table::install(&compiled)
 }

@@ -1,9 +1,9 @@
 //! The runs of a comparison: in which order, which of them count, and what to say when one goes wrong.
 
+use crate::contender::Contender;
 use crate::machine::Machine;
 use crate::measure::{End, Outcome, Runner};
 use crate::metric::{Metric, Missing};
-use crate::policy::Policy;
 use crate::preload;
 use crate::report::{Report, Run, Settings};
 use crate::{CHECK_FAILED, Failure, USAGE_OR_IO};
@@ -20,7 +20,7 @@ const EXCERPT_LINES: usize = 10;
 pub(crate) struct Session<'a> {
     pub(crate) settings: Settings,
     /// The first is the baseline.
-    pub(crate) policies: Vec<&'static Policy>,
+    pub(crate) contenders: Vec<Contender>,
     /// The first decides.
     pub(crate) metrics: Vec<Metric>,
     pub(crate) runner: Runner<'a>,
@@ -52,16 +52,16 @@ impl Session<'_> {
         let bar = self.progress_bar();
         let warmups = (0..self.settings.warmup).map(|round| (round, true));
         for (round, warmup) in warmups.chain((0..self.settings.runs).map(|round| (round, false))) {
-            let mut order = self.policies.clone();
+            let mut order: Vec<&Contender> = self.contenders.iter().collect();
             rng.shuffle(&mut order);
-            for (position, policy) in (0..).zip(order) {
-                bar.set_message(policy.name);
-                let outcome = self.runner.run(policy)?;
-                self.show(&bar, policy, &outcome);
+            for (position, contender) in (0..).zip(order) {
+                bar.set_message(contender.name.clone());
+                let outcome = self.runner.run(contender)?;
+                self.show(&bar, contender, &outcome);
                 if self.stopped() {
                     return Ok(runs);
                 }
-                let place = Place { policy, round, position, warmup };
+                let place = Place { contender, round, position, warmup };
                 runs.push(self.record(&place, outcome)?);
                 bar.inc(1);
             }
@@ -71,15 +71,15 @@ impl Session<'_> {
 
     /// On standard error, and only if that is a terminal.
     fn progress_bar(&self) -> ProgressBar {
-        let total = u64::from(self.settings.runs + self.settings.warmup) * self.policies.len() as u64;
+        let total = u64::from(self.settings.runs + self.settings.warmup) * self.contenders.len() as u64;
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}");
         let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.with_finish(ProgressFinish::AndClear)
     }
 
-    fn show(&self, bar: &ProgressBar, policy: &Policy, outcome: &Outcome) {
+    fn show(&self, bar: &ProgressBar, contender: &Contender, outcome: &Outcome) {
         if self.show_output {
-            bar.suspend(|| eprintln!("--- {}\n{}", policy.name, outcome.output.trim_end()));
+            bar.suspend(|| eprintln!("--- {}\n{}", contender.name, outcome.output.trim_end()));
         }
     }
 
@@ -92,10 +92,10 @@ impl Session<'_> {
             printed.insert(metric.name.clone(), value);
             matches.insert(metric.name.clone(), count);
         }
-        let Place { policy, round, position, warmup } = *place;
+        let Place { contender, round, position, warmup } = *place;
         let End::Ended(status) = outcome.end else { bail!("a run that was killed cannot be recorded") };
         Ok(Run {
-            policy: policy.name,
+            policy: contender.name.clone(),
             round,
             position,
             warmup,
@@ -109,7 +109,7 @@ impl Session<'_> {
 
     /// Whether the run counts: it ended well, and under the policy it was meant to.
     fn check(&self, place: &Place, outcome: &Outcome) -> Result<()> {
-        let interposed = place.policy.setting.is_some();
+        let interposed = place.contender.is_interposed();
         if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {
             bail!("{place}: the loader did not take the preload library, so the locks were libc's:\n  {complaint}");
         }
@@ -135,7 +135,7 @@ impl Session<'_> {
         let output =
             excerpt("last", outcome.output.lines().rev().take(EXCERPT_LINES).collect::<Vec<_>>().into_iter().rev());
         let shown = self.runner.target.shown();
-        if place.policy.setting.is_none() {
+        if !place.contender.is_interposed() {
             let advice = format!("try it by itself: {shown}");
             return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));
         }
@@ -147,17 +147,17 @@ impl Session<'_> {
 }
 
 /// Which run.
-struct Place {
-    policy: &'static Policy,
+struct Place<'a> {
+    contender: &'a Contender,
     round: u32,
     position: u32,
     warmup: bool,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = if self.warmup { "warm-up" } else { "run" };
-        write!(f, "under {}, {kind} {}", self.policy.name, self.round + 1)
+        write!(f, "under {}, {kind} {}", self.contender.name, self.round + 1)
     }
 }
 

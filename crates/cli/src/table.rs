@@ -33,7 +33,7 @@ fn table(report: &Report) -> Table {
         let mut title = format!("{} {}", metric.name, if metric.better == Better::Higher { "↑" } else { "↓" });
         for row in report.summaries.iter().filter(|row| row.metric == metric.name) {
             let cells = cells(metric, row).map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-            let names = [std::mem::take(&mut title), row.policy.to_owned()].map(Cell::new);
+            let names = [std::mem::take(&mut title), row.policy.clone()].map(Cell::new);
             table.add_row(names.into_iter().chain(cells));
         }
     }
@@ -74,7 +74,11 @@ fn scaled(value: f64) -> String {
     }
 }
 
+/// The sentence with a capital, unless it begins with a file's name.
 fn capitalised(sentence: &str) -> String {
+    if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/'])) {
+        return sentence.to_owned();
+    }
     let mut letters = sentence.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ pub(crate) enum Finding {
 /// What can be said of one policy against the baseline.
 #[derive(Serialize)]
 pub(crate) struct Verdict {
-    pub(crate) policy: &'static str,
+    pub(crate) policy: String,
     pub(crate) metric: String,
     pub(crate) finding: Finding,
     pub(crate) sentence: String,
@@ -57,7 +57,7 @@ fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
             (finding, format!("{}: {word}", compared(metric.better, policy, baseline, name, ratio)))
         }
     };
-    Verdict { policy, metric: name.clone(), finding, sentence }
+    Verdict { policy: policy.clone(), metric: name.clone(), finding, sentence }
 }
 
 fn compared(better: Better, policy: &str, baseline: &str, name: &str, ratio: Ratio) -> String {

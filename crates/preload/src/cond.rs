@@ -70,7 +70,8 @@ fn wake_one(cond: &Cond) -> bool {
 pub(crate) fn arrive(cond: &Cond, with: &Mutex) -> Result<u32, c_int> {
     cond.inside.fetch_add(INSIDE_ONE, Relaxed);
     let seen = sequence(cond.word.fetch_add(COUNT_ONE, Relaxed));
-    match mutex::unlock(with) {
+    // SAFETY: the program's mutex.
+    match unsafe { mutex::unlock(ptr::from_ref(with).cast_mut().cast()) } {
         0 => Ok(seen),
         errno => {
             leave(cond, seen, Leave::ByItself);

@@ -14,6 +14,10 @@ pub(crate) struct Mutex {
     pub(crate) kind: AtomicU32,
     /// Bytes 20..24: recursive kind: acquisitions beyond the first. Only the owner touches it.
     pub(crate) depth: AtomicU32,
+    /// Bytes 24..28: under a policy file: by which rule this mutex goes ([`crate::rules`]), 0: not decided yet. The C
+    /// library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
+    /// alone.
+    pub(crate) decided: AtomicU32,
 }
 
 /// The kinds, in the low bits of [`Mutex::kind`].
@@ -51,8 +55,13 @@ pub(crate) struct RwLock {
     unused: AtomicU32,
     /// Bytes 28..32: glibc's mark of process-shared locks.
     pub(crate) shared: AtomicU32,
-    /// Bytes 32..48.
-    unused_too: [AtomicU64; 2],
+    /// Bytes 32..40: the C library's elision.
+    unused_too: AtomicU64,
+    /// Bytes 40..44: under a policy file: by which rule this lock goes, 0: not decided yet. The C library has no use
+    /// for it.
+    pub(crate) decided: AtomicU32,
+    /// Bytes 44..48.
+    unused_as_well: AtomicU32,
     /// Bytes 48..52: glibc's kind; static initialisers put it there.
     pub(crate) kind: AtomicU32,
 }
@@ -61,6 +70,7 @@ const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<RwLock>() <= size_of::<libc::pthread_rwlock_t>());
     assert!(offset_of!(RwLock, writer) == 16 && offset_of!(RwLock, shared) == 28 && offset_of!(RwLock, kind) == 48);
+    assert!(offset_of!(RwLock, decided) == 40);
 };
 
 const _: () = {
@@ -68,7 +78,7 @@ const _: () = {
     assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
     assert!(size_of::<Cond>() <= 24, "objects of glibc 2.2 had 24 bytes");
     assert!(size_of::<libc::pthread_cond_t>() == 48);
-    assert!(offset_of!(Mutex, kind) == 16);
+    assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, decided) == 24);
     // An all-zero mutex must be what the static initialiser makes.
     assert!(kind::NORMAL == 0 && kind::RECURSIVE == libc::PTHREAD_MUTEX_RECURSIVE as u32);
     assert!(kind::ERRORCHECK == libc::PTHREAD_MUTEX_ERRORCHECK as u32);

@@ -8,9 +8,12 @@
 //! |---|---|
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
+//! | `rules.rs` | which lock, one by one: a policy file's table |
+//! | `module.rs`, `../c/module.c` | which program or library an address belongs to |
 //! | `word.rs` | the lock itself, by policy |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
+//! | `spin.rs` | spin locks: the C library's, waited for in another way |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
@@ -33,11 +36,14 @@ compile_error!("the preload library knows glibc's objects on x86-64 and aarch64 
 mod cond;
 mod exports;
 mod layout;
+mod module;
 mod mutex;
 mod owner;
 mod policy;
 mod real;
+mod rules;
 mod rwlock;
+mod spin;
 mod start;
 mod time;
 mod word;

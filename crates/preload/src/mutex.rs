@@ -4,8 +4,10 @@
 //! the owner writes while it has the lock: whoever finds its own identity there has the lock.
 
 use crate::layout::{Mutex, kind};
+use crate::policy::{self, Policy};
+use crate::rules::{self, Caller};
 use crate::word::LockWord;
-use crate::{owner, policy, real};
+use crate::{owner, real};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise::platform::Deadline;
@@ -15,8 +17,6 @@ enum Kind {
     Plain,
     Recursive,
     ErrorCheck,
-    /// The C library's: robust, priority-inheriting or -protected, process-shared, destroyed.
-    Foreign,
 }
 
 impl Mutex {
@@ -26,16 +26,20 @@ impl Mutex {
         self.kind.load(Relaxed) | policy::fast_bits() == 0
     }
 
-    fn kind(&self) -> Kind {
+    /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared
+    /// or destroyed, or since a rule says so.
+    fn kind(&self, caller: Caller) -> Option<(Kind, Policy)> {
         let bits = self.kind.load(Relaxed);
         if bits & kind::PASS != 0 {
-            return Kind::Foreign;
+            return None;
         }
-        match bits & kind::MASK {
+        let policy = policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller)?;
+        let kind = match bits & kind::MASK {
             kind::RECURSIVE => Kind::Recursive,
             kind::ERRORCHECK => Kind::ErrorCheck,
             _ => Kind::Plain,
-        }
+        };
+        Some((kind, policy))
     }
 
     fn is_mine(&self) -> bool {
@@ -72,28 +76,33 @@ fn foreign(mutex: &Mutex, function: unsafe fn(*mut pthread_mutex_t) -> c_int) ->
 
 /// Whether the C library must handle this mutex.
 pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
-    matches!(mutex.kind(), Kind::Foreign)
+    mutex.kind(Caller::UNKNOWN).is_none()
 }
 
-/// Acquires, whatever the kind and policy. Not inlined: the fast path that calls it shall need no stack frame.
-#[inline(never)]
-pub(crate) fn lock(mutex: &Mutex) -> c_int {
-    lock_by(mutex, |word| {
-        word.lock();
+/// Acquires, whatever the kind and policy. Not a Rust function: those may unwind, so a fast path that ended in one
+/// could not jump to it, and would need a stack frame.
+///
+/// # Safety
+/// `object` is the caller's mutex.
+pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    let wait = |word: &LockWord, policy| {
+        word.lock(policy);
         0
-    })
-    .unwrap_or_else(|| foreign(mutex, real::mutex_lock))
+    };
+    lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::mutex_lock))
 }
 
 /// Acquires, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must wait.
 /// `None`: the C library's.
-pub(crate) fn lock_until(mutex: &Mutex, deadline: Result<Deadline, c_int>) -> Option<c_int> {
-    lock_by(mutex, |word| {
-        if word.try_lock() {
+pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadline, c_int>) -> Option<c_int> {
+    lock_by(mutex, caller, |word, policy| {
+        if word.try_lock(policy) {
             return 0;
         }
         match deadline {
-            Ok(deadline) if word.lock_until(deadline) => 0,
+            Ok(deadline) if word.lock_until(policy, deadline) => 0,
             Ok(_) => ETIMEDOUT,
             Err(errno) => errno,
         }
@@ -102,40 +111,58 @@ pub(crate) fn lock_until(mutex: &Mutex, deadline: Result<Deadline, c_int>) -> Op
 
 /// Acquires through `wait`; `None`: the C library's.
 #[inline]
-fn lock_by(mutex: &Mutex, wait: impl FnOnce(&LockWord) -> c_int) -> Option<c_int> {
-    match mutex.kind() {
-        Kind::Plain => return Some(wait(&mutex.lock)),
-        Kind::Foreign => return None,
+fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Policy) -> c_int) -> Option<c_int> {
+    let (kind, policy) = mutex.kind(caller)?;
+    match kind {
+        Kind::Plain => return Some(wait(&mutex.lock, policy)),
         Kind::Recursive if mutex.is_mine() => return Some(mutex.deepen()),
         Kind::ErrorCheck if mutex.is_mine() => return Some(EDEADLK),
         Kind::Recursive | Kind::ErrorCheck => {}
     }
-    Some(match wait(&mutex.lock) {
+    Some(match wait(&mutex.lock, policy) {
         0 => mutex.own(),
         errno => errno,
     })
 }
 
 /// Acquires if that is possible at once.
-pub(crate) fn try_lock(mutex: &Mutex) -> c_int {
-    let got = |errno| if mutex.lock.try_lock() { 0 } else { errno };
-    match mutex.kind() {
-        Kind::Plain => got(EBUSY),
-        Kind::Foreign => foreign(mutex, real::mutex_trylock),
+///
+/// # Safety
+/// `object` is the caller's mutex.
+pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    let Some((kind, policy)) = mutex.kind(caller) else { return foreign(mutex, real::mutex_trylock) };
+    let got = || mutex.lock.try_lock(policy);
+    match kind {
+        Kind::Plain => {
+            if got() {
+                0
+            } else {
+                EBUSY
+            }
+        }
         Kind::Recursive if mutex.is_mine() => mutex.deepen(),
-        Kind::Recursive | Kind::ErrorCheck => match got(EBUSY) {
-            0 => mutex.own(),
-            errno => errno,
-        },
+        Kind::Recursive | Kind::ErrorCheck => {
+            if got() {
+                mutex.own()
+            } else {
+                EBUSY
+            }
+        }
     }
 }
 
-/// Releases. Not inlined, like [`lock`].
-#[inline(never)]
-pub(crate) fn unlock(mutex: &Mutex) -> c_int {
-    match mutex.kind() {
+/// Releases.
+///
+/// # Safety
+/// `object` is the caller's mutex.
+pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    let Some((kind, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_unlock) };
+    match kind {
         Kind::Plain => {}
-        Kind::Foreign => return foreign(mutex, real::mutex_unlock),
         Kind::Recursive | Kind::ErrorCheck if !mutex.is_mine() => return EPERM,
         Kind::Recursive if mutex.depth.load(Relaxed) > 0 => {
             mutex.depth.store(mutex.depth.load(Relaxed) - 1, Relaxed);
@@ -144,7 +171,7 @@ pub(crate) fn unlock(mutex: &Mutex) -> c_int {
         Kind::Recursive | Kind::ErrorCheck => mutex.owner.store(0, Relaxed),
     }
     // SAFETY: the caller has a plain mutex by the contract of `pthread_mutex_unlock`; of the others we just saw it.
-    unsafe { mutex.lock.unlock() };
+    unsafe { mutex.lock.unlock(policy) };
     0
 }
 
@@ -152,7 +179,11 @@ pub(crate) fn unlock(mutex: &Mutex) -> c_int {
 ///
 /// # Safety
 /// `object` is writable and nobody uses it; `attributes` is null or initialised.
-pub(crate) unsafe fn init(object: *mut pthread_mutex_t, attributes: *const pthread_mutexattr_t) -> c_int {
+pub(crate) unsafe extern "C" fn init(
+    object: *mut pthread_mutex_t,
+    attributes: *const pthread_mutexattr_t,
+    caller: Caller,
+) -> c_int {
     let kind = if attributes.is_null() {
         Some(kind::NORMAL)
     } else {
@@ -163,10 +194,16 @@ pub(crate) unsafe fn init(object: *mut pthread_mutex_t, attributes: *const pthre
         // SAFETY: the caller's promise.
         return unsafe { real::mutex_init(object, attributes) };
     };
-    // SAFETY: writable, says the caller; zero bytes are a valid mutex.
+    let decided = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };
+    // SAFETY: writable, says the caller; zero bytes are a valid mutex, of ours and of the C library's.
     unsafe {
         object.write_bytes(0, 1);
-        Mutex::of(object).kind.store(kind, Relaxed);
+        if decided != 0 && rules::unpack(decided).is_none() {
+            real::mutex_init(object, attributes);
+        } else {
+            Mutex::of(object).kind.store(kind, Relaxed);
+        }
+        Mutex::of(object).decided.store(decided, Relaxed);
     }
     0
 }
@@ -199,10 +236,8 @@ unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
 
 /// Ends a mutex's life; EBUSY while it is locked.
 pub(crate) fn destroy(mutex: &Mutex) -> c_int {
-    if is_foreign(mutex) {
-        return foreign(mutex, real::mutex_destroy);
-    }
-    if mutex.lock.is_locked() {
+    let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_destroy) };
+    if mutex.lock.is_locked(policy) {
         return EBUSY;
     }
     mutex.kind.store(kind::DESTROYED, Relaxed);

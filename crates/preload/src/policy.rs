@@ -1,9 +1,11 @@
-//! Which lock the process's mutexes are: the environment variable `TURNWISE_LOCK`.
+//! Which lock the process's mutexes are: the environment variable `TURNWISE_LOCK`, or lock by lock a policy file's
+//! table, whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
 //!
-//! One policy holds for the whole life of the process, also for locks taken before any constructor ran: the first
-//! lock call that needs the answer reads the environment as the kernel left it on the stack, whatever the C library
-//! has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
+//! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor
+//! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
+//! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
 
+use crate::rules::{self, Caller, Unusable};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -23,7 +25,8 @@ pub(crate) enum Policy {
 }
 
 impl Policy {
-    const ALL: [Policy; 4] = [Policy::Adaptive, Policy::Mcs, Policy::Ttas, Policy::Ticket];
+    /// By number.
+    pub(crate) const ALL: [Policy; 4] = [Policy::Adaptive, Policy::Mcs, Policy::Ttas, Policy::Ticket];
 
     /// The name in the environment.
     pub(crate) const fn name(self) -> &'static CStr {
@@ -51,11 +54,20 @@ impl Policy {
 const _: () = {
     let mut number = 0;
     while number < Policy::ALL.len() {
-        assert!(Policy::ALL[number] as usize == number, "`current` looks policies up by number");
+        assert!(Policy::ALL[number] as usize == number, "policies are looked up by number");
         number += 1;
     }
 };
 
+const _: () = {
+    use turnwise_policy_table::Policy as InTable;
+    assert!(Policy::Adaptive as u32 == InTable::Adaptive as u32 && Policy::Mcs as u32 == InTable::Mcs as u32);
+    assert!(Policy::Ttas as u32 == InTable::Ttas as u32 && Policy::Ticket as u32 == InTable::Ticket as u32);
+    assert!(InTable::Libc as usize == Policy::ALL.len(), "the C library's is no policy of ours");
+};
+
+/// A table is in force: each lock has its own policy.
+const TABLE: u32 = 1 << 8;
 /// Nobody has asked yet.
 const UNRESOLVED: u32 = u32::MAX;
 
@@ -71,21 +83,56 @@ pub(crate) fn fast_bits() -> u32 {
     CURRENT.0.load(Relaxed)
 }
 
-/// The policy of this process.
+/// The policy of the lock at `object`, whose `decided` this is; `None`: the C library's.
 #[inline]
-pub(crate) fn current() -> Policy {
-    match Policy::ALL.get(CURRENT.0.load(Relaxed) as usize) {
-        Some(policy) => *policy,
-        None => resolve(),
+pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Policy> {
+    let known = CURRENT.0.load(Relaxed);
+    match Policy::ALL.get(known as usize) {
+        Some(policy) => Some(*policy),
+        None if known == TABLE => rules::policy_of(decided, object, caller),
+        None => match current() {
+            Some(policy) => Some(policy),
+            None => rules::policy_of(decided, object, caller),
+        },
     }
 }
 
+/// The policy of all locks of this process; `None`: a table is in force.
+pub(crate) fn current() -> Option<Policy> {
+    let known = CURRENT.0.load(Relaxed);
+    Policy::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
+}
+
 #[cold]
-fn resolve() -> Policy {
-    // An unknown name is the constructor's to report; until it ends the process, the default holds.
-    let policy = requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive);
-    CURRENT.0.store(policy as u32, Relaxed);
-    policy
+fn resolve() -> u32 {
+    // SAFETY: the calling thread's own.
+    let errno = unsafe { &mut *libc::__errno_location() };
+    let saved = *errno;
+    // An unknown name and an unusable table are the constructor's to report; until it ends the process, the default
+    // holds.
+    let known = match table() {
+        Some(Ok(())) => TABLE,
+        Some(Err(_)) => Policy::Adaptive as u32,
+        None => requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive) as u32,
+    };
+    *errno = saved;
+    CURRENT.0.store(known, Relaxed);
+    known
+}
+
+/// Loads the table, if the user gave one.
+fn table() -> Option<Result<(), Unusable>> {
+    table_path().map(rules::load)
+}
+
+/// Where the table is, if the user gave one.
+pub(crate) fn table_path() -> Option<&'static CStr> {
+    variable(c"TURNWISE_POLICY_TABLE").filter(|path| !path.is_empty())
+}
+
+/// Why the table that the user gave cannot be used.
+pub(crate) fn table_fault() -> Option<Unusable> {
+    table().and_then(Result::err)
 }
 
 /// A name that is no policy's, if the user gave one.

@@ -7,7 +7,7 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use libc::{pthread_rwlock_t, pthread_rwlockattr_t};
+use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
 
 /// A function of the next library in line.
 struct Real {
@@ -89,6 +89,8 @@ real! {
     fn cond_destroy(c: *mut pthread_cond_t) = cond c"pthread_cond_destroy";
     fn cond_signal(c: *mut pthread_cond_t) = cond c"pthread_cond_signal";
     fn cond_broadcast(c: *mut pthread_cond_t) = cond c"pthread_cond_broadcast";
+    fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) = mutex c"pthread_spin_init";
+    fn spin_trylock(l: *mut pthread_spinlock_t) = mutex c"pthread_spin_trylock";
     fn rwlock_destroy(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_destroy";
     fn rwlock_rdlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_rdlock";
     fn rwlock_tryrdlock(l: *mut pthread_rwlock_t) = mutex c"pthread_rwlock_tryrdlock";

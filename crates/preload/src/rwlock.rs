@@ -1,10 +1,12 @@
 //! Readers-writer locks. Everything returns 0 or an errno value, as pthread functions do.
 //!
-//! One lock, [`RawRwSem`], under every policy: the spin locks know no readers. Beside it stands the writer's identity,
-//! which only the writer writes while it has the lock: whoever finds its own there has the write lock.
+//! One lock, [`RawRwSem`](turnwise::RawRwSem), under every policy but the C library's, which a policy file may ask
+//! for: the spin locks know no readers. Beside it stands the writer's identity, which only the writer writes while it
+//! has the lock: whoever finds its own there has the write lock.
 
 use crate::layout::RwLock;
-use crate::{owner, real};
+use crate::rules::{self, Caller};
+use crate::{owner, policy, real};
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
 use turnwise::platform::Deadline;
@@ -15,10 +17,15 @@ use turnwise::rwsem::Prefer;
 const WRITER_NONRECURSIVE: u32 = 2;
 
 impl RwLock {
-    /// Whether it is the C library's: process-shared.
+    /// Whether it is ours for sure: not process-shared, and the default policy in force.
     #[inline(always)]
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.shared.load(Relaxed) != 0
+    pub(crate) fn is_fast(&self) -> bool {
+        self.shared.load(Relaxed) | policy::fast_bits() == 0
+    }
+
+    /// Whether it is the C library's: process-shared, or a rule says so.
+    pub(crate) fn is_foreign(&self, caller: Caller) -> bool {
+        self.shared.load(Relaxed) != 0 || policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller).is_none()
     }
 
     fn prefer(&self) -> Prefer {
@@ -88,8 +95,18 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
 ///
 /// # Safety
 /// `object` is writable and nobody uses it; `attributes` is null or initialised.
-pub(crate) unsafe fn init(object: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t) -> c_int {
+pub(crate) unsafe extern "C" fn init(
+    object: *mut pthread_rwlock_t,
+    attributes: *const pthread_rwlockattr_t,
+    caller: Caller,
+) -> c_int {
     // SAFETY: the caller's promise. The C library's function only writes the object: its kind and whether it is shared
     // where its static initialisers have them, and zeros.
-    unsafe { real::rwlock_init(object, attributes) }
+    let errno = unsafe { real::rwlock_init(object, attributes) };
+    // SAFETY: the caller's object, just initialised.
+    let lock = unsafe { RwLock::of(object) };
+    if errno == 0 && lock.shared.load(Relaxed) == 0 && policy::current().is_none() {
+        lock.decided.store(rules::decide_new(object.addr(), caller), Relaxed);
+    }
+    errno
 }

@@ -1,6 +1,7 @@
 //! The constructor: resolves what may be resolved now, and reports a mistyped policy before `main`.
 
 use crate::policy::{self, Policy};
+use crate::rules::{self, Unusable};
 use crate::{cond, real};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
@@ -8,20 +9,38 @@ use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
-    if let Some(name) = policy::unknown() {
+    if let Some(name) = policy::unknown().filter(|_| policy::table_path().is_none()) {
         refuse(name);
+    }
+    if let (Some(path), Some(fault)) = (policy::table_path(), policy::table_fault()) {
+        refuse_table(path, fault);
     }
     let policy = policy::current();
     cond::find_mark();
     real::cond_waits();
-    if policy::variable(c"TURNWISE_VERBOSE").is_some_and(|v| v == c"1") {
+    if is_verbose() {
         introduce(policy);
     }
+}
+
+/// Runs when the process ends by `exit`.
+extern "C" fn end() {
+    if policy::current().is_none() && is_verbose() {
+        rules::for_each_count(tell_count);
+    }
+}
+
+fn is_verbose() -> bool {
+    policy::variable(c"TURNWISE_VERBOSE").is_some_and(|v| v == c"1")
 }
 
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
 
 fn refuse(name: &CStr) -> ! {
     let mut line = Line::new();
@@ -34,14 +53,42 @@ fn refuse(name: &CStr) -> ! {
     unsafe { libc::_exit(2) }
 }
 
-fn introduce(policy: Policy) {
+fn refuse_table(path: &CStr, fault: Unusable) -> ! {
+    let mut line = Line::new();
+    let _ = match fault {
+        Unusable::Errno(errno) => write!(line, "turnwise: cannot read the policy table (errno {errno})"),
+        Unusable::Table(fault) => write!(line, "turnwise: the policy table {fault}"),
+    };
+    let _ = write!(line, "; start the program by turnwise run --policy again: TURNWISE_POLICY_TABLE={}", Text(path));
+    line.print();
+    // SAFETY: ends the process; nothing of the program has run.
+    unsafe { libc::_exit(2) }
+}
+
+fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
+    let mut line = Line::new();
+    let _ = write!(line, "turnwise: {count} {} went by ", if count == 1 { "lock" } else { "locks" });
+    let _ = match label {
+        Some(label) => write!(line, "{}", Bytes(label)),
+        None => write!(line, "no rule, so by the default: {policy}"),
+    };
+    line.print();
+}
+
+fn introduce(policy: Option<Policy>) {
     let on_cpu = match on_cpu_layer() {
         OnCpuLayer::None => "none",
         OnCpuLayer::Rseq => "rseq",
     };
     let mut line = Line::new();
     let _ = write!(line, "turnwise: version {}", env!("CARGO_PKG_VERSION"));
-    let _ = write!(line, ", lock policy {}, on-cpu layer {on_cpu}", Text(policy.name()));
+    let _ = match (policy, rules::summary()) {
+        (Some(policy), _) => write!(line, ", lock policy {}", Text(policy.name())),
+        (None, Some((default, 1))) => write!(line, ", lock policy {default} but for 1 rule"),
+        (None, Some((default, rules))) => write!(line, ", lock policy {default} but for {rules} rules"),
+        (None, None) => Ok(()),
+    };
+    let _ = write!(line, ", on-cpu layer {on_cpu}");
     line.print();
 }
 
@@ -75,12 +122,21 @@ impl Write for Line {
     }
 }
 
-/// A C string; bytes that are not UTF-8 print as replacement characters.
+/// A C string.
 struct Text<'a>(&'a CStr);
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.0.to_bytes().utf8_chunks() {
+        Bytes(self.0.to_bytes()).fmt(f)
+    }
+}
+
+/// Text; bytes that are not UTF-8 print as replacement characters.
+struct Bytes<'a>(&'a [u8]);
+
+impl fmt::Display for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
             f.write_str(chunk.valid())?;
             if !chunk.invalid().is_empty() {
                 f.write_char(char::REPLACEMENT_CHARACTER)?;

@@ -1,12 +1,12 @@
 //! The lock itself, by policy, in the first 8 bytes of a mutex.
 
-use crate::policy::{self, Policy};
+use crate::policy::Policy;
 use core::sync::atomic::AtomicU64;
 use turnwise::RawMutex;
 use turnwise::platform::Deadline;
 use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 
-/// Eight bytes that hold the lock of the process's policy. Zero: unlocked, under every policy.
+/// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.
 #[repr(C, align(8))]
 pub(crate) struct LockWord(AtomicU64);
 
@@ -17,10 +17,10 @@ const _: () = {
     assert!(size_of::<RawTicketLock>() <= size_of::<LockWord>());
 };
 
-/// Runs an expression on the lock of the process's policy.
+/// Runs an expression on the lock of a policy.
 macro_rules! by_policy {
-    ($word:expr, $lock:ident => $expression:expr) => {
-        match policy::current() {
+    ($word:expr, $policy:expr, $lock:ident => $expression:expr) => {
+        match $policy {
             Policy::Adaptive => {
                 let $lock = $word.adaptive();
                 $expression
@@ -51,31 +51,31 @@ impl LockWord {
 
     /// The word as a spin lock.
     fn view<R: RawSpin>(&self) -> &R {
-        // SAFETY: these locks consist of atomic words, valid with any bytes, and fit, as asserted above. The policy
-        // never changes while the process runs, so no lock of another type has written here.
+        // SAFETY: these locks consist of atomic words, valid with any bytes, and fit, as asserted above. A lock's
+        // policy never changes while it lives, so no lock of another type has written here.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 
-    pub(crate) fn lock(&self) {
-        by_policy!(self, lock => lock.lock());
+    pub(crate) fn lock(&self, policy: Policy) {
+        by_policy!(self, policy, lock => lock.lock());
     }
 
-    pub(crate) fn try_lock(&self) -> bool {
-        by_policy!(self, lock => lock.try_lock())
+    pub(crate) fn try_lock(&self, policy: Policy) -> bool {
+        by_policy!(self, policy, lock => lock.try_lock())
     }
 
-    pub(crate) fn lock_until(&self, deadline: Deadline) -> bool {
-        by_policy!(self, lock => lock.lock_until(deadline))
+    pub(crate) fn lock_until(&self, policy: Policy, deadline: Deadline) -> bool {
+        by_policy!(self, policy, lock => lock.lock_until(deadline))
     }
 
     /// # Safety
-    /// The lock is held, and its owner (or whoever acts for it) calls.
-    pub(crate) unsafe fn unlock(&self) {
+    /// The lock is held under this policy, and its owner (or whoever acts for it) calls.
+    pub(crate) unsafe fn unlock(&self, policy: Policy) {
         // SAFETY: the caller's promise.
-        by_policy!(self, lock => unsafe { lock.unlock() });
+        by_policy!(self, policy, lock => unsafe { lock.unlock() });
     }
 
-    pub(crate) fn is_locked(&self) -> bool {
-        by_policy!(self, lock => lock.is_locked())
+    pub(crate) fn is_locked(&self, policy: Policy) -> bool {
+        by_policy!(self, policy, lock => lock.is_locked())
     }
 }

@@ -39,6 +39,11 @@ programs! {
     readers_writer_locks: "rwlock.c",
     readers_writer_exclusion: "rwlock_stress.c",
     cpp_shared_mutexes: "rwlock_cpp.cpp",
+    a_million_mutexes: "many.c",
+    tries_in_signal_handlers: "signals.c",
+    cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
+    spin_locks_with_too_many_threads: "spin_speed.c",
+    shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
 /// Policies whose locks keep no line of waiters in the word. A child inherits the line, in which its parent's threads
@@ -54,6 +59,43 @@ fn fork_with_threads() {
             program.run(policy);
         }
     }
+}
+
+/// Not under the spin policies: with 2000 spinners for each CPU each wait costs time slices without number.
+#[test]
+fn four_thousand_threads() {
+    let program = Build::new("threads.c").program();
+    program.run_on_libc();
+    program.run("adaptive");
+}
+
+#[test]
+fn libraries_that_come_and_go() {
+    let library = Build::new("dlopen_library.c").shared("comes_and_goes");
+    everywhere(&Build::new("dlopen.c").program().with("DLOPEN_LIBRARY", &library.display().to_string()));
+}
+
+/// Allocators as people preload them, before and after us.
+#[test]
+fn allocators_that_lock() {
+    for name in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"] {
+        let Some(allocator) = shared_object(name) else {
+            println!("SKIPPED: no {name} here (Debian: libjemalloc2, libtcmalloc-minimal4)");
+            continue;
+        };
+        let program = Build::new("allocator.c").program().with("ALLOCATOR", name.split('.').next().expect("a name"));
+        program.run_on_libc_with(name);
+        for policy in WITHOUT_LINE {
+            program.run_with(policy, &format!("{allocator}:{}", library().display()));
+            program.run_with(policy, &format!("{}:{allocator}", library().display()));
+        }
+    }
+}
+
+/// The name that the loader knows a shared object by, if there is one.
+fn shared_object(name: &'static str) -> Option<&'static str> {
+    let output = std::process::Command::new("/sbin/ldconfig").arg("-p").output().ok()?;
+    String::from_utf8_lossy(&output.stdout).contains(name).then_some(name)
 }
 
 #[test]
@@ -125,6 +167,7 @@ const EXPORTS: &str = "
     pthread_rwlock_clockwrlock pthread_rwlock_unlock
     __pthread_rwlock_init __pthread_rwlock_destroy __pthread_rwlock_rdlock __pthread_rwlock_tryrdlock
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
+    pthread_spin_lock
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast";
 

@@ -1,6 +1,13 @@
 //! What a recorded run of a program says about its locks.
 //!
-//! `turnwise profile` runs a program under the recorder; [`model::Profile`] is what comes of it, and everything that
-//! shows, stores or judges a profile starts from there.
+//! `turnwise profile` runs a program under the recorder; [`analysis`] makes a [`model::Profile`] of the recording, with
+//! names from [`symbols`]; everything that shows, stores or judges a profile starts from there: [`text`], [`output`] and
+//! [`advice`].
 
+pub mod advice;
+pub mod analysis;
+mod figures;
 pub mod model;
+pub mod output;
+pub mod symbols;
+pub mod text;

@@ -4,4 +4,5 @@
 mod cond;
 mod mutex;
 mod rwlock;
+mod spin;
 mod threads;

@@ -1,8 +1,58 @@
 //! `pthread_mutex_*`.
 
 use crate::layout::Mutex;
+use crate::rules::Caller;
 use crate::{mutex, real, time};
 use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+
+/// Defines functions that are a jump to a function with one more argument, the [`Caller`]. Those that a fast path
+/// goes on to, as its last act, take over its frame, if the compiler makes no call of it; if it does (never when it
+/// optimises), the address is one of ours, and [`crate::module`] knows that it is not the program's.
+macro_rules! with_caller {
+    ($($(#[$doc:meta])* $visibility:vis $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(naked)]
+            $visibility unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!(
+                    concat!("mov ", $x86, ", [rsp]"),
+                    "jmp {target}",
+                    target = sym $target,
+                );
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!(
+                    concat!("mov ", $arm, ", x30"),
+                    "b {target}",
+                    target = sym $target,
+                );
+            }
+        )*
+    };
+}
+pub(super) use with_caller;
+
+with_caller! {
+    /// [`mutex::lock`] for a fast path.
+    lock_slowly(*mut pthread_mutex_t) -> mutex::lock, "rsi", "x1";
+    /// [`mutex::try_lock`] for a fast path.
+    try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
+    /// Acquires, or ETIMEDOUT at a time on the wall clock.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
+    /// Acquires, or ETIMEDOUT at a time on a clock of the caller's choice.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
+    /// Makes a mutex.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
+    /// Another name.
+    #[unsafe(no_mangle)]
+    pub(crate) __pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
+}
 
 /// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange.
 ///
@@ -16,7 +66,8 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t)
         mutex.lock.adaptive().lock();
         return 0;
     }
-    mutex::lock(mutex)
+    // SAFETY: the caller's mutex.
+    unsafe { lock_slowly(object) }
 }
 
 /// Releases.
@@ -32,7 +83,8 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
         unsafe { mutex.lock.adaptive().unlock() };
         return 0;
     }
-    mutex::unlock(mutex)
+    // SAFETY: the caller's mutex.
+    unsafe { mutex::unlock(object) }
 }
 
 /// Acquires if that is possible at once, or EBUSY.
@@ -46,60 +98,48 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex
     if mutex.is_fast() {
         return if mutex.lock.adaptive().try_lock() { 0 } else { libc::EBUSY };
     }
-    mutex::try_lock(mutex)
+    // SAFETY: the caller's mutex.
+    unsafe { try_lock_slowly(object) }
 }
 
-/// Acquires, or ETIMEDOUT at a time on the wall clock.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(object: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+/// As POSIX says of `pthread_mutex_timedlock`.
+pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's mutex and time.
-    unsafe { lock_until(object, CLOCK_REALTIME, at) }
+    unsafe { lock_until(object, CLOCK_REALTIME, at, caller) }
         // SAFETY: the C library's mutex.
         .unwrap_or_else(|| unsafe { real::mutex_timedlock(object, at) })
 }
 
-/// Acquires, or ETIMEDOUT at a time on a clock of the caller's choice.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+/// As POSIX says of `pthread_mutex_clocklock`.
+unsafe extern "C" fn clocklock(
     object: *mut pthread_mutex_t,
     clock: clockid_t,
     at: *const timespec,
+    caller: Caller,
 ) -> c_int {
     // SAFETY: the caller's mutex and time.
-    unsafe { lock_until(object, clock, at) }
+    unsafe { lock_until(object, clock, at, caller) }
         // SAFETY: the C library's mutex.
         .unwrap_or_else(|| unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
 /// # Safety
 /// `object` and `at` are the caller's. `None`: the C library's mutex.
-unsafe fn lock_until(object: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec) -> Option<c_int> {
+unsafe fn lock_until(
+    object: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+    caller: Caller,
+) -> Option<c_int> {
     // SAFETY: the caller's promise.
     let (mutex, at) = unsafe { (Mutex::of(object), at.as_ref()) };
     match (time::clock(clock), at) {
-        (Ok(clock), Some(at)) => mutex::lock_until(mutex, time::deadline(clock, at)),
+        (Ok(clock), Some(at)) => mutex::lock_until(mutex, caller, time::deadline(clock, at)),
         _ if mutex::is_foreign(mutex) => None,
         _ => Some(libc::EINVAL),
     }
-}
-
-/// Makes a mutex.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_init(
-    object: *mut pthread_mutex_t,
-    attributes: *const pthread_mutexattr_t,
-) -> c_int {
-    // SAFETY: the caller's memory.
-    unsafe { mutex::init(object, attributes) }
 }
 
 /// Ends a mutex's life, or EBUSY while it is locked.
@@ -135,5 +175,4 @@ alias! {
     __pthread_mutex_unlock = pthread_mutex_unlock(object: *mut pthread_mutex_t);
     __pthread_mutex_trylock = pthread_mutex_trylock(object: *mut pthread_mutex_t);
     __pthread_mutex_destroy = pthread_mutex_destroy(object: *mut pthread_mutex_t);
-    __pthread_mutex_init = pthread_mutex_init(object: *mut pthread_mutex_t, attributes: *const pthread_mutexattr_t);
 }

@@ -1,22 +1,81 @@
 //! `pthread_rwlock_*`.
 
-use super::mutex::alias;
+use super::mutex::{alias, with_caller};
 use crate::layout::RwLock;
+use crate::rules::Caller;
 use crate::{real, rwlock, time};
 use libc::{CLOCK_REALTIME, EINVAL, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use turnwise::platform::Deadline;
 
-/// Makes a lock.
-///
-/// # Safety
-/// As POSIX says; so for all functions here.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_init(
-    object: *mut pthread_rwlock_t,
-    attributes: *const pthread_rwlockattr_t,
-) -> c_int {
-    // SAFETY: the caller's memory.
-    unsafe { rwlock::init(object, attributes) }
+type Object = *mut pthread_rwlock_t;
+
+with_caller! {
+    /// Makes a lock.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    /// Another name.
+    #[unsafe(no_mangle)]
+    pub(crate) __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    /// Acquires for reading, or ETIMEDOUT at a time on the wall clock.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
+    /// Acquires for reading, or ETIMEDOUT at a time on a clock of the caller's choice.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
+    /// Acquires for writing, or ETIMEDOUT at a time on the wall clock.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
+    /// Acquires for writing, or ETIMEDOUT at a time on a clock of the caller's choice.
+    #[unsafe(no_mangle)]
+    pub(crate) pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+    /// [`rdlock`] for a fast path.
+    rdlock_slowly(Object) -> rdlock, "rsi", "x1";
+    /// [`tryrdlock`] for a fast path.
+    tryrdlock_slowly(Object) -> tryrdlock, "rsi", "x1";
+    /// [`wrlock`] for a fast path.
+    wrlock_slowly(Object) -> wrlock, "rsi", "x1";
+    /// [`trywrlock`] for a fast path.
+    trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
+}
+
+/// Defines the functions that acquire without a time: the fast path, and what it goes on to.
+macro_rules! acquire {
+    ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $ours:expr, $theirs:path;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $name(object: Object) -> c_int {
+                // SAFETY: the caller's lock.
+                let lock = unsafe { RwLock::of(object) };
+                if lock.is_fast() {
+                    return $ours(lock);
+                }
+                // SAFETY: the caller's lock.
+                unsafe { $slowly(object) }
+            }
+
+            /// # Safety
+            /// As POSIX says.
+            unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
+                // SAFETY: the caller's lock.
+                unsafe { either(object, caller, $ours, $theirs) }
+            }
+        )*
+    };
+}
+
+acquire! {
+    /// Acquires for reading; EDEADLK to the thread that has the write lock.
+    pthread_rwlock_rdlock, rdlock, rdlock_slowly: |lock| rwlock::read(lock, None), real::rwlock_rdlock;
+    /// Acquires for reading if that is possible at once, or EBUSY.
+    pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly: rwlock::try_read, real::rwlock_tryrdlock;
+    /// Acquires for writing; EDEADLK to the thread that has the write lock.
+    pthread_rwlock_wrlock, wrlock, wrlock_slowly: |lock| rwlock::write(lock, None), real::rwlock_wrlock;
+    /// Acquires for writing if that is possible at once, or EBUSY.
+    pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly: rwlock::try_write, real::rwlock_trywrlock;
 }
 
 /// Ends a lock's life; as in the C library, there is nothing to do and nothing that can fail.
@@ -24,22 +83,23 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_init(
 /// # Safety
 /// As POSIX says.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int {
     // SAFETY: the caller's lock.
-    unsafe { either(object, |_| 0, real::rwlock_destroy) }
+    unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
 }
 
 /// # Safety
 /// `object` is the caller's lock.
 #[inline(always)]
 unsafe fn either(
-    object: *mut pthread_rwlock_t,
+    object: Object,
+    caller: Caller,
     ours: impl FnOnce(&RwLock) -> c_int,
-    theirs: unsafe fn(*mut pthread_rwlock_t) -> c_int,
+    theirs: unsafe fn(Object) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
     let lock = unsafe { RwLock::of(object) };
-    if lock.is_foreign() {
+    if !lock.is_fast() && lock.is_foreign(caller) {
         // SAFETY: it is the C library's.
         return unsafe { theirs(object) };
     }
@@ -51,118 +111,53 @@ unsafe fn either(
 /// # Safety
 /// `object` and `at` are the caller's. `None`: the C library's lock.
 unsafe fn timed(
-    object: *mut pthread_rwlock_t,
+    object: Object,
     clock: clockid_t,
     at: *const timespec,
+    caller: Caller,
     wait: fn(&RwLock, Option<Deadline>) -> c_int,
 ) -> Option<c_int> {
     // SAFETY: the caller's promise.
     let (lock, at) = unsafe { (RwLock::of(object), at.as_ref()) };
-    if lock.is_foreign() {
+    if !lock.is_fast() && lock.is_foreign(caller) {
         return None;
     }
     let deadline = time::clock(clock).and_then(|clock| time::deadline(clock, at.ok_or(EINVAL)?));
     Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline))))
 }
 
-/// Acquires for reading; EDEADLK to the thread that has the write lock.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_rdlock(object: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { either(object, |lock| rwlock::read(lock, None), real::rwlock_rdlock) }
-}
-
-/// Acquires for reading if that is possible at once, or EBUSY.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_tryrdlock(object: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { either(object, rwlock::try_read, real::rwlock_tryrdlock) }
-}
-
-/// Acquires for reading, or ETIMEDOUT at a time on the wall clock.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_timedrdlock(
-    object: *mut pthread_rwlock_t,
-    at: *const timespec,
-) -> c_int {
+/// As POSIX says of `pthread_rwlock_timedrdlock`.
+unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
-    unsafe { timed(object, CLOCK_REALTIME, at, rwlock::read) }
+    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::read) }
         // SAFETY: the C library's lock.
         .unwrap_or_else(|| unsafe { real::rwlock_timedrdlock(object, at) })
 }
 
-/// Acquires for reading, or ETIMEDOUT at a time on a clock of the caller's choice.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_clockrdlock(
-    object: *mut pthread_rwlock_t,
-    clock: clockid_t,
-    at: *const timespec,
-) -> c_int {
+/// As POSIX says of `pthread_rwlock_clockrdlock`.
+unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
-    unsafe { timed(object, clock, at, rwlock::read) }
+    unsafe { timed(object, clock, at, caller, rwlock::read) }
         // SAFETY: the C library's lock.
         .unwrap_or_else(|| unsafe { real::rwlock_clockrdlock(object, clock, at) })
 }
 
-/// Acquires for writing; EDEADLK to the thread that has the write lock.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_wrlock(object: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { either(object, |lock| rwlock::write(lock, None), real::rwlock_wrlock) }
-}
-
-/// Acquires for writing if that is possible at once, or EBUSY.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_trywrlock(object: *mut pthread_rwlock_t) -> c_int {
-    // SAFETY: the caller's lock.
-    unsafe { either(object, rwlock::try_write, real::rwlock_trywrlock) }
-}
-
-/// Acquires for writing, or ETIMEDOUT at a time on the wall clock.
-///
-/// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_timedwrlock(
-    object: *mut pthread_rwlock_t,
-    at: *const timespec,
-) -> c_int {
+/// As POSIX says of `pthread_rwlock_timedwrlock`.
+unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
-    unsafe { timed(object, CLOCK_REALTIME, at, rwlock::write) }
+    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::write) }
         // SAFETY: the C library's lock.
         .unwrap_or_else(|| unsafe { real::rwlock_timedwrlock(object, at) })
 }
 
-/// Acquires for writing, or ETIMEDOUT at a time on a clock of the caller's choice.
-///
 /// # Safety
-/// As POSIX says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_clockwrlock(
-    object: *mut pthread_rwlock_t,
-    clock: clockid_t,
-    at: *const timespec,
-) -> c_int {
+/// As POSIX says of `pthread_rwlock_clockwrlock`.
+unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
-    unsafe { timed(object, clock, at, rwlock::write) }
+    unsafe { timed(object, clock, at, caller, rwlock::write) }
         // SAFETY: the C library's lock.
         .unwrap_or_else(|| unsafe { real::rwlock_clockwrlock(object, clock, at) })
 }
@@ -172,18 +167,16 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_clockwrlock(
 /// # Safety
 /// As POSIX says.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
     // SAFETY: the caller's lock.
-    unsafe { either(object, rwlock::unlock, real::rwlock_unlock) }
+    unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::rwlock_unlock) }
 }
 
 alias! {
-    __pthread_rwlock_destroy = pthread_rwlock_destroy(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_unlock = pthread_rwlock_unlock(object: *mut pthread_rwlock_t);
-    __pthread_rwlock_init
-        = pthread_rwlock_init(object: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t);
+    __pthread_rwlock_destroy = pthread_rwlock_destroy(object: Object);
+    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(object: Object);
+    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(object: Object);
+    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(object: Object);
+    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(object: Object);
+    __pthread_rwlock_unlock = pthread_rwlock_unlock(object: Object);
 }

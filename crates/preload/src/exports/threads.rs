@@ -2,7 +2,11 @@
 //! `mtx_t` and `cnd_t` are the pthread types under another name.
 
 use super::cond::jump;
-use super::{cond, mutex};
+use super::mutex::with_caller;
+use super::{cond, mutex as exports};
+use crate::layout::Mutex;
+use crate::mutex;
+use crate::rules::Caller;
 use core::ptr;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 
@@ -29,35 +33,72 @@ fn code(errno: c_int) -> c_int {
     }
 }
 
-/// Makes a mutex; timed and untimed ones are the same.
-///
+with_caller! {
+    /// Makes a mutex; timed and untimed ones are the same.
+    #[unsafe(no_mangle)]
+    pub(crate) mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
+    /// Acquires, or `thrd_timedout` at a time on the wall clock.
+    #[unsafe(no_mangle)]
+    pub(crate) mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
+    /// [`lock`] for a fast path.
+    lock_slowly(*mut Mtx) -> lock, "rsi", "x1";
+    /// [`try_lock`] for a fast path.
+    try_lock_slowly(*mut Mtx) -> try_lock, "rsi", "x1";
+}
+
 /// # Safety
-/// As C11 says; so for all functions here.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_init(object: *mut Mtx, kind: c_int) -> c_int {
+/// As C11 says of `mtx_init`.
+unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, caller: Caller) -> c_int {
     if kind & RECURSIVE == 0 {
         // SAFETY: the caller's memory.
-        return code(unsafe { mutex::pthread_mutex_init(object, ptr::null()) });
+        return code(unsafe { mutex::init(object, ptr::null(), caller) });
     }
     // SAFETY: the caller's memory; the attributes are initialised, used and destroyed here.
     unsafe {
         let mut attributes = core::mem::zeroed::<pthread_mutexattr_t>();
         libc::pthread_mutexattr_init(&mut attributes);
         libc::pthread_mutexattr_settype(&mut attributes, libc::PTHREAD_MUTEX_RECURSIVE);
-        let errno = mutex::pthread_mutex_init(object, &attributes);
+        let errno = mutex::init(object, &attributes, caller);
         libc::pthread_mutexattr_destroy(&mut attributes);
         code(errno)
     }
 }
 
+/// # Safety
+/// As C11 says of `mtx_timedlock`.
+unsafe extern "C" fn timedlock(object: *mut Mtx, at: *const timespec, caller: Caller) -> c_int {
+    // SAFETY: the caller's object and time.
+    code(unsafe { exports::timedlock(object, at, caller) })
+}
+
+/// # Safety
+/// As C11 says of `mtx_lock`.
+unsafe extern "C" fn lock(object: *mut Mtx, caller: Caller) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { mutex::lock(object, caller) })
+}
+
+/// # Safety
+/// As C11 says of `mtx_trylock`.
+unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
+    // SAFETY: the caller's object.
+    code(unsafe { mutex::try_lock(object, caller) })
+}
+
 /// Acquires.
 ///
 /// # Safety
-/// As C11 says.
+/// As C11 says; so for all functions here.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     // SAFETY: the caller's object.
-    code(unsafe { mutex::pthread_mutex_lock(object) })
+    let mutex = unsafe { Mutex::of(object) };
+    if mutex.is_fast() {
+        mutex.lock.adaptive().lock();
+        return SUCCESS;
+    }
+    // SAFETY: the caller's object.
+    unsafe { lock_slowly(object) }
 }
 
 /// Acquires if that is possible at once, or `thrd_busy`.
@@ -67,17 +108,12 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
     // SAFETY: the caller's object.
-    code(unsafe { mutex::pthread_mutex_trylock(object) })
-}
-
-/// Acquires, or `thrd_timedout` at a time on the wall clock.
-///
-/// # Safety
-/// As C11 says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_timedlock(object: *mut Mtx, at: *const timespec) -> c_int {
-    // SAFETY: the caller's object and time.
-    code(unsafe { mutex::pthread_mutex_timedlock(object, at) })
+    let mutex = unsafe { Mutex::of(object) };
+    if mutex.is_fast() {
+        return if mutex.lock.adaptive().try_lock() { SUCCESS } else { BUSY };
+    }
+    // SAFETY: the caller's object.
+    unsafe { try_lock_slowly(object) }
 }
 
 /// Releases.
@@ -87,7 +123,7 @@ pub(crate) unsafe extern "C" fn mtx_timedlock(object: *mut Mtx, at: *const times
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
     // SAFETY: the caller's object.
-    code(unsafe { mutex::pthread_mutex_unlock(object) })
+    code(unsafe { exports::pthread_mutex_unlock(object) })
 }
 
 /// Ends a mutex's life.
@@ -97,7 +133,7 @@ pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
     // SAFETY: the caller's object.
-    unsafe { mutex::pthread_mutex_destroy(object) };
+    unsafe { exports::pthread_mutex_destroy(object) };
 }
 
 /// Makes a condition variable.

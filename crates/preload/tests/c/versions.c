@@ -16,6 +16,14 @@ __asm__(".symver old_mutex_unlock, __pthread_mutex_unlock@GLIBC_2.2.5");
 __asm__(".symver old_mutex_trylock, __pthread_mutex_trylock@GLIBC_2.2.5");
 __asm__(".symver old_mutex_init, __pthread_mutex_init@GLIBC_2.2.5");
 __asm__(".symver old_mutex_destroy, __pthread_mutex_destroy@GLIBC_2.2.5");
+__asm__(".symver old_rdlock, __pthread_rwlock_rdlock@GLIBC_2.2.5");
+__asm__(".symver old_wrlock, __pthread_rwlock_wrlock@GLIBC_2.2.5");
+__asm__(".symver old_tryrdlock, __pthread_rwlock_tryrdlock@GLIBC_2.2.5");
+__asm__(".symver old_trywrlock, __pthread_rwlock_trywrlock@GLIBC_2.2.5");
+__asm__(".symver old_rwunlock, __pthread_rwlock_unlock@GLIBC_2.2.5");
+__asm__(".symver old_rwinit, __pthread_rwlock_init@GLIBC_2.2.5");
+__asm__(".symver old_rwdestroy, __pthread_rwlock_destroy@GLIBC_2.2.5");
+__asm__(".symver old_spin, pthread_spin_lock@GLIBC_2.2.5");
 #else
 #define old_wait pthread_cond_wait
 #define old_timedwait pthread_cond_timedwait
@@ -28,6 +36,14 @@ __asm__(".symver old_mutex_destroy, __pthread_mutex_destroy@GLIBC_2.2.5");
 #define old_mutex_trylock pthread_mutex_trylock
 #define old_mutex_init pthread_mutex_init
 #define old_mutex_destroy pthread_mutex_destroy
+#define old_rdlock pthread_rwlock_rdlock
+#define old_wrlock pthread_rwlock_wrlock
+#define old_tryrdlock pthread_rwlock_tryrdlock
+#define old_trywrlock pthread_rwlock_trywrlock
+#define old_rwunlock pthread_rwlock_unlock
+#define old_rwinit pthread_rwlock_init
+#define old_rwdestroy pthread_rwlock_destroy
+#define old_spin pthread_spin_lock
 #endif
 extern int old_wait(pthread_cond_t *, pthread_mutex_t *);
 extern int old_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
@@ -36,6 +52,10 @@ extern int old_init(pthread_cond_t *, const pthread_condattr_t *);
 extern int old_mutex_lock(pthread_mutex_t *), old_mutex_unlock(pthread_mutex_t *);
 extern int old_mutex_trylock(pthread_mutex_t *), old_mutex_destroy(pthread_mutex_t *);
 extern int old_mutex_init(pthread_mutex_t *, const pthread_mutexattr_t *);
+extern int old_rdlock(pthread_rwlock_t *), old_wrlock(pthread_rwlock_t *), old_rwdestroy(pthread_rwlock_t *);
+extern int old_tryrdlock(pthread_rwlock_t *), old_trywrlock(pthread_rwlock_t *), old_rwunlock(pthread_rwlock_t *);
+extern int old_rwinit(pthread_rwlock_t *, const pthread_rwlockattr_t *);
+extern int old_spin(pthread_spinlock_t *);
 
 struct api {
     int (*wait)(pthread_cond_t *, pthread_mutex_t *);
@@ -86,8 +106,31 @@ static void *found(const char *name)
     return address;
 }
 
+/* Old names and new ones by turns, on one lock. */
+static void check_old_names(void)
+{
+    pthread_rwlock_t l;
+    pthread_spinlock_t spin;
+    CHECK_EQ(old_rwinit(&l, NULL), 0);
+    CHECK_EQ(old_rdlock(&l), 0);
+    CHECK_EQ(pthread_rwlock_tryrdlock(&l), 0);
+    CHECK_EQ(old_trywrlock(&l), EBUSY);
+    CHECK_EQ(old_rwunlock(&l), 0);
+    CHECK_EQ(pthread_rwlock_unlock(&l), 0);
+    CHECK_EQ(old_wrlock(&l), 0);
+    CHECK_EQ(old_tryrdlock(&l), EBUSY);
+    CHECK_EQ(pthread_rwlock_wrlock(&l), EDEADLK);
+    CHECK_EQ(pthread_rwlock_unlock(&l), 0);
+    CHECK_EQ(old_rwdestroy(&l), 0);
+    CHECK_EQ(pthread_spin_init(&spin, 0), 0);
+    CHECK_EQ(old_spin(&spin), 0);
+    CHECK_EQ(pthread_spin_trylock(&spin), EBUSY);
+    CHECK_EQ(pthread_spin_unlock(&spin), 0);
+}
+
 int main(void)
 {
+    check_old_names();
     struct api by_default = {.wait = pthread_cond_wait, .timedwait = pthread_cond_timedwait,
                              .signal = pthread_cond_signal, .broadcast = pthread_cond_broadcast};
     struct api old = {.wait = old_wait, .timedwait = old_timedwait, .signal = old_signal, .broadcast = old_broadcast};

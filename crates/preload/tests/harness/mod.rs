@@ -1,4 +1,5 @@
 //! Builds C programs and runs them under the preload library.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -20,7 +21,7 @@ pub(crate) fn library() -> PathBuf {
     })
 }
 
-/// A translation unit in `tests/c`, and what to link it with.
+/// A translation unit, by its path from `tests/c`, and what to link it with.
 pub(crate) struct Build {
     source: &'static str,
     linked: Vec<PathBuf>,
@@ -38,10 +39,10 @@ impl Build {
     }
 
     pub(crate) fn program(self) -> Program {
-        let stem = Path::new(self.source).with_extension("");
+        let stem = Path::new(self.source).file_stem().expect("a file");
         let path = output_path(&stem.display().to_string());
         self.compile(&path, &[]);
-        Program { path }
+        Program { path, variables: Vec::new() }
     }
 
     pub(crate) fn shared(self, name: &str) -> PathBuf {
@@ -73,18 +74,36 @@ fn output_path(name: &str) -> PathBuf {
 /// A program that was built; removed when dropped.
 pub(crate) struct Program {
     path: PathBuf,
+    variables: Vec<String>,
 }
 
 impl Program {
+    /// Runs with this in its environment.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push(format!("{name}={value}"));
+        self
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", "TURNWISE_LOCK"]);
+        command.args(&self.variables);
         command
     }
 
     /// Runs it on the C library's locks.
     pub(crate) fn run_on_libc(&self) {
-        check("the C library", self.command().arg(&self.path).output());
+        self.answers_on_libc();
+    }
+
+    /// Runs it on the C library's locks with a list of preloaded libraries.
+    pub(crate) fn run_on_libc_with(&self, preloaded: &str) {
+        check("the C library", self.command().arg(format!("LD_PRELOAD={preloaded}")).arg(&self.path).output());
+    }
+
+    /// Runs it on the C library's locks; returns what it wrote to stdout.
+    pub(crate) fn answers_on_libc(&self) -> String {
+        check("the C library", self.command().arg(&self.path).output()).output
     }
 
     /// Runs it on ours; returns what it wrote to stderr.
@@ -92,17 +111,32 @@ impl Program {
         self.run_with(policy, library().to_str().expect("a path in UTF-8"))
     }
 
+    /// Runs it on ours; returns what it wrote to stdout.
+    pub(crate) fn answers(&self, policy: &str) -> String {
+        self.run_preloaded(policy, library().to_str().expect("a path in UTF-8")).output
+    }
+
     /// Runs it with a list of preloaded libraries.
     pub(crate) fn run_with(&self, policy: &str, preloaded: &str) -> String {
+        self.run_preloaded(policy, preloaded).error
+    }
+
+    fn run_preloaded(&self, policy: &str, preloaded: &str) -> Written {
         let mut command = self.command();
         command.arg(format!("TURNWISE_LOCK={policy}")).arg("TURNWISE_VERBOSE=1");
         // Last, so that `timeout` and `env` run without it.
         command.arg(format!("LD_PRELOAD={preloaded}")).arg(&self.path);
-        let error = check(policy, command.output());
+        let written = check(policy, command.output());
         let introduction = format!("lock policy {policy}, on-cpu layer");
-        assert!(error.contains(&introduction), "the library was not loaded:\n{error}");
-        error
+        assert!(written.error.contains(&introduction), "the library was not loaded:\n{}", written.error);
+        written
     }
+}
+
+/// What a program wrote to stdout and to stderr.
+struct Written {
+    output: String,
+    error: String,
 }
 
 impl Drop for Program {
@@ -113,9 +147,9 @@ impl Drop for Program {
     }
 }
 
-fn check(on: &str, output: std::io::Result<Output>) -> String {
-    let output = output.expect("timeout of coreutils");
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "on {on}: {}\n{error}", output.status);
-    error
+fn check(on: &str, ended: std::io::Result<Output>) -> Written {
+    let ended = ended.expect("timeout of coreutils");
+    let [output, error] = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(ended.status.success(), "on {on}: {}\n{error}", ended.status);
+    Written { output, error }
 }

@@ -1,0 +1,88 @@
+//! What a rule is about in the modules.
+
+use super::compile::Match;
+use super::module::Module;
+use super::names::{demangled, is_about};
+use super::problem::Problem;
+use super::rule::{Rule, Subject};
+use super::world::World;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The size of `pthread_mutex_t`, the smaller of the locks.
+const LOCK_BYTES: u64 = size_of::<libc::pthread_mutex_t>() as u64;
+
+impl World {
+    /// What a rule is about; for each match the index of its module.
+    pub(super) fn find(&self, rule: &Rule, warnings: &mut Vec<Problem>) -> Vec<(usize, Match)> {
+        let scope = self.scope(rule);
+        let found: Vec<(usize, Match)> = scope
+            .iter()
+            .flat_map(|index| matches(&self.modules[*index], &rule.subject).into_iter().map(|found| (*index, found)))
+            .collect();
+        if found.is_empty() {
+            warnings.extend(self.why_nothing(rule, &scope));
+        } else if let Subject::Symbol(name, _) = &rule.subject
+            && let Some(small) = found.iter().flat_map(|(_, found)| &found.ranges).find(|range| is_too_small(range))
+        {
+            let what = format!("`{}` has {} bytes, fewer than a lock", name.get_ref(), small.end - small.start);
+            let remedy =
+                "if it is a pointer, the lock is elsewhere: name the function that makes it (`function = \"…\"`)";
+            warnings.push(Problem::warning(name.span(), what, remedy));
+        }
+        found
+    }
+}
+
+/// What of a module a rule's subject is.
+fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
+    let nameless = |ranges| Match { module: module.name.clone(), name: String::new(), ranges };
+    match subject {
+        Subject::All => vec![nameless(Vec::new())],
+        Subject::Symbol(symbol, distance) => variables(module, symbol.get_ref(), *distance).collect(),
+        Subject::Function(function) => functions(module, function.get_ref()).collect(),
+        Subject::Lines { file, first, last, .. } => {
+            let ranges = module.debug().lines(file, *first, *last);
+            if ranges.is_empty() { Vec::new() } else { vec![nameless(ranges)] }
+        }
+    }
+}
+
+fn is_too_small(range: &Range<u64>) -> bool {
+    // One byte: the size is not known, or the rule gave a distance.
+    range.end - range.start < LOCK_BYTES && range.end - range.start > 1
+}
+
+fn variables(module: &Module, pattern: &str, distance: Option<u64>) -> impl Iterator<Item = Match> {
+    let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
+    module.for_each_symbol(|symbol| {
+        if symbol.is_function || !is_about(pattern, symbol.name) {
+            return;
+        }
+        let range = match distance {
+            Some(distance) => symbol.range.start + distance..symbol.range.start + distance + 1,
+            None => symbol.range.clone(),
+        };
+        let ranges = found.entry(demangled(symbol.name).into_owned()).or_default();
+        if !ranges.contains(&range) {
+            ranges.push(range);
+        }
+    });
+    found.into_iter().map(|(name, ranges)| Match { module: module.name.clone(), name, ranges })
+}
+
+fn functions(module: &Module, pattern: &str) -> impl Iterator<Item = Match> {
+    let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
+    for (name, ranges) in module.debug().functions(|name| is_about(pattern, name)) {
+        found.entry(demangled(name).into_owned()).or_default().extend(ranges.iter().cloned());
+    }
+    module.for_each_symbol(|symbol| {
+        if symbol.is_function && is_about(pattern, symbol.name) {
+            let ranges = found.entry(demangled(symbol.name).into_owned()).or_default();
+            if !ranges.contains(&symbol.range) {
+                ranges.push(symbol.range.clone());
+            }
+        }
+    });
+    found.into_iter().map(|(name, ranges)| Match { module: module.name.clone(), name, ranges })
+}

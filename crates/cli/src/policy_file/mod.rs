@@ -1,0 +1,29 @@
+//! Policy files: which locks of a program get which policy. `docs/policy-files.md` is the manual.
+//!
+//! | file | what |
+//! |---|---|
+//! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
+//! | `problem.rs` | errors and warnings with the line that they are about |
+//! | `module.rs` | programs and shared objects: which a program starts with, their symbols |
+//! | `debug.rs` | where functions and source lines are in them |
+//! | `world.rs` | the programs and modules that rules are looked up in |
+//! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
+//! | `compile.rs` | rules and modules become a table |
+//! | `names.rs` | names that match a pattern, and those that are like it |
+//! | `check.rs` | `turnwise policy check` |
+
+mod check;
+mod compile;
+mod debug;
+mod find;
+mod module;
+mod names;
+mod parse;
+mod problem;
+mod rule;
+mod why;
+mod world;
+
+pub(crate) use check::{Args, run};
+pub(crate) use compile::{Compiled, compile};
+pub(crate) use parse::PolicyFile;

@@ -1,0 +1,118 @@
+//! Names that match a pattern, and names that are like one.
+
+use std::borrow::Cow;
+use turnwise_policy_table::matches;
+
+/// Names farther than this from a given one are not taken for a slip of the hand.
+const SIMILAR: f64 = 0.8;
+
+/// The name as its author wrote it, with the types of its parameters: C++ and Rust names are demangled.
+pub(crate) fn demangled(name: &str) -> Cow<'_, str> {
+    addr2line::demangle_auto(Cow::Borrowed(name), None)
+}
+
+/// Whether `pattern` is about the symbol or function `name` (as the linker has it): the name itself, the name as
+/// written, with or without the types of its parameters, and without what compilers append to local names.
+pub(crate) fn is_about(pattern: &str, name: &str) -> bool {
+    let is = |text: &str| matches(pattern.as_bytes(), text.as_bytes());
+    let name = name.split('@').next().unwrap_or(name);
+    if is(name) || is(without_suffix(name)) {
+        return true;
+    }
+    let shown = demangled(name);
+    shown != name && (is(&shown) || is(without_parameters(&shown)))
+}
+
+/// `lock.0` is how gcc calls the `lock` of a function; `work.part.0` and `work.cold` are pieces of `work`.
+fn without_suffix(name: &str) -> &str {
+    if name.starts_with("_Z") || name.starts_with("_R") {
+        return name;
+    }
+    name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or(name)
+}
+
+/// `Cache::get(int) const` without what follows the name; `Cache::operator()(int)` keeps its own parentheses.
+fn without_parameters(name: &str) -> &str {
+    let mut depth = 0_usize;
+    for (at, byte) in name.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth = depth.saturating_sub(1),
+            b'(' if depth == 0
+                && at > 0
+                && !name[..at].ends_with("operator")
+                && !name[at..].starts_with("(anonymous") =>
+            {
+                return name[..at].trim_end();
+            }
+            _ => {}
+        }
+    }
+    name
+}
+
+/// The name that a misspelt one was meant to be.
+pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let rated = known.map(|name| (likeness(given, &name), name)).filter(|(likeness, _)| *likeness > SIMILAR);
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// Of short names one wrong key makes much of the difference.
+fn likeness(given: &str, name: &str) -> f64 {
+    const ONE_KEY: f64 = 0.95;
+    let by_letters = strsim::jaro_winkler(given, name);
+    if given.len() > 2 && strsim::damerau_levenshtein(given, name) == 1 { by_letters.max(ONE_KEY) } else { by_letters }
+}
+
+/// A question for [`nearest`]'s answer, and the names to choose from.
+pub(crate) fn suggestion(given: &str, known: &[&str]) -> String {
+    let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match nearest(given, known.iter().map(|name| Cow::Borrowed(*name))) {
+        Some(name) => format!("did you mean `{name}`? Known here: {list}"),
+        None => format!("known here: {list}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_as_linkers_compilers_and_people_have_them() {
+        for (pattern, name) in [
+            ("hot", "hot"),
+            ("hot", "hot.0"),
+            ("hot", "hot@VERSION_1"),
+            ("work", "work.part.0"),
+            ("_ZN5Cache5lock_E", "_ZN5Cache5lock_E"),
+            ("Cache::lock_", "_ZN5Cache5lock_E"),
+            ("Cache::get", "_ZN5Cache3getEi"),
+            ("Cache::get(int)", "_ZN5Cache3getEi"),
+            ("Cache::*", "_ZN5Cache3getEi"),
+            ("f()::m", "_ZZ1fvE1m"),
+        ] {
+            assert!(is_about(pattern, name), "{pattern} on {name}");
+        }
+        assert!(!is_about("hot", "hotter") && !is_about("get", "_ZN5Cache3getEi") && !is_about("", ".x"));
+    }
+
+    #[test]
+    fn parameters_are_cut_off() {
+        for (name, expected) in [
+            ("Cache::get(int) const", "Cache::get"),
+            ("T<int (*)(long)>::run(int)", "T<int (*)(long)>::run"),
+            ("(anonymous namespace)::run(int)", "(anonymous namespace)::run"),
+            ("A::operator()(int)", "A::operator()"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(without_parameters(name), expected);
+        }
+    }
+
+    #[test]
+    fn suggests_only_what_is_near() {
+        assert!(suggestion("adaptve", &["adaptive", "mcs"]).starts_with("did you mean `adaptive`?"));
+        assert!(suggestion("msc", &["adaptive", "mcs"]).starts_with("did you mean `mcs`?"));
+        assert_eq!(suggestion("qqq", &["adaptive", "mcs"]), "known here: `adaptive`, `mcs`");
+    }
+}

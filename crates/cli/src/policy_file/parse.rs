@@ -1,0 +1,324 @@
+//! The TOML of a policy file.
+
+use super::names::suggestion;
+use super::problem::{Problem, shown};
+use super::rule::{Rule, Subject};
+use crate::policy;
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use turnwise_policy_table::{Policy, RULES_MAX};
+
+/// A policy file that can be used.
+pub(crate) struct PolicyFile {
+    /// The path, as the user gave it.
+    pub(crate) origin: String,
+    pub(crate) text: String,
+    /// For locks that no rule names.
+    pub(crate) default: Policy,
+    pub(crate) rules: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    default: Option<Spanned<String>>,
+    #[serde(default)]
+    rule: Vec<Spanned<RawRule>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRule {
+    lock: Option<Spanned<String>>,
+    program: Option<Spanned<String>>,
+    module: Option<Spanned<String>>,
+    symbol: Option<Spanned<String>>,
+    function: Option<Spanned<String>>,
+    line: Option<Spanned<String>>,
+}
+
+impl PolicyFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or used; the message has every problem with its line.
+    pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the policy file {}", path.display()))?;
+        Self::parse(&path.display().to_string(), text)
+    }
+
+    /// The file of this text; `origin` is what messages call it.
+    ///
+    /// # Errors
+    /// It cannot be used; the message has every problem with its line.
+    pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
+        let parsed = parse(&text);
+        match parsed {
+            Ok((default, rules)) => Ok(PolicyFile { origin: origin.to_owned(), text, default, rules }),
+            Err(problems) => bail!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text)),
+        }
+    }
+}
+
+type Parsed = (Policy, Vec<Rule>);
+
+fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
+    let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error)])?;
+    let mut problems = Vec::new();
+    let default = raw.default.as_ref().map_or(Ok(default_policy()), policy_of).unwrap_or_else(|problem| {
+        problems.push(problem);
+        default_policy()
+    });
+    let mut rules: Vec<Rule> = Vec::new();
+    for raw in raw.rule {
+        let place = header_of(text, raw.span());
+        match rule(raw.into_inner(), place, text) {
+            Ok(rule) => {
+                if let Some(earlier) = rules.iter().find(|earlier| earlier.covers(&rule)) {
+                    let what =
+                        format!("this rule can never match: the one in line {} takes all its locks", earlier.line);
+                    problems.push(Problem::error(
+                        rule.place.clone(),
+                        what,
+                        "the first rule that matches decides: move this one up, or take it out",
+                    ));
+                }
+                rules.push(rule);
+            }
+            Err(found) => problems.extend(found),
+        }
+    }
+    if let Some(beyond) = rules.get(RULES_MAX) {
+        let what = format!("more than {RULES_MAX} rules");
+        problems.push(Problem::error(beyond.place.clone(), what, "join rules with patterns: `*` stands for any text"));
+    }
+    if problems.is_empty() { Ok((default, rules)) } else { Err(problems) }
+}
+
+fn default_policy() -> Policy {
+    Policy::by_name(policy::DEFAULT).unwrap_or(Policy::Adaptive)
+}
+
+/// The `[[rule]]` line rather than the whole table, of which the parser tells the place.
+fn header_of(text: &str, place: Range<usize>) -> Range<usize> {
+    let end = text[place.start..place.end].find('\n').map_or(place.end, |length| place.start + length);
+    place.start..end
+}
+
+fn line_at(text: &str, place: usize) -> usize {
+    text.as_bytes().iter().take(place).filter(|byte| **byte == b'\n').count() + 1
+}
+
+fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let RawRule { lock, program, module, symbol, function, line } = raw;
+    for value in [&program, &module, &symbol, &function, &line].into_iter().flatten() {
+        if value.get_ref().trim().is_empty() {
+            problems.push(Problem::error(
+                value.span(),
+                "an empty name",
+                "give a name, or take the key out: without it, any will do",
+            ));
+        }
+    }
+    let policy = match &lock {
+        Some(name) => policy_of(name),
+        None => Err(Problem::error(
+            place.clone(),
+            "the rule has no `lock`",
+            format!("add `lock = \"…\"`; {}", suggestion("", &policy_names())),
+        )),
+    };
+    let subject = subject(symbol, function, line);
+    if matches!(subject, Ok(Subject::All)) && program.is_none() && module.is_none() {
+        let remedy = "add one of `symbol`, `function`, `line`, `module`, `program`; for all locks, set `default` \
+                      above the rules";
+        problems.push(Problem::error(place.clone(), "the rule says of no lock that it is about it", remedy));
+    }
+    match (policy, subject) {
+        (Ok(policy), Ok(subject)) if problems.is_empty() => {
+            let line = line_at(text, place.start);
+            Ok(Rule { policy, program, module, subject, place, line })
+        }
+        (policy, subject) => {
+            problems.extend(policy.err());
+            problems.extend(subject.err());
+            Err(problems)
+        }
+    }
+}
+
+fn subject(
+    symbol: Option<Spanned<String>>,
+    function: Option<Spanned<String>>,
+    line: Option<Spanned<String>>,
+) -> Result<Subject, Problem> {
+    match (symbol, function, line) {
+        (None, None, None) => Ok(Subject::All),
+        (Some(written), None, None) => {
+            let distance = symbol_of(written.get_ref()).1;
+            let name = symbol_of(written.get_ref()).0.to_owned();
+            let place = written.span();
+            match distance {
+                Some(text) => match number(text) {
+                    Some(distance) => Ok(Subject::Symbol(Spanned::new(place, name), Some(distance))),
+                    None => Err(Problem::error(
+                        place,
+                        format!("{text:?} is no number of bytes"),
+                        "write `name+40` or `name+0x28`",
+                    )),
+                },
+                None => Ok(Subject::Symbol(Spanned::new(place, name), None)),
+            }
+        }
+        (None, Some(name), None) => Ok(Subject::Function(name)),
+        (None, None, Some(written)) => lines(written),
+        (symbol, function, line) => {
+            let last = [line, function, symbol].into_iter().flatten().next();
+            let place = last.map_or(0..0, |value| value.span());
+            Err(Problem::error(
+                place,
+                "a rule goes by one of `symbol`, `function` and `line`, not by several",
+                "a lock is a variable (`symbol`), or is known by the call that makes it (`function` or `line`): make \
+                 two rules",
+            ))
+        }
+    }
+}
+
+/// A symbol's name, and what stands behind a plus sign. (`operator+` has nothing there.)
+fn symbol_of(written: &str) -> (&str, Option<&str>) {
+    match written.rsplit_once('+') {
+        Some((name, distance)) if distance.starts_with(|first: char| first.is_ascii_digit()) => (name, Some(distance)),
+        _ => (written, None),
+    }
+}
+
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// `cache.c:120` or `src/cache.c:100-140`.
+fn lines(written: Spanned<String>) -> Result<Subject, Problem> {
+    let parsed = written.get_ref().rsplit_once(':').and_then(|(file, range)| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some((file.to_owned(), first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+    });
+    match parsed {
+        Some((file, first, last)) if !file.is_empty() && first > 0 && first <= last => {
+            Ok(Subject::Lines { written, file, first, last })
+        }
+        _ => {
+            let what = format!("{:?} is no line of a source file", written.get_ref());
+            Err(Problem::error(written.span(), what, "write `cache.c:120`, or `src/cache.c:100-140` for several lines"))
+        }
+    }
+}
+
+fn policy_names() -> Vec<&'static str> {
+    policy::POLICIES.iter().map(|policy| policy.name).collect()
+}
+
+fn policy_of(name: &Spanned<String>) -> Result<Policy, Problem> {
+    Policy::by_name(name.get_ref()).ok_or_else(|| {
+        let what = format!("no such lock: {:?}", name.get_ref());
+        Problem::error(name.span(), what, suggestion(name.get_ref(), &policy_names()))
+    })
+}
+
+/// An error of the TOML reader, with what to do.
+fn explain(error: &toml::de::Error) -> Problem {
+    let place = error.span().unwrap_or(0..0);
+    let message = error.message();
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match names.split_first() {
+        Some((given, known)) if message.starts_with("unknown field") => {
+            Problem::error(place, format!("no such key: `{given}`"), suggestion(given, known))
+        }
+        _ if message.starts_with("invalid type") => {
+            Problem::error(place, message, "names and locks are text in quotes; rules begin with a line `[[rule]]`")
+        }
+        _ => Problem::error(
+            place,
+            format!("not TOML: {message}"),
+            "mend the TOML here: `key = \"value\"` lines below `[[rule]]` lines",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn complaint(text: &str, parts: &[&str]) {
+        let Err(error) = PolicyFile::parse("p.toml", text.to_owned()) else { panic!("{text:?} was taken") };
+        let shown = error.to_string();
+        for part in parts {
+            assert!(shown.contains(part), "no {part:?} in:\n{shown}");
+        }
+    }
+
+    #[test]
+    fn reads_what_the_manual_shows() {
+        let text = "default = \"libc\"\n\n[[rule]]\nsymbol = \"cache+0x28\"\nlock = \"mcs\"\n\n\
+                    [[rule]]\nprogram = \"srv*\"\nline = \"a/b.c:7-9\"\nlock = \"ttas\"\n";
+        let file = PolicyFile::parse("p.toml", text.to_owned()).unwrap();
+        assert_eq!((file.default, file.rules.len()), (Policy::Libc, 2));
+        assert!(matches!(&file.rules[0].subject, Subject::Symbol(name, Some(0x28)) if name.get_ref() == "cache"));
+        assert!(matches!(&file.rules[1].subject, Subject::Lines { first: 7, last: 9, file, .. } if file == "a/b.c"));
+        assert_eq!(file.rules[1].label("p.toml"), "p.toml:7 (program srv*, line a/b.c:7-9): ttas");
+        assert_eq!(PolicyFile::parse("p", String::new()).unwrap().default, Policy::Adaptive);
+    }
+
+    #[test]
+    fn says_what_is_wrong_where_and_what_to_do() {
+        complaint("defalt = \"libc\"", &["no such key: `defalt`", "p.toml:1:1", "did you mean `default`?"]);
+        complaint("[[rules]]\nlock = \"mcs\"", &["no such key: `rules`", "did you mean `rule`?"]);
+        complaint("[[rule]]\nsymbl = \"x\"\nlock = \"mcs\"", &["no such key: `symbl`", "p.toml:2:1", "`symbol`"]);
+        complaint("default = \"adaptve\"", &["no such lock: \"adaptve\"", "p.toml:1:11", "did you mean `adaptive`?"]);
+        complaint("[[rule]]\nsymbol = \"x\"", &["the rule has no `lock`", "p.toml:1:1", "`ticket`"]);
+        complaint("[[rule]]\nlock = \"mcs\"", &["of no lock", "add one of `symbol`"]);
+        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
+        complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
+        complaint("rule = \"x", &["not TOML", "p.toml:1:"]);
+        complaint("[[rule]]\nlock = \"mcs\"\nline = \"a.c\"", &["no line of a source file", "`cache.c:120`"]);
+        complaint("[[rule]]\nlock = \"mcs\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
+        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
+        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
+    }
+
+    #[test]
+    fn every_problem_is_told_at_once() {
+        complaint("default = \"x\"\n[[rule]]\nlock = \"y\"\n", &["\"x\"", "\"y\"", "of no lock"]);
+    }
+
+    #[test]
+    fn rules_that_can_never_match_are_refused() {
+        let pair = |first: &str, second: &str| {
+            format!("[[rule]]\nlock = \"mcs\"\n{first}\n[[rule]]\nlock = \"ttas\"\n{second}\n")
+        };
+        let never: &[&str] = &["p.toml:4:1", "never match", "line 1"];
+        complaint(&pair("symbol = \"a\"", "symbol = \"a\""), never);
+        complaint(&pair("symbol = \"a*\"", "symbol = \"ab+8\""), never);
+        complaint(&pair("module = \"lib*\"", "module = \"libx.so\"\nfunction = \"f\""), never);
+        complaint(&pair("program = \"*\"", "symbol = \"a\"\nprogram = \"x\""), never);
+        complaint(&pair("line = \"a.c:1-9\"", "line = \"a.c:3\""), never);
+        for (first, second) in [
+            ("symbol = \"a\"", "symbol = \"b\""),
+            ("symbol = \"a\"\nprogram = \"x\"", "symbol = \"a\""),
+            ("symbol = \"a+8\"", "symbol = \"a+16\""),
+            ("function = \"a\"", "symbol = \"a\""),
+            ("symbol = \"a?\"", "symbol = \"a*\""),
+        ] {
+            assert!(PolicyFile::parse("p", pair(first, second)).is_ok(), "{first} {second}");
+        }
+    }
+}

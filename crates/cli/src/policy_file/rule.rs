@@ -1,0 +1,80 @@
+//! A rule of a policy file.
+
+use std::ops::Range;
+use toml::Spanned;
+use turnwise_policy_table::{Policy, matches};
+
+/// A rule: conditions that must all hold, and the lock that it gives.
+pub(crate) struct Rule {
+    pub(crate) policy: Policy,
+    pub(crate) program: Option<Spanned<String>>,
+    pub(crate) module: Option<Spanned<String>>,
+    pub(crate) subject: Subject,
+    /// The whole rule in the text.
+    pub(crate) place: Range<usize>,
+    pub(crate) line: usize,
+}
+
+/// Which lock of a module.
+#[derive(Clone)]
+pub(crate) enum Subject {
+    /// Any.
+    All,
+    /// One that lies in this variable, at this distance from its start, or anywhere in it.
+    Symbol(Spanned<String>, Option<u64>),
+    /// One that this function makes.
+    Function(Spanned<String>),
+    /// One that these lines of source make.
+    Lines { written: Spanned<String>, file: String, first: u64, last: u64 },
+}
+
+impl Rule {
+    /// What the rule is called in messages: its place, its conditions, its lock.
+    pub(crate) fn label(&self, origin: &str) -> String {
+        format!("{origin}:{} ({}): {}", self.line, self.conditions(), self.policy.name())
+    }
+
+    /// The conditions in a few words.
+    pub(crate) fn conditions(&self) -> String {
+        let subject = match &self.subject {
+            Subject::All => None,
+            Subject::Symbol(name, _) => Some(("symbol", name)),
+            Subject::Function(name) => Some(("function", name)),
+            Subject::Lines { written, .. } => Some(("line", written)),
+        };
+        let program = self.program.as_ref().map(|name| ("program", name));
+        let module = self.module.as_ref().map(|name| ("module", name));
+        let all = [program, module, subject].into_iter().flatten();
+        all.map(|(key, value)| format!("{key} {}", value.get_ref())).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether every lock of `other` is one of this rule, as far as the text tells.
+    pub(super) fn covers(&self, other: &Rule) -> bool {
+        let wider = |mine: &Option<Spanned<String>>, theirs: &Option<Spanned<String>>| match (mine, theirs) {
+            (None, _) => true,
+            (Some(mine), None) => mine.get_ref() == "*",
+            (Some(mine), Some(theirs)) => is_wider(mine.get_ref(), theirs.get_ref()),
+        };
+        let subject = match (&self.subject, &other.subject) {
+            (Subject::All, _) => true,
+            (Subject::Symbol(mine, distance), Subject::Symbol(theirs, other)) => match distance {
+                None => is_wider(mine.get_ref(), theirs.get_ref()),
+                Some(_) => distance == other && mine.get_ref() == theirs.get_ref(),
+            },
+            (Subject::Function(mine), Subject::Function(theirs)) => is_wider(mine.get_ref(), theirs.get_ref()),
+            (Subject::Lines { file, first, last, .. }, Subject::Lines { file: f, first: a, last: z, .. }) => {
+                file == f && first <= a && z <= last
+            }
+            _ => false,
+        };
+        wider(&self.program, &other.program) && wider(&self.module, &other.module) && subject
+    }
+}
+
+/// Whether the pattern `mine` holds for all that `theirs` holds for; sure only if `theirs` is no pattern, or the same.
+fn is_wider(mine: &str, theirs: &str) -> bool {
+    let literal = !theirs.contains(['*', '?']);
+    mine == theirs
+        || mine == "*"
+        || literal && mine.contains('/') == theirs.contains('/') && { matches(mine.as_bytes(), theirs.as_bytes()) }
+}

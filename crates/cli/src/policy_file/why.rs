@@ -1,0 +1,82 @@
+//! Why a rule is about nothing, and what to do.
+
+use super::debug::is_end_of_path;
+use super::module::Module;
+use super::names::{demangled, nearest};
+use super::problem::Problem;
+use super::rule::{Rule, Subject};
+use super::world::{World, is_path};
+use std::borrow::Cow;
+use toml::Spanned;
+
+impl World {
+    /// Why a rule found nothing in the modules `scope`; `None`: it has its warning already.
+    pub(super) fn why_nothing(&self, rule: &Rule, scope: &[usize]) -> Option<Problem> {
+        if scope.is_empty() {
+            return self.no_module(rule);
+        }
+        match &rule.subject {
+            Subject::All => None,
+            Subject::Symbol(name, _) => Some(self.no_symbol(name, scope, false)),
+            Subject::Function(name) => Some(self.no_symbol(name, scope, true)),
+            Subject::Lines { written, file, .. } => Some(self.no_lines(written, file, scope)),
+        }
+    }
+
+    fn no_module(&self, rule: &Rule) -> Option<Problem> {
+        let module = rule.module.as_ref().filter(|name| !is_path(name.get_ref()))?;
+        let what = format!("no program here starts with a module {}", module.get_ref());
+        let remedy = match &rule.subject {
+            Subject::All => "if it is loaded later, this is fine; otherwise correct the name",
+            _ => "if it is loaded later, give its path, so that it can be read; otherwise correct the name",
+        };
+        let known = self.modules.iter().map(|module| Cow::Borrowed(module.name.as_str()));
+        let remedy = match nearest(module.get_ref(), known) {
+            Some(name) => format!("did you mean `{name}`? {remedy}"),
+            None => remedy.to_owned(),
+        };
+        Some(Problem::warning(module.span(), what, remedy))
+    }
+
+    fn no_symbol(&self, name: &Spanned<String>, scope: &[usize], is_function: bool) -> Problem {
+        let mut known = Vec::new();
+        for index in scope {
+            self.modules[*index].for_each_symbol(|symbol| {
+                if symbol.is_function == is_function {
+                    let shown = demangled(symbol.name);
+                    known.push(shown.split(['(', '@']).next().unwrap_or(&shown).to_owned());
+                }
+            });
+        }
+        let known = known.iter().map(|name| Cow::Borrowed(name.as_str()));
+        let remedy = match nearest(name.get_ref(), known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => self.without_names(scope, |module| module.is_stripped()),
+        };
+        let what = format!("no {} `{}`", if is_function { "function" } else { "variable" }, name.get_ref());
+        Problem::warning(name.span(), what, remedy)
+    }
+
+    fn no_lines(&self, written: &Spanned<String>, file: &str, scope: &[usize]) -> Problem {
+        let mut modules = scope.iter().map(|index| &self.modules[*index]);
+        let is_known = modules.any(|module| module.debug().files().any(|path| is_end_of_path(file, path)));
+        let (what, remedy) = if is_known {
+            ("there is no code on these lines", "name the line of the call, or several: `file.c:100-140`".to_owned())
+        } else {
+            ("no such source file", self.without_names(scope, |module| !module.debug().is_there))
+        };
+        Problem::warning(written.span(), format!("{what}: {}", written.get_ref()), remedy)
+    }
+
+    /// What to do if nothing is like the name: perhaps it is in a module of which the names were taken away.
+    fn without_names(&self, scope: &[usize], lacks: impl Fn(&Module) -> bool) -> String {
+        let lacking: Vec<&str> =
+            scope.iter().map(|index| &self.modules[*index]).filter(|m| lacks(m)).map(|m| m.name.as_str()).collect();
+        let (who, verb) = match lacking.as_slice() {
+            [] => return "correct the name; `*` stands for any text".to_owned(),
+            [one] => ((*one).to_owned(), "has"),
+            [first, rest @ ..] => (format!("{first} and {} more", rest.len()), "have"),
+        };
+        format!("correct the name; or, since {who} {verb} no names to look in, install debug packages or build with -g")
+    }
+}

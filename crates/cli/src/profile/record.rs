@@ -1,0 +1,126 @@
+//! Runs a program under the recorder.
+
+use super::source;
+use crate::machine::Machine;
+use crate::policy::Policy;
+use crate::preload;
+use crate::program::check_interposable;
+use crate::target::Target;
+use anyhow::{Context, Result, anyhow};
+use rustix::time::{ClockId, clock_gettime};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitCode, ExitStatus};
+use turnwise_profile::model::Profile;
+use turnwise_recording::reader::Error;
+use turnwise_recording::writer::{self, End};
+use turnwise_recording::{EXITED, SIGNALLED};
+
+/// Memory that a recording may need; a directory in memory with less is not taken.
+const ROOM_BYTES: u64 = 1 << 30;
+
+/// Runs `command` and makes its profile; with it, its exit status.
+///
+/// # Errors
+/// It cannot be run or recorded.
+pub(super) fn run(policy: &Policy, keep: Option<&Path>, command: &[OsString]) -> Result<(Profile, ExitCode)> {
+    let target = Target::find(command)?;
+    check_interposable(&target.path)?;
+    let place = Place::new(keep)?;
+    writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
+    let mut start = target.start();
+    preload::apply_recorder(policy, &place.file, &mut start)?;
+    // From here on Ctrl-C is the program's, which shares our terminal.
+    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+    let status = wait(child, &mut signals)?;
+    let files = source::family(&place.file)?;
+    let profile = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
+    let profile = profile.map_err(|error| explain(error, &target))?;
+    Ok((profile, exit_code(status)))
+}
+
+/// Where the recording is.
+struct Place {
+    file: PathBuf,
+    /// Goes away with its files.
+    _directory: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    fn new(keep: Option<&Path>) -> Result<Place> {
+        if let Some(file) = keep {
+            // The program may change its directory before it forks.
+            return Ok(Place { file: std::path::absolute(file)?, _directory: None });
+        }
+        let memory = Path::new("/dev/shm");
+        let fits = rustix::fs::statvfs(memory).is_ok_and(|found| found.f_bavail * found.f_frsize >= ROOM_BYTES);
+        let builder = || {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix("turnwise-profile-");
+            builder
+        };
+        let directory = match fits.then(|| builder().tempdir_in(memory)) {
+            Some(Ok(directory)) => directory,
+            _ => builder().tempdir().context("there is no directory for the recording; set TMPDIR to one")?,
+        };
+        Ok(Place { file: directory.path().join("recording"), _directory: Some(directory) })
+    }
+}
+
+/// Waits for the program. What the terminal sends, it has got itself; what is sent to us alone is handed on.
+fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
+    let handle = signals.handle();
+    let pid = rustix::process::Pid::from_child(&child);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for signal in signals.forever() {
+                if signal == SIGTERM || signal == SIGHUP {
+                    let signal = if signal == SIGTERM {
+                        rustix::process::Signal::TERM
+                    } else {
+                        rustix::process::Signal::HUP
+                    };
+                    // It may have ended meanwhile.
+                    let _ = rustix::process::kill_process(pid, signal);
+                }
+            }
+        });
+        let status = child.wait().context("cannot wait for the program");
+        handle.close();
+        status
+    })
+}
+
+/// Writes into the recording how the program ended.
+fn finish(file: &Path, status: ExitStatus) -> Result<(), Error> {
+    let now = clock_gettime(ClockId::Monotonic);
+    let machine = Machine::look();
+    let machine = format!("{} x {}, Linux {}, {}", machine.cpus, machine.cpu_model, machine.kernel, machine.libc);
+    let (ending, value) = match (status.code(), status.signal()) {
+        (Some(code), _) => (EXITED, code),
+        (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
+    };
+    let monotonic_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine: &machine })?)
+}
+
+fn explain(error: Error, target: &Target) -> anyhow::Error {
+    match error {
+        Error::Unused => anyhow!(
+            "{} ran without the recorder: does it clear LD_PRELOAD or the environment, or has it a loader of its own? \
+             Profile the program that it starts in the end",
+            target.shown()
+        ),
+        error => anyhow::Error::new(error).context("the recording cannot be read"),
+    }
+}
+
+/// As a shell has it.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}

@@ -1,0 +1,100 @@
+//! Profiles from files: recordings, and JSON that an earlier run wrote.
+
+use anyhow::{Context, Result, bail};
+use std::cmp::Reverse;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use turnwise_profile::analysis::analyse;
+use turnwise_profile::model::Profile;
+use turnwise_profile::output::json;
+use turnwise_recording::MAGIC;
+use turnwise_recording::reader::{Error, Recording};
+
+/// Reads a recording or a JSON profile.
+///
+/// # Errors
+/// It is neither, or damaged.
+pub(super) fn read(path: &Path) -> Result<Profile> {
+    let shown = path.display();
+    let mut start = Vec::new();
+    let opened = File::open(path).with_context(|| format!("--from {shown}"))?;
+    opened.take(8).read_to_end(&mut start).with_context(|| format!("--from {shown}"))?;
+    if start == MAGIC.to_ne_bytes() {
+        let recording = Recording::read(path).with_context(|| format!("--from {shown}"))?;
+        return Ok(analyse(&recording));
+    }
+    if start.first() != Some(&b'{') {
+        bail!("--from {shown}: it is neither a recording (turnwise profile --recording) nor a JSON profile (--json)");
+    }
+    let text = std::fs::read(path).with_context(|| format!("--from {shown}"))?;
+    json::read(&text).with_context(|| format!("--from {shown}"))
+}
+
+/// The recordings of a run: the file itself, and those of its children beside it.
+///
+/// # Errors
+/// The directory cannot be read.
+pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
+    let name = path.file_name().context("the recording has no name")?.to_string_lossy().into_owned() + ".";
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut found = vec![path.to_owned()];
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let entry_name = entry.file_name().to_string_lossy().into_owned();
+        let rest = entry_name.strip_prefix(&name);
+        if rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The profile of the process that waited most, of all that were recorded; the others are named in a remark.
+///
+/// # Errors
+/// None is a sound recording.
+pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<Profile, Error> {
+    let mut all = Vec::new();
+    let mut first_error = None;
+    for file in files {
+        match Recording::read(file) {
+            Ok(recording) => all.push((recording, file)),
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    all.sort_by_key(|(recording, _)| Reverse(weight(recording)));
+    let mut all = all.into_iter();
+    let Some((main, _)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
+    let mut profile = analyse(&main);
+    let others: Vec<_> = all.filter(|(recording, _)| weight(recording).1 > 0).collect();
+    if !others.is_empty() {
+        profile.recording.remarks.push(remark(&others, kept));
+    }
+    Ok(profile)
+}
+
+/// Ticks waited, acquisitions.
+fn weight(recording: &Recording) -> (u64, u64) {
+    let waits = recording.entries.iter().filter_map(|entry| recording.detail(entry.detail));
+    (waits.map(|detail| detail.wait_sum).sum(), recording.entries.iter().map(|entry| entry.acquisitions).sum())
+}
+
+fn remark(others: &[(Recording, &PathBuf)], kept: bool) -> String {
+    const SHOWN: usize = 3;
+    let named = others.iter().take(SHOWN).map(|(recording, file)| {
+        let command = recording.header.command.split(|byte| *byte == 0).next().unwrap_or_default();
+        let command = String::from_utf8_lossy(command);
+        let place = if kept { format!(" ({})", file.display()) } else { String::new() };
+        format!("{} {command}{place}", recording.header.pid)
+    });
+    let named: Vec<_> = named.collect();
+    let more = if others.len() > SHOWN { ", …" } else { "" };
+    let advice = if kept { "read them with --from" } else { "--recording FILE keeps them" };
+    format!(
+        "this is the process that waited most; {} more took locks: {}{more}; {advice}",
+        others.len(),
+        named.join(", ")
+    )
+}

@@ -1,0 +1,58 @@
+//! Patterns for names of programs, modules, symbols and functions.
+
+/// Whether `pattern` describes all of `text`: `*` stands for any bytes, none included, `?` for one; all others for
+/// themselves. Takes at most `pattern.len() * text.len()` steps.
+pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    // After the last star: where the pattern goes on, and how much of the text the star has not eaten.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                star = Some((p, t));
+            }
+            Some(byte) if *byte == b'?' || *byte == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => {
+                let Some((after, eaten)) = star else { return false };
+                star = Some((after, eaten + 1));
+                (p, t) = (after, eaten + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    fn check(pattern: &str, text: &str, expected: bool) {
+        assert_eq!(matches(pattern.as_bytes(), text.as_bytes()), expected, "{pattern:?} on {text:?}");
+    }
+
+    #[test]
+    fn without_wildcards_only_the_same() {
+        check("", "", true);
+        check("lock", "lock", true);
+        check("lock", "locks", false);
+        check("locks", "lock", false);
+    }
+
+    #[test]
+    fn stars_and_question_marks() {
+        check("*", "", true);
+        check("?", "", false);
+        check("l*k", "lk", true);
+        check("l*k", "lock knock", true);
+        check("l?ck", "luck", true);
+        check("*ab", "aab", true);
+        check("a*b*c", "a-b-b-c", true);
+        check("a*b*c", "a-c-b", false);
+        check("operator*", "operator*", true);
+        check("***", "x", true);
+    }
+}

@@ -1,0 +1,210 @@
+//! Locks under a policy file: which rule a lock goes by. The program `turnwise` has compiled the file to a table; its
+//! path is in `TURNWISE_POLICY_TABLE`.
+//!
+//! A lock is decided once: when `pthread_mutex_init` makes it, or at the first call on a static initialiser. The
+//! decision stays in the lock's own bytes:
+//!
+//! | bits of `decided` | meaning |
+//! |---|---|
+//! | 0..8 | 1 + the number of the policy; 0: not decided |
+//! | 8..32 | 1 + the number of the rule; 0: no rule fits, the default holds |
+//!
+//! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: whoever finds none makes one
+//! from what it knows itself, and of racing deciders all take the first one's.
+
+use crate::module::place;
+use crate::policy::Policy;
+use core::ffi::CStr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
+use turnwise_policy_table::{Fault, RULES_MAX, Table};
+
+/// The address to which a call of ours returns; 0: not known.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Caller(pub(crate) usize);
+
+impl Caller {
+    /// Nobody can tell: rules for calls do not hold.
+    pub(crate) const UNKNOWN: Caller = Caller(0);
+}
+
+/// Longest path of a program that is known whole.
+const PATH_MAX: usize = 4096;
+
+/// The table in force, and what holds for this process.
+struct Rules {
+    table: Table<'static>,
+    /// A bit for each rule that speaks of this program.
+    active: [u64; RULES_MAX.div_ceil(64)],
+    /// The program's path.
+    program: [u8; PATH_MAX],
+    program_length: usize,
+}
+
+static RULES: AtomicPtr<Rules> = AtomicPtr::new(core::ptr::null_mut());
+/// Locks that went by the default, by each rule.
+static COUNTS: [AtomicU32; 1 + RULES_MAX] = [const { AtomicU32::new(0) }; 1 + RULES_MAX];
+
+/// Why there are no rules.
+#[derive(Clone, Copy)]
+pub(crate) enum Unusable {
+    /// The system's error.
+    Errno(i32),
+    Table(Fault),
+}
+
+fn rules() -> Option<&'static Rules> {
+    // ORDERING rules.table: pairs with the AcqRel in `load`: what it points to is complete.
+    // SAFETY: null, or made by `load`, never freed.
+    unsafe { RULES.load(Acquire).as_ref() }
+}
+
+/// The policy of a lock at `object`; `None`: the C library's.
+#[inline]
+pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Policy> {
+    let known = decided.load(Relaxed);
+    unpack(if known != 0 { known } else { first(decided, object, caller) })
+}
+
+/// Decides for a lock that is being made: the value for its `decided`.
+pub(crate) fn decide_new(object: usize, caller: Caller) -> u32 {
+    let decision = decide(object, caller);
+    count(decision);
+    decision
+}
+
+/// The policy of a decision; `None`: the C library's.
+#[inline]
+pub(crate) fn unpack(decision: u32) -> Option<Policy> {
+    Policy::ALL.get((decision as u8).wrapping_sub(1) as usize).copied()
+}
+
+#[cold]
+fn first(decided: &AtomicU32, object: usize, caller: Caller) -> u32 {
+    let decision = decide(object, caller);
+    match decided.compare_exchange(0, decision, Relaxed, Relaxed) {
+        Ok(_) => {
+            count(decision);
+            decision
+        }
+        Err(theirs) => theirs,
+    }
+}
+
+fn count(decision: u32) {
+    if let Some(count) = COUNTS.get((decision >> 8) as usize) {
+        count.fetch_add(1, Relaxed);
+    }
+}
+
+fn decide(object: usize, caller: Caller) -> u32 {
+    let Some(rules) = rules() else { return 1 };
+    let program = rules.program.get(..rules.program_length).unwrap_or_default();
+    // The return address may belong to the next function already; the call does not.
+    let call = if caller.0 == 0 { None } else { place(caller.0 - 1, program) };
+    let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);
+    let rule = rules.table.decide(place(object, program), call, active);
+    let policy = rule.and_then(|rule| rules.table.rule(rule)).map_or(rules.table.default_policy(), |rule| rule.policy);
+    (1 + policy as u32) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
+}
+
+/// Maps the table of this path, once.
+///
+/// # Errors
+/// It cannot be read, or is no table.
+pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
+    if rules().is_some() {
+        return Ok(());
+    }
+    let bytes = map_file(path).map_err(Unusable::Errno)?;
+    let table = Table::parse(bytes).map_err(Unusable::Table)?;
+    let made = map_rules().map_err(Unusable::Errno)?;
+    // SAFETY: the mapping is as large as this type, page-aligned, and nobody else knows it yet.
+    unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
+    // SAFETY: just written, and still nobody else's.
+    unsafe { &mut *made }.look_at_program();
+    // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and
+    // leaves its own mapping behind: that happens at most once per thread.
+    let _ = RULES.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire);
+    Ok(())
+}
+
+impl Rules {
+    fn look_at_program(&mut self) {
+        // SAFETY: the path is a string, the buffer is writable.
+        let length = unsafe {
+            libc::syscall(
+                libc::SYS_readlinkat,
+                libc::AT_FDCWD,
+                c"/proc/self/exe".as_ptr(),
+                self.program.as_mut_ptr(),
+                PATH_MAX,
+            )
+        };
+        self.program_length = usize::try_from(length).unwrap_or(0);
+        let program = self.program.get(..self.program_length).unwrap_or_default();
+        for number in 0..self.table.rules() {
+            if self.table.rule(number).is_some_and(|rule| rule.holds_in(program)) {
+                self.active[number / 64] |= 1 << (number % 64);
+            }
+        }
+    }
+}
+
+fn errno() -> i32 {
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// By system calls alone: `open` would be a cancellation point.
+fn map_file(path: &CStr) -> Result<&'static [u8], i32> {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    // SAFETY: the path is a string.
+    let file = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
+    if file < 0 {
+        return Err(errno());
+    }
+    let file = file as i32;
+    // SAFETY: `fstat` fills the result; the mapping is private and lives as long as the process; a file that is cut
+    // short later would be a fault, but turnwise never changes a table in place.
+    unsafe {
+        let mut found = core::mem::zeroed::<libc::stat>();
+        let length = if libc::fstat(file, &mut found) == 0 { found.st_size as usize } else { 0 };
+        let map = match length {
+            0 => libc::MAP_FAILED,
+            _ => libc::mmap(core::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, file, 0),
+        };
+        let error = errno();
+        libc::syscall(libc::SYS_close, file);
+        if length == 0 {
+            return Ok(&[]);
+        }
+        if map == libc::MAP_FAILED { Err(error) } else { Ok(core::slice::from_raw_parts(map.cast(), length)) }
+    }
+}
+
+/// Memory for the rules, which no allocator may give.
+fn map_rules() -> Result<*mut Rules, i32> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: new memory.
+    let map = unsafe { libc::mmap(core::ptr::null_mut(), size_of::<Rules>(), protection, flags, -1, 0) };
+    if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
+}
+
+/// Calls `tell` with the default and each rule that speaks of this program: how many locks went by it, the name of the
+/// policy, and the rule's label (`None`: the default).
+pub(crate) fn for_each_count(mut tell: impl FnMut(u32, &'static str, Option<&'static [u8]>)) {
+    let Some(rules) = rules() else { return };
+    for (number, count) in COUNTS[1..].iter().enumerate() {
+        let Some(rule) = rules.table.rule(number) else { break };
+        tell(count.load(Relaxed), rule.policy.name(), Some(rule.label));
+    }
+    tell(COUNTS[0].load(Relaxed), rules.table.default_policy().name(), None);
+}
+
+/// The name of the policy that no rule gives, and how many rules there are.
+pub(crate) fn summary() -> Option<(&'static str, usize)> {
+    rules().map(|rules| (rules.table.default_policy().name(), rules.table.rules()))
+}

@@ -1,0 +1,115 @@
+//! `pthread_spin_lock`: the C library's spin lock, waited for in another way.
+//!
+//! The word stays the C library's, so init, try and unlock stay its own, and so does a lock in memory that a process
+//! without this library shares. Only the wait is ours: look with back-off for [`SPIN_NS`]; if the lock is still taken
+//! its owner has probably lost its CPU, so give this one away; after [`YIELDS`] times in vain sleep, longer each time.
+//! The C library's own wait looks until its time slice ends, while the owner waits for that CPU.
+//!
+//! | bits of [`PROTOCOL`] | meaning |
+//! |---|---|
+//! | 0..32 | the word of a free lock |
+//! | 32..64 | the word of a taken one; others may be, too (x86-64: 0 and below, by the C library's waiters) |
+//!
+//! No order among waiters, and no bound on a wait, as in the C library's.
+
+use crate::real;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use libc::pthread_spinlock_t;
+use turnwise::backoff::{Backoff, Exponential};
+use turnwise::platform::{Clock, Deadline, Lane, Native, Platform};
+
+/// Longer than most sections, and about twice what two context switches cost.
+const SPIN_NS: u64 = 10_000;
+/// So often the CPU is given away before a waiter sleeps: an owner of lower real-time priority runs only then.
+const YIELDS: u32 = 32;
+/// The first sleep; each is twice as long, up to the last.
+const SLEEP_MIN_NS: u64 = 50_000;
+const SLEEP_MAX_NS: u64 = 1_000_000;
+
+/// How the C library writes free and taken; 0: not known yet. Free and taken differ, so a known protocol is not 0.
+static PROTOCOL: AtomicU64 = AtomicU64::new(0);
+
+/// The C library's words.
+#[derive(Clone, Copy)]
+struct Protocol {
+    free: u32,
+    held: u32,
+}
+
+impl Protocol {
+    #[inline(always)]
+    fn get() -> Protocol {
+        match PROTOCOL.load(Relaxed) {
+            0 => Self::find(),
+            known => Protocol { free: known as u32, held: (known >> 32) as u32 },
+        }
+    }
+
+    /// Makes a lock and takes it, and looks what was written.
+    #[cold]
+    fn find() -> Protocol {
+        let mut lock: pthread_spinlock_t = 0;
+        // SAFETY: a lock of our own.
+        let (free, held) = unsafe {
+            real::spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
+            let free = lock;
+            real::spin_trylock(&mut lock);
+            (free as u32, lock as u32)
+        };
+        PROTOCOL.store(u64::from(free) | u64::from(held) << 32, Relaxed);
+        Protocol { free, held }
+    }
+
+    #[inline(always)]
+    fn take(self, word: &AtomicU32) -> bool {
+        // ORDERING spin.acquire: pairs with the store in the C library's `pthread_spin_unlock`.
+        word.compare_exchange(self.free, self.held, Acquire, Relaxed).is_ok()
+    }
+}
+
+/// Acquires.
+#[inline(always)]
+pub(crate) fn lock(word: &AtomicU32) {
+    let protocol = Protocol::get();
+    if !protocol.take(word) {
+        wait(protocol, word);
+    }
+}
+
+#[cold]
+fn wait(protocol: Protocol, word: &AtomicU32) {
+    let mut round = 0;
+    while !spin(protocol, word) {
+        if round < YIELDS {
+            // SAFETY: no arguments; it cannot fail on Linux.
+            unsafe { libc::sched_yield() };
+        } else {
+            sleep(protocol, word, round - YIELDS);
+        }
+        round += 1;
+    }
+}
+
+/// Looks until the lock could be taken or the time is up; whether it was taken.
+fn spin(protocol: Protocol, word: &AtomicU32) -> bool {
+    let until = Native::now() + SPIN_NS;
+    let mut backoff = Exponential::<100, 2_000>::start();
+    while backoff.wait::<Native>(word, |found| u32::from(found != protocol.free), Some(until)).is_ok() {
+        if protocol.take(word) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Nobody wakes it: the time ends it.
+fn sleep(protocol: Protocol, word: &AtomicU32, times: u32) {
+    let found = word.load(Relaxed);
+    if found != protocol.free {
+        let ns = (SLEEP_MIN_NS << times.min(8)).min(SLEEP_MAX_NS);
+        let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + ns };
+        let _ = Native::park(word, found, Lane::Waiters, Some(deadline));
+    }
+}

@@ -1,0 +1,139 @@
+//! C programs whose locks go by a policy table: which lock gets which policy, and that all of them work together.
+
+mod program;
+
+use program::{By, Program, Rules};
+use turnwise_policy_table::Policy;
+
+/// A structure for each policy, with a lock of each kind.
+const MIXED: [(&str, Policy); 5] = [
+    ("with_adaptive", Policy::Adaptive),
+    ("with_mcs", Policy::Mcs),
+    ("with_ttas", Policy::Ttas),
+    ("with_ticket", Policy::Ticket),
+    ("with_libc", Policy::Libc),
+];
+
+#[test]
+fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
+    let program = Program::build("sites.c", &[]);
+    let rules = Rules::new(Policy::Adaptive)
+        .rule(Policy::Mcs, By::Symbol("hot"))
+        .rule(Policy::Libc, By::Function("make_one"))
+        .rule(Policy::Ttas, By::Function("take_first"))
+        .rule(Policy::Ticket, By::Symbol("second_of_pair"))
+        .rule(Policy::Libc, By::Symbol("made"));
+    let told = program.run(&rules);
+    assert!(told.contains("lock policy adaptive but for 5 rules, on-cpu layer"), "{told}");
+    assert!(told.contains("turnwise: 1 lock went by rule 0\n"), "{told}");
+    assert!(told.contains("turnwise: 1 lock went by rule 4\n"), "the first rule decides:\n{told}");
+    assert!(told.contains("went by no rule, so by the default: adaptive"), "{told}");
+}
+
+#[test]
+fn kinds_conditions_and_forks_under_every_policy_at_once() {
+    let program = Program::build("mixed.c", &[]);
+    let rules = Rules::new(Policy::Adaptive);
+    let rules = MIXED.into_iter().fold(rules, |rules, (name, policy)| rules.rule(policy, By::Symbol(name)));
+    program.run(&rules);
+}
+
+#[test]
+fn racing_first_lockers_agree() {
+    let program = Program::build("race.c", &[]);
+    let rules = Rules::new(Policy::Adaptive)
+        .rule(Policy::Libc, By::Function("lock_here"))
+        .rule(Policy::Ttas, By::Function("lock_there"));
+    let told = program.run(&rules);
+    let count = |rule: &str| -> u32 {
+        let line = told.lines().find(|line| line.ends_with(rule)).unwrap_or_else(|| panic!("no {rule} in:\n{told}"));
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    assert_eq!(count("rule 0") + count("rule 1"), 2000, "each lock was decided once:\n{told}");
+}
+
+#[test]
+fn modules_that_are_loaded_later() {
+    let plugin = Program::shared("plugin.c");
+    let program = Program::build("loads.c", &[]);
+    let rules = Rules::new(Policy::Adaptive).rule(Policy::Libc, By::Module("libplug*.so"));
+    program.run_with(&rules, &[&plugin]);
+}
+
+#[test]
+fn rules_for_other_programs_do_not_hold() {
+    let program = Program::build("sites.c", &[]);
+    let rules =
+        || Rules::new(Policy::Ticket).rule(Policy::Mcs, By::Program("other*")).rule(Policy::Ttas, By::Program("sites"));
+    let told = program.run_with(&rules(), &["all"]);
+    assert!(told.contains("turnwise: 0 locks went by rule 0\n"), "{told}");
+    assert!(!told.contains("turnwise: 0 locks went by rule 1\n"), "{told}");
+}
+
+#[test]
+fn the_programs_of_the_other_tests_under_tables() {
+    let sources = [
+        "kinds.c",
+        "timed.c",
+        "exclusion.c",
+        "destroy.c",
+        "cond.c",
+        "c11.c",
+        "fork.c",
+        "rwlock.c",
+        "cpp.cpp",
+        "signals.c",
+        "cancel.c",
+    ];
+    for source in sources {
+        let program = Program::build(&format!("../c/{source}"), &[]);
+        for default in [Policy::Adaptive, Policy::Libc] {
+            program.run(&Rules::new(default));
+        }
+    }
+}
+
+macro_rules! conformance {
+    ($($name:ident: $source:literal;)*) => {
+        $(
+            /// What the standard says holds as on the C library, also where each call finds its way by a table.
+            #[test]
+            fn $name() {
+                let program = Program::build(concat!("../conformance/", $source), &[]);
+                let expected = program.answers_on_libc();
+                assert!(expected.lines().count() > 30, "{expected}");
+                let mixed = Rules::new(Policy::Libc).rule(Policy::Adaptive, By::Function("main"));
+                for rules in [Rules::new(Policy::Libc), Rules::new(Policy::Adaptive), mixed] {
+                    assert_eq!(program.answers(&rules), expected);
+                }
+            }
+        )*
+    };
+}
+
+conformance! {
+    conformance_of_mutexes: "mutex.c";
+    conformance_of_condition_variables: "cond.c";
+    conformance_of_c11: "c11.c";
+    conformance_of_forked_children: "fork.c";
+}
+
+#[test]
+fn tables_that_cannot_be_used_end_the_process_before_main() {
+    let program = Program::build("sites.c", &[]);
+    let (status, told) = program.run_table("/nowhere/policy.table");
+    assert_eq!(status, Some(2), "{told}");
+    assert!(
+        told.contains("cannot read the policy table (errno 2)") && told.contains("/nowhere/policy.table"),
+        "{told}"
+    );
+    let damaged = program.beside("damaged");
+    for (content, complaint) in
+        [(&b"twpolicy\x01"[..], "is damaged"), (b"hello, world", "is no table"), (b"", "is no table")]
+    {
+        std::fs::write(&damaged, content).unwrap();
+        let (status, told) = program.run_table(damaged.to_str().unwrap());
+        assert_eq!(status, Some(2), "{told}");
+        assert!(told.contains(complaint) && told.contains("turnwise run --policy"), "{told}");
+    }
+}

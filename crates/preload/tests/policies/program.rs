@@ -1,0 +1,193 @@
+//! Builds C programs, makes tables for them, and runs them under the preload library.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use turnwise_policy_table::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, fingerprint};
+
+/// What a rule goes by.
+pub(crate) enum By {
+    Symbol(&'static str),
+    Function(&'static str),
+    Module(&'static str),
+    Program(&'static str),
+}
+
+/// A policy file's rules, before it is known where their symbols are.
+pub(crate) struct Rules {
+    default: Policy,
+    rules: Vec<(Policy, By)>,
+}
+
+impl Rules {
+    pub(crate) fn new(default: Policy) -> Rules {
+        Rules { default, rules: Vec::new() }
+    }
+
+    pub(crate) fn rule(mut self, policy: Policy, by: By) -> Rules {
+        self.rules.push((policy, by));
+        self
+    }
+
+    /// The table for a program.
+    fn table(&self, program: &Path) -> Vec<u8> {
+        let file = FileImage(std::fs::read(program).expect("the program"));
+        let fingerprint = fingerprint(&file).expect("a program");
+        let (mut rules, mut modules) = (Vec::new(), Vec::new());
+        for (number, (policy, by)) in self.rules.iter().enumerate() {
+            let (kind, symbol) = match by {
+                By::Symbol(name) => (Kind::Object, Some(name)),
+                By::Function(name) => (Kind::Call, Some(name)),
+                By::Module(_) => (Kind::Module, None),
+                By::Program(_) => (Kind::Any, None),
+            };
+            if let Some(name) = symbol {
+                modules.push(ModuleRanges { fingerprint, rule: number, ranges: vec![place(program, name)] });
+            }
+            let text = |text: Option<&&str>| text.map_or(String::new(), |text| (*text).to_owned());
+            rules.push(NewRule {
+                policy: *policy,
+                kind,
+                label: format!("rule {number}"),
+                program: text(if let By::Program(name) = by { Some(name) } else { None }),
+                module: text(if let By::Module(name) = by { Some(name) } else { None }),
+            });
+        }
+        NewTable { default: self.default, rules, modules }.bytes().expect("few rules")
+    }
+}
+
+struct FileImage(Vec<u8>);
+
+impl Image for FileImage {
+    fn at_offset(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        self.0.get(offset as usize..)?.get(..length)
+    }
+
+    fn at_address(&self, _: u64, offset: u64, length: usize) -> Option<&[u8]> {
+        self.at_offset(offset, length)
+    }
+}
+
+/// Where a symbol is, as `nm` tells.
+fn place(program: &Path, symbol: &str) -> Range<u64> {
+    let output = Command::new("nm").args(["-S", "--defined-only"]).arg(program).output().expect("nm of binutils");
+    let text = String::from_utf8(output.stdout).expect("names");
+    let line = text.lines().find(|line| line.split(' ').nth(3) == Some(symbol));
+    let line = line.unwrap_or_else(|| panic!("no {symbol} in:\n{text}"));
+    let number = |index| u64::from_str_radix(line.split(' ').nth(index).expect("a column"), 16).expect("a number");
+    number(0)..number(0) + number(1)
+}
+
+/// A program in a folder of its own, which goes away with the value.
+pub(crate) struct Program {
+    path: PathBuf,
+}
+
+impl Program {
+    /// Compiles a file of `tests/policies`.
+    pub(crate) fn build(source: &str, flags: &[&str]) -> Program {
+        let stem = Path::new(source).file_stem().expect("a file").to_str().expect("text").to_owned();
+        let path = folder().join(stem);
+        compile(source, &path, flags);
+        Program { path }
+    }
+
+    /// Compiles one to a shared object; its path.
+    pub(crate) fn shared(source: &str) -> String {
+        let path = folder().join("libplugin.so");
+        compile(source, &path, &["-shared", "-fPIC"]);
+        path.to_str().expect("text").to_owned()
+    }
+
+    /// A path in the program's folder.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.path.with_file_name(name)
+    }
+
+    /// Runs it; what it wrote to stderr.
+    pub(crate) fn run(&self, rules: &Rules) -> String {
+        self.run_with(rules, &[])
+    }
+
+    pub(crate) fn run_with(&self, rules: &Rules, arguments: &[&str]) -> String {
+        self.run_for(rules, arguments).1
+    }
+
+    /// Runs it; what it wrote to stdout.
+    pub(crate) fn answers(&self, rules: &Rules) -> String {
+        self.run_for(rules, &[]).0
+    }
+
+    /// Runs it without the library; what it wrote to stdout.
+    pub(crate) fn answers_on_libc(&self) -> String {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "-u", "LD_PRELOAD"]).arg(&self.path);
+        let output = command.output().expect("timeout of coreutils");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs it; stdout and stderr.
+    fn run_for(&self, rules: &Rules, arguments: &[&str]) -> (String, String) {
+        let table = self.beside("table");
+        std::fs::write(&table, rules.table(&self.path)).expect("a table");
+        // A table makes the variable void; some programs look whether it is there before they look into an object.
+        let lock = if rules.default == Policy::Adaptive { "TURNWISE_LOCK=adaptive" } else { "A=" };
+        let (status, answers, told) = self.start(lock, table.to_str().expect("text"), arguments);
+        assert_eq!(status, Some(0), "{}, default {}:\n{told}", self.path.display(), rules.default.name());
+        assert!(told.contains("turnwise: version"), "the library was not loaded:\n{told}");
+        (answers, told)
+    }
+
+    /// Runs it with the table of this path; exit status and what it wrote to stderr.
+    pub(crate) fn run_table(&self, table: &str) -> (Option<i32>, String) {
+        let (status, _, told) = self.start("A=", table, &[]);
+        (status, told)
+    }
+
+    fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "TURNWISE_VERBOSE=1", variable]);
+        command.arg(format!("TURNWISE_POLICY_TABLE={table}")).arg(format!("LD_PRELOAD={}", library().display()));
+        let output = command.arg(&self.path).args(arguments).output().expect("timeout of coreutils");
+        let [told, complaints] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        (output.status.code(), told, complaints)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(self.path.parent().expect("a folder of its own"));
+        }
+    }
+}
+
+fn compile(source: &str, path: &Path, flags: &[&str]) {
+    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies");
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
+    command.arg("-I").arg(folder.join("../c")).arg("-o").arg(path).arg(folder.join(source)).arg("-ldl");
+    let output = command.output().unwrap_or_else(|error| panic!("cannot run {compiler}: {error}"));
+    assert!(output.status.success(), "{compiler} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("policies-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the program");
+    folder
+}
+
+/// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
+fn library() -> PathBuf {
+    const NAME: &str = "libturnwise_preload.so";
+    let test = std::env::current_exe().expect("the test's own path");
+    let mut places = test.ancestors().skip(1).take(2).map(|folder| folder.join(NAME));
+    places.find(|path| path.is_file()).expect("cargo builds the library for its tests")
+}

@@ -1,0 +1,110 @@
+const view = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const said = (number) => view.strings[number] ?? "";
+const SVG = "http://www.w3.org/2000/svg";
+const colour = (place) => `var(--c${place % 8})`;
+const tinted = (place) => `color-mix(in srgb, ${colour(place)} var(--tint), var(--card))`;
+
+// ---- figures ----
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const exact = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3, useGrouping: false });
+const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+
+function time(ns, format = exact) {
+  if (ns === 0) return "0";
+  const [size, unit] = UNITS.find(([least]) => ns >= 0.9995 * least) ?? UNITS[3];
+  return `${(size === 1 ? whole : format).format(ns / size)} ${unit}`;
+}
+
+/** For axes: `5 ms`. */
+const briefly = (ns) => time(ns, three);
+
+const count = (number) => whole.format(number);
+
+function percent(part, all) {
+  if (!all || !part) return "0%";
+  const share = (100 * part) / all;
+  return share < 0.1 ? "<0.1%" : `${share < 10 ? share.toFixed(1) : share.toFixed(0)}%`;
+}
+
+// ---- elements ----
+
+function element(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+function drawn(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+const written = (x, y, text, anchor = "start", kind = "") => drawn("text", { x, y, "text-anchor": anchor, class: kind }, text);
+
+/** A text below an axis, kept within its ends. */
+function below(x, y, text, right) {
+  const half = text.length * 3.4;
+  return x + half > right ? written(right, y, text, "end") : written(Math.max(x, half), y, text, "middle");
+}
+
+/** Words with names between backquotes. */
+const worded = (text) => text.split("`").map((part, place) => (place % 2 ? element("code", {}, part) : part));
+
+/** As much of a text as fits into so many pixels; the middle goes first, as names differ at both ends. */
+function fitting(text, width, each = 7) {
+  const room = Math.floor(width / each);
+  if (text.length <= room) return text;
+  if (room < 4) return "";
+  const head = Math.ceil((room - 1) * 0.6);
+  return `${text.slice(0, head)}…${text.slice(text.length - (room - 1 - head))}`;
+}
+
+/** As much of a call as fits: without its place, without its end. */
+function fittingCall(text, width, each = 7) {
+  const room = Math.floor(width / each);
+  if (text.length <= room) return text;
+  const call = text.replace(/ \([^()]*:\d+\)$/, "");
+  if (call.length <= room) return call;
+  return room < 4 ? "" : `${call.slice(0, room - 1)}…`;
+}
+
+/** Round numbers from 0 or `low` up to `high`, about so many. */
+function ticks(low, high, about) {
+  const span = Math.max(high - low, 1e-9);
+  const power = 10 ** Math.floor(Math.log10(span / about));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => span / n <= about) ?? 10 * power;
+  const found = [];
+  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-6; at += step) found.push(at);
+  return found;
+}
+
+// ---- the tip at the pointer ----
+
+const tip = byId("tip");
+
+function tell(x, y, ...children) {
+  tip.replaceChildren(...children);
+  tip.hidden = false;
+  const left = x > innerWidth / 2 ? x - tip.offsetWidth - 14 : x + 14;
+  tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
+  tip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 4))}px`;
+}
+
+const hush = () => { tip.hidden = true; };
+addEventListener("scroll", hush, { passive: true });
+
+/** Draws now and whenever the width changes. */
+function whenResized(node, draw) {
+  let width = 0;
+  new ResizeObserver(() => {
+    if (node.clientWidth === width) return;
+    width = node.clientWidth;
+    draw();
+  }).observe(node);
+}

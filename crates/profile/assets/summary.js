@@ -1,0 +1,72 @@
+// ---- head, tiles, the five lines, advice, how it was recorded ----
+
+(() => {
+  const { program, totals } = view;
+  const share = percent(totals.wait_ns, totals.thread_ns);
+  const name = view.title.replace(/^Locks of /, "");
+  byId("brand").textContent = view.title;
+  byId("title").textContent = totals.wait_ns > 0
+    ? `${name}: threads spent ${share} of their time waiting for locks`
+    : `${name}: no thread waited for a lock`;
+  byId("subtitle").append(element("code", {}, program.command), ` on the locks “${program.policy}”, ${program.machine}`);
+
+  const hot = totals.wait_ns > 0.05 * totals.thread_ns;
+  const tiles = [
+    [time(totals.wait_ns), "waited for locks, all threads", hot],
+    [share, "of the threads’ time", hot],
+    [percent(totals.contended, totals.acquisitions), `of ${count(totals.acquisitions)} acquisitions contended`, false],
+    [time(totals.longest_ns), "longest wait", false],
+    [count(totals.locks), `locks, ${count(totals.sites)} call sites`, false],
+    [count(totals.threads), `threads on ${program.cpus} CPUs, ${time(program.duration_ns)}`, false],
+  ];
+  byId("tiles").append(...tiles.map(([figure, text, warm]) =>
+    element("div", { class: warm ? "tile hot" : "tile" }, element("b", {}, figure), element("span", {}, text))));
+
+  byId("headlines").classList.toggle("calm", !hot);
+  byId("headlines").append(...view.headlines.map((line) => element("li", {}, line)));
+
+  byId("verdict").textContent = view.verdict;
+  byId("findings").append(...view.findings.map((finding) => {
+    const card = element("article", { class: "finding" }, element("h3", {}, ...worded(finding.title)),
+      element("ul", {}, ...finding.evidence.map((text) => element("li", {}, ...worded(text)))));
+    if (finding.experiment) {
+      card.append(element("p", {}, element("span", { class: "badge" }, "try"), ...worded(finding.experiment)));
+    }
+    if (finding.change) {
+      card.append(element("p", {}, element("span", { class: "badge change" }, "change"), ...worded(finding.change)));
+    }
+    return card;
+  }));
+  if (view.findings_left_out > 0) {
+    byId("findings").append(element("p", { class: "soft small" }, `${view.findings_left_out} more, from which less is to be gained.`));
+  }
+
+  const facts = [
+    ["command", element("code", {}, program.command)],
+    ["process", `${program.pid}, ${program.ending} after ${time(program.duration_ns)}`],
+    ["began", new Date(program.started_unix_s * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC")],
+    ["locks", program.policy],
+    ["machine", `${program.machine}; ${program.cpus} CPUs for the program`],
+  ];
+  byId("facts").append(...facts.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)]));
+  byId("limits").append(...view.limits.map((text) => element("li", {}, text)));
+  byId("omitted").hidden = view.omitted.length === 0;
+  byId("omitted").querySelector("ul").append(...view.omitted.map((text) => element("li", {}, text)));
+
+  const sections = [["advice", "Advice"], ["course", "Over time"], ["flame", "Flame graph"], ["timeline", "Timeline"], ["tables", "Tables"], ["about", "About"]];
+  byId("nav").append(...sections.map(([id, title]) => element("a", { href: `#${id}` }, title)));
+
+  // As the system has it, light, dark.
+  const themes = ["auto", "light", "dark"];
+  let theme = 0;
+  const show = () => {
+    if (theme === 0) delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = themes[theme];
+    byId("theme").textContent = `Theme: ${themes[theme]}`;
+  };
+  byId("theme").addEventListener("click", () => {
+    theme = (theme + 1) % themes.length;
+    show();
+  });
+  show();
+})();

@@ -1,0 +1,132 @@
+//! What several rules ask of a profile.
+
+use super::{Experiment, Finding, Scope};
+use crate::figures::{percent, share, time};
+use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
+use crate::output::names;
+
+/// A lock at which threads spend less than this share of their time is not worth anybody's: even without it the
+/// program would hardly be faster.
+pub(super) const WORTHWHILE: f64 = 0.01;
+
+pub(super) struct Context<'a> {
+    pub(super) profile: &'a Profile,
+    /// The sites of each lock.
+    sites: Vec<Vec<SiteId>>,
+    /// How long threads were there, together.
+    pub(super) thread_ns: u64,
+    /// Threads that were there at the same time.
+    pub(super) threads_at_once: usize,
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Context<'a> {
+        let mut sites = vec![Vec::new(); profile.locks.len()];
+        for (number, site) in profile.sites.iter().enumerate() {
+            sites[site.lock as usize].push(number as SiteId);
+        }
+        let lives = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns));
+        Context { profile, sites, thread_ns: lives.sum(), threads_at_once: at_once(&profile.threads) }
+    }
+
+    /// The locks at which threads wait long enough to matter.
+    pub(super) fn busy_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> {
+        let profile = self.profile;
+        let locks = profile.locks.iter().enumerate().map(|(number, lock)| (number as LockId, lock));
+        locks.filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns))
+    }
+
+    /// Whether so much time is worth a finding.
+    pub(super) fn worthwhile(&self, ns: u64) -> bool {
+        share(ns, self.thread_ns) >= WORTHWHILE
+    }
+
+    /// A lock's call sites, by wait time.
+    pub(super) fn sites_of(&self, lock: LockId) -> impl Iterator<Item = (SiteId, &'a Site)> {
+        let profile = self.profile;
+        self.sites[lock as usize].iter().map(|&number| (number, &profile.sites[number as usize]))
+    }
+
+    /// Who blocked whom at a lock.
+    pub(super) fn blocked_at(&self, lock: LockId) -> impl Iterator<Item = &'a Blocked> {
+        let profile = self.profile;
+        profile.blocked.iter().filter(move |pair| profile.sites[pair.waiter as usize].lock == lock)
+    }
+
+    pub(super) fn lock_name(&self, lock: LockId) -> String {
+        format!("`{}`", names::brief(&self.profile.locks[lock as usize].name))
+    }
+
+    pub(super) fn site_name(&self, site: SiteId) -> String {
+        names::brief_site(self.profile, &self.profile.sites[site as usize])
+    }
+
+    /// The first line of evidence for a lock: what it costs.
+    pub(super) fn cost(&self, lock: LockId) -> String {
+        let usage = &self.profile.locks[lock as usize].usage;
+        let worst = self
+            .sites_of(lock)
+            .next()
+            .map_or_else(String::new, |(site, _)| format!("; most of it at {}", self.site_name(site)));
+        format!(
+            "threads waited {} for it, {} of their time; {} of {} acquisitions were contended{worst}",
+            time(usage.wait.sum_ns),
+            percent(usage.wait.sum_ns, self.thread_ns),
+            percent(usage.contended, usage.acquisitions),
+            crate::figures::count(usage.acquisitions),
+        )
+    }
+
+    /// A finding about one lock, with what it costs as its first evidence.
+    pub(super) fn about(&self, rule: &'static str, lock: LockId, title: String, hoped_ns: u64) -> Finding {
+        let evidence = vec![self.cost(lock)];
+        let (experiment, change) = (None, None);
+        Finding { rule, title, evidence, experiment, change, hoped_ns, locks: vec![lock], sites: Vec::new() }
+    }
+
+    /// The adaptive lock for this one lock, unless it had it.
+    pub(super) fn adaptive(&self, lock: LockId) -> Option<Experiment> {
+        let scope = Scope::Locks(vec![lock]);
+        (self.profile.program.policy != "adaptive").then_some(Experiment { policy: "adaptive", scope })
+    }
+
+    pub(super) fn verdict(&self, nothing_found: bool) -> String {
+        let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+        let spent =
+            format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
+        if waited == 0 {
+            "No thread waited for a lock: other locks would change nothing.".to_owned()
+        } else if !self.worthwhile(waited) {
+            format!("Locks do not slow this program: {spent}.")
+        } else if nothing_found {
+            format!("T{}, but no rule knows a remedy: look at the locks themselves.", &spent[1..])
+        } else {
+            format!("T{}.", &spent[1..])
+        }
+    }
+}
+
+/// The greatest number of threads that were there at one time.
+fn at_once(threads: &[Thread]) -> usize {
+    let mut changes: Vec<(u64, i64)> =
+        threads.iter().flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();
+    changes.sort_unstable();
+    let mut now = 0;
+    let sums = changes.into_iter().map(|(_, change)| {
+        now += change;
+        now
+    });
+    sums.max().unwrap_or(0) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_count_while_they_are_there() {
+        let thread = |began_ns, ended_ns| Thread { began_ns, ended_ns, ..Thread::default() };
+        assert_eq!(at_once(&[thread(0, 10), thread(5, 20), thread(10, 30), thread(40, 50)]), 2);
+        assert_eq!(at_once(&[]), 0);
+    }
+}

@@ -1,0 +1,114 @@
+//! What a profile advises: at most five findings, each with its evidence, and the cheapest experiment that would prove
+//! it or, where no other lock can help, what to change in the program.
+//!
+//! A rule is a function from the profile to findings. It judges by named thresholds, whose reasons stand beside them.
+
+mod context;
+mod rules;
+#[cfg(test)]
+mod sample;
+mod text;
+
+use crate::model::{LockId, Profile, SiteId};
+use context::Context;
+use serde::Serialize;
+pub(crate) use text::proposal;
+pub use text::text;
+
+/// More than this nobody tries.
+pub const MOST_FINDINGS: usize = 5;
+
+/// What is to be said of a profile.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Advice {
+    /// How much contention there is, in one sentence.
+    pub verdict: String,
+    /// Those from which most is to be gained first; a deadlock that may come is never left out.
+    pub findings: Vec<Finding>,
+    /// Findings left out since there were more.
+    pub left_out: usize,
+}
+
+/// One thing to try or to change.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Finding {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What is wrong, in one sentence.
+    pub title: String,
+    /// The figures that say so.
+    pub evidence: Vec<String>,
+    /// The cheapest try; `None`: only a change of the program helps.
+    pub experiment: Option<Experiment>,
+    /// What to change in the program, in words.
+    pub change: Option<String>,
+    /// Wait time (or time of the CPUs) that the rule hopes to save in this run: for the order of the findings only.
+    pub hoped_ns: u64,
+    /// The locks that it is about.
+    pub locks: Vec<LockId>,
+    /// The call sites that it is about.
+    pub sites: Vec<SiteId>,
+}
+
+/// The unmodified program again, some of its locks under another policy.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Experiment {
+    /// A name that `turnwise run --lock` knows.
+    pub policy: &'static str,
+    /// What runs on it.
+    pub scope: Scope,
+}
+
+/// What an experiment changes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// All locks of the program.
+    Program,
+    /// These.
+    Locks(Vec<LockId>),
+}
+
+impl Advice {
+    /// Each finding with its evidence, less what an earlier one has said already.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&Finding, Vec<&str>)> {
+        self.findings.iter().enumerate().map(|(place, finding)| {
+            let earlier = &self.findings[..place];
+            let new = |text: &&String| !earlier.iter().any(|other| other.evidence.contains(text));
+            (finding, finding.evidence.iter().filter(new).map(String::as_str).collect())
+        })
+    }
+}
+
+/// What the profile advises.
+#[must_use]
+pub fn advise(profile: &Profile) -> Advice {
+    let context = Context::new(profile);
+    let all = rules::RULES.iter().flat_map(|rule| rule(&context)).collect();
+    let mut findings = distinct(all);
+    let left_out = findings.len().saturating_sub(MOST_FINDINGS);
+    if left_out > 0 {
+        let hazard = findings[MOST_FINDINGS..].iter().position(|finding| finding.rule == rules::HAZARD);
+        if let Some(place) = hazard {
+            findings.swap(MOST_FINDINGS - 1, MOST_FINDINGS + place);
+        }
+        findings.truncate(MOST_FINDINGS);
+    }
+    Advice { verdict: context.verdict(findings.is_empty()), findings, left_out }
+}
+
+/// In order of hope; of several that propose the same experiment, the most hopeful.
+fn distinct(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.hoped_ns));
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let known = finding.experiment.is_some() && kept.iter().any(|other| other.experiment == finding.experiment);
+        if !known {
+            kept.push(finding);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Threads woken from a condition variable for nothing.
+
+use super::SWITCH_NS;
+use crate::advice::Finding;
+use crate::advice::context::Context;
+use crate::figures::{count, percent, share};
+use crate::output::names;
+
+/// Of the wake-ups, those that found nothing. Some are natural: another thread may be first.
+const IN_VAIN: f64 = 0.3;
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    let conditions = context.profile.conditions.iter().filter_map(|condition| {
+        let woken = condition.waits.saturating_sub(condition.timed_out);
+        let vain = condition.woken_for_nothing;
+        if share(vain, woken) < IN_VAIN || !context.worthwhile(vain * SWITCH_NS) {
+            return None;
+        }
+        let by = format!("{} signals and {} broadcasts", count(condition.signals), count(condition.broadcasts));
+        let change = if condition.broadcasts > condition.signals {
+            "signal one waiter where one can go on, or have a condition variable for each thing that is waited for"
+        } else {
+            "signal only when what is waited for has come, and after the mutex is released"
+        };
+        Some(Finding {
+            rule: "woken-for-nothing",
+            title: format!(
+                "Threads that wait for `{}` are woken, find nothing and wait again",
+                names::brief(&condition.name)
+            ),
+            evidence: vec![format!(
+                "{} of {} wake-ups ({}) found nothing; {by}",
+                count(vain),
+                count(woken),
+                percent(vain, woken)
+            )],
+            experiment: None,
+            change: Some(change.to_owned()),
+            hoped_ns: vain * SWITCH_NS,
+            locks: condition.mutex.into_iter().collect(),
+            sites: Vec::new(),
+        })
+    });
+    conditions.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::advise;
+    use crate::advice::sample::quiet;
+    use crate::model::Condition;
+
+    #[test]
+    fn wake_ups_in_vain_are_counted() {
+        let with = |woken_for_nothing, broadcasts| {
+            let mut profile = quiet();
+            let name = "ready".to_owned();
+            let condition =
+                Condition { name, waits: 30_010, timed_out: 10, signals: 5, broadcasts, ..Condition::default() };
+            profile.conditions = vec![Condition { woken_for_nothing, ..condition }];
+            advise(&profile)
+        };
+        let advice = with(9_000, 6);
+        assert_eq!(advice.findings[0].rule, "woken-for-nothing");
+        assert!(advice.findings[0].change.as_ref().is_some_and(|change| change.starts_with("signal one waiter")));
+        assert!(
+            with(9_000, 5).findings[0].change.as_ref().is_some_and(|change| change.starts_with("signal only when"))
+        );
+        assert!(with(8_990, 6).findings.is_empty());
+    }
+}

@@ -1,0 +1,70 @@
+//! A convoy: nearly all find the lock taken, and yet it is held for a part of the time only. The rest goes into handing
+//! it over to threads that sleep.
+
+use crate::advice::Finding;
+use crate::advice::context::Context;
+use crate::figures::{percent, share};
+use crate::model::{Lock, LockKind};
+
+/// So many acquisitions find it taken: the queue never empties.
+const NEARLY_ALL: f64 = 0.9;
+/// Held for a smaller part of the time than this; above, the sections themselves are what takes time.
+const PART: f64 = 0.6;
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::RwLock);
+    let locks = locks.filter_map(|(number, lock)| {
+        let experiment = context.adaptive(number)?;
+        let busy = active_ns(lock, context.profile.program.duration_ns);
+        let held = share(lock.usage.hold_total_ns, busy);
+        if share(lock.usage.contended, lock.usage.acquisitions) < NEARLY_ALL || held >= PART {
+            return None;
+        }
+        let name = context.lock_name(number);
+        let title =
+            format!("A convoy at {name}: nearly every thread queues for it, and most time goes into hand-overs");
+        let hoped = (lock.usage.wait.sum_ns as f64 * (1.0 - held)) as u64;
+        let mut finding = context.about("convoy", number, title, hoped);
+        let held = percent(lock.usage.hold_total_ns, busy);
+        finding.evidence.push(format!(
+            "while it was in use it was held for {held} of the time, so it was not the sections that took long"
+        ));
+        finding.experiment = Some(experiment);
+        Some(finding)
+    });
+    locks.collect()
+}
+
+/// The part of the run in which the lock was taken at all.
+pub(super) fn active_ns(lock: &Lock, duration_ns: u64) -> u64 {
+    let steps = lock.over_time.iter().filter(|step| step.acquisitions > 0).count() as u64;
+    if steps == 0 { duration_ns } else { (steps * lock.step_ns).min(duration_ns) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::sample::{SECOND, fired, lock_with_site, quiet, usage};
+    use crate::model::Step;
+
+    #[test]
+    fn all_queue_for_a_lock_that_is_mostly_free() {
+        let with = |contended, hold_ns| {
+            let mut profile = quiet();
+            lock_with_site(&mut profile, usage(10_000, contended, 100_000, hold_ns));
+            fired(&profile).contains(&"convoy")
+        };
+        assert!(with(9_000, 20_000));
+        assert!(!with(8_900, 20_000), "the queue empties");
+        assert!(!with(9_000, 60_000), "the lock is never free");
+    }
+
+    #[test]
+    fn time_without_acquisitions_does_not_count() {
+        let some = Step { acquisitions: 1, ..Step::default() };
+        let over_time = vec![some, Step::default(), some, Step::default()];
+        let lock = Lock { over_time, step_ns: SECOND / 4, ..Lock::default() };
+        assert_eq!(active_ns(&lock, SECOND), SECOND / 2);
+        assert_eq!(active_ns(&Lock::default(), 7), 7);
+    }
+}

@@ -1,0 +1,89 @@
+//! A few long holds make most of the waits.
+
+use crate::advice::Finding;
+use crate::advice::context::Context;
+use crate::figures::{percent, share, time};
+use crate::model::{LockId, SiteId, Usage};
+use std::collections::BTreeMap;
+
+/// Of the wait time, behind this one site's holds.
+const MUCH_OF_THE_WAIT: f64 = 0.4;
+/// Of the acquisitions.
+const FEW_ACQUISITIONS: f64 = 0.1;
+/// Times as long as the other sites' holds.
+const LONG: u64 = 10;
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    context.busy_locks().filter_map(|(number, _)| worst(context, number)).collect()
+}
+
+/// The lock's worst site of those that are that bad.
+fn worst(context: &Context, lock: LockId) -> Option<Finding> {
+    let mut behind: BTreeMap<SiteId, u64> = BTreeMap::new();
+    for pair in context.blocked_at(lock) {
+        *behind.entry(pair.holder).or_default() += pair.wait_ns;
+    }
+    let waited: u64 = behind.values().sum();
+    let all = &context.profile.locks[lock as usize].usage;
+    let bad = |&(site, behind): &(SiteId, u64)| {
+        let own = &context.profile.sites[site as usize].usage;
+        share(behind, waited) >= MUCH_OF_THE_WAIT
+            && share(own.acquisitions, all.acquisitions) <= FEW_ACQUISITIONS
+            && mean_hold(own) >= LONG * others_hold(all, own).max(1)
+    };
+    let (site, behind) = behind.into_iter().filter(bad).max_by_key(|&(_, behind)| behind)?;
+    let usage = &context.profile.sites[site as usize].usage;
+    let place = context.site_name(site);
+    let title = format!("A few long holds of {} make much of its waits: those of {place}", context.lock_name(lock));
+    let mut finding = context.about("long-holds", lock, title, behind);
+    finding.sites = vec![site];
+    finding.evidence.push(format!(
+        "{} of its acquisitions hold it for {} each (the others {}), and {} of the wait time passed behind them",
+        percent(usage.acquisitions, all.acquisitions),
+        time(mean_hold(usage)),
+        time(others_hold(all, usage)),
+        percent(behind, waited),
+    ));
+    finding.change = Some(
+        "shorten that section: take out what needs no lock, or do it in pieces with the lock free between".to_owned(),
+    );
+    Some(finding)
+}
+
+fn mean_hold(usage: &Usage) -> u64 {
+    usage.hold_total_ns.checked_div(usage.acquisitions).unwrap_or(0)
+}
+
+fn others_hold(all: &Usage, one: &Usage) -> u64 {
+    let others = all.acquisitions.saturating_sub(one.acquisitions);
+    all.hold_total_ns.saturating_sub(one.hold_total_ns).checked_div(others).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::sample::{fired, lock, quiet, site, usage};
+    use crate::model::{Blocked, Profile};
+
+    /// A lock with a quick site and a slow one.
+    fn profile(slow_acquisitions: u64, slow_hold_ns: u64, behind_slow: u64) -> Profile {
+        let mut profile = quiet();
+        let quick = usage(10_000, 2_000, 100_000, 1_000);
+        let slow = usage(slow_acquisitions, 100, 10_000, slow_hold_ns);
+        let mut all = quick.clone();
+        all.acquisitions += slow.acquisitions;
+        all.hold_total_ns += slow.hold_total_ns;
+        let lock = lock(&mut profile, all);
+        let (quick, slow) = (site(&mut profile, lock, quick), site(&mut profile, lock, slow));
+        let pair = |holder, wait_ns| Blocked { waiter: quick, holder, waits: 10, wait_ns, ..Blocked::default() };
+        profile.blocked = vec![pair(slow, behind_slow), pair(quick, 100 - behind_slow)];
+        profile
+    }
+
+    #[test]
+    fn rare_long_sections_are_named() {
+        assert!(fired(&profile(1_000, 10_000, 40)).contains(&"long-holds"));
+        assert!(!fired(&profile(1_000, 10_000, 39)).contains(&"long-holds"), "others block more");
+        assert!(!fired(&profile(1_000, 9_900, 40)).contains(&"long-holds"), "not that long");
+        assert!(!fired(&profile(1_200, 10_000, 40)).contains(&"long-holds"), "not that rare");
+    }
+}

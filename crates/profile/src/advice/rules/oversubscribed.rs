@@ -1,0 +1,89 @@
+//! More threads than CPUs, and waiters that never sleep: they spin away the time of the owner.
+
+use crate::advice::context::Context;
+use crate::advice::{Experiment, Finding, Scope};
+use crate::figures::time;
+use crate::model::LockKind;
+
+/// Policies whose waiters never sleep.
+const SPINNING: &[&str] = &["mcs", "ttas", "ticket"];
+/// A wait this long for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted: a
+/// scheduler's slice is a few milliseconds.
+const PREEMPTED_NS: u64 = 1_000_000;
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus as usize);
+    if threads <= cpus {
+        return Vec::new();
+    }
+    let crowd = format!("{threads} threads were there at a time, on {cpus} CPUs");
+    if SPINNING.contains(&context.profile.program.policy.as_str()) {
+        return program(context, crowd);
+    }
+    let locks = context.busy_locks().filter(|(_, lock)| lock.kind == LockKind::SpinLock);
+    let locks = locks.filter(|(_, lock)| lock.usage.wait.max_ns >= PREEMPTED_NS).map(|(number, lock)| {
+        let name = context.lock_name(number);
+        let title = format!("Waiters of the spin lock {name} spin while its owner is off its CPU");
+        let mut finding = context.about("oversubscribed", number, title, lock.usage.wait.sum_ns);
+        let worst = time(lock.usage.wait.max_ns);
+        finding.evidence.push(format!("{crowd}; the longest wait took {worst}, as long as a preempted owner is away"));
+        finding.change = Some("make it a mutex, or have no more threads than CPUs".to_owned());
+        finding
+    });
+    locks.collect()
+}
+
+fn program(context: &Context, crowd: String) -> Vec<Finding> {
+    let policy = &context.profile.program.policy;
+    let waited = context.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    if !context.worthwhile(waited) {
+        return Vec::new();
+    }
+    let title = format!("There are more threads than CPUs, and waiters of the policy `{policy}` never sleep");
+    vec![Finding {
+        rule: "oversubscribed",
+        title,
+        evidence: vec![format!("{crowd}; threads waited {} for locks", time(waited))],
+        experiment: Some(Experiment { policy: "adaptive", scope: Scope::Program }),
+        change: None,
+        hoped_ns: waited,
+        locks: context.busy_locks().map(|(number, _)| number).collect(),
+        sites: Vec::new(),
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::advise;
+    use crate::advice::sample::{fired, lock_with_site, quiet, usage};
+    use crate::model::{LockKind, Profile};
+
+    fn spinning(threads: usize, policy: &str) -> Profile {
+        let mut profile = quiet();
+        lock_with_site(&mut profile, usage(10_000, 2_000, 2_000_000, 500));
+        profile.threads = vec![profile.threads[0].clone(); threads];
+        profile.program.policy = policy.to_owned();
+        profile
+    }
+
+    #[test]
+    fn spinners_without_cpus_ask_for_a_lock_that_sleeps() {
+        let advice = advise(&spinning(5, "ticket"));
+        assert_eq!(advice.findings[0].rule, "oversubscribed");
+        assert!(advice.findings[0].evidence[0].contains("5 threads were there at a time, on 4 CPUs"));
+        assert!(!fired(&spinning(4, "ticket")).contains(&"oversubscribed"), "a CPU each");
+        assert!(!fired(&spinning(5, "libc")).contains(&"oversubscribed"), "they sleep");
+    }
+
+    #[test]
+    fn spin_locks_need_their_owners_on_a_cpu() {
+        let spin_lock = |wait_ns| {
+            let mut profile = spinning(5, "libc");
+            profile.locks[0].usage = usage(10_000, 2_000_000_000 / wait_ns, wait_ns, 500);
+            profile.locks[0].kind = LockKind::SpinLock;
+            profile
+        };
+        assert_eq!(fired(&spin_lock(1_000_000)), ["oversubscribed"]);
+        assert!(!fired(&spin_lock(900_000)).contains(&"oversubscribed"));
+    }
+}

@@ -1,0 +1,55 @@
+//! Trylock in a loop: each failed attempt takes the lock's cache line from its owner.
+
+use super::LINE_TRANSFER_NS;
+use crate::advice::Finding;
+use crate::advice::context::Context;
+use crate::figures::{count, time};
+use crate::model::LockId;
+
+/// Failed attempts for each acquisition: from here on they try again and again rather than do something else.
+const POLLS: u64 = 2;
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    let locks = context.profile.locks.iter().enumerate().filter_map(|(number, lock)| {
+        let (number, usage) = (number as LockId, &lock.usage);
+        let spent = usage.failed * LINE_TRANSFER_NS;
+        if usage.failed < POLLS * usage.acquisitions.max(1) || !context.worthwhile(spent) {
+            return None;
+        }
+        let title = format!("{} is polled: attempts to take it mostly fail", context.lock_name(number));
+        let mut finding = context.about("polling", number, title, spent);
+        let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.failed)?;
+        finding.sites = vec![site];
+        finding.evidence = vec![format!(
+            "{} attempts failed, {} succeeded; {} failed at {}; each costs about {}",
+            count(usage.failed),
+            count(usage.acquisitions),
+            count(worst.usage.failed),
+            context.site_name(site),
+            time(LINE_TRANSFER_NS),
+        )];
+        finding.change =
+            Some("wait with a plain lock or on a condition variable, or do other work between attempts".to_owned());
+        Some(finding)
+    });
+    locks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::sample::{fired, lock_with_site, quiet, usage};
+
+    #[test]
+    fn attempts_that_mostly_fail_are_polling() {
+        let with = |acquisitions, failed| {
+            let mut profile = quiet();
+            let mut all = usage(acquisitions, 0, 0, 500);
+            all.failed = failed;
+            lock_with_site(&mut profile, all);
+            fired(&profile)
+        };
+        assert_eq!(with(200_000, 400_000), ["polling"]);
+        assert_eq!(with(201_000, 400_000), [""; 0], "nearly every third succeeds");
+        assert_eq!(with(199_000, 399_000), [""; 0], "hardly any time");
+    }
+}

@@ -1,0 +1,73 @@
+//! Short holds, but waiters sleep: they had better spin while the owner runs.
+
+use super::SWITCH_NS;
+use crate::advice::Finding;
+use crate::advice::context::Context;
+use crate::figures::time;
+use crate::model::LockKind;
+
+/// So many of the holds must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock spins
+/// for a bounded time.
+const MOST_HOLDS: f64 = 0.9;
+/// Policies under which waiters sleep at once.
+const SLEEPING: &[&str] = &["libc"];
+
+pub(super) fn find(context: &Context) -> Vec<Finding> {
+    if !SLEEPING.contains(&context.profile.program.policy.as_str()) {
+        return Vec::new();
+    }
+    let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::SpinLock);
+    let locks = locks.filter_map(|(number, lock)| {
+        let hold = lock.usage.hold.quantile(MOST_HOLDS);
+        if hold == 0 || hold > SWITCH_NS {
+            return None;
+        }
+        let name = context.lock_name(number);
+        let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
+        let wait = lock.usage.wait.mean_ns();
+        let hoped = lock.usage.contended * wait.min(SWITCH_NS);
+        let mut finding = context.about("short-holds", number, title, hoped);
+        finding.evidence.push(format!(
+            "{:.0}% of its holds lasted at most {}; a wait took {} on average; a sleep and its wake-up cost about {}",
+            100.0 * MOST_HOLDS,
+            time(hold),
+            time(wait),
+            time(SWITCH_NS),
+        ));
+        finding.experiment = context.adaptive(number);
+        Some(finding)
+    });
+    locks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::sample::{fired, lock_with_site, quiet, usage};
+    use crate::advice::{Experiment, Scope, advise};
+
+    #[test]
+    fn short_holds_with_long_waits_ask_for_spinning() {
+        let mut profile = quiet();
+        let lock = lock_with_site(&mut profile, usage(100_000, 20_000, 30_000, 900));
+        let advice = advise(&profile);
+        assert_eq!(advice.findings[0].rule, "short-holds");
+        let experiment = Experiment { policy: "adaptive", scope: Scope::Locks(vec![lock]) };
+        assert_eq!(advice.findings[0].experiment, Some(experiment));
+        assert!(advice.findings[0].title.contains("`lock0`"));
+        assert_eq!(advice.findings[0].hoped_ns, 20_000 * 5_000);
+    }
+
+    #[test]
+    fn longer_holds_rare_waits_and_spinning_locks_do_not() {
+        let mut longer = quiet();
+        lock_with_site(&mut longer, usage(10_000, 2_000, 30_000, 6_000));
+        let mut rare = quiet();
+        lock_with_site(&mut rare, usage(100_000, 1_000, 30_000, 900));
+        let mut spinning = quiet();
+        lock_with_site(&mut spinning, usage(100_000, 20_000, 30_000, 900));
+        spinning.program.policy = "adaptive".to_owned();
+        for profile in [longer, rare, spinning] {
+            assert!(!fired(&profile).contains(&"short-holds"));
+        }
+    }
+}

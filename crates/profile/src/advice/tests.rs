@@ -1,0 +1,53 @@
+use super::sample::{lock_with_site, quiet, usage};
+use super::*;
+use crate::model::Inversion;
+
+#[test]
+fn without_contention_nothing_is_found_and_that_is_said() {
+    let mut profile = quiet();
+    lock_with_site(&mut profile, usage(1_000_000, 0, 0, 100));
+    let advice = advise(&profile);
+    assert!(advice.findings.is_empty());
+    assert!(advice.verdict.starts_with("No thread waited"), "{}", advice.verdict);
+    assert!(advise(&Profile::default()).verdict.starts_with("No thread waited"));
+    lock_with_site(&mut profile, usage(1_000_000, 10, 1_000, 100));
+    assert!(advise(&profile).verdict.starts_with("Locks do not slow this program: threads waited 10.0 us"));
+}
+
+#[test]
+fn the_five_most_hopeful_are_kept_and_a_hazard_always() {
+    let mut profile = quiet();
+    for number in 1..=7 {
+        lock_with_site(&mut profile, usage(100_000, 2_000 * number, 50_000, 900));
+    }
+    let advice = advise(&profile);
+    assert_eq!((advice.findings.len(), advice.left_out), (5, 2));
+    assert!(advice.findings.is_sorted_by_key(|finding| std::cmp::Reverse(finding.hoped_ns)));
+    assert_eq!(advice.findings[0].locks, [6]);
+    profile.inversions = vec![Inversion { a: 0, b: 1, b_under_a: 1, a_under_b: 0 }];
+    let advice = advise(&profile);
+    assert_eq!((advice.findings.len(), advice.left_out), (5, 3));
+    assert_eq!(advice.findings[4].rule, "inversion");
+}
+
+#[test]
+fn an_experiment_is_proposed_once() {
+    let mut profile = quiet();
+    // Short holds, and a convoy.
+    lock_with_site(&mut profile, usage(10_000, 9_500, 90_000, 900));
+    let advice = advise(&profile);
+    let experiments = advice.findings.iter().filter(|finding| finding.experiment.is_some()).count();
+    assert_eq!(experiments, 1, "{advice:?}");
+}
+
+#[test]
+fn the_text_fits_100_columns() {
+    let mut profile = quiet();
+    lock_with_site(&mut profile, usage(100_000, 20_000, 30_000, 900));
+    profile.locks[0].name = format!("std::map<{}>\u{1b}[31m", "std::string, ".repeat(100));
+    profile.frames[0].function = "x".repeat(3000);
+    let text = text(&advise(&profile), &profile);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("\n1. `std::map<") && text.contains("   try: the policy `adaptive` for"), "{text}");
+    assert!(!text.contains('\u{1b}'));
+}

@@ -1,0 +1,82 @@
+//! Condition variables.
+
+use super::Work;
+use super::sites::Sites;
+use super::sums::Sum;
+use crate::model::{Condition, LockId};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use turnwise_recording::{Class, Op};
+
+#[derive(Default)]
+struct Raw {
+    waits: u64,
+    timed_out: u64,
+    signals: u64,
+    broadcasts: u64,
+    for_nothing: u64,
+    mutex: u64,
+    sum: Sum,
+    /// Where it is used most, and how often.
+    site: (u64, u64),
+}
+
+/// All of them.
+pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
+    let recording = work.recording;
+    let mut found: HashMap<u32, Raw> = HashMap::new();
+    for entry in &recording.entries {
+        let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
+        let Some((op, address)) = Op::split(entry.site) else { continue };
+        if lock.class != Class::Condition as u32 {
+            continue;
+        }
+        let raw = found.entry(entry.lock).or_default();
+        match op {
+            Op::Signal => raw.signals += entry.acquisitions,
+            Op::Broadcast => raw.broadcasts += entry.acquisitions,
+            _ => {
+                raw.waits += entry.acquisitions;
+                raw.timed_out += entry.timed_out;
+                raw.for_nothing += entry.for_nothing;
+                raw.mutex = entry.mutex;
+                raw.sum.add(entry, recording.detail(entry.detail).as_ref());
+            }
+        }
+        if entry.acquisitions > raw.site.1 {
+            raw.site = (address, entry.acquisitions);
+        }
+    }
+    let mut all: Vec<_> = found.into_iter().map(|(number, raw)| condition(work, sites, number, &raw)).collect();
+    all.sort_by_key(|condition| (Reverse(condition.waits), condition.address));
+    all
+}
+
+fn condition(work: &mut Work, sites: &Sites, number: u32, raw: &Raw) -> Condition {
+    let address = work.recording.locks[number as usize].address;
+    let variable = work.symbols.variable(address).map(|found| found.name);
+    let name = variable.unwrap_or_else(|| {
+        let frames = work.symbols.of_return_address(raw.site.0);
+        let frames = super::names::without_lock_classes(&work.symbols, frames);
+        frames
+            .first()
+            .map_or_else(|| format!("{address:#x}"), |id| format!("used in {}", work.symbols.frame(*id).function))
+    });
+    Condition {
+        address,
+        name,
+        mutex: mutex(work, sites, raw.mutex),
+        waits: raw.waits,
+        timed_out: raw.timed_out,
+        signals: raw.signals,
+        broadcasts: raw.broadcasts,
+        woken_for_nothing: raw.for_nothing,
+        wait: raw.sum.waits(work.clock),
+    }
+}
+
+/// The last lock at an address.
+fn mutex(work: &Work, sites: &Sites, address: u64) -> Option<LockId> {
+    let number = work.recording.locks.iter().rposition(|lock| lock.address == address && address != 0)?;
+    sites.lock_id(number as u32)
+}

@@ -1,0 +1,36 @@
+//! Busy locks on one cache line.
+
+use super::sites::Sites;
+use crate::model::{LockId, Profile, SharedLine};
+use std::collections::{BTreeMap, BTreeSet};
+use turnwise_recording::reader::Recording;
+
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+/// Acquisitions that make a lock busy.
+const BUSY: u64 = 1000;
+
+/// Lines with two busy locks or more, that two threads or more used.
+pub(super) fn shared(recording: &Recording, sites: &Sites, profile: &Profile) -> Vec<SharedLine> {
+    let mut lines: BTreeMap<u64, Vec<LockId>> = BTreeMap::new();
+    for (lock, id) in profile.locks.iter().zip(0..).filter(|(lock, _)| lock.usage.acquisitions >= BUSY) {
+        lines.entry(lock.address / LINE * LINE).or_default().push(id);
+    }
+    let mut found = Vec::new();
+    for (line, mut locks) in lines {
+        let addresses: BTreeSet<u64> = locks.iter().map(|id| profile.locks[*id as usize].address).collect();
+        let threads: BTreeSet<u32> = locks.iter().flat_map(|id| threads_of(recording, sites, *id)).collect();
+        if addresses.len() > 1 && threads.len() > 1 {
+            locks.sort_by_key(|id| std::cmp::Reverse(profile.locks[*id as usize].usage.acquisitions));
+            found.push(SharedLine { line, locks });
+        }
+    }
+    let busiest = |line: &SharedLine| profile.locks[line.locks[0] as usize].usage.acquisitions;
+    found.sort_by_key(|line| std::cmp::Reverse(busiest(line)));
+    found
+}
+
+fn threads_of(recording: &Recording, sites: &Sites, lock: LockId) -> Vec<u32> {
+    let number = sites.lock_numbers()[lock as usize];
+    sites.of_lock(number).flat_map(|site| &site.entries).map(|entry| recording.owners[*entry]).collect()
+}

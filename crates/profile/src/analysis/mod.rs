@@ -1,0 +1,161 @@
+//! Makes a profile of a recording.
+
+mod clock;
+mod conditions;
+mod lines;
+mod names;
+mod order;
+mod sites;
+mod sums;
+mod threads;
+mod waits;
+
+use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
+use crate::symbols::{Module, Symbols};
+use clock::Clock;
+pub use names::is_wrapper;
+use sites::Sites;
+use std::path::{Path, PathBuf};
+use sums::Sum;
+use turnwise_recording::reader::Recording;
+use turnwise_recording::{Class, HeaderCopy, LockCopy};
+
+/// Locks that a profile names one by one, at most; those with most waits and acquisitions.
+const MOST_LOCKS: usize = 20_000;
+
+/// Everything that the steps of the analysis share.
+struct Work<'a> {
+    recording: &'a Recording,
+    clock: Clock,
+    symbols: Symbols,
+    duration_ns: u64,
+}
+
+/// The profile of a recording.
+#[must_use]
+pub fn analyse(recording: &Recording) -> Profile {
+    let header = &recording.header;
+    let clock = Clock::of(header);
+    let duration_ns = clock.since_start(header.ticks_end);
+    let symbols = Symbols::new(modules(recording));
+    let mut work = Work { recording, clock, symbols, duration_ns };
+    let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
+    let mut sites = Sites::collect(recording);
+    let left_out = sites.keep(MOST_LOCKS);
+    profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
+    profile.threads = threads::all(&work);
+    let mut stacks = waits::Stacks::default();
+    waits::fill(&mut work, &sites, &mut stacks, &mut profile);
+    profile.conditions = conditions::all(&mut work, &sites);
+    profile.inversions = order::inversions(recording, &sites);
+    profile.shared_lines = lines::shared(recording, &sites, &profile);
+    names::fill(&mut work, &sites, &mut stacks, &mut profile);
+    let (frames, troubles) = work.symbols.finish();
+    profile.frames = frames;
+    profile.recording.hold_one_in = header.hold_one_in;
+    profile.recording.stack_one_in = header.stack_one_in;
+    profile.recording.acquisitions_unattributed = header.unattributed + nested(recording);
+    profile.recording.remarks = remarks(recording, left_out, troubles);
+    profile
+}
+
+fn nested(recording: &Recording) -> u64 {
+    recording.threads.iter().map(|thread| thread.nested).sum()
+}
+
+fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
+    let command = header.command.split(|byte| *byte == 0);
+    let mut command: Vec<String> = command.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    while command.last().is_some_and(String::is_empty) {
+        command.pop();
+    }
+    Program {
+        command,
+        pid: header.pid,
+        started_unix_s: header.started_unix_ns / 1_000_000_000,
+        duration_ns,
+        ending: match header.ending {
+            turnwise_recording::EXITED => Ending::Exited(header.ending_value as i32),
+            turnwise_recording::SIGNALLED => Ending::Signalled(header.ending_value as i32),
+            _ => Ending::Running,
+        },
+        policy: text(&header.policy),
+        cpus: header.cpus,
+        machine: text(&header.machine),
+    }
+}
+
+/// Text up to the first zero byte.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+fn modules(recording: &Recording) -> Vec<Module> {
+    let executable = PathBuf::from(text(&recording.header.executable));
+    let complete = recording.modules.iter().filter(|module| module.end != 0);
+    let modules = complete.map(|module| {
+        let path = text(&module.path);
+        Module {
+            range: module.start..module.end,
+            base: module.base,
+            path: if path.is_empty() { executable.clone() } else { Path::new(&path).to_owned() },
+            build_id: module.build_id[..(module.build_id_bytes as usize).min(module.build_id.len())].to_vec(),
+        }
+    });
+    modules.collect()
+}
+
+fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
+    let Some(copy) = work.recording.locks.get(number as usize) else { return Lock::default() };
+    let mut sum = Sum::default();
+    for site in sites.of_lock(number) {
+        sum.merge(&site.sum);
+    }
+    let (over_time, step_ns) = sum.over_time(work.clock, work.duration_ns);
+    Lock {
+        address: copy.address,
+        kind: kind(copy),
+        symbol: work.symbols.variable(copy.address).map(|found| format!("{} ({})", found.name, found.module)),
+        usage: sum.usage(work.clock),
+        over_time,
+        step_ns,
+        ..Lock::default()
+    }
+}
+
+fn kind(lock: &LockCopy) -> LockKind {
+    /// Robust, priority-inheriting, priority-protected, process-shared.
+    const SPECIAL: u32 = 0x10 | 0x20 | 0x40 | 0x80;
+    match lock.class {
+        class if class == Class::RwLock as u32 => LockKind::RwLock,
+        class if class == Class::Spin as u32 => LockKind::SpinLock,
+        _ if lock.kind & SPECIAL != 0 => LockKind::SpecialMutex,
+        _ => match lock.kind & 3 {
+            1 => LockKind::RecursiveMutex,
+            2 => LockKind::ErrorCheckMutex,
+            _ => LockKind::Mutex,
+        },
+    }
+}
+
+fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>) -> Vec<String> {
+    let header = &recording.header;
+    let mut remarks = troubles;
+    if header.can_unwind == 0 {
+        remarks.push("no call stacks: they need glibc 2.35 or later; call sites are there".to_owned());
+    }
+    if left_out.0 > 0 {
+        let (locks, acquisitions) = left_out;
+        remarks
+            .push(format!("{locks} locks with {acquisitions} acquisitions are left out: nobody waited long for them"));
+    }
+    let of_holders: u64 = recording.threads.iter().map(|thread| thread.dropped).sum();
+    if of_holders > 0 {
+        remarks.push(format!("{of_holders} waits are in all totals, but not kept one by one, for want of room"));
+    }
+    remarks.push(
+        "what happens inside the locks (sleeps, steals, hand-offs, spins) is not recorded: those counts are 0"
+            .to_owned(),
+    );
+    remarks
+}

@@ -1,0 +1,95 @@
+//! Names of locks for people, and which frames a call site is better shown without.
+
+use super::Work;
+use super::sites::Sites;
+use super::waits::Stacks;
+use crate::model::{Frame, FrameId, Profile};
+use crate::symbols::Symbols;
+
+/// Functions and classes that only pass a lock on.
+const LOCK_CLASSES: &[&str] = &[
+    "std::mutex::",
+    "std::timed_mutex::",
+    "std::recursive_mutex::",
+    "std::recursive_timed_mutex::",
+    "std::shared_mutex::",
+    "std::shared_timed_mutex::",
+    "std::__shared_mutex_pthread::",
+    "std::__shared_timed_mutex_base::",
+    "std::__timed_mutex_impl",
+    "std::__glibcxx_rwlock_",
+    "std::lock_guard<",
+    "std::unique_lock<",
+    "std::scoped_lock<",
+    "std::shared_lock<",
+    "std::condition_variable::",
+    "std::condition_variable_any::",
+    "std::_V2::condition_variable_any::",
+    "std::__condvar::",
+    "std::lock<",
+    "std::try_lock<",
+    "__gthread_",
+    "__gthrw_",
+    "<std::",
+];
+
+fn is_lock_class(frame: &Frame) -> bool {
+    let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
+    LOCK_CLASSES.iter().any(|class| plain.starts_with(class))
+}
+
+/// The frames of a call site without those of lock classes at its inner end; at least one stays.
+pub(super) fn without_lock_classes(symbols: &Symbols, frames: Vec<FrameId>) -> Vec<FrameId> {
+    let first = frames.iter().position(|id| !is_lock_class(symbols.frame(*id)));
+    match first {
+        Some(first) => frames[first..].to_vec(),
+        None => frames,
+    }
+}
+
+/// Whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`, `lock_cache`.
+/// Whoever shows such a site shows its callers, too.
+#[must_use]
+pub fn is_wrapper(frame: &Frame) -> bool {
+    const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
+    let last = frame.function.rsplit("::").next().unwrap_or(&frame.function).to_ascii_lowercase();
+    let plain: String = last.split('<').next().unwrap_or_default().to_owned();
+    is_lock_class(frame) || plain.split('_').any(|word| WORDS.contains(&word)) || plain.ends_with("lock")
+}
+
+/// Fills in the locks' names and where they were made.
+pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
+    for (index, number) in sites.lock_numbers().iter().enumerate() {
+        let created = work.recording.locks.get(*number as usize).map_or(0, |lock| lock.created);
+        let created = stacks.id(work, created, profile);
+        let made = created.and_then(|stack| place(work, profile, stack));
+        let lock = &profile.locks[index];
+        let variable = lock.symbol.as_ref().map(|symbol| symbol.split(" (").next().unwrap_or(symbol).to_owned());
+        let taken = || {
+            let site = sites.of_lock(*number).next().and_then(|site| sites.id(site.key))?;
+            let frame = *profile.sites.get(site as usize)?.frames.first()?;
+            Some(format!("taken in {}", shown(work.symbols.frame(frame))))
+        };
+        let name = variable.or_else(|| made.map(|place| format!("made in {place}"))).or_else(taken);
+        let name = name.unwrap_or_else(|| format!("{:#x}", lock.address));
+        let lock = &mut profile.locks[index];
+        (lock.name, lock.created) = (name, created);
+    }
+}
+
+/// The function in which a stack begins, but for wrappers.
+fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
+    let frames = profile.stacks.get(stack as usize)?.iter().map(|id| work.symbols.frame(*id));
+    let own = frames.clone().find(|frame| !is_lock_class(frame) && !frame.function.ends_with("init"));
+    own.or_else(|| frames.clone().next()).map(shown)
+}
+
+/// `function (file:line)`.
+fn shown(frame: &Frame) -> String {
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => {
+            format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))
+        }
+        _ => frame.function.clone(),
+    }
+}

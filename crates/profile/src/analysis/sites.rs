@@ -1,0 +1,100 @@
+//! Entries by lock and call site: several threads' entries are one site.
+
+use super::sums::Sum;
+use crate::model::{LockId, SiteId};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use turnwise_recording::reader::Recording;
+use turnwise_recording::{Class, Op};
+
+/// A lock's number in the recording, and [`turnwise_recording::EntryCopy::site`].
+pub(super) type Key = (u32, u64);
+
+/// One site.
+pub(super) struct RawSite {
+    pub(super) key: Key,
+    pub(super) op: Op,
+    pub(super) address: u64,
+    pub(super) sum: Sum,
+    /// Indices of its entries.
+    pub(super) entries: Vec<usize>,
+}
+
+/// All sites, in the order of the profile.
+pub(super) struct Sites {
+    pub(super) sites: Vec<RawSite>,
+    ids: HashMap<Key, SiteId>,
+    locks: Vec<u32>,
+    lock_ids: HashMap<u32, LockId>,
+    by_lock: HashMap<u32, Vec<usize>>,
+}
+
+impl Sites {
+    /// The sites of locks; condition variables' are elsewhere.
+    pub(super) fn collect(recording: &Recording) -> Sites {
+        let mut found: HashMap<Key, RawSite> = HashMap::new();
+        for (index, entry) in recording.entries.iter().enumerate() {
+            let Some((op, address)) = Op::split(entry.site) else { continue };
+            let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
+            if lock.class == Class::Condition as u32 || entry.acquisitions == 0 && entry.failed == 0 {
+                continue;
+            }
+            let key = (entry.lock, entry.site);
+            let new = || RawSite { key, op, address, sum: Sum::default(), entries: Vec::new() };
+            let site = found.entry(key).or_insert_with(new);
+            site.sum.add(entry, recording.detail(entry.detail).as_ref());
+            site.entries.push(index);
+        }
+        let mut sites: Vec<RawSite> = found.into_values().collect();
+        sites.sort_by_key(|site| (Reverse(site.sum.wait_ticks()), Reverse(site.sum.acquisitions), site.key));
+        let mut all =
+            Sites { sites, ids: HashMap::new(), locks: Vec::new(), lock_ids: HashMap::new(), by_lock: HashMap::new() };
+        all.index();
+        all
+    }
+
+    fn index(&mut self) {
+        self.ids = self.sites.iter().zip(0..).map(|(site, id)| (site.key, id)).collect();
+        self.by_lock.clear();
+        for (index, site) in self.sites.iter().enumerate() {
+            self.by_lock.entry(site.key.0).or_default().push(index);
+        }
+        let mut locks: Vec<(u64, u64, u32)> = self.by_lock.keys().map(|number| self.weight(*number)).collect();
+        locks.sort_by_key(|(wait, acquisitions, number)| (Reverse(*wait), Reverse(*acquisitions), *number));
+        self.locks = locks.into_iter().map(|(.., number)| number).collect();
+        self.lock_ids = self.locks.iter().copied().zip(0..).collect();
+    }
+
+    /// Ticks waited, acquisitions, the number itself.
+    fn weight(&self, number: u32) -> (u64, u64, u32) {
+        let sites = || self.of_lock(number).map(|site| &site.sum);
+        (sites().map(Sum::wait_ticks).sum(), sites().map(|sum| sum.acquisitions).sum(), number)
+    }
+
+    /// Leaves only so many locks; says how many were left out, and their acquisitions.
+    pub(super) fn keep(&mut self, most: usize) -> (usize, u64) {
+        let Some(rest) = self.locks.get(most..).filter(|rest| !rest.is_empty()) else { return (0, 0) };
+        let left_out = (rest.len(), rest.iter().map(|number| self.weight(*number).1).sum());
+        let kept = &self.lock_ids;
+        self.sites.retain(|site| (kept[&site.key.0] as usize) < most);
+        self.index();
+        left_out
+    }
+
+    /// The locks' numbers in the recording, in the order of the profile.
+    pub(super) fn lock_numbers(&self) -> &[u32] {
+        &self.locks
+    }
+
+    pub(super) fn lock_id(&self, number: u32) -> Option<LockId> {
+        self.lock_ids.get(&number).copied()
+    }
+
+    pub(super) fn of_lock(&self, number: u32) -> impl Iterator<Item = &RawSite> {
+        self.by_lock.get(&number).into_iter().flatten().map(|index| &self.sites[*index])
+    }
+
+    pub(super) fn id(&self, key: Key) -> Option<SiteId> {
+        self.ids.get(&key).copied()
+    }
+}

@@ -1,0 +1,24 @@
+//! The threads, each with its sums.
+
+use super::sums::Sum;
+use super::{Work, text};
+use crate::model::Thread;
+
+pub(super) fn all(work: &Work) -> Vec<Thread> {
+    let threads = work.recording.threads.iter().map(|thread| {
+        let mut sum = Sum::default();
+        if let Some(detail) = work.recording.detail(thread.detail) {
+            sum.add_detail(&detail);
+        }
+        (sum.acquisitions, sum.reads, sum.failed) = (thread.acquisitions, thread.reads, thread.failed);
+        let ended = if thread.ended == 0 { work.duration_ns } else { work.clock.since_start(thread.ended) };
+        Thread {
+            tid: thread.tid,
+            name: text(&thread.name),
+            began_ns: work.clock.since_start(thread.began),
+            ended_ns: ended,
+            usage: sum.usage(work.clock),
+        }
+    });
+    threads.collect()
+}

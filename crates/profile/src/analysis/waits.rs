@@ -1,0 +1,122 @@
+//! Sites with their stacks, waits one by one, and who blocked whom.
+
+use super::Work;
+use super::sites::{RawSite, Sites};
+use crate::model::{Blocked, Episode, Profile, Site, SiteId, StackId, StackUsage};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_STACK};
+
+/// Fills in `sites`, `stacks`, `episodes` and `blocked`.
+pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
+    let mut blocked: HashMap<(SiteId, SiteId), (u64, u64)> = HashMap::new();
+    let mut by_entry = HashMap::new();
+    for (raw, id) in sites.sites.iter().zip(0..) {
+        by_entry.extend(raw.entries.iter().map(|entry| (*entry, id)));
+        let site = site(work, sites, raw, id, stacks, &mut blocked, profile);
+        profile.sites.push(site);
+    }
+    let known = |episode: &EpisodeCopy| {
+        let site = *by_entry.get(&work.recording.entry_at(episode.entry)?)?;
+        Some((episode.clone(), site))
+    };
+    let known: Vec<_> = work.recording.episodes.iter().filter_map(known).collect();
+    profile.episodes =
+        known.iter().map(|(episode, site)| self::episode(work, sites, episode, *site, stacks, profile)).collect();
+    profile.episodes.sort_by_key(|episode| (episode.began_ns, episode.thread));
+    profile.blocked = blocked
+        .into_iter()
+        .map(|((waiter, holder), (waits, wait_ns))| Blocked { waiter, holder, waits, wait_ns, holder_off_cpu: None })
+        .collect();
+    profile.blocked.sort_by_key(|pair| (Reverse(pair.wait_ns), pair.waiter, pair.holder));
+    profile.recording.episodes_kept = profile.episodes.len() as u64;
+    profile.recording.episodes_dropped = work.recording.threads.iter().map(|thread| thread.dropped).sum();
+}
+
+fn site(
+    work: &mut Work,
+    sites: &Sites,
+    raw: &RawSite,
+    id: SiteId,
+    stacks: &mut Stacks,
+    blocked: &mut HashMap<(SiteId, SiteId), (u64, u64)>,
+    profile: &mut Profile,
+) -> Site {
+    let mut usages: HashMap<StackId, StackUsage> = HashMap::new();
+    for entry in &raw.entries {
+        let Some(detail) = work.recording.detail(work.recording.entries[*entry].detail) else { continue };
+        for tally in work.recording.tallies(detail.tallies) {
+            let (waits, wait_ns) = (tally.waits, work.clock.ns(tally.ticks));
+            if tally.kind == TALLY_STACK {
+                let Some(stack) = stacks.id(work, tally.key as Ref, profile) else { continue };
+                let usage = usages.entry(stack).or_insert(StackUsage { stack, waits: 0, wait_ns: 0 });
+                usage.waits += waits;
+                usage.wait_ns += wait_ns;
+            } else if tally.kind == TALLY_HOLDER
+                && let Some(holder) = sites.id((raw.key.0, tally.key))
+            {
+                let pair = blocked.entry((id, holder)).or_default();
+                pair.0 += waits;
+                pair.1 += wait_ns;
+            }
+        }
+    }
+    let mut usages: Vec<_> = usages.into_values().collect();
+    usages.sort_by_key(|usage| (Reverse(usage.wait_ns), usage.stack));
+    let frames = work.symbols.of_return_address(raw.address);
+    Site {
+        lock: sites.lock_id(raw.key.0).unwrap_or_default(),
+        frames: super::names::without_lock_classes(&work.symbols, frames),
+        reader: raw.op == Op::Read,
+        after_wait: raw.op == Op::AfterWait,
+        usage: raw.sum.usage(work.clock),
+        stacks: usages,
+    }
+}
+
+fn episode(
+    work: &mut Work,
+    sites: &Sites,
+    episode: &EpisodeCopy,
+    site: SiteId,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) -> Episode {
+    let lock = sites.sites[site as usize].key.0;
+    let last = work.recording.threads.len().saturating_sub(1) as u32;
+    let holder = episode
+        .holder
+        .checked_sub(1)
+        .and_then(|thread| Some((thread.min(last), sites.id((lock, episode.holder_site))?)));
+    let end = if episode.acquired == 0 { work.duration_ns } else { work.clock.since_start(episode.acquired) };
+    Episode {
+        thread: episode.thread.min(last),
+        site,
+        stack: stacks.id(work, episode.stack, profile),
+        began_ns: work.clock.since_start(episode.began),
+        acquired_ns: end,
+        released_ns: (episode.released != 0).then(|| work.clock.since_start(episode.released)),
+        holder,
+        acquired: episode.flags & ACQUIRED != 0,
+    }
+}
+
+/// The profile's stacks by their place in the recording.
+#[derive(Default)]
+pub(super) struct Stacks(HashMap<Ref, Option<StackId>>);
+
+impl Stacks {
+    /// The stack at a place; made when first asked for.
+    pub(super) fn id(&mut self, work: &mut Work, place: Ref, profile: &mut Profile) -> Option<StackId> {
+        if let Some(known) = self.0.get(&place) {
+            return *known;
+        }
+        let id = work.recording.stack(place).map(|addresses| {
+            let frames = addresses.iter().flat_map(|address| work.symbols.of_return_address(*address)).collect();
+            profile.stacks.push(frames);
+            profile.stacks.len() as StackId - 1
+        });
+        self.0.insert(place, id);
+        id
+    }
+}

@@ -1,0 +1,23 @@
+//! A flame graph of wait time.
+
+use super::folded;
+use crate::model::Profile;
+use anyhow::{Context, Result};
+use inferno::flamegraph::{self, Options};
+use std::io::Write;
+
+pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
+    let mut lines = folded::lines(profile);
+    if lines.is_empty() {
+        // A graph of nothing is refused; a page that says so is of more use than a failure.
+        lines.push("no thread waited for a lock 1".to_owned());
+    }
+    let mut options = Options::default();
+    options.title = "Time that threads waited for locks".to_owned();
+    options.subtitle = Some(profile.program.command.join(" "));
+    options.count_name = "us".to_owned();
+    // A stack has the same colours in every run.
+    options.hash = true;
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), to)
+        .context("the flame graph could not be drawn")
+}

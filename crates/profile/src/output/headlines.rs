@@ -1,0 +1,98 @@
+//! The five lines that matter.
+
+use super::names;
+use crate::figures::{count, percent, time};
+use crate::model::{Profile, Usage};
+
+/// What somebody who reads only five lines should know, the most important first. Fewer, where there is less to tell.
+#[must_use]
+pub fn headlines(profile: &Profile) -> Vec<String> {
+    let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    let mut lines = vec![overall(profile, waited)];
+    if waited > 0 {
+        lines.extend([lock(profile, waited), site(profile, waited), pair(profile, waited)].into_iter().flatten());
+    }
+    lines.extend(hazards(profile));
+    lines
+}
+
+/// How long threads were there, together.
+pub(crate) fn thread_ns(profile: &Profile) -> u64 {
+    profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum()
+}
+
+fn overall(profile: &Profile, waited: u64) -> String {
+    let sum = |of: fn(&Usage) -> u64| profile.locks.iter().map(|lock| of(&lock.usage)).sum::<u64>();
+    let (acquisitions, contended) = (sum(|usage| usage.acquisitions), sum(|usage| usage.contended));
+    if waited == 0 {
+        return format!("No thread waited for a lock, in {} acquisitions.", count(acquisitions));
+    }
+    let share = percent(waited, thread_ns(profile));
+    let contended = percent(contended, acquisitions);
+    format!(
+        "Threads waited {} for locks, {share} of their time: {contended} of {} acquisitions were contended.",
+        time(waited),
+        count(acquisitions),
+    )
+}
+
+fn lock(profile: &Profile, waited: u64) -> Option<String> {
+    let lock = profile.locks.first()?;
+    let Usage { wait, hold, .. } = &lock.usage;
+    Some(format!(
+        "The lock that costs most is {}: {}, {} of all waiting; half of its holds last at most {}.",
+        names::brief(&lock.name),
+        time(wait.sum_ns),
+        percent(wait.sum_ns, waited),
+        time(hold.quantile(0.5)),
+    ))
+}
+
+fn site(profile: &Profile, waited: u64) -> Option<String> {
+    let site = profile.sites.iter().max_by_key(|site| site.usage.wait.sum_ns)?;
+    let wait = &site.usage.wait;
+    Some(format!(
+        "The call site that waits most is {}: {}, {} of all; 99 of 100 waits take at most {}, the longest {}.",
+        names::brief_site(profile, site),
+        time(wait.sum_ns),
+        percent(wait.sum_ns, waited),
+        time(wait.quantile(0.99)),
+        time(wait.max_ns),
+    ))
+}
+
+fn pair(profile: &Profile, waited: u64) -> Option<String> {
+    let mut by_holder = std::collections::BTreeMap::new();
+    for pair in &profile.blocked {
+        *by_holder.entry(pair.holder).or_insert(0) += pair.wait_ns;
+    }
+    let (holder, wait_ns) = by_holder.into_iter().max_by_key(|&(_, wait_ns)| wait_ns)?;
+    let site = &profile.sites[holder as usize];
+    Some(format!(
+        "Who blocks others most took {} in {}: {} of waiting, {} of all.",
+        names::brief(&profile.locks[site.lock as usize].name),
+        names::brief_site(profile, site),
+        time(wait_ns),
+        percent(wait_ns, waited),
+    ))
+}
+
+fn hazards(profile: &Profile) -> Option<String> {
+    let several = |number: usize, one: &str, more: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{number} {more}")),
+    };
+    let vain = profile.conditions.iter().map(|condition| condition.woken_for_nothing).sum::<u64>();
+    let found = [
+        several(
+            profile.inversions.len(),
+            "pair of locks is taken in both orders",
+            "pairs of locks are taken in both orders",
+        ),
+        several(profile.shared_lines.len(), "cache line has several locks", "cache lines have several locks"),
+        several(vain as usize, "wake-up found nothing", "wake-ups found nothing"),
+    ];
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    (!found.is_empty()).then(|| format!("Besides: {}.", found.join("; ")))
+}

@@ -1,0 +1,240 @@
+//! Rows of the page's tables.
+
+use super::super::names;
+use super::strings::Strings;
+use crate::model::{Distribution, LockKind, Profile, SiteId, Usage};
+use serde::Serialize;
+
+/// Rows of a table; nobody reads further, and the page must open quickly.
+pub(super) const MOST_ROWS: usize = 2_000;
+/// Locks with histograms and a course over time.
+const MOST_CHARTS: usize = 64;
+
+/// The figures of a lock, a site or a thread.
+#[derive(Serialize)]
+struct Figures {
+    acquisitions: u64,
+    reads: u64,
+    contended: u64,
+    failed: u64,
+    /// Sum, median, 99th percentile, longest.
+    wait: [u64; 4],
+    hold: [u64; 4],
+    sleeps: u64,
+    steals: u64,
+    handoffs: u64,
+    spins_off_cpu: u64,
+    spins_timed_out: u64,
+}
+
+impl Figures {
+    fn of(usage: &Usage) -> Figures {
+        let four = |times: &Distribution, sum| [sum, times.quantile(0.5), times.quantile(0.99), times.max_ns];
+        Figures {
+            acquisitions: usage.acquisitions,
+            reads: usage.reads,
+            contended: usage.contended,
+            failed: usage.failed,
+            wait: four(&usage.wait, usage.wait.sum_ns),
+            hold: four(&usage.hold, usage.hold_total_ns),
+            sleeps: usage.events.sleeps,
+            steals: usage.events.steals,
+            handoffs: usage.events.handoffs,
+            spins_off_cpu: usage.events.spins_off_cpu,
+            spins_timed_out: usage.events.spins_timed_out,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct LockRow {
+    name: String,
+    /// As text: a script's numbers have 53 bits.
+    address: String,
+    kind: &'static str,
+    /// The stack that made it, outermost last.
+    created: Vec<u32>,
+    figures: Figures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    charts: Option<Charts>,
+}
+
+#[derive(Serialize)]
+struct Charts {
+    wait: Vec<(u64, u64)>,
+    hold: Vec<(u64, u64)>,
+    step_ns: u64,
+    /// Acquisitions, contended, wait time.
+    steps: Vec<[u64; 3]>,
+}
+
+pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
+    let locks = profile.locks.iter().take(MOST_ROWS).enumerate().map(|(place, lock)| {
+        let created = lock.created.map_or(&[][..], |stack| profile.stacks[stack as usize].as_slice());
+        let created = created.iter().map(|&frame| strings.number(&names::frame(&profile.frames[frame as usize])));
+        let steps = lock.over_time.iter().map(|step| [step.acquisitions, step.contended, step.wait_ns]);
+        LockRow {
+            name: names::cut(&lock.name),
+            address: format!("{:#x}", lock.address),
+            kind: kind(lock.kind),
+            created: created.collect(),
+            figures: Figures::of(&lock.usage),
+            charts: (place < MOST_CHARTS).then(|| Charts {
+                wait: lock.usage.wait.buckets.clone(),
+                hold: lock.usage.hold.buckets.clone(),
+                step_ns: lock.step_ns,
+                steps: steps.collect(),
+            }),
+        }
+    });
+    locks.collect()
+}
+
+fn kind(kind: LockKind) -> &'static str {
+    match kind {
+        LockKind::Mutex => "mutex",
+        LockKind::RecursiveMutex => "recursive",
+        LockKind::ErrorCheckMutex => "error-checking",
+        LockKind::SpecialMutex => "special",
+        LockKind::RwLock => "rwlock",
+        LockKind::SpinLock => "spin lock",
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct SiteRow {
+    lock: u32,
+    name: u32,
+    module: u32,
+    file: u32,
+    figures: Figures,
+}
+
+pub(super) fn sites(profile: &Profile, strings: &mut Strings) -> Vec<SiteRow> {
+    let mut order: Vec<usize> = (0..profile.sites.len()).collect();
+    order.sort_by_key(|&site| std::cmp::Reverse(profile.sites[site].usage.wait.sum_ns));
+    order.truncate(MOST_ROWS);
+    let rows = order.into_iter().map(|number| {
+        let site = &profile.sites[number];
+        let frame = site.frames.first().map(|&frame| &profile.frames[frame as usize]);
+        let file = frame.and_then(|frame| {
+            frame.file.as_ref().map(|file| match frame.line {
+                Some(line) => format!("{file}:{line}"),
+                None => file.clone(),
+            })
+        });
+        SiteRow {
+            lock: strings.number(&names::cut(&profile.locks[site.lock as usize].name)),
+            name: strings.site(profile, number as SiteId),
+            module: strings.number(frame.map_or("", |frame| names::base(&frame.module))),
+            file: strings.number(&names::cut(&file.unwrap_or_default())),
+            figures: Figures::of(&site.usage),
+        }
+    });
+    rows.collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct ThreadRow {
+    name: String,
+    tid: u32,
+    began_ns: u64,
+    ended_ns: u64,
+    figures: Figures,
+}
+
+/// All: timelines name them by number.
+pub(super) fn threads(profile: &Profile) -> Vec<ThreadRow> {
+    let rows = profile.threads.iter().map(|thread| ThreadRow {
+        name: names::cut(&thread.name),
+        tid: thread.tid,
+        began_ns: thread.began_ns,
+        ended_ns: thread.ended_ns,
+        figures: Figures::of(&thread.usage),
+    });
+    rows.collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct BlockedRow {
+    lock: u32,
+    waiter: u32,
+    holder: u32,
+    waits: u64,
+    wait_ns: u64,
+    holder_off_cpu: Option<u64>,
+}
+
+pub(super) fn blocked(profile: &Profile, strings: &mut Strings) -> Vec<BlockedRow> {
+    let rows = profile.blocked.iter().take(MOST_ROWS).map(|pair| {
+        let lock = profile.sites[pair.holder as usize].lock;
+        BlockedRow {
+            lock: strings.number(&names::cut(&profile.locks[lock as usize].name)),
+            waiter: strings.site(profile, pair.waiter),
+            holder: strings.site(profile, pair.holder),
+            waits: pair.waits,
+            wait_ns: pair.wait_ns,
+            holder_off_cpu: pair.holder_off_cpu,
+        }
+    });
+    rows.collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct ConditionRow {
+    name: String,
+    address: String,
+    mutex: Option<u32>,
+    waits: u64,
+    timed_out: u64,
+    signals: u64,
+    broadcasts: u64,
+    woken_for_nothing: u64,
+    wait: [u64; 4],
+}
+
+pub(super) fn conditions(profile: &Profile, strings: &mut Strings) -> Vec<ConditionRow> {
+    let rows = profile.conditions.iter().take(MOST_ROWS).map(|condition| ConditionRow {
+        name: names::cut(&condition.name),
+        address: format!("{:#x}", condition.address),
+        mutex: condition.mutex.map(|lock| strings.number(&names::cut(&profile.locks[lock as usize].name))),
+        waits: condition.waits,
+        timed_out: condition.timed_out,
+        signals: condition.signals,
+        broadcasts: condition.broadcasts,
+        woken_for_nothing: condition.woken_for_nothing,
+        wait: {
+            let wait = &condition.wait;
+            [wait.sum_ns, wait.quantile(0.5), wait.quantile(0.99), wait.max_ns]
+        },
+    });
+    rows.collect()
+}
+
+/// Four names: the locks, and where the second is taken under the first, and the first under the second.
+pub(super) fn inversions(profile: &Profile, strings: &mut Strings) -> Vec<[u32; 4]> {
+    let rows = profile.inversions.iter().take(MOST_ROWS).map(|pair| {
+        let [a, b] = [pair.a, pair.b].map(|lock| strings.number(&names::cut(&profile.locks[lock as usize].name)));
+        [a, b, strings.site(profile, pair.b_under_a), strings.site(profile, pair.a_under_b)]
+    });
+    rows.collect()
+}
+
+#[derive(Serialize)]
+pub(super) struct LineRow {
+    line: String,
+    locks: Vec<u32>,
+    acquisitions: Vec<u64>,
+}
+
+pub(super) fn lines(profile: &Profile, strings: &mut Strings) -> Vec<LineRow> {
+    let rows = profile.shared_lines.iter().take(MOST_ROWS).map(|line| {
+        let locks = || line.locks.iter().map(|&lock| &profile.locks[lock as usize]);
+        LineRow {
+            line: format!("{:#x}", line.line),
+            locks: locks().map(|lock| strings.number(&names::cut(&lock.name))).collect(),
+            acquisitions: locks().map(|lock| lock.usage.acquisitions).collect(),
+        }
+    });
+    rows.collect()
+}

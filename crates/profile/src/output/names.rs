@@ -1,0 +1,163 @@
+//! Names of things, for people.
+
+use crate::analysis::is_wrapper;
+use crate::model::{Frame, FrameId, Profile, Site};
+use std::collections::BTreeMap;
+
+/// Longer names are cut in the middle where they would be repeated for every event: templates reach thousands.
+const LONGEST: usize = 240;
+/// In a sentence more cannot be read.
+const LONGEST_IN_SENTENCE: usize = 80;
+/// Template arguments up to this length are told.
+const LONGEST_ARGUMENTS: usize = 16;
+
+/// `function (file.cc:12)`; without debug information the function alone.
+pub(crate) fn frame(frame: &Frame) -> String {
+    placed(frame, &cut)
+}
+
+fn placed(frame: &Frame, short: &dyn Fn(&str) -> String) -> String {
+    let function = short(&frame.function);
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!("{function} ({}:{line})", short(base(file))),
+        (Some(file), None) => format!("{function} ({})", short(base(file))),
+        _ => function,
+    }
+}
+
+/// A call site by its innermost frame.
+pub(crate) fn site(profile: &Profile, site: &Site) -> String {
+    named(profile, site, &cut)
+}
+
+/// Who called the site's function, where that only takes the lock for others: by far the most of its waits, if it has
+/// several callers.
+pub(crate) fn caller(profile: &Profile, site: &Site) -> Option<FrameId> {
+    let wraps = |number: &FrameId| is_wrapper(&profile.frames[*number as usize]);
+    if site.frames.is_empty() || !site.frames.iter().all(wraps) {
+        return None;
+    }
+    let mut times: BTreeMap<FrameId, u64> = BTreeMap::new();
+    for usage in &site.stacks {
+        let stack = &profile.stacks[usage.stack as usize];
+        let outside = stack.iter().find(|frame| !site.frames.contains(frame) && !wraps(frame));
+        outside.into_iter().for_each(|&frame| *times.entry(frame).or_default() += usage.wait_ns);
+    }
+    times.into_iter().max_by_key(|&(_, time)| time).map(|(frame, _)| frame)
+}
+
+fn named(profile: &Profile, site: &Site, short: &dyn Fn(&str) -> String) -> String {
+    let frames = || site.frames.iter().map(|&number| &profile.frames[number as usize]);
+    let innermost = frames().next().map_or_else(|| "unknown call site".to_owned(), |first| placed(first, short));
+    // What was inlined is told together with the function that it is in.
+    let outer = frames().next().filter(|first| first.inlined).and_then(|_| frames().find(|frame| !frame.inlined));
+    let innermost = outer.map_or(innermost.clone(), |outer| format!("{innermost} in {}", short(&outer.function)));
+    let innermost = match caller(profile, site) {
+        Some(caller) => format!("{} by {innermost}", placed(&profile.frames[caller as usize], short)),
+        None => innermost,
+    };
+    match (site.reader, site.after_wait) {
+        (true, _) => format!("{innermost}, reading"),
+        (_, true) => format!("{innermost}, after a condition variable's wait"),
+        _ => innermost,
+    }
+}
+
+/// A name for a sentence: long template arguments are left out, and what is still long is cut.
+pub(crate) fn brief(name: &str) -> String {
+    cut_to(&without_arguments(name), LONGEST_IN_SENTENCE)
+}
+
+/// A call site in a sentence.
+pub(crate) fn brief_site(profile: &Profile, site: &Site) -> String {
+    named(profile, site, &brief)
+}
+
+/// `map<string, vector<int>>::at` becomes `map<…>::at`; short arguments stay, and so do names whose brackets do not
+/// match, such as those of operators.
+fn without_arguments(name: &str) -> String {
+    let (mut kept, mut inner, mut depth) = (String::new(), String::new(), 0_u32);
+    for (place, c) in name.char_indices() {
+        if c == '>' && (depth == 0 || name[..place].ends_with('-')) {
+            return name.to_owned();
+        }
+        if c == '>' {
+            depth -= 1;
+            if depth == 0 {
+                kept += if inner.chars().count() > LONGEST_ARGUMENTS { "…" } else { &inner };
+                inner.clear();
+            }
+        }
+        if depth == 0 {
+            kept.push(c)
+        } else {
+            inner.push(c)
+        }
+        depth += u32::from(c == '<');
+    }
+    if depth == 0 { kept } else { name.to_owned() }
+}
+
+/// The last part of a path.
+pub(crate) fn base(path: &str) -> &str {
+    path.rsplit('/').next().filter(|base| !base.is_empty()).unwrap_or(path)
+}
+
+/// Keeps both ends, where names differ.
+pub(crate) fn cut(name: &str) -> String {
+    cut_to(name, LONGEST)
+}
+
+fn cut_to(name: &str, longest: usize) -> String {
+    let length = name.chars().count();
+    if length <= longest {
+        return name.to_owned();
+    }
+    let start: String = name.chars().take(longest / 2).collect();
+    let end: String = name.chars().skip(length - longest / 2 + 1).collect();
+    format!("{start}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::StackUsage;
+
+    #[test]
+    fn long_names_keep_both_ends() {
+        let name = format!("begin<{}>::end", "x".repeat(5000));
+        let short = cut(&name);
+        assert!(short.starts_with("begin<x") && short.ends_with("x>::end"), "{short}");
+        assert_eq!(short.chars().count(), LONGEST);
+        assert_eq!(cut("é"), "é");
+    }
+
+    #[test]
+    fn sentences_leave_out_long_arguments() {
+        let short = ["vector<int>::at", "operator<", "operator->", "f(A<B<C>>)", "a<b"];
+        assert_eq!(short.map(brief), short);
+        assert_eq!(brief("map<std::string, vector<int>>::at(K<std::basic_string<char>>)"), "map<…>::at(K<…>)");
+        assert_eq!(brief(&"x".repeat(900)).chars().count(), LONGEST_IN_SENTENCE);
+    }
+
+    #[test]
+    fn functions_that_lock_for_others_are_named_with_their_caller() {
+        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
+        let usage = |stack, wait_ns| StackUsage { stack, waits: 1, wait_ns };
+        let mut profile =
+            Profile { frames: ["Mutex::lock", "get", "put", "main"].map(frame).to_vec(), ..Profile::default() };
+        profile.stacks = vec![vec![0, 1, 3], vec![0, 2, 3]];
+        let mut one = Site { frames: vec![0], stacks: vec![usage(0, 5), usage(1, 7)], ..Site::default() };
+        assert_eq!(site(&profile, &one), "put by Mutex::lock");
+        one.frames = vec![0, 1];
+        assert_eq!(site(&profile, &one), "Mutex::lock", "it is in a function that does more");
+    }
+
+    #[test]
+    fn frames_are_named_by_file_and_line() {
+        let mut one = Frame { function: "get".to_owned(), ..Frame::default() };
+        assert_eq!(frame(&one), "get");
+        (one.file, one.line) = (Some("/a/b.cc".to_owned()), Some(7));
+        assert_eq!(frame(&one), "get (b.cc:7)");
+    }
+}

@@ -1,0 +1,113 @@
+//! What samples refer to, each thing once.
+
+use super::message::{Function, Label, Line, Location, Mapping};
+use crate::model::{FrameId, LockKind, Profile, Site};
+use std::collections::HashMap;
+
+pub(super) struct Tables<'a> {
+    profile: &'a Profile,
+    pub(super) string_table: Vec<String>,
+    strings: HashMap<String, i64>,
+    pub(super) mapping: Vec<Mapping>,
+    mappings: HashMap<&'a str, u64>,
+    pub(super) function: Vec<Function>,
+    functions: HashMap<(&'a str, &'a str), u64>,
+    pub(super) location: Vec<Location>,
+    /// A location is a frame with all that was inlined into it.
+    locations: HashMap<&'a [FrameId], u64>,
+}
+
+impl<'a> Tables<'a> {
+    pub(super) fn new(profile: &'a Profile) -> Tables<'a> {
+        // The first string is the empty one.
+        let (string_table, strings) = (vec![String::new()], HashMap::from([(String::new(), 0)]));
+        let (mapping, function, location) = (Vec::new(), Vec::new(), Vec::new());
+        let (mappings, functions, locations) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Tables { profile, string_table, strings, mapping, mappings, function, functions, location, locations }
+    }
+
+    pub(super) fn string(&mut self, text: &str) -> i64 {
+        if let Some(&known) = self.strings.get(text) {
+            return known;
+        }
+        let place = self.string_table.len() as i64;
+        self.string_table.push(text.to_owned());
+        self.strings.insert(text.to_owned(), place);
+        place
+    }
+
+    /// The locations of a stack, innermost first.
+    pub(super) fn locations(&mut self, stack: &'a [FrameId]) -> Vec<u64> {
+        let profile = self.profile;
+        let ends_location = |&frame: &FrameId| !profile.frames[frame as usize].inlined;
+        stack.split_inclusive(ends_location).map(|frames| self.location(frames)).collect()
+    }
+
+    fn location(&mut self, frames: &'a [FrameId]) -> u64 {
+        if let Some(&known) = self.locations.get(frames) {
+            return known;
+        }
+        let line = frames.iter().map(|&frame| self.line(frame)).collect();
+        let profile = self.profile;
+        let module = frames.last().map_or("", |&outer| profile.frames[outer as usize].module.as_str());
+        let id = self.location.len() as u64 + 1;
+        let mapping_id = self.mapping_of(module);
+        self.location.push(Location { id, mapping_id, line });
+        self.locations.insert(frames, id);
+        id
+    }
+
+    fn line(&mut self, frame: FrameId) -> Line {
+        let frame = &self.profile.frames[frame as usize];
+        let key = (frame.function.as_str(), frame.file.as_deref().unwrap_or_default());
+        let line = frame.line.map_or(0, i64::from);
+        if let Some(&function_id) = self.functions.get(&key) {
+            return Line { function_id, line };
+        }
+        let id = self.function.len() as u64 + 1;
+        let (name, filename) = (self.string(key.0), self.string(key.1));
+        self.function.push(Function { id, name, system_name: name, filename });
+        self.functions.insert(key, id);
+        Line { function_id: id, line }
+    }
+
+    fn mapping_of(&mut self, module: &'a str) -> u64 {
+        if let Some(&known) = self.mappings.get(module) {
+            return known;
+        }
+        let id = self.mapping.len() as u64 + 1;
+        let filename = self.string(module);
+        self.mapping.push(Mapping {
+            id,
+            filename,
+            // All that could be found out is in the file: a viewer need not look for symbols.
+            has_functions: true,
+            has_filenames: true,
+            has_line_numbers: true,
+            has_inline_frames: true,
+        });
+        self.mappings.insert(module, id);
+        id
+    }
+
+    /// The lock, its type, and how the site takes it.
+    pub(super) fn labels(&mut self, site: &Site) -> Vec<Label> {
+        let lock = &self.profile.locks[site.lock as usize];
+        let mut labels = vec![("lock", lock.name.as_str()), ("type", kind(lock.kind))];
+        if lock.kind == LockKind::RwLock {
+            labels.push(("mode", if site.reader { "read" } else { "write" }));
+        }
+        labels.into_iter().map(|(key, text)| Label { key: self.string(key), str: self.string(text) }).collect()
+    }
+}
+
+fn kind(kind: LockKind) -> &'static str {
+    match kind {
+        LockKind::Mutex => "mutex",
+        LockKind::RecursiveMutex => "recursive mutex",
+        LockKind::ErrorCheckMutex => "error-checking mutex",
+        LockKind::SpecialMutex => "special mutex",
+        LockKind::RwLock => "rwlock",
+        LockKind::SpinLock => "spin lock",
+    }
+}

@@ -1,0 +1,80 @@
+//! Wait time by whole stacks, as flame graphs and pprof want it.
+
+use crate::model::{FrameId, Profile, Site, SiteId};
+
+/// Waits that had one stack.
+pub(super) struct WaitStack<'a> {
+    /// The call site.
+    pub(super) site: SiteId,
+    /// Innermost first.
+    pub(super) frames: &'a [FrameId],
+    /// How many.
+    pub(super) waits: u64,
+    /// How long together.
+    pub(super) wait_ns: u64,
+}
+
+/// All wait time of the profile, no more and no less: a site's stacks add up to its exact totals.
+pub(super) fn waits(profile: &Profile) -> Vec<WaitStack<'_>> {
+    let numbered = profile.sites.iter().enumerate();
+    numbered.flat_map(|(number, site)| of_site(profile, number as SiteId, site)).collect()
+}
+
+fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<WaitStack<'a>> {
+    let known = |of: fn(&crate::model::StackUsage) -> u64| site.stacks.iter().map(of).sum::<u64>();
+    let (mut waits, mut wait_ns) = (site.usage.contended, site.usage.wait.sum_ns);
+    let (known_waits, known_ns) = (known(|usage| usage.waits), known(|usage| usage.wait_ns));
+    // A sample stands for all; without sampling, what no stack is known of is the site's own.
+    let sampled = profile.recording.stack_one_in > 1 || known_ns > wait_ns || known_waits > waits;
+    let scale = |part, known, whole| if sampled { share(part, known, whole) } else { part };
+    let mut found = Vec::new();
+    for usage in &site.stacks {
+        let (some, time) = (scale(usage.waits, known_waits, waits), scale(usage.wait_ns, known_ns, wait_ns));
+        let frames = profile.stacks[usage.stack as usize].as_slice();
+        found.push(WaitStack { site: number, frames, waits: some, wait_ns: time });
+    }
+    waits = waits.saturating_sub(found.iter().map(|one| one.waits).sum());
+    wait_ns = wait_ns.saturating_sub(found.iter().map(|one| one.wait_ns).sum());
+    if waits > 0 || wait_ns > 0 {
+        match found.first_mut() {
+            // What rounding left.
+            Some(first) if sampled => (first.waits, first.wait_ns) = (first.waits + waits, first.wait_ns + wait_ns),
+            _ => found.push(WaitStack { site: number, frames: &site.frames, waits, wait_ns }),
+        }
+    }
+    found
+}
+
+/// `part / known` of the whole, rounded down.
+fn share(part: u64, known: u64, whole: u64) -> u64 {
+    (u128::from(part) * u128::from(whole)).checked_div(u128::from(known)).map_or(0, |share| share as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Distribution, StackUsage, Usage};
+
+    fn profile(one_in: u32, stacks: &[(u64, u64)]) -> Profile {
+        let wait = Distribution { count: 10, sum_ns: 1000, ..Distribution::default() };
+        let usage = Usage { contended: 10, wait, ..Usage::default() };
+        let stacks = stacks.iter().map(|&(waits, wait_ns)| StackUsage { stack: 0, waits, wait_ns }).collect();
+        let mut profile = Profile { sites: vec![Site { usage, stacks, ..Site::default() }], ..Profile::default() };
+        profile.stacks.push(vec![7]);
+        profile.recording.stack_one_in = one_in;
+        profile
+    }
+
+    fn found(profile: &Profile) -> Vec<(usize, u64, u64)> {
+        waits(profile).iter().map(|one| (one.frames.len(), one.waits, one.wait_ns)).collect()
+    }
+
+    #[test]
+    fn stacks_add_up_to_the_site() {
+        assert_eq!(found(&profile(1, &[(6, 600), (4, 400)])), [(1, 6, 600), (1, 4, 400)]);
+        assert_eq!(found(&profile(1, &[(6, 600)])), [(1, 6, 600), (0, 4, 400)], "the rest has the site's frames");
+        assert_eq!(found(&profile(1, &[])), [(0, 10, 1000)]);
+        assert_eq!(found(&profile(4, &[(8, 500), (4, 250)])), [(1, 7, 667), (1, 3, 333)], "scaled to what is exact");
+        assert_eq!(found(&profile(4, &[(0, 0)])), [(1, 10, 1000)]);
+    }
+}

@@ -1,0 +1,121 @@
+//! One program or shared object: its functions, lines and variables, from itself and from its debug file.
+
+use super::{Module, demangle};
+use crate::model::Frame;
+use addr2line::Loader;
+use object::elf::FileHeader64;
+use object::read::elf::ElfFile;
+use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Where distributions put debug files.
+const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
+
+/// What is known of a file.
+pub(super) struct SymbolFile {
+    /// The debug file first, if there is one.
+    loaders: Vec<Loader>,
+    /// Address, bytes, name; by address.
+    variables: Vec<(u64, u64, String)>,
+    /// Why nothing is known.
+    pub(super) trouble: Option<String>,
+}
+
+impl SymbolFile {
+    /// Never fails: without a file, nothing is known.
+    pub(super) fn open(module: &Module) -> SymbolFile {
+        let mut file = SymbolFile { loaders: Vec::new(), variables: Vec::new(), trouble: None };
+        if !module.path.is_absolute() {
+            // The kernel's own (`linux-vdso.so.1`).
+            return file;
+        }
+        let shown = module.path.display();
+        match build_id_of(&module.path) {
+            Err(error) => file.trouble = Some(format!("{shown} cannot be read for its names: {error}")),
+            Ok(id) if !module.build_id.is_empty() && id != module.build_id => {
+                file.trouble = Some(format!("{shown} is not the file that ran: it was replaced since"));
+            }
+            Ok(_) => file.load(module),
+        }
+        file
+    }
+
+    fn load(&mut self, module: &Module) {
+        let debug = debug_file(&module.build_id);
+        for path in debug.iter().chain([&module.path]) {
+            self.loaders.extend(Loader::new(path).ok());
+            self.variables.extend(variables_of(path).unwrap_or_default());
+        }
+        self.variables.sort();
+        self.variables.dedup();
+    }
+
+    /// The frames at an address of the file, innermost first.
+    pub(super) fn frames(&self, address: u64, module: &str) -> Vec<Frame> {
+        for loader in &self.loaders {
+            let frames = debug_frames(loader, address, module);
+            if !frames.is_empty() {
+                return frames;
+            }
+        }
+        let symbol = self.loaders.iter().find_map(|loader| loader.find_symbol(address));
+        symbol
+            .map(|name| Frame { function: demangle::name(name), module: module.to_owned(), ..Frame::default() })
+            .into_iter()
+            .collect()
+    }
+
+    /// The variable at an address of the file, and how far into it.
+    pub(super) fn variable(&self, address: u64) -> Option<(String, u64)> {
+        let behind = self.variables.partition_point(|(start, ..)| *start <= address);
+        let (start, bytes, name) = self.variables[..behind].last()?;
+        (address < start + bytes).then(|| (name.clone(), address - start))
+    }
+}
+
+fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
+    let mut found = Vec::new();
+    let Ok(mut frames) = loader.find_frames(address) else { return found };
+    while let Ok(Some(frame)) = frames.next() {
+        let Some(function) = frame.function.as_ref().and_then(|name| name.raw_name().ok()) else { continue };
+        let location = frame.location.as_ref();
+        found.push(Frame {
+            function: demangle::name(&function),
+            module: module.to_owned(),
+            file: location.and_then(|location| location.file).map(str::to_owned),
+            line: location.and_then(|location| location.line),
+            inlined: true,
+        });
+    }
+    if let Some(outermost) = found.last_mut() {
+        outermost.inlined = false;
+    }
+    found
+}
+
+fn build_id_of(path: &Path) -> Result<Vec<u8>, String> {
+    let cache = ReadCache::new(File::open(path).map_err(|error| error.to_string())?);
+    let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(|error| error.to_string())?;
+    Ok(file.build_id().ok().flatten().unwrap_or_default().to_vec())
+}
+
+/// The debug file of a build id.
+fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_first()?;
+    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = Path::new(DEBUG_DIRECTORY).join(format!(".build-id/{first:02x}/{rest}.debug"));
+    path.exists().then_some(path)
+}
+
+fn variables_of(path: &Path) -> Option<Vec<(u64, u64, String)>> {
+    let cache = ReadCache::new(File::open(path).ok()?);
+    let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).ok()?;
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let variables = symbols.filter(|symbol| symbol.kind() == SymbolKind::Data && symbol.is_definition());
+    Some(
+        variables
+            .filter_map(|symbol| Some((symbol.address(), symbol.size(), symbol.name().ok()?.to_owned())))
+            .collect(),
+    )
+}

@@ -1,0 +1,122 @@
+//! Names of addresses: functions with file and line, through inlined frames, and variables.
+
+mod demangle;
+mod file;
+
+use crate::model::{Frame, FrameId};
+use file::SymbolFile;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// A file that was mapped into the program.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// First address and the first behind it.
+    pub range: std::ops::Range<u64>,
+    /// What to subtract for an address in the file.
+    pub base: u64,
+    /// The file.
+    pub path: PathBuf,
+    /// Its build id, as the program had it; empty: none.
+    pub build_id: Vec<u8>,
+}
+
+/// All names of a program. Frames are kept once each.
+pub struct Symbols {
+    modules: Vec<(Module, OnceCell<SymbolFile>)>,
+    frames: Vec<Frame>,
+    ids: HashMap<Frame, FrameId>,
+    known: HashMap<u64, Vec<FrameId>>,
+}
+
+/// A variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// Its name, with `+offset` if the address is inside.
+    pub name: String,
+    /// The program or shared object.
+    pub module: String,
+}
+
+impl Symbols {
+    /// For a program that these files were mapped into.
+    #[must_use]
+    pub fn new(modules: Vec<Module>) -> Symbols {
+        let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
+        Symbols { modules, frames: Vec::new(), ids: HashMap::new(), known: HashMap::new() }
+    }
+
+    /// The frames of a call that returns to `address`, innermost first: what was inlined at the call, then the function.
+    pub fn of_return_address(&mut self, address: u64) -> Vec<FrameId> {
+        if let Some(known) = self.known.get(&address) {
+            return known.clone();
+        }
+        let found: Vec<FrameId> = self.look_up(address).into_iter().map(|frame| self.intern(frame)).collect();
+        self.known.insert(address, found.clone());
+        found
+    }
+
+    fn look_up(&self, address: u64) -> Vec<Frame> {
+        // The call ends before the address that it returns to.
+        let address = address.saturating_sub(1);
+        let Some((module, file)) = self.module_of(address) else {
+            return vec![Frame { function: format!("{address:#x}"), ..Frame::default() }];
+        };
+        let name = name_of(module);
+        let mut frames = file.frames(address.wrapping_sub(module.base), &name);
+        if frames.is_empty() {
+            let function = format!("{name}+{:#x}", address.wrapping_sub(module.base));
+            frames.push(Frame { function, module: name, ..Frame::default() });
+        }
+        frames
+    }
+
+    /// The variable that lies at `address`.
+    #[must_use]
+    pub fn variable(&self, address: u64) -> Option<Variable> {
+        let (module, file) = self.module_of(address)?;
+        let (name, offset) = file.variable(address.wrapping_sub(module.base))?;
+        let name = demangle::name(&name);
+        let name = if offset == 0 { name } else { format!("{name}+{offset}") };
+        Some(Variable { name, module: name_of(module) })
+    }
+
+    /// Whether `address` is in a file at all.
+    #[must_use]
+    pub fn is_in_module(&self, address: u64) -> bool {
+        self.modules.iter().any(|(module, _)| module.range.contains(&address))
+    }
+
+    fn module_of(&self, address: u64) -> Option<(&Module, &SymbolFile)> {
+        let (module, file) = self.modules.iter().find(|(module, _)| module.range.contains(&address))?;
+        Some((module, file.get_or_init(|| SymbolFile::open(module))))
+    }
+
+    fn intern(&mut self, frame: Frame) -> FrameId {
+        if let Some(id) = self.ids.get(&frame) {
+            return *id;
+        }
+        let id = self.frames.len() as FrameId;
+        self.frames.push(frame.clone());
+        self.ids.insert(frame, id);
+        id
+    }
+
+    /// A frame that was handed out.
+    #[must_use]
+    pub fn frame(&self, id: FrameId) -> &Frame {
+        &self.frames[id as usize]
+    }
+
+    /// All frames that were handed out, and the files whose names could not be read.
+    #[must_use]
+    pub fn finish(self) -> (Vec<Frame>, Vec<String>) {
+        let troubles = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.clone()).collect();
+        (self.frames, troubles)
+    }
+}
+
+fn name_of(module: &Module) -> String {
+    module.path.file_name().map_or_else(|| "?".to_owned(), |name| name.to_string_lossy().into_owned())
+}

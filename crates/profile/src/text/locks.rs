@@ -1,0 +1,145 @@
+//! The locks by wait time, and what there is to say of the worst.
+
+use super::figures::{count, share, time};
+use super::{callers, place, site_name};
+use crate::model::{Lock, LockId, LockKind, Profile, Site, Step};
+use std::fmt::Write;
+
+/// Locks in the table.
+const LOCKS: usize = 10;
+/// Locks with their sites.
+const DETAILED: usize = 3;
+/// Sites of a lock, pairs of a site.
+const SITES: usize = 5;
+/// Columns of a course over time.
+const COURSE: usize = 48;
+
+/// One line for each lock.
+pub(super) fn table(text: &mut String, profile: &Profile) {
+    let _ = writeln!(text, "\nLOCKS BY WAIT TIME");
+    let _ = writeln!(
+        text,
+        "{:>9} {:>8} {:>8} {:>8} {:>9} {:>12} {:>9}  lock",
+        "waited", "p50", "p99", "max", "contended", "acquisitions", "hold p50"
+    );
+    for lock in profile.locks.iter().take(LOCKS) {
+        let usage = &lock.usage;
+        let hold = if usage.hold.count == 0 { "-".to_owned() } else { time(usage.hold.quantile(0.5)) };
+        let _ = writeln!(
+            text,
+            "{:>9} {:>8} {:>8} {:>8} {:>9} {:>12} {:>9}  {}",
+            time(usage.wait.sum_ns),
+            time(usage.wait.quantile(0.5)),
+            time(usage.wait.quantile(0.99)),
+            time(usage.wait.max_ns),
+            share(usage.contended, usage.acquisitions),
+            count(usage.acquisitions),
+            hold,
+            lock.name
+        );
+    }
+    if profile.locks.len() > LOCKS {
+        let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - LOCKS);
+    }
+}
+
+/// The worst locks, with sites, holders and course.
+pub(super) fn details(text: &mut String, profile: &Profile) {
+    for (lock, id) in profile.locks.iter().zip(0..).take(DETAILED) {
+        if lock.usage.wait.sum_ns > 0 || id == 0 {
+            one(text, profile, lock, id);
+        }
+    }
+}
+
+fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
+    let _ = writeln!(text, "\n{} at {:#x}, {}", lock.name, lock.address, kind(lock.kind));
+    if let Some(symbol) = &lock.symbol {
+        let _ = writeln!(text, "  variable: {symbol}");
+    }
+    if let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) {
+        let places: Vec<_> = stack.iter().take(3).map(|frame| place(profile, *frame)).collect();
+        let _ = writeln!(text, "  made by: {}", places.join(" < "));
+    }
+    let usage = &lock.usage;
+    let _ = writeln!(
+        text,
+        "  held {} in all ({} of the run); p99 {}, longest {}{}{}",
+        time(usage.hold_total_ns),
+        share(usage.hold_total_ns, profile.program.duration_ns),
+        time(usage.hold.quantile(0.99)),
+        time(usage.hold.max_ns),
+        if lock.kind == LockKind::RwLock {
+            format!("; {} by readers", share(usage.reads, usage.acquisitions))
+        } else {
+            String::new()
+        },
+        if usage.failed > 0 { format!("; {} attempts failed", count(usage.failed)) } else { String::new() },
+    );
+    if lock.over_time.iter().any(|step| step.wait_ns > 0) {
+        let shown = course(&lock.over_time);
+        let _ = writeln!(text, "  waits over time: {shown} ({} each)", time(lock.step_ns * step_width(lock)));
+    }
+    let sites = profile.sites.iter().zip(0..).filter(|(site, _)| site.lock == id);
+    for (site, number) in sites.clone().take(SITES) {
+        self::site(text, profile, site, number, usage.wait.sum_ns);
+    }
+    let more = sites.count().saturating_sub(SITES);
+    if more > 0 {
+        let _ = writeln!(text, "  … {more} more sites");
+    }
+}
+
+fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock: u64) {
+    let usage = &site.usage;
+    let _ = writeln!(text, "  {:>5}  {}", share(usage.wait.sum_ns, of_lock), site_name(profile, site));
+    let hold = if usage.hold.count == 0 { "-".to_owned() } else { time(usage.hold.mean_ns()) };
+    let _ = writeln!(
+        text,
+        "         {} acquisitions, {} contended, waits mean {} max {}, holds mean {hold} max {}",
+        count(usage.acquisitions),
+        share(usage.contended, usage.acquisitions),
+        time(usage.wait.mean_ns()),
+        time(usage.wait.max_ns),
+        time(usage.hold.max_ns),
+    );
+    let holders = profile.blocked.iter().filter(|pair| pair.waiter == number).take(SITES);
+    for pair in holders {
+        let holder = &profile.sites[pair.holder as usize];
+        let _ = writeln!(
+            text,
+            "         while held by {}: {} waits, {}",
+            site_name(profile, holder),
+            count(pair.waits),
+            time(pair.wait_ns)
+        );
+    }
+    for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {
+        let _ = writeln!(text, "         called from {}: about {}", place(profile, caller), time(wait));
+    }
+}
+
+fn kind(kind: LockKind) -> &'static str {
+    match kind {
+        LockKind::Mutex => "mutex",
+        LockKind::RecursiveMutex => "recursive mutex",
+        LockKind::ErrorCheckMutex => "error-checking mutex",
+        LockKind::SpecialMutex => "mutex (robust, shared, or with priorities)",
+        LockKind::RwLock => "readers-writer lock",
+        LockKind::SpinLock => "spin lock",
+    }
+}
+
+/// Steps in one column.
+fn step_width(lock: &Lock) -> u64 {
+    lock.over_time.len().div_ceil(COURSE).max(1) as u64
+}
+
+/// Wait time over time as bars.
+fn course(steps: &[Step]) -> String {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width = steps.len().div_ceil(COURSE).max(1);
+    let sums: Vec<u64> = steps.chunks(width).map(|part| part.iter().map(|step| step.wait_ns).sum()).collect();
+    let most = sums.iter().copied().max().unwrap_or(0).max(1);
+    sums.iter().map(|sum| BARS[(*sum as f64 / most as f64 * 8.0).ceil() as usize]).collect()
+}

@@ -1,0 +1,68 @@
+//! JSON there and back, and what comes of other files.
+
+use super::fixture;
+use serde_json::Value;
+use turnwise_profile::model::{Profile, SCHEMA};
+use turnwise_profile::output::{by_flag, json};
+
+fn value(profile: &Profile) -> Value {
+    let mut bytes = Vec::new();
+    by_flag("json").expect("there is JSON").write(profile, &mut bytes).expect("it can be written");
+    assert_eq!(json::read(&bytes).expect("it is read back"), *profile);
+    serde_json::from_slice(&bytes).expect("it is JSON")
+}
+
+fn refusal(value: &Value) -> String {
+    format!("{:#}", json::read(value.to_string().as_bytes()).expect_err("it is refused"))
+}
+
+#[test]
+fn a_profile_comes_back_as_it_was() {
+    let mut profile = fixture::server();
+    profile.locks[0].name = "</script>\u{fffd}\"\\ \u{2028}".to_owned();
+    profile.locks[0].address = u64::MAX;
+    let value = value(&profile);
+    assert_eq!(value["schema"], SCHEMA);
+    assert_eq!(value["locks"][0]["usage"]["contended"], profile.locks[0].usage.contended);
+    assert_eq!(value["program"]["ending"]["exited"], 0);
+}
+
+#[test]
+fn other_schemas_and_broken_files_are_told_what_to_do() {
+    let good = value(&fixture::server());
+    let mut newer = good.clone();
+    newer["schema"] = (SCHEMA + 1).into();
+    assert!(refusal(&newer).contains("newer turnwise"));
+    let mut older = good.clone();
+    older["schema"] = 0.into();
+    assert!(refusal(&older).contains("record the program again"));
+    let mut cut = good.clone();
+    cut["sites"] = Value::Null;
+    assert!(refusal(&cut).contains("turnwise profile --json FILE"));
+    for text in ["", "{", "[]", "null", "{\"schema\": \"1\"}", "\u{0}\u{1}"] {
+        let error = json::read(text.as_bytes()).expect_err("it is refused");
+        assert!(format!("{error:#}").contains("this is no profile"), "{text}: {error:#}");
+    }
+}
+
+#[test]
+fn what_is_named_must_be_there() {
+    let good = value(&fixture::server());
+    for (place, error) in [
+        ("/sites/0/lock", "site 0 names lock 999999"),
+        ("/sites/0/frames/0", "site 0 names frame 999999"),
+        ("/sites/0/stacks/0/stack", "site 0 names stack 999999"),
+        ("/stacks/0/0", "stack 0 names frame 999999"),
+        ("/locks/1/created", "lock 1 names stack 999999"),
+        ("/episodes/3/thread", "wait 3 names thread 999999"),
+        ("/episodes/3/holder/1", "wait 3 names site 999999"),
+        ("/blocked/0/holder", "blocked pair 0 names site 999999"),
+        ("/conditions/0/mutex", "condition variable 0 names lock 999999"),
+        ("/inversions/0/a_under_b", "inversion 0 names site 999999"),
+        ("/shared_lines/0/locks/0", "shared line 0 names lock 999999"),
+    ] {
+        let mut broken = good.clone();
+        *broken.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = 999_999.into();
+        assert!(refusal(&broken).contains(error), "{place}: {}", refusal(&broken));
+    }
+}

@@ -1,0 +1,13 @@
+//! Profiles through every output and the advice, read back as others would read them.
+
+mod advice;
+mod firefox;
+mod fixture;
+mod json;
+mod page;
+mod perfetto;
+mod pprof;
+mod recorded;
+mod stacks;
+mod sums;
+mod wire;

@@ -1,0 +1,71 @@
+//! The page as a file: it asks for nothing, no name escapes, its size has a bound. What it does is the browser's test.
+
+use super::fixture;
+use serde_json::Value;
+use turnwise_profile::model::Profile;
+use turnwise_profile::output::{FORMATS, by_flag};
+
+fn page(profile: &Profile) -> String {
+    let mut bytes = Vec::new();
+    by_flag("html").expect("there is a page").write(profile, &mut bytes).expect("it can be written");
+    String::from_utf8(bytes).expect("it is text")
+}
+
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").expect("it has data");
+    let (data, _) = rest.split_once("</script>").expect("they end");
+    serde_json::from_str(data).expect("they are JSON")
+}
+
+#[test]
+fn the_page_asks_for_nothing() {
+    let page = page(&fixture::server());
+    assert!(page.contains("default-src 'none'"));
+    let addresses: Vec<&str> =
+        page.match_indices("http").map(|(at, _)| page[at..].split(['"', ';']).next().unwrap_or_default()).collect();
+    assert!(addresses.iter().all(|at| *at == "http-equiv=" || *at == "http://www.w3.org/2000/svg"), "{addresses:?}");
+    for request in ["src=", "fetch(", "import(", "@import", "url(", "XMLHttp", "sendBeacon", "innerHTML", "eval("] {
+        assert!(!page.contains(request), "{request}");
+    }
+}
+
+#[test]
+fn no_name_ends_the_script_or_fills_a_place() {
+    let page = page(&fixture::hostile());
+    assert_eq!(page.matches("</script>").count(), 2, "the page's own");
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    let data = data(&page);
+    let name = data["locks"][0]["name"].as_str().expect("a name");
+    let start: String = fixture::NASTY.chars().take(90).collect();
+    assert!(name.starts_with(&start) && name.contains('…'), "cut, but what it was: {name}");
+}
+
+#[test]
+fn a_large_profile_has_a_page_of_bounded_size_that_says_what_is_left_out() {
+    let profile = fixture::large();
+    let page = page(&profile);
+    assert!(page.len() < 8 << 20, "{} bytes", page.len());
+    let data = data(&page);
+    let omitted: Vec<&str> = data["omitted"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let told = omitted.join(" ");
+    for part in [
+        "The table of call sites has the first 2,000 of 10,000.",
+        "The table of pairs",
+        "Timelines are for the 16 locks",
+    ] {
+        assert!(told.contains(part), "no {part:?} in {told}");
+    }
+    assert_eq!(data["sites"].as_array().map(Vec::len), Some(2_000));
+    assert_eq!(data["totals"]["sites"], 10_000);
+    assert!(self::data(&self::page(&fixture::server()))["omitted"].as_array().is_some_and(|list| list.len() == 1));
+}
+
+#[test]
+fn every_form_takes_every_profile() {
+    for profile in [fixture::hostile(), fixture::program(0), Profile::default()] {
+        for format in FORMATS {
+            let mut bytes = Vec::new();
+            format.write(&profile, &mut bytes).unwrap_or_else(|error| panic!("{}: {error:#}", format.name));
+        }
+    }
+}

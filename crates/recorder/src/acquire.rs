@@ -1,0 +1,237 @@
+//! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
+
+use crate::detail::{self, Acquisition, Limit};
+use crate::hold::{self, Contended};
+use crate::holder::{self, Holder};
+use crate::locks::{self, Kind};
+use crate::process::{STACK_ONE_IN, add};
+use crate::state::{Session, State, enter};
+use crate::{clock, memory, stacks, table};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::c_int;
+use turnwise_recording::{ACQUIRED, ChunkKind, Entry, Episode, Op, PAGE, Ref, TALLY_HOLDER, TALLY_STACK};
+
+/// What is acquired, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) kind: Kind,
+    pub(crate) address: u64,
+    /// `Entry::site`.
+    pub(crate) site: u64,
+}
+
+impl Place {
+    #[inline(always)]
+    fn is_read(&self) -> bool {
+        self.site >> 56 == Op::Read as u64
+    }
+}
+
+/// Whether an answer means that the caller has the lock now.
+#[inline(always)]
+pub(crate) fn has(result: c_int) -> bool {
+    result == 0 || result == libc::EOWNERDEAD
+}
+
+/// The lock was there at once. `ordered`: the caller would have waited.
+#[inline(always)]
+pub(crate) fn at_once(place: Place, ordered: bool) {
+    let Some(state) = enter() else { return };
+    match table::find(&state, place.kind, place.address, place.site) {
+        Some(entry) => {
+            if place.is_read() {
+                add(&state.record().reads, 1);
+            }
+            hold::acquired(&state, place.address, entry, ordered);
+        }
+        None => state.process().unattributed(),
+    }
+}
+
+/// A try failed.
+#[cold]
+pub(crate) fn failed(place: Place) {
+    let Some(state) = enter() else { return };
+    count_failure(&state, place);
+}
+
+fn count_failure(state: &State, place: Place) {
+    if let Some(entry) = table::find(state, place.kind, place.address, place.site) {
+        entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+    add(&state.record().failed, 1);
+}
+
+/// The lock is given back.
+#[inline(always)]
+pub(crate) fn released(address: u64) {
+    if let Some(state) = enter() {
+        hold::released(&state, address);
+    }
+}
+
+/// A lock's life ends.
+#[cold]
+pub(crate) fn ended(address: u64) {
+    if let Some(state) = enter() {
+        locks::destroyed(state.process(), address);
+    }
+}
+
+/// Calls `lock` after a try that found the lock taken, and records the wait.
+#[cold]
+pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
+    let Some(wait) = Wait::begin(place) else { return lock() };
+    let result = lock();
+    memory::keeping_errno(|| wait.end(result));
+    result
+}
+
+/// A wait under way.
+struct Wait {
+    place: Place,
+    entry: &'static Entry,
+    /// Stack and the waits that it stands for.
+    stack: Option<(Ref, u32)>,
+    holder: Option<Holder>,
+    episode: *const Episode,
+    began: u64,
+}
+
+impl Wait {
+    /// Looks at who has the lock, and from where the caller comes. The wait is timed from the end of that.
+    fn begin(place: Place) -> Option<Wait> {
+        let state = enter()?;
+        memory::keeping_errno(|| {
+            let Some(entry) = table::find(&state, place.kind, place.address, place.site) else {
+                state.process().unattributed();
+                return None;
+            };
+            state.waits.set(state.waits.get() + 1);
+            if state.waits.get().is_power_of_two() {
+                state.note_name();
+                state.process().look_at_clock();
+            }
+            locks::contended(state.process(), entry.lock.load(Relaxed));
+            let stack = stack_of(&state, entry, place.site);
+            let holder = holder::find(&state, place.kind, place.address);
+            let episode = episode(&state, entry, stack, holder);
+            let began = clock::ticks();
+            // SAFETY: null, or an episode in the file.
+            if let Some(episode) = unsafe { episode.as_ref() } {
+                episode.began.store(began, Relaxed);
+                state.episodes.publish();
+            }
+            Some(Wait { place, entry, stack, holder, episode, began })
+        })
+    }
+
+    fn end(&self, result: c_int) {
+        let at = clock::ticks();
+        let Some(state) = enter() else { return };
+        // SAFETY: null, or an episode in the file.
+        if let Some(episode) = unsafe { self.episode.as_ref() } {
+            episode.acquired.store(at, Relaxed);
+            episode.flags.store(if has(result) { ACQUIRED } else { 0 }, Relaxed);
+        }
+        if !has(result) {
+            count_failure(&state, self.place);
+            return;
+        }
+        if self.place.is_read() {
+            add(&state.record().reads, 1);
+        }
+        let contended = Contended { episode: self.episode };
+        hold::push(&state, self.place.address, self.entry, true, at, Some(contended));
+        self.count(&state, at);
+    }
+
+    fn count(&self, state: &Session, at: u64) {
+        let waited = at.saturating_sub(self.began);
+        let what = Acquisition { at, weight: 1, waited: Some(waited) };
+        if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
+            detail::acquired(state, detail, what);
+        }
+        let Some(detail) = detail::of(state, &self.entry.detail, Limit::Waits) else { return };
+        detail::acquired(state, detail, what);
+        if let Some((stack, weight)) = self.stack {
+            detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, waited);
+        }
+        if let Some(holder) = self.holder {
+            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, waited);
+        }
+    }
+}
+
+/// The caller's stack, of the site's first wait, of a sample of its short ones, and of all if they are long: taking a
+/// stack is then a small part of the wait. With it, the waits that it stands for.
+fn stack_of(state: &State, entry: &Entry, site: u64) -> Option<(Ref, u32)> {
+    /// About 100 us of either clock.
+    const LONG: u64 = 200_000;
+    let detail = match entry.detail.load(Relaxed) {
+        0 => None,
+        // SAFETY: the word refers to distributions.
+        place => Some(unsafe { state.at::<turnwise_recording::Detail>(place) }),
+    };
+    let waits = detail.map_or(0, |detail| detail.contended.load(Relaxed));
+    let sum = detail.map_or(0, |detail| detail.wait_sum.load(Relaxed));
+    let due = match state.stack_countdown.get() {
+        0 | 1 => {
+            state.stack_countdown.set(state.interval(STACK_ONE_IN));
+            true
+        }
+        left => {
+            state.stack_countdown.set(left - 1);
+            false
+        }
+    };
+    let weight = match waits {
+        0 => 1,
+        _ if sum / waits >= LONG => 1,
+        _ if due => STACK_ONE_IN,
+        _ => return None,
+    };
+    let (_, first) = Op::split(site)?;
+    match stacks::take(state, first) {
+        0 => None,
+        stack => Some((stack, weight)),
+    }
+}
+
+/// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to be
+/// seen, too.
+fn episode(state: &State, entry: &'static Entry, stack: Option<(Ref, u32)>, holder: Option<Holder>) -> *const Episode {
+    /// Pages of episodes at most: 64 MB.
+    const MOST: u64 = (64 << 20) / PAGE;
+    let header = state.process().header();
+    let pages = header.episode_pages.load(Relaxed);
+    let one_in = match pages * 8 / MOST {
+        0..=3 => 1,
+        4..=5 => 8,
+        6 => 64,
+        7 => 512,
+        _ => u64::MAX,
+    };
+    let before = state.episodes.pages();
+    let taken = if state.waits.get() % one_in == 0 {
+        state.episodes.take(state, ChunkKind::Episodes, size_of::<Episode>())
+    } else {
+        None
+    };
+    header.episode_pages.fetch_add(u64::from(state.episodes.pages() - before), Relaxed);
+    let Some(at) = taken else {
+        add(&state.record().dropped, 1);
+        return ptr::null();
+    };
+    // SAFETY: room for it, aligned; zero bytes are one.
+    let episode: &Episode = unsafe { &*at.cast() };
+    episode.entry.store(state.place_of(entry), Relaxed);
+    episode.thread.store(state.index.get(), Relaxed);
+    episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
+    if let Some(holder) = holder {
+        episode.holder.store(holder.thread + 1, Relaxed);
+        episode.holder_site.store(holder.site, Relaxed);
+    }
+    episode
+}

@@ -1,0 +1,91 @@
+//! Around condition variables. A wait gives the mutex back and acquires it again inside the next library; what is to be
+//! recorded is done before and after it, by functions that `c/wait.c` calls.
+
+use crate::acquire;
+use crate::detail::{self, Limit};
+use crate::hold;
+use crate::locks::Kind;
+use crate::process::add;
+use crate::state::{State, enter};
+use crate::{clock, memory, table};
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::c_int;
+use turnwise_recording::{Entry, Op};
+
+/// `struct wait` of `c/wait.c`.
+#[repr(C)]
+pub(crate) struct Wait {
+    cond: u64,
+    mutex: u64,
+    site: u64,
+    began: u64,
+    entry: *const Entry,
+}
+
+/// `CANCELLED` of `c/wait.c`.
+const CANCELLED: c_int = -1;
+
+/// # Safety
+/// `wait` is `c/wait.c`'s.
+pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
+    // SAFETY: the caller's promise.
+    let wait = unsafe { &mut *wait };
+    let Some(state) = enter() else { return };
+    wait.entry = table::find(&state, Kind::Condition, wait.cond, Op::Wait.at(wait.site))
+        .map_or(core::ptr::null(), core::ptr::from_ref);
+    // SAFETY: null or an entry.
+    if let Some(entry) = unsafe { wait.entry.as_ref() } {
+        add(&entry.acquisitions, 1);
+        entry.mutex.store(wait.mutex, Relaxed);
+        // It has the mutex from a wait on the same variable and waits again: it found nothing.
+        if hold::find(&state, wait.mutex).is_some_and(|held| held.woken_by.get() == wait.cond) {
+            add(&entry.for_nothing, 1);
+        }
+    }
+    hold::released(&state, wait.mutex);
+    wait.began = clock::ticks();
+}
+
+/// # Safety
+/// `wait` is `c/wait.c`'s, and `begin` has seen it.
+pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
+    // SAFETY: the caller's promise.
+    let wait = unsafe { &*wait };
+    let now = clock::ticks();
+    let Some(state) = enter() else { return };
+    // SAFETY: null or an entry.
+    let Some(entry) = (unsafe { wait.entry.as_ref() }) else { return };
+    memory::keeping_errno(|| {
+        if result == libc::ETIMEDOUT {
+            add(&entry.timed_out, 1);
+        }
+        if let Some(detail) = detail::of(&state, &entry.detail, Limit::Waits) {
+            add(&detail.contended, 1);
+            detail::waited_for(detail, now.saturating_sub(wait.began));
+        }
+        if acquire::has(result) || result == libc::ETIMEDOUT || result == CANCELLED {
+            again(&state, wait, result == 0, now);
+        }
+    });
+}
+
+/// The thread has the mutex again.
+fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
+    let Some(entry) = table::find(state, Kind::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
+        state.process().unattributed();
+        return;
+    };
+    hold::push(state, wait.mutex, entry, true, now, None);
+    if woken && let Some(held) = hold::find(state, wait.mutex) {
+        held.woken_by.set(wait.cond);
+    }
+}
+
+/// A signal or a broadcast.
+pub(crate) fn signalled(cond: *const c_void, site: u64, op: Op) {
+    let Some(state) = enter() else { return };
+    if let Some(entry) = table::find(&state, Kind::Condition, cond as u64, op.at(site)) {
+        add(&entry.acquisitions, 1);
+    }
+}

@@ -1,0 +1,145 @@
+//! Distributions, courses over time and tallies of what waits had in common.
+
+use crate::process::add;
+use crate::state::State;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use turnwise_recording::scale::{self, STEPS};
+use turnwise_recording::{Detail, Tally};
+
+/// Histograms for locks that only samples made interesting: 50 MB of them.
+pub(crate) const FOR_SAMPLES: u64 = 20_000;
+/// For all.
+const FOR_ALL: u64 = 200_000;
+/// Tallies of one entry.
+const TALLIES: usize = 64;
+/// The first step: about a millisecond of either clock.
+const FIRST_STEP_SHIFT: u32 = 20;
+
+/// A hold or wait that ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Acquisition {
+    /// Ticks at the acquisition.
+    pub(crate) at: u64,
+    /// Acquisitions that it stands for.
+    pub(crate) weight: u32,
+    /// Ticks waited, if it was contended.
+    pub(crate) waited: Option<u64>,
+}
+
+/// The distributions that `word` refers to, made if need be and if `limit` allows.
+pub(crate) fn of(state: &State, word: &AtomicU32, limit: Limit) -> Option<&'static Detail> {
+    let known = word.load(Relaxed);
+    if known != 0 {
+        // SAFETY: the word was set below.
+        return Some(unsafe { state.at(known) });
+    }
+    let header = state.process().header();
+    let room = match limit {
+        Limit::Samples => FOR_SAMPLES,
+        Limit::Waits => FOR_ALL,
+    };
+    if header.details.load(Relaxed) >= room {
+        return None;
+    }
+    let (at, place) = state.arena(size_of::<Detail>())?;
+    header.details.fetch_add(1, Relaxed);
+    // SAFETY: room for it, aligned; zero bytes are one.
+    let detail: &'static Detail = unsafe { &*at.cast() };
+    detail.step_shift.store(FIRST_STEP_SHIFT, Relaxed);
+    // ORDERING recorder.records: Release; a reader that looks meanwhile finds it filled.
+    word.store(place, Release);
+    Some(detail)
+}
+
+/// How many there may be.
+#[derive(Clone, Copy)]
+pub(crate) enum Limit {
+    Samples,
+    Waits,
+}
+
+/// Counts an acquisition.
+pub(crate) fn acquired(state: &State, detail: &Detail, what: Acquisition) {
+    let step = step_at(state, detail, what.at);
+    bump(&detail.step_acquisitions[step], what.weight);
+    let Some(waited) = what.waited else { return };
+    add(&detail.contended, 1);
+    bump(&detail.step_contended[step], 1);
+    add(&detail.step_wait[step], waited);
+    waited_for(detail, waited);
+}
+
+/// Counts a wait by its length.
+pub(crate) fn waited_for(detail: &Detail, ticks: u64) {
+    add(&detail.wait_sum, ticks);
+    detail.wait_max.store(detail.wait_max.load(Relaxed).max(ticks), Relaxed);
+    bump(&detail.wait[scale::bucket(ticks)], 1);
+}
+
+/// Counts a hold by its length.
+pub(crate) fn held(detail: &Detail, ticks: u64, contended: bool) {
+    let (count, sum) = match contended {
+        true => (&detail.hold_contended, &detail.hold_contended_sum),
+        false => (&detail.hold_sampled, &detail.hold_sampled_sum),
+    };
+    add(count, 1);
+    add(sum, ticks);
+    detail.hold_max.store(detail.hold_max.load(Relaxed).max(ticks), Relaxed);
+    bump(&detail.hold[scale::bucket(ticks)], 1);
+}
+
+/// Counts waits that have `key` in common.
+pub(crate) fn tally(state: &State, detail: &Detail, kind: u32, key: u64, weight: u32, ticks: u64) {
+    let mut next = detail.tallies.load(Relaxed);
+    let mut length = 0;
+    while next != 0 {
+        // SAFETY: the chain is made below.
+        let tally: &Tally = unsafe { state.at(next) };
+        if tally.key.load(Relaxed) == key && tally.kind.load(Relaxed) == kind {
+            add(&tally.waits, u64::from(weight));
+            add(&tally.ticks, ticks * u64::from(weight));
+            return;
+        }
+        next = tally.next.load(Relaxed);
+        length += 1;
+    }
+    let room = if length < TALLIES { state.arena(size_of::<Tally>()) } else { None };
+    let Some((at, place)) = room else {
+        add(&detail.tallies_dropped, u64::from(weight));
+        return;
+    };
+    // SAFETY: room for it, aligned; zero bytes are one.
+    let tally: &Tally = unsafe { &*at.cast() };
+    tally.kind.store(kind, Relaxed);
+    tally.key.store(key, Relaxed);
+    tally.waits.store(u64::from(weight), Relaxed);
+    tally.ticks.store(ticks * u64::from(weight), Relaxed);
+    tally.next.store(detail.tallies.load(Relaxed), Relaxed);
+    // ORDERING recorder.records: Release; as above.
+    detail.tallies.store(place, Release);
+}
+
+fn bump(counter: &AtomicU32, value: u32) {
+    counter.store(counter.load(Relaxed).saturating_add(value), Relaxed);
+}
+
+/// The step that a point in time falls into. When the course is full, pairs of steps become one.
+fn step_at(state: &State, detail: &Detail, at: u64) -> usize {
+    let since = at.saturating_sub(state.process().header().ticks_start.load(Relaxed));
+    let mut shift = detail.step_shift.load(Relaxed);
+    while since >> shift >= STEPS as u64 {
+        for step in 0..STEPS {
+            let (first, second) = (step * 2, step * 2 + 1);
+            for steps in [&detail.step_acquisitions, &detail.step_contended] {
+                let sum = |at: usize| steps.get(at).map_or(0, |step| step.load(Relaxed));
+                steps[step].store(sum(first).saturating_add(sum(second)), Relaxed);
+            }
+            let sum = |at: usize| detail.step_wait.get(at).map_or(0, |step| step.load(Relaxed));
+            detail.step_wait[step].store(sum(first) + sum(second), Relaxed);
+        }
+        shift += 1;
+        detail.step_shift.store(shift, Relaxed);
+    }
+    (since >> shift) as usize
+}

@@ -1,0 +1,44 @@
+//! The environment as the kernel gave it: it is there before any constructor ran, and `setenv` does not change it.
+
+use core::ffi::{CStr, c_char};
+
+/// The value of a variable at the start of the process.
+pub(crate) fn variable(name: &str) -> Option<&'static CStr> {
+    let mut entry = initial_environment();
+    if entry.is_null() {
+        return None;
+    }
+    loop {
+        // SAFETY: `entry` walks the null-terminated array of strings that the kernel made.
+        let text = unsafe { *entry };
+        if text.is_null() {
+            return None;
+        }
+        // SAFETY: as above; the strings live as long as the process.
+        let text = unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
+        if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
+            return CStr::from_bytes_with_nul(value).ok();
+        }
+        // SAFETY: this was not the last element.
+        entry = unsafe { entry.add(1) };
+    }
+}
+
+// SAFETY: the dynamic linker exports it with this type on all architectures.
+unsafe extern "C" {
+    /// The stack as the process began: argument count, arguments, null, environment, null. The dynamic linker sets it
+    /// before any other object's code runs.
+    static __libc_stack_end: *const usize;
+}
+
+fn initial_environment() -> *const *const c_char {
+    // SAFETY: the dynamic linker has set the variable, and the kernel has laid out the stack as described.
+    unsafe {
+        let start = __libc_stack_end;
+        if start.is_null() {
+            return core::ptr::null();
+        }
+        let arguments = *start;
+        start.add(1 + arguments + 1).cast()
+    }
+}

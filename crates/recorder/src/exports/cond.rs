@@ -1,0 +1,140 @@
+//! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
+
+use super::with_site;
+use crate::acquire;
+use crate::cond::{self, Wait};
+use crate::locks::{self, Kind};
+use crate::real;
+use crate::state::enter;
+use core::ffi::c_void;
+use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use turnwise_recording::Op;
+
+/// # Safety
+/// As POSIX says; so for all functions here.
+pub(super) unsafe extern "C" fn signal(object: *mut pthread_cond_t, site: u64) -> c_int {
+    cond::signalled(object.cast(), site, Op::Signal);
+    // SAFETY: the caller's object.
+    unsafe { real::cond_signal(object) }
+}
+
+/// # Safety
+/// As POSIX says.
+pub(super) unsafe extern "C" fn broadcast(object: *mut pthread_cond_t, site: u64) -> c_int {
+    cond::signalled(object.cast(), site, Op::Broadcast);
+    // SAFETY: the caller's object.
+    unsafe { real::cond_broadcast(object) }
+}
+
+/// # Safety
+/// As POSIX says.
+pub(super) unsafe extern "C" fn init(
+    object: *mut pthread_cond_t,
+    attributes: *const pthread_condattr_t,
+    site: u64,
+) -> c_int {
+    // SAFETY: the caller's memory.
+    let result = unsafe { real::cond_init(object, attributes) };
+    if result == 0
+        && let Some(state) = enter()
+    {
+        locks::created(&state, Kind::Condition, object as u64, site);
+    }
+    result
+}
+
+with_site! {
+    /// Wakes one waiter.
+    pthread_cond_signal(*mut pthread_cond_t) -> signal, "rsi", "x1";
+    /// Wakes all waiters.
+    pthread_cond_broadcast(*mut pthread_cond_t) -> broadcast, "rsi", "x1";
+    /// Makes a condition variable.
+    pthread_cond_init(*mut pthread_cond_t, *const pthread_condattr_t) -> init, "rdx", "x2";
+}
+
+/// Ends a condition variable's life.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
+    acquire::ended(object as u64);
+    // SAFETY: the caller's object.
+    unsafe { real::cond_destroy(object) }
+}
+
+/// Defines an exported function that is a jump to a C function with one more argument, [`OPS`]: no Rust frame is on the
+/// stack when a cancelled thread unwinds it, and the C function's return address is the call site.
+macro_rules! jump {
+    ($($(#[$doc:meta])* $name:ident($($arg:ty),*) -> $target:ident, $x86:literal, $arm:literal;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub(crate) unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!(
+                    concat!("lea ", $x86, ", [rip + {ops}]"),
+                    "jmp {target}",
+                    ops = sym $crate::exports::cond::OPS,
+                    target = sym $target,
+                );
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!(
+                    concat!("adrp ", $arm, ", {ops}"),
+                    concat!("add ", $arm, ", ", $arm, ", :lo12:{ops}"),
+                    "b {target}",
+                    ops = sym $crate::exports::cond::OPS,
+                    target = sym $target,
+                );
+            }
+        )*
+    };
+}
+pub(super) use jump;
+
+jump! {
+    /// Releases the mutex, waits, acquires it again.
+    pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_record_wait, "rdx", "x2";
+    /// The same until a time on the condition variable's clock.
+    pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
+        -> turnwise_record_timedwait, "rcx", "x3";
+    /// The same until a time on a clock of the caller's choice.
+    pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
+        -> turnwise_record_clockwait, "r8", "x4";
+}
+
+// SAFETY: `c/wait.c` defines them; they are jumped to, never called, so their arguments do not appear here.
+unsafe extern "C" {
+    fn turnwise_record_wait();
+    fn turnwise_record_timedwait();
+    fn turnwise_record_clockwait();
+}
+
+/// `struct recorder_ops` of `c/wait.c`.
+#[repr(C)]
+pub(super) struct Ops {
+    begin: unsafe extern "C" fn(*mut Wait),
+    end: unsafe extern "C" fn(*mut Wait, c_int),
+    wait: extern "C" fn() -> *mut c_void,
+    timedwait: extern "C" fn() -> *mut c_void,
+    clockwait: extern "C" fn() -> *mut c_void,
+}
+
+/// What `c/wait.c` may call.
+pub(super) static OPS: Ops = Ops { begin: cond::begin, end: cond::end, wait, timedwait, clockwait };
+
+extern "C" fn wait() -> *mut c_void {
+    real::COND_WAIT.get()
+}
+
+extern "C" fn timedwait() -> *mut c_void {
+    real::COND_TIMEDWAIT.get()
+}
+
+extern "C" fn clockwait() -> *mut c_void {
+    real::COND_CLOCKWAIT.get()
+}

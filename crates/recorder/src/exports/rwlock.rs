@@ -1,0 +1,169 @@
+//! `pthread_rwlock_*`.
+
+use super::with_site;
+use crate::acquire::{self, Place, has};
+use crate::locks::{self, Kind};
+use crate::real;
+use crate::state::enter;
+use libc::{EBUSY, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use turnwise_recording::Op;
+
+#[inline(always)]
+fn place(object: *mut pthread_rwlock_t, op: Op, site: u64) -> Place {
+    Place { kind: Kind::RwLock, address: object as u64, site: op.at(site) }
+}
+
+/// Records what a try answered, and waits if there is something to wait for.
+#[inline(always)]
+fn after_try(place: Place, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
+    if has(result) {
+        acquire::at_once(place, true);
+        return result;
+    }
+    match result {
+        EBUSY => acquire::by_waiting(place, lock),
+        // What is wrong with it is said by the function that was called.
+        _ => lock(),
+    }
+}
+
+/// Records what the program's own try answered.
+#[inline(always)]
+fn tried(place: Place, result: c_int) -> c_int {
+    if has(result) {
+        acquire::at_once(place, false);
+    } else if result == EBUSY {
+        acquire::failed(place);
+    }
+    result
+}
+
+/// Defines what the exported functions jump to, for readers and writers.
+macro_rules! acquire {
+    ($op:expr, $try:path; $lock:ident = $real:path, $trylock:ident, $timed:ident = $real_timed:path,
+     $clocked:ident = $real_clocked:path) => {
+        /// # Safety
+        /// As POSIX says.
+        unsafe extern "C" fn $lock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
+            // SAFETY: the caller's lock.
+            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real(object) })
+        }
+
+        /// # Safety
+        /// As POSIX says.
+        unsafe extern "C" fn $trylock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
+            // SAFETY: the caller's lock.
+            tried(place(object, $op, site), unsafe { $try(object) })
+        }
+
+        /// # Safety
+        /// As POSIX says.
+        unsafe extern "C" fn $timed(object: *mut pthread_rwlock_t, at: *const timespec, site: u64) -> c_int {
+            // SAFETY: the caller's lock and time.
+            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real_timed(object, at) })
+        }
+
+        /// # Safety
+        /// As POSIX says.
+        unsafe extern "C" fn $clocked(
+            object: *mut pthread_rwlock_t,
+            clock: clockid_t,
+            at: *const timespec,
+            site: u64,
+        ) -> c_int {
+            // SAFETY: the caller's lock and time.
+            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real_clocked(object, clock, at) })
+        }
+    };
+}
+
+acquire!(Op::Read, real::rwlock_tryrdlock; rdlock = real::rwlock_rdlock, tryrdlock,
+    timedrdlock = real::rwlock_timedrdlock, clockrdlock = real::rwlock_clockrdlock);
+acquire!(Op::Acquire, real::rwlock_trywrlock; wrlock = real::rwlock_wrlock, trywrlock,
+    timedwrlock = real::rwlock_timedwrlock, clockwrlock = real::rwlock_clockwrlock);
+
+/// # Safety
+/// As POSIX says.
+unsafe extern "C" fn init(object: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t, site: u64) -> c_int {
+    // SAFETY: the caller's memory.
+    let result = unsafe { real::rwlock_init(object, attributes) };
+    if result == 0
+        && let Some(state) = enter()
+    {
+        locks::created(&state, Kind::RwLock, object as u64, site);
+    }
+    result
+}
+
+with_site! {
+    /// Acquires for reading.
+    pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
+    /// The same if that is possible at once, or EBUSY.
+    pthread_rwlock_tryrdlock(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
+    /// The same, or ETIMEDOUT at a time on the wall clock.
+    pthread_rwlock_timedrdlock(*mut pthread_rwlock_t, *const timespec) -> timedrdlock, "rdx", "x2";
+    /// The same, or ETIMEDOUT at a time on a clock of the caller's choice.
+    pthread_rwlock_clockrdlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
+    /// Acquires for writing.
+    pthread_rwlock_wrlock(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
+    /// The same if that is possible at once, or EBUSY.
+    pthread_rwlock_trywrlock(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
+    /// The same, or ETIMEDOUT at a time on the wall clock.
+    pthread_rwlock_timedwrlock(*mut pthread_rwlock_t, *const timespec) -> timedwrlock, "rdx", "x2";
+    /// The same, or ETIMEDOUT at a time on a clock of the caller's choice.
+    pthread_rwlock_clockwrlock(*mut pthread_rwlock_t, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+    /// Makes a readers-writer lock.
+    pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> init, "rdx", "x2";
+    /// Another name.
+    __pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
+    /// Another name.
+    __pthread_rwlock_tryrdlock(*mut pthread_rwlock_t) -> tryrdlock, "rsi", "x1";
+    /// Another name.
+    __pthread_rwlock_wrlock(*mut pthread_rwlock_t) -> wrlock, "rsi", "x1";
+    /// Another name.
+    __pthread_rwlock_trywrlock(*mut pthread_rwlock_t) -> trywrlock, "rsi", "x1";
+    /// Another name.
+    __pthread_rwlock_init(*mut pthread_rwlock_t, *const pthread_rwlockattr_t) -> init, "rdx", "x2";
+}
+
+/// Releases.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
+    acquire::released(object as u64);
+    // SAFETY: the caller's lock.
+    unsafe { real::rwlock_unlock(object) }
+}
+
+/// Ends a lock's life.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: *mut pthread_rwlock_t) -> c_int {
+    acquire::ended(object as u64);
+    // SAFETY: the caller's lock.
+    unsafe { real::rwlock_destroy(object) }
+}
+
+/// Another name.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn __pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the same function.
+    unsafe { pthread_rwlock_unlock(object) }
+}
+
+/// Another name.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn __pthread_rwlock_destroy(object: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the same function.
+    unsafe { pthread_rwlock_destroy(object) }
+}

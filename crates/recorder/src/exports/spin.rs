@@ -1,0 +1,84 @@
+//! `pthread_spin_*`.
+
+use super::with_site;
+use crate::acquire::{self, Place};
+use crate::locks::{self, Kind};
+use crate::real;
+use crate::state::enter;
+use libc::{EBUSY, c_int, pthread_spinlock_t};
+use turnwise_recording::Op;
+
+#[inline(always)]
+fn place(object: *mut pthread_spinlock_t, site: u64) -> Place {
+    Place { kind: Kind::Spin, address: object as u64, site: Op::Acquire.at(site) }
+}
+
+/// # Safety
+/// As POSIX says; so for all functions here.
+unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    let result = unsafe { real::spin_trylock(object) };
+    if result == 0 {
+        acquire::at_once(place(object, site), true);
+        return 0;
+    }
+    // SAFETY: the caller's lock.
+    acquire::by_waiting(place(object, site), || unsafe { real::spin_lock(object) })
+}
+
+/// # Safety
+/// As POSIX says.
+unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
+    // SAFETY: the caller's lock.
+    let result = unsafe { real::spin_trylock(object) };
+    match result {
+        0 => acquire::at_once(place(object, site), false),
+        EBUSY => acquire::failed(place(object, site)),
+        _ => {}
+    }
+    result
+}
+
+/// # Safety
+/// As POSIX says.
+unsafe extern "C" fn init(object: *mut pthread_spinlock_t, shared: c_int, site: u64) -> c_int {
+    // SAFETY: the caller's memory.
+    let result = unsafe { real::spin_init(object, shared) };
+    if result == 0
+        && let Some(state) = enter()
+    {
+        locks::created(&state, Kind::Spin, object as u64, site);
+    }
+    result
+}
+
+with_site! {
+    /// Acquires.
+    pthread_spin_lock(*mut pthread_spinlock_t) -> lock, "rsi", "x1";
+    /// Acquires if that is possible at once, or EBUSY.
+    pthread_spin_trylock(*mut pthread_spinlock_t) -> trylock, "rsi", "x1";
+    /// Makes a spin lock.
+    pthread_spin_init(*mut pthread_spinlock_t, c_int) -> init, "rdx", "x2";
+}
+
+/// Releases.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_spin_unlock(object: *mut pthread_spinlock_t) -> c_int {
+    acquire::released(object as u64);
+    // SAFETY: the caller's lock.
+    unsafe { real::spin_unlock(object) }
+}
+
+/// Ends a spin lock's life.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_spin_destroy(object: *mut pthread_spinlock_t) -> c_int {
+    acquire::ended(object as u64);
+    // SAFETY: the caller's lock.
+    unsafe { real::spin_destroy(object) }
+}

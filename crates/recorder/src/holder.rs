@@ -1,0 +1,89 @@
+//! Who has a lock that another thread waits for, and from where.
+//!
+//! The C library writes the owner's thread number into mutexes, and the writer's into readers-writer locks: that tells
+//! the thread, and its list of held locks tells the site. Where nothing is written (readers, spin locks, other
+//! libraries' locks), the threads' lists are searched, for a sample of the waits.
+
+use crate::locks::Kind;
+use crate::real;
+use crate::state::{HELD, State};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// One in so many waits searches.
+const SEARCH_ONE_IN: u32 = 8;
+/// Threads to look at.
+const THREADS: usize = 64;
+
+/// The holder of a lock.
+#[derive(Clone, Copy)]
+pub(crate) struct Holder {
+    /// Its number.
+    pub(crate) thread: u32,
+    /// Where it had taken the lock (`Entry::site`).
+    pub(crate) site: u64,
+    /// Waits that this one stands for.
+    pub(crate) weight: u32,
+}
+
+/// Looks for the holder of the lock at `address`.
+pub(crate) fn find(state: &State, kind: Kind, address: u64) -> Option<Holder> {
+    match written_owner(kind, address) {
+        Some(tid) => {
+            // ORDERING recorder.state: Acquire; the state is filled.
+            let found = state.process().by_tid(tid).load(Acquire);
+            // SAFETY: null or a state, which is never unmapped.
+            let found = unsafe { found.as_ref() }?;
+            if found.tid.load(Relaxed) != tid {
+                return None;
+            }
+            site_of(found, address).map(|(thread, site)| Holder { thread, site, weight: 1 })
+        }
+        None if state.waits.get() % u64::from(SEARCH_ONE_IN) == 0 => search(state, address),
+        None => None,
+    }
+}
+
+/// The thread number that the C library wrote into the lock.
+fn written_owner(kind: Kind, address: u64) -> Option<u32> {
+    /// `__owner` of `pthread_mutex_t`.
+    const OWNER: u64 = 8;
+    /// `__cur_writer` of `pthread_rwlock_t`.
+    const WRITER: u64 = 24;
+    let place = match kind {
+        _ if real::next_is_preload() => return None,
+        Kind::Mutex => address + OWNER,
+        Kind::RwLock => address + WRITER,
+        Kind::Spin | Kind::Condition => return None,
+    };
+    // SAFETY: within the program's lock, which it is using.
+    let tid = unsafe { (*(place as *const AtomicU32)).load(Relaxed) };
+    (tid != 0).then_some(tid)
+}
+
+fn search(state: &State, address: u64) -> Option<Holder> {
+    // ORDERING recorder.states: Acquire; the states of the list are filled.
+    let mut next = state.process().all.load(Acquire);
+    for _ in 0..THREADS {
+        // SAFETY: null or a state.
+        let other = unsafe { next.as_ref() }?;
+        if !core::ptr::eq(other, state)
+            && let Some((thread, site)) = site_of(other, address)
+        {
+            return Some(Holder { thread, site, weight: SEARCH_ONE_IN });
+        }
+        next = other.next.load(Relaxed);
+    }
+    None
+}
+
+/// Number of the thread, and where it took the lock.
+fn site_of(other: &State, address: u64) -> Option<(u32, u64)> {
+    // ORDERING recorder.held: Acquire; locks below the depth are written. They may change while we look: then a
+    // neighbour's site is counted once.
+    let depth = other.depth.load(Acquire).min(HELD);
+    let held = other.held[..depth].iter().rfind(|held| held.address.load(Relaxed) == address)?;
+    // SAFETY: null or an entry, which stays where it is.
+    let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
+    Some((other.shown_index.load(Relaxed), entry.site.load(Relaxed)))
+}

@@ -1,0 +1,53 @@
+//! `LD_PRELOAD` library that records what a program does with its pthread locks, on whichever locks come next in line:
+//! the C library's, or those of `libturnwise_preload.so`.
+//!
+//! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared: what
+//! a program did is there however it ends. Without the variable the library passes all calls on.
+//!
+//! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records of
+//! its own ([`state`]); counters that it alone writes are incremented without locked instructions.
+//!
+//! | file | what |
+//! |---|---|
+//! | `exports/` | the symbols that programs see |
+//! | `real.rs` | the next library's functions |
+//! | `acquire.rs` | around lock calls: at once, or after a wait |
+//! | `cond.rs`, `../c/wait.c` | around waits, signals and broadcasts; the waits' frames are C |
+//! | `hold.rs` | which locks a thread holds, for how long, in which order |
+//! | `state.rs`, `tls.rs` | what a thread has of its own, and how it gets there |
+//! | `table.rs` | a thread's entries by lock and site |
+//! | `detail.rs` | distributions, courses, tallies |
+//! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
+//! | `holder.rs` | who has a lock that another waits for |
+//! | `process.rs`, `memory.rs`, `environment.rs` | the file, chunks of it, private memory; forked children |
+//! | `start.rs` | the constructor |
+#![no_std]
+
+extern crate std as _;
+
+#[cfg(not(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("the recorder knows glibc's objects on x86-64 and aarch64 only");
+
+mod acquire;
+mod clock;
+mod cond;
+mod detail;
+mod environment;
+mod exports;
+mod hold;
+mod holder;
+mod locks;
+mod memory;
+mod modules;
+mod process;
+mod real;
+mod stacks;
+mod start;
+mod state;
+mod table;
+mod tls;

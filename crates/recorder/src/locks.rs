@@ -1,0 +1,211 @@
+//! Which lock lies at an address. A lock that is made where another was, is another lock.
+//!
+//! Threads keep the lock's number in their entries. Making a lock on top of another one changes the epoch of the
+//! address, so that all threads look again.
+
+use crate::modules;
+use crate::process::Process;
+use crate::state::State;
+use crate::{clock, stacks};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
+
+/// What the caller knows of a lock.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// `pthread_mutex_t`.
+    Mutex,
+    /// `pthread_rwlock_t`.
+    RwLock,
+    /// `pthread_spinlock_t`.
+    Spin,
+    /// `pthread_cond_t`.
+    Condition,
+}
+
+impl Kind {
+    fn class(self) -> u32 {
+        let class = match self {
+            Kind::Mutex => Class::Mutex,
+            Kind::RwLock => Class::RwLock,
+            Kind::Spin => Class::Spin,
+            Kind::Condition => Class::Condition,
+        };
+        class as u32
+    }
+
+    /// The kind of the mutex at `address`, as the C library has it; of others 0.
+    fn of_mutex(self, address: u64) -> u32 {
+        /// Where `__kind` is, on all 64-bit machines.
+        const KIND: u64 = 16;
+        match self {
+            // SAFETY: the program's mutex, which it is using; the C library reads the word like this, too.
+            Kind::Mutex => unsafe { (*((address + KIND) as *const AtomicU32)).load(Relaxed) },
+            _ => 0,
+        }
+    }
+}
+
+/// Epochs; addresses share them.
+const EPOCHS: usize = 1024;
+static EPOCH: [AtomicU32; EPOCHS] = [const { AtomicU32::new(0) }; EPOCHS];
+/// Locks that one may make on top of others before those that never mattered are taken for the same.
+const PLENTY: u32 = 1 << 16;
+/// Locks whose making has its whole stack; later ones have the call's place alone.
+const STACKS: u32 = 1024;
+
+#[inline(always)]
+fn epoch_of(address: u64) -> &'static AtomicU32 {
+    &EPOCH[(address >> 3) as usize % EPOCHS]
+}
+
+/// The epoch of an address.
+#[inline(always)]
+pub(crate) fn epoch(address: u64) -> u32 {
+    epoch_of(address).load(Relaxed)
+}
+
+/// The same, for whoever then asks for the lock's number.
+pub(crate) fn epoch_for_lookup(address: u64) -> u32 {
+    // ORDERING recorder.epoch: Acquire; who sees an epoch finds the lock that came with it.
+    epoch_of(address).load(Acquire)
+}
+
+/// In a forked child, whose numbers begin anew: no entry is left that could have an epoch.
+pub(crate) fn forget_epochs() {
+    for epoch in &EPOCH {
+        epoch.fetch_add(1, Relaxed);
+    }
+}
+
+/// The number of the lock at `address`; `None`: there are too many.
+pub(crate) fn number(state: &State, kind: Kind, address: u64) -> Option<u32> {
+    /// Other threads may fill the free slot that one found, again and again.
+    const TRIES: u32 = 16;
+    let process = state.process();
+    for _ in 0..TRIES {
+        let slot = match find(process, address) {
+            Found::Lock(_, number) if record(process, number).class.load(Relaxed) == kind.class() => {
+                return Some(number);
+            }
+            Found::Lock(slot, number) => return replace(state, kind, address, slot, number, 0),
+            Found::Free(slot) => slot,
+            Found::Full => return None,
+        };
+        let number = make(process, kind, address)?;
+        // ORDERING recorder.lock: AcqRel; publishes the record, or sees the one that another thread made meanwhile.
+        if slot.compare_exchange(0, number + 1, AcqRel, Acquire).is_ok() {
+            return Some(number);
+        }
+        forget(process, number);
+    }
+    None
+}
+
+/// The program made a lock.
+pub(crate) fn created(state: &State, kind: Kind, address: u64, at: u64) {
+    let process = state.process();
+    let number = match find(process, address) {
+        Found::Lock(slot, old) => {
+            let lock = record(process, old);
+            let unimportant = process.header().locks.load(Relaxed) > PLENTY
+                && lock.created_at.load(Relaxed) == at
+                && lock.contended.load(Relaxed) == 0
+                && lock.class.load(Relaxed) == kind.class();
+            if unimportant {
+                return;
+            }
+            replace(state, kind, address, slot, old, at)
+        }
+        _ => number(state, kind, address),
+    };
+    let Some(number) = number else { return };
+    let lock = record(process, number);
+    lock.created_at.store(at, Relaxed);
+    modules::note(process, at);
+    let stack = if number < STACKS { stacks::take(state, at) } else { stacks::single(state, at) };
+    lock.created.store(stack, Relaxed);
+}
+
+/// The program ended a lock's life.
+pub(crate) fn destroyed(process: &Process, address: u64) {
+    if let Found::Lock(_, number) = find(process, address) {
+        record(process, number).destroyed.store(1, Relaxed);
+    }
+}
+
+/// Somebody waits for a lock.
+pub(crate) fn contended(process: &Process, number: u32) {
+    let lock = record(process, number);
+    if lock.contended.load(Relaxed) == 0 {
+        lock.contended.store(1, Relaxed);
+    }
+}
+
+fn record(process: &Process, number: u32) -> &'static Lock {
+    process.record(&LOCKS, number as usize)
+}
+
+enum Found {
+    /// Its slot and number.
+    Lock(&'static AtomicU32, u32),
+    Free(&'static AtomicU32),
+    Full,
+}
+
+fn find(process: &Process, address: u64) -> Found {
+    const MASK: u64 = LOCK_SLOTS.count - 1;
+    let mut index = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCK_SLOTS.count.ilog2());
+    for _ in 0..LOCK_SLOTS.count {
+        let slot: &AtomicU32 = process.record(&LOCK_SLOTS, index as usize);
+        // ORDERING recorder.lock: Acquire; whoever finds a number finds its record filled.
+        match slot.load(Acquire) {
+            0 => return Found::Free(slot),
+            number if record(process, number - 1).address.load(Relaxed) == address => {
+                return Found::Lock(slot, number - 1);
+            }
+            _ => index = (index + 1) & MASK,
+        }
+    }
+    Found::Full
+}
+
+fn make(process: &Process, kind: Kind, address: u64) -> Option<u32> {
+    let locks = &process.header().locks;
+    if u64::from(locks.load(Relaxed)) >= LOCKS.count {
+        return None;
+    }
+    let number = locks.fetch_add(1, Relaxed);
+    if u64::from(number) >= LOCKS.count {
+        return None;
+    }
+    let lock = record(process, number);
+    lock.address.store(address, Relaxed);
+    lock.class.store(kind.class(), Relaxed);
+    lock.kind.store(kind.of_mutex(address), Relaxed);
+    lock.began.store(clock::ticks(), Relaxed);
+    modules::note(process, address);
+    Some(number)
+}
+
+/// A record that lost a race is nobody's.
+fn forget(process: &Process, number: u32) {
+    record(process, number).address.store(0, Relaxed);
+}
+
+fn replace(state: &State, kind: Kind, address: u64, slot: &AtomicU32, old: u32, at: u64) -> Option<u32> {
+    let process = state.process();
+    let number = make(process, kind, address)?;
+    let lock = record(process, number);
+    lock.previous.store(old + 1, Relaxed);
+    lock.created_at.store(at, Relaxed);
+    // ORDERING recorder.lock: AcqRel; publishes the record, or sees the one that another thread made meanwhile.
+    if let Err(now) = slot.compare_exchange(old + 1, number + 1, AcqRel, Acquire) {
+        forget(process, number);
+        return Some(now - 1);
+    }
+    // ORDERING recorder.epoch: Release; who sees the new epoch finds the new lock.
+    epoch_of(address).fetch_add(1, Release);
+    Some(number)
+}

@@ -1,0 +1,341 @@
+//! The process's recording: one file for each process image that takes locks. The one that `turnwise profile` started
+//! has the file that `TURNWISE_RECORDING` names; forked children, and what they or the program become by `exec`, make
+//! `FILE.PID` beside it.
+//!
+//! What a child must not inherit lies in pages that the kernel wipes at the fork. So a child is seen at its first lock
+//! operation whichever way it was made, without a handler and without a test of its own on the fast path.
+
+use crate::state::State;
+use crate::{clock, environment, locks, memory, modules, real};
+use core::ffi::CStr;
+use core::fmt::{self, Write};
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+use turnwise_recording as file;
+use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
+
+/// One in so many uncontended acquisitions has its hold time measured.
+pub(crate) const HOLD_ONE_IN: u32 = 32;
+/// One in so many short waits has its stack.
+pub(crate) const STACK_ONE_IN: u32 = 64;
+/// Files of other process images at most: a build may start thousands.
+const CHILDREN: u32 = 512;
+/// Slots by thread number.
+const BY_TID: usize = 1 << 16;
+
+/// Nobody has looked yet.
+const UNKNOWN: u32 = 0;
+/// Somebody makes the file.
+const STARTING: u32 = 1;
+/// Recording.
+const READY: u32 = 2;
+/// Not recording: no file is named, or none can be made.
+const OFF: u32 = 3;
+
+/// What a process has; its page is wiped in children.
+pub(crate) struct Process {
+    status: AtomicU32,
+    /// Taken while the list of free states changes.
+    pub(crate) free_taken: AtomicU32,
+    /// States of threads that ended.
+    pub(crate) free: AtomicPtr<State>,
+    /// All states.
+    pub(crate) all: AtomicPtr<State>,
+    base: AtomicPtr<u8>,
+    by_tid: AtomicPtr<AtomicPtr<State>>,
+}
+
+static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
+
+/// The process's recording; `None`: there is none (yet).
+pub(crate) fn get() -> Option<&'static Process> {
+    let process = page()?;
+    // ORDERING recorder.process: Acquire; whoever sees READY sees the mapping.
+    match process.status.load(Acquire) {
+        READY => Some(process),
+        UNKNOWN => memory::keeping_errno(|| process.start(false)),
+        _ => None,
+    }
+}
+
+/// The same, without trying to make one.
+pub(crate) fn get_if_ready() -> Option<&'static Process> {
+    let process = page()?;
+    // ORDERING recorder.process: as in `get`.
+    (process.status.load(Acquire) == READY).then_some(process)
+}
+
+/// From the constructor: takes the file if no other process has it.
+pub(crate) fn claim() {
+    if let Some(process) = page()
+        // ORDERING recorder.process: as in `get`.
+        && process.status.load(Acquire) == UNKNOWN
+    {
+        memory::keeping_errno(|| process.start(true));
+    }
+}
+
+fn page() -> Option<&'static Process> {
+    // ORDERING recorder.page: Acquire; pairs with the exchange below: a page that one sees is mapped.
+    let mut page = PROCESS.load(Acquire);
+    if page.is_null() {
+        let made = memory::wiped_on_fork(size_of::<Process>())?;
+        // ORDERING recorder.page: AcqRel; publishes our page, or takes another thread's.
+        match PROCESS.compare_exchange(ptr::null_mut(), made.as_ptr().cast(), AcqRel, Acquire) {
+            Ok(_) => page = made.as_ptr().cast(),
+            Err(theirs) => {
+                memory::release(made, size_of::<Process>());
+                page = theirs;
+            }
+        }
+    }
+    // SAFETY: zero bytes are a `Process`, and the page is never unmapped.
+    Some(unsafe { &*page })
+}
+
+impl Process {
+    /// The file's header.
+    pub(crate) fn header(&self) -> &'static Header {
+        // SAFETY: the mapping begins with the header, and lasts as long as the process.
+        unsafe { &*self.base.load(Relaxed).cast() }
+    }
+
+    /// A record of the file; `index` is below the region's count.
+    pub(crate) fn record<T>(&self, region: &Region, index: usize) -> &'static T {
+        debug_assert!((index as u64) < region.count && size_of::<T>() as u64 == region.record);
+        let offset = region.start as usize + index * size_of::<T>();
+        // SAFETY: within the mapping, aligned as the layout says; all fields are atomics, for which zero bytes are fine.
+        unsafe { &*self.base.load(Relaxed).add(offset).cast() }
+    }
+
+    /// Where the mapping begins.
+    pub(crate) fn base(&self) -> *mut u8 {
+        self.base.load(Relaxed)
+    }
+
+    /// The slot for the state of a thread.
+    pub(crate) fn by_tid(&self, tid: u32) -> &'static AtomicPtr<State> {
+        // SAFETY: the table has so many slots.
+        unsafe { &*self.by_tid.load(Relaxed).add(tid as usize % BY_TID) }
+    }
+
+    /// Counts an acquisition that no entry can be had for.
+    pub(crate) fn unattributed(&self) {
+        self.header().unattributed.fetch_add(1, Relaxed);
+    }
+
+    fn start(&'static self, only_main: bool) -> Option<&'static Process> {
+        // ORDERING recorder.process: Acquire on failure is not needed: whoever lost does not look at the mapping.
+        self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).ok()?;
+        let status = match self.open(only_main) {
+            Opened::Ready => READY,
+            Opened::Later => UNKNOWN,
+            Opened::Off => OFF,
+        };
+        // ORDERING recorder.process: Release; publishes the mapping.
+        self.status.store(status, Release);
+        (status == READY).then_some(self)
+    }
+
+    fn open(&self, only_main: bool) -> Opened {
+        let Some(path) = environment::variable(file::VARIABLE).filter(|path| !path.is_empty()) else {
+            return Opened::Off;
+        };
+        let Some(table) = memory::wiped_on_fork(BY_TID * size_of::<usize>()) else { return Opened::Off };
+        self.by_tid.store(table.as_ptr().cast(), Relaxed);
+        let Some(main) = map(path, libc::O_RDWR) else { return Opened::Off };
+        // SAFETY: the mapping begins with a header.
+        let header = unsafe { &*main.cast::<Header>() };
+        let ours = header.magic.load(Relaxed) == MAGIC
+            && header.version.load(Relaxed) == VERSION
+            && header.layout.load(Relaxed) == LAYOUT;
+        // SAFETY: always answers.
+        let pid = unsafe { libc::getpid() } as u32;
+        if ours && header.pid.compare_exchange(0, pid, Relaxed, Relaxed).is_ok() {
+            self.base.store(main, Relaxed);
+            self.describe();
+            return Opened::Ready;
+        }
+        let room = ours && !only_main && header.children.fetch_add(1, Relaxed) < CHILDREN;
+        unmap(main);
+        match (ours, room) {
+            (true, true) => self.open_child(path, pid),
+            (true, false) if only_main => Opened::Later,
+            _ => Opened::Off,
+        }
+    }
+
+    fn open_child(&self, path: &CStr, pid: u32) -> Opened {
+        // More would be the same process number again, after so many `exec`.
+        for turn in 0..100 {
+            let mut name = Name { bytes: [0; 1024], used: 0 };
+            let written = name.push(path.to_bytes()).and_then(|()| match turn {
+                0 => write!(name, ".{pid}"),
+                _ => write!(name, ".{pid}.{turn}"),
+            });
+            let Some(name) = name.finished().filter(|_| written.is_ok()) else { return Opened::Off };
+            if let Some(base) = map(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
+                self.base.store(base, Relaxed);
+                let header = self.header();
+                header.version.store(VERSION, Relaxed);
+                header.layout.store(LAYOUT, Relaxed);
+                header.pid.store(pid, Relaxed);
+                header.magic.store(MAGIC, Relaxed);
+                self.describe();
+                return Opened::Ready;
+            }
+            if memory::errno() != libc::EEXIST {
+                return Opened::Off;
+            }
+        }
+        Opened::Off
+    }
+
+    /// Fills in the header.
+    fn describe(&self) {
+        let header = self.header();
+        header.clock.store(clock::choose(), Relaxed);
+        header.hold_one_in.store(HOLD_ONE_IN, Relaxed);
+        header.stack_one_in.store(STACK_ONE_IN, Relaxed);
+        header.started_unix_ns.store(clock::nanoseconds(libc::CLOCK_REALTIME), Relaxed);
+        header.ticks_start.store(clock::ticks(), Relaxed);
+        header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
+        self.look_at_clock();
+        header.can_unwind.store(u32::from(modules::has_find_object()), Relaxed);
+        // SAFETY: always answers.
+        header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
+        let policy = match real::next_is_preload() {
+            true => environment::variable("TURNWISE_LOCK").filter(|name| !name.is_empty()).unwrap_or(c"adaptive"),
+            false => c"libc",
+        };
+        store_text(&header.policy, policy.to_bytes());
+        read_link(c"/proc/self/exe", &header.executable);
+        read_file(c"/proc/self/cmdline", &header.command);
+        locks::forget_epochs();
+    }
+
+    /// Notes both clocks, so that the reader can tell their rates apart.
+    pub(crate) fn look_at_clock(&self) {
+        let header = self.header();
+        header.ticks_end.store(clock::ticks(), Relaxed);
+        header.monotonic_end.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
+    }
+}
+
+enum Opened {
+    Ready,
+    /// Perhaps, when there is something to record.
+    Later,
+    Off,
+}
+
+/// Maps a recording; makes it as long as one must be if it is new.
+fn map(path: &CStr, flags: libc::c_int) -> Option<*mut u8> {
+    let bytes = file::FILE_BYTES as usize;
+    if flags & libc::O_CREAT != 0 && !may_be_long() {
+        return None;
+    }
+    // SAFETY: a string; the descriptor is closed below.
+    let descriptor = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: our descriptor, and a new mapping of it.
+    unsafe {
+        let mut found: libc::stat = core::mem::zeroed();
+        let long = libc::fstat(descriptor, &mut found) == 0 && found.st_size as usize >= bytes
+            || flags & libc::O_CREAT != 0 && libc::ftruncate(descriptor, bytes as libc::off_t) == 0;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let sharing = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        let mapping = match long {
+            true => libc::mmap(ptr::null_mut(), bytes, protection, sharing, descriptor, 0),
+            false => libc::MAP_FAILED,
+        };
+        libc::close(descriptor);
+        if mapping == libc::MAP_FAILED {
+            return None;
+        }
+        libc::madvise(mapping, bytes, libc::MADV_DONTDUMP);
+        Some(mapping.cast())
+    }
+}
+
+/// A file beyond the process's limit would not fail, but end the process by a signal.
+fn may_be_long() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    known && limit.rlim_cur >= file::FILE_BYTES
+}
+
+fn unmap(base: *mut u8) {
+    // SAFETY: a mapping of this length that nobody else has seen.
+    unsafe { libc::munmap(base.cast(), file::FILE_BYTES as usize) };
+}
+
+/// Stores a text; what is too long is cut, and at least one zero byte stays behind it.
+pub(crate) fn store_text(to: &[AtomicU8], text: &[u8]) {
+    store_bytes(&to[..to.len().saturating_sub(1)], text);
+}
+
+/// Stores bytes, as many as there is room for.
+pub(crate) fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
+    for (byte, value) in to.iter().zip(bytes) {
+        byte.store(*value, Relaxed);
+    }
+}
+
+fn read_link(path: &CStr, to: &[AtomicU8]) {
+    let mut text = [0_u8; 512];
+    // SAFETY: a string and a buffer of this length.
+    let length = unsafe { libc::readlink(path.as_ptr(), text.as_mut_ptr().cast(), text.len()) };
+    store_text(to, &text[..length.max(0) as usize]);
+}
+
+fn read_file(path: &CStr, to: &[AtomicU8]) {
+    let mut text = [0_u8; 1024];
+    // SAFETY: a string; the buffer has this length; the descriptor is ours.
+    let length = unsafe {
+        let descriptor = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if descriptor < 0 {
+            return;
+        }
+        let length = libc::read(descriptor, text.as_mut_ptr().cast(), text.len());
+        libc::close(descriptor);
+        length
+    };
+    store_text(to, &text[..length.max(0) as usize]);
+}
+
+/// A path that is put together without allocating.
+struct Name {
+    bytes: [u8; 1024],
+    used: usize,
+}
+
+impl Name {
+    fn push(&mut self, text: &[u8]) -> fmt::Result {
+        let end = self.used + text.len();
+        self.bytes.get_mut(self.used..end).ok_or(fmt::Error)?.copy_from_slice(text);
+        self.used = end;
+        Ok(())
+    }
+
+    /// `None`: it was too long.
+    fn finished(&self) -> Option<&CStr> {
+        CStr::from_bytes_until_nul(&self.bytes).ok()
+    }
+}
+
+impl Write for Name {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push(text.as_bytes())
+    }
+}
+
+/// Adds to a counter that only the calling thread writes, which spares the locked instruction.
+#[inline(always)]
+pub(crate) fn add(counter: &AtomicU64, value: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(value), Relaxed);
+}

@@ -1,0 +1,126 @@
+//! Call stacks, each kept once.
+//!
+//! The unwinder finds its tables by `_dl_find_object`, without locks and without allocating; where the C library does
+//! not have that (before glibc 2.35), no stacks are taken.
+
+use crate::state::State;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
+
+// SAFETY: libgcc's, with these types on all architectures.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+const NO_REASON: c_int = 0;
+const END_OF_STACK: c_int = 5;
+
+/// What the unwinder collects.
+struct Frames {
+    /// The frame to begin with: earlier ones are ours.
+    first: u64,
+    begun: bool,
+    count: usize,
+    addresses: [u64; STACK_FRAMES],
+}
+
+extern "C" fn collect(context: *mut c_void, argument: *mut c_void) -> c_int {
+    // SAFETY: `take` passes its frames; the unwinder passes its context.
+    let (frames, address) = unsafe { (&mut *argument.cast::<Frames>(), _Unwind_GetIP(context) as u64) };
+    frames.begun |= address == frames.first;
+    if !frames.begun {
+        return NO_REASON;
+    }
+    if frames.count == STACK_FRAMES || address == 0 {
+        return END_OF_STACK;
+    }
+    frames.addresses[frames.count] = address;
+    frames.count += 1;
+    NO_REASON
+}
+
+/// Makes the unwinder do what it does only once.
+pub(crate) fn warm_up() {
+    let mut frames = Frames { first: 0, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
+    // SAFETY: `collect` gets what it expects.
+    unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
+}
+
+/// The stack from the frame that returns to `first` outwards; the frame alone where there is no more to be had. 0: no
+/// room.
+pub(crate) fn take(state: &State, first: u64) -> Ref {
+    let mut frames = Frames { first, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
+    if state.process().header().can_unwind.load(Relaxed) != 0 {
+        // SAFETY: as above.
+        unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
+    }
+    if frames.count == 0 {
+        return single(state, first);
+    }
+    intern(state, &frames.addresses[..frames.count])
+}
+
+/// A stack of one frame.
+pub(crate) fn single(state: &State, address: u64) -> Ref {
+    intern(state, &[address])
+}
+
+/// The place of a stack in the file.
+fn intern(state: &State, addresses: &[u64]) -> Ref {
+    /// Slots to look at before the stack is stored again.
+    const PROBES: u64 = 64;
+    let hash = addresses.iter().fold(0_u64, |hash, address| (hash.rotate_left(7) ^ address).wrapping_mul(SPREAD));
+    let tag = hash >> 32;
+    let mut stored = None;
+    for probe in 0..PROBES {
+        let index = (hash.wrapping_add(probe) % STACK_SLOTS.count) as usize;
+        let slot: &AtomicU64 = state.process().record(&STACK_SLOTS, index);
+        // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
+        let mut found = slot.load(Acquire);
+        if found == 0 {
+            let Some(place) = stored.or_else(|| store(state, addresses)) else { return 0 };
+            stored = Some(place);
+            // ORDERING recorder.stack: AcqRel; publishes the stack, or sees another thread's.
+            match slot.compare_exchange(0, tag << 32 | u64::from(place), AcqRel, Acquire) {
+                Ok(_) => return place,
+                Err(theirs) => found = theirs,
+            }
+        }
+        if found >> 32 == tag && is_at(state, found as Ref, addresses) {
+            return found as Ref;
+        }
+    }
+    stored.or_else(|| store(state, addresses)).unwrap_or(0)
+}
+
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A number of addresses, then the addresses.
+fn store(state: &State, addresses: &[u64]) -> Option<Ref> {
+    let (at, place) = state.arena(8 + addresses.len() * 8)?;
+    debug_assert!(place as u64 * REF_UNIT != 0);
+    let words = at.cast::<AtomicU64>();
+    // SAFETY: `arena` gave so many bytes, aligned to 16.
+    unsafe {
+        for (index, address) in addresses.iter().enumerate() {
+            (*words.add(1 + index)).store(*address, Relaxed);
+        }
+        (*words).store(addresses.len() as u64, Relaxed);
+    }
+    for address in addresses {
+        crate::modules::note(state.process(), *address);
+    }
+    Some(place)
+}
+
+fn is_at(state: &State, place: Ref, addresses: &[u64]) -> bool {
+    // SAFETY: places of published slots hold stacks.
+    unsafe {
+        let words: *const AtomicU64 = state.at::<AtomicU64>(place);
+        (*words).load(Relaxed) == addresses.len() as u64
+            && addresses.iter().enumerate().all(|(index, address)| (*words.add(1 + index)).load(Relaxed) == *address)
+    }
+}

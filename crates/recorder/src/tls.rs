@@ -1,0 +1,77 @@
+//! The pointer that every thread has of its own, reached without a call.
+//!
+//! `thread_local!` would call `__tls_get_addr`, which may allocate. The variable is declared in assembly and read with
+//! the initial-exec model, as the locks do it (`turnwise::platform::native`).
+
+use crate::state::State;
+
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".pushsection .tbss.turnwise_recorder,\"awT\",@nobits",
+    ".hidden turnwise_recorder_state",
+    ".globl turnwise_recorder_state",
+    ".type turnwise_recorder_state,@object",
+    ".size turnwise_recorder_state,8",
+    ".p2align 3",
+    "turnwise_recorder_state:",
+    ".zero 8",
+    ".popsection",
+);
+
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".pushsection .tbss.turnwise_recorder,\"awT\",%nobits",
+    ".hidden turnwise_recorder_state",
+    ".globl turnwise_recorder_state",
+    ".type turnwise_recorder_state,%object",
+    ".size turnwise_recorder_state,8",
+    ".p2align 3",
+    "turnwise_recorder_state:",
+    ".zero 8",
+    ".popsection",
+);
+
+/// Where the calling thread's pointer is.
+#[inline(always)]
+fn place() -> *mut *const State {
+    let offset: usize;
+    let base: usize;
+    // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps at
+    // %fs:0. Both are constant for a thread.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!(
+            "mov {offset}, qword ptr [rip + turnwise_recorder_state@GOTTPOFF]",
+            "mov {base}, qword ptr fs:[0]",
+            offset = out(reg) offset,
+            base = out(reg) base,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    // SAFETY: as above; the thread pointer is a register.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!(
+            "adrp {offset}, :gottprel:turnwise_recorder_state",
+            "ldr {offset}, [{offset}, :gottprel_lo12:turnwise_recorder_state]",
+            "mrs {base}, tpidr_el0",
+            offset = out(reg) offset,
+            base = out(reg) base,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    base.wrapping_add(offset) as *mut *const State
+}
+
+/// The calling thread's state; null if it has none yet.
+#[inline(always)]
+pub(crate) fn get() -> *const State {
+    // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
+    unsafe { place().read_volatile() }
+}
+
+/// Sets it.
+pub(crate) fn set(state: *const State) {
+    // SAFETY: as above.
+    unsafe { place().write_volatile(state) }
+}

@@ -1,0 +1,29 @@
+//! The processor's counter.
+
+/// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
+#[must_use]
+#[cfg(target_arch = "x86_64")]
+pub fn has_invariant_counter() -> bool {
+    use core::arch::x86_64::__cpuid;
+    /// "Advanced power management"; bit 8: the counter's rate is constant in all states.
+    const POWER: u32 = 0x8000_0007;
+    __cpuid(0x8000_0000).eax >= POWER && __cpuid(POWER).edx & 1 << 8 != 0
+}
+
+/// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
+#[must_use]
+#[cfg(not(target_arch = "x86_64"))]
+pub fn has_invariant_counter() -> bool {
+    false
+}
+
+/// The counter; only of use where it is invariant.
+#[must_use]
+#[inline(always)]
+pub fn counter() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 has the counter.
+    return unsafe { core::arch::x86_64::_rdtsc() };
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}

@@ -1,0 +1,414 @@
+//! What lies where.
+
+use crate::fields::records;
+use crate::scale::{BUCKETS, STEPS};
+
+/// The first bytes of the file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
+/// Grows with every change of the layout.
+pub const VERSION: u32 = 1;
+/// Length of the file. It has holes: only what is written takes room.
+pub const FILE_BYTES: u64 = 4 << 30;
+/// The environment variable that names the file.
+pub const VARIABLE: &str = "TURNWISE_RECORDING";
+
+/// A part of the file: so many records of one size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Where it begins.
+    pub start: u64,
+    /// Bytes of a record.
+    pub record: u64,
+    /// Number of records.
+    pub count: u64,
+}
+
+impl Region {
+    const fn after(previous: u64, record: usize, count: u64) -> Region {
+        Region { start: previous, record: record as u64, count }
+    }
+
+    /// Where it ends: at a whole page.
+    #[must_use]
+    pub const fn end(&self) -> u64 {
+        (self.start + self.record * self.count).next_multiple_of(PAGE)
+    }
+}
+
+/// Chunks are whole pages.
+pub const PAGE: u64 = 4096;
+/// The threads. Those beyond share the last record.
+pub const THREADS: Region = Region::after(PAGE, size_of::<Thread>(), 65_536);
+/// The program and its shared objects.
+pub const MODULES: Region = Region::after(THREADS.end(), size_of::<Module>(), 4096);
+/// The locks by address.
+pub const LOCK_SLOTS: Region = Region::after(MODULES.end(), 4, 1 << 22);
+/// The locks.
+pub const LOCKS: Region = Region::after(LOCK_SLOTS.end(), size_of::<Lock>(), 2 << 20);
+/// The stacks by hash.
+pub const STACK_SLOTS: Region = Region::after(LOCKS.end(), 8, 1 << 16);
+/// Where the chunks begin.
+pub const CHUNKS: u64 = STACK_SLOTS.end();
+
+/// From the start of a chunk to its first record: entries lie on cache lines of their own.
+pub const CHUNK_HEADER: u64 = 64;
+
+/// A place in the file, in units of 16 bytes; 0 is nowhere.
+pub type Ref = u32;
+/// The unit of [`Ref`].
+pub const REF_UNIT: u64 = 16;
+
+/// Sizes of all records: a reader of another build sees that it does not understand the file.
+pub const LAYOUT: u32 = (size_of::<Header>()
+    + 3 * size_of::<Thread>()
+    + 5 * size_of::<Module>()
+    + 7 * size_of::<Lock>()
+    + 11 * size_of::<Entry>()
+    + 13 * size_of::<Detail>()
+    + 17 * size_of::<Tally>()
+    + 19 * size_of::<Episode>()
+    + 23 * size_of::<Edge>()) as u32;
+
+const _: () = assert!(size_of::<Header>() <= PAGE as usize);
+const _: () = assert!(size_of::<Entry>() == 64, "an entry is a cache line");
+const _: () = assert!(FILE_BYTES / REF_UNIT <= u32::MAX as u64 + 1);
+
+/// [`Header::clock`]: the time-stamp counter of x86-64.
+pub const CLOCK_TSC: u32 = 1;
+/// [`Header::clock`]: `CLOCK_MONOTONIC` in nanoseconds.
+pub const CLOCK_MONOTONIC: u32 = 2;
+
+/// [`Header::ending`]: it had not ended.
+pub const RUNNING: u32 = 0;
+/// [`Header::ending`]: it exited with [`Header::ending_value`].
+pub const EXITED: u32 = 1;
+/// [`Header::ending`]: the signal [`Header::ending_value`] ended it.
+pub const SIGNALLED: u32 = 2;
+
+/// [`Chunk::kind`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum ChunkKind {
+    /// [`Entry`] after [`Entry`].
+    Entries = 1,
+    /// [`Episode`] after [`Episode`].
+    Episodes = 2,
+    /// [`Edge`] after [`Edge`].
+    Edges = 3,
+    /// [`Detail`], [`Tally`], stacks: what others refer to.
+    Arena = 4,
+}
+
+/// What happened at a site: the upper byte of [`Entry::site`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Op {
+    /// A lock was acquired (by a writer).
+    Acquire = 0,
+    /// A lock was acquired by a reader.
+    Read = 1,
+    /// A condition variable's wait acquired the mutex again.
+    AfterWait = 2,
+    /// A condition variable was waited on.
+    Wait = 3,
+    /// `pthread_cond_signal`.
+    Signal = 4,
+    /// `pthread_cond_broadcast`.
+    Broadcast = 5,
+}
+
+impl Op {
+    /// All, by their numbers.
+    pub const ALL: [Op; 6] = [Op::Acquire, Op::Read, Op::AfterWait, Op::Wait, Op::Signal, Op::Broadcast];
+
+    /// The word for [`Entry::site`].
+    #[must_use]
+    #[inline(always)]
+    pub const fn at(self, address: u64) -> u64 {
+        address & ADDRESS | (self as u64) << 56
+    }
+
+    /// What a word of [`Entry::site`] holds; `None`: no such number.
+    #[must_use]
+    pub fn split(site: u64) -> Option<(Op, u64)> {
+        Some((*Op::ALL.get((site >> 56) as usize)?, site & ADDRESS))
+    }
+}
+
+/// The bits of an address in [`Entry::site`].
+const ADDRESS: u64 = (1 << 56) - 1;
+
+/// What [`Lock::class`] says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Class {
+    /// `pthread_mutex_t`, `mtx_t`.
+    Mutex = 1,
+    /// `pthread_rwlock_t`.
+    RwLock = 2,
+    /// `pthread_spinlock_t`.
+    Spin = 3,
+    /// `pthread_cond_t`, `cnd_t`.
+    Condition = 4,
+}
+
+/// [`Tally::kind`]: `key` is a stack.
+pub const TALLY_STACK: u32 = 1;
+/// [`Tally::kind`]: `key` is the site ([`Entry::site`]) from which the holder had the lock.
+pub const TALLY_HOLDER: u32 = 2;
+
+/// [`Episode::flags`]: the lock was acquired in the end.
+pub const ACQUIRED: u32 = 1;
+
+/// Frames of a stack at most.
+pub const STACK_FRAMES: usize = 48;
+
+records! {
+    /// What ran, the clock, how much of each part is used.
+    Header as HeaderCopy {
+        /// [`MAGIC`].
+        magic: u64,
+        /// [`VERSION`].
+        version: u32,
+        /// [`LAYOUT`].
+        layout: u32,
+        /// Process that records here; 0: none yet.
+        pid: u32,
+        /// Which clock the ticks are of.
+        clock: u32,
+        /// One in so many uncontended acquisitions has its hold time measured.
+        hold_one_in: u32,
+        /// One in so many short contended acquisitions has its stack.
+        stack_one_in: u32,
+        /// Nanoseconds since 1970 at the start.
+        started_unix_ns: u64,
+        /// Ticks at the start.
+        ticks_start: u64,
+        /// `CLOCK_MONOTONIC` at the start, ns.
+        monotonic_start: u64,
+        /// Ticks later.
+        ticks_end: u64,
+        /// `CLOCK_MONOTONIC` then, ns.
+        monotonic_end: u64,
+        /// Bytes of chunks handed out.
+        used: u64,
+        /// Threads so far; may exceed their region.
+        threads: u32,
+        /// Modules so far; may exceed their region.
+        modules: u32,
+        /// Locks so far; may exceed their region.
+        locks: u32,
+        /// Files of other processes that descend from this one.
+        children: u32,
+        /// Acquisitions that could not be counted by lock and site.
+        unattributed: u64,
+        /// Pages of episodes handed out.
+        episode_pages: u64,
+        /// Histograms handed out.
+        details: u64,
+        /// Whether call stacks can be taken here without waiting for the loader.
+        can_unwind: u32,
+        /// CPUs that the process could use.
+        cpus: u32,
+        /// [`RUNNING`], [`EXITED`], [`SIGNALLED`].
+        ending: u32,
+        /// Status or signal.
+        ending_value: u32,
+        /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
+        policy: [u8; 32],
+        /// Machine, as the reports name it.
+        machine: [u8; 256],
+        /// The program's file.
+        executable: [u8; 512],
+        /// The command line, a zero byte after each argument.
+        command: [u8; 1024],
+    }
+
+    /// A thread.
+    Thread as ThreadCopy {
+        /// Its number in the system.
+        tid: u32,
+        /// Its [`Detail`], once it waited.
+        detail: u32,
+        /// When its first lock operation was, ticks.
+        began: u64,
+        /// When it ended, ticks; 0: it did not.
+        ended: u64,
+        /// Its name at last sight.
+        name: [u8; 16],
+        /// Acquisitions.
+        acquisitions: u64,
+        /// Of them, by readers.
+        reads: u64,
+        /// Attempts that failed.
+        failed: u64,
+        /// Waits not kept one by one.
+        dropped: u64,
+        /// Acquisitions from signal handlers that interrupted the recorder, counted nowhere else.
+        nested: u64,
+    }
+
+    /// A file that is mapped into the program.
+    Module as ModuleCopy {
+        /// What to subtract from an address for one in the file.
+        base: u64,
+        /// First address.
+        start: u64,
+        /// First address behind it; 0: not written yet.
+        end: u64,
+        /// Bytes of the build id.
+        build_id_bytes: u32,
+        /// Zero.
+        reserved: u32,
+        /// The build id.
+        build_id: [u8; 32],
+        /// The file, with a zero byte behind; empty: the program itself.
+        path: [u8; 448],
+    }
+
+    /// A lock or a condition variable.
+    Lock as LockCopy {
+        /// Where it lies.
+        address: u64,
+        /// [`Class`].
+        class: u32,
+        /// Of a mutex, its kind as the C library has it.
+        kind: u32,
+        /// Stack of the call that made it; 0: none seen.
+        created: u32,
+        /// The lock that lay there before: its number and 1.
+        previous: u32,
+        /// First sight, ticks.
+        began: u64,
+        /// Not 0: destroyed.
+        destroyed: u32,
+        /// Not 0: somebody waited.
+        contended: u32,
+        /// Where it was made.
+        created_at: u64,
+        /// Zero.
+        reserved: u64,
+    }
+
+    /// What precedes a chunk's records.
+    Chunk as ChunkCopy {
+        /// [`ChunkKind`]; 0: being made.
+        kind: u32,
+        /// Pages.
+        pages: u32,
+        /// Records in use.
+        count: u32,
+        /// Number of the thread that took it, and 1. (Threads that came later may have gone on with it.)
+        thread: u32,
+    }
+
+    /// What a thread did at one lock from one site. Threads that came later may have gone on with it.
+    Entry as EntryCopy {
+        /// The lock's address; lowest bit set: another lock lies there now.
+        address: u64,
+        /// [`Op`] and return address.
+        site: u64,
+        /// The lock's number.
+        lock: u32,
+        /// For the recorder: when it last knew that this lock lies at the address.
+        epoch: u32,
+        /// Acquisitions; of waits, waits; of signals, signals.
+        acquisitions: u64,
+        /// Its [`Detail`]; 0: none.
+        detail: u32,
+        /// Attempts that failed.
+        failed: u32,
+        /// Of condition variables: the mutex's address.
+        mutex: u64,
+        /// Of condition variables: waits that ended by their time.
+        timed_out: u64,
+        /// Of condition variables: woken for nothing.
+        for_nothing: u64,
+    }
+
+    /// Distributions and a course over time.
+    Detail as DetailCopy {
+        /// Contended acquisitions.
+        contended: u64,
+        /// Ticks waited for them.
+        wait_sum: u64,
+        /// Longest wait.
+        wait_max: u64,
+        /// Contended acquisitions whose release was seen.
+        hold_contended: u64,
+        /// Ticks that they held.
+        hold_contended_sum: u64,
+        /// Others whose hold time was measured.
+        hold_sampled: u64,
+        /// Ticks that they held.
+        hold_sampled_sum: u64,
+        /// Longest hold.
+        hold_max: u64,
+        /// The first [`Tally`]; 0: none.
+        tallies: u32,
+        /// A step is 2 to this power ticks.
+        step_shift: u32,
+        /// Tallies that found no room.
+        tallies_dropped: u64,
+        /// Waits by length.
+        wait: [u32; BUCKETS],
+        /// Holds by length.
+        hold: [u32; BUCKETS],
+        /// Acquisitions in each step, scaled up from the sample.
+        step_acquisitions: [u32; STEPS],
+        /// Contended ones.
+        step_contended: [u32; STEPS],
+        /// Ticks waited.
+        step_wait: [u64; STEPS],
+    }
+
+    /// Waits by stack, or by the holder's site.
+    Tally as TallyCopy {
+        /// [`TALLY_STACK`], [`TALLY_HOLDER`].
+        kind: u32,
+        /// The next one.
+        next: u32,
+        /// What they have in common.
+        key: u64,
+        /// Waits, scaled up.
+        waits: u64,
+        /// Their ticks, scaled up.
+        ticks: u64,
+    }
+
+    /// One wait.
+    Episode as EpisodeCopy {
+        /// The [`Entry`].
+        entry: u32,
+        /// Who waited.
+        thread: u32,
+        /// Stack; 0: not taken.
+        stack: u32,
+        /// Number of the holder and 1; 0: unknown.
+        holder: u32,
+        /// Where the holder had taken it ([`Entry::site`]).
+        holder_site: u64,
+        /// Ticks at its beginning.
+        began: u64,
+        /// Ticks at its end; 0: it had not ended.
+        acquired: u64,
+        /// Ticks at the release; 0: not seen.
+        released: u64,
+        /// [`ACQUIRED`].
+        flags: u32,
+        /// Zero.
+        reserved: u32,
+    }
+
+    /// A thread acquired one lock while it held another.
+    Edge as EdgeCopy {
+        /// The [`Entry`] of the one that it held.
+        held: u32,
+        /// The [`Entry`] of the one that it acquired.
+        acquired: u32,
+        /// Which thread.
+        thread: u32,
+        /// 1; 0: not written yet.
+        seen: u32,
+    }
+}

@@ -1,0 +1,26 @@
+//! The file in which a program's lock operations are recorded.
+//!
+//! The recorder (`crates/recorder`) maps the file into the program and keeps everything there, so that nothing is lost
+//! however the program ends; [`reader`] copies it out afterwards.
+//!
+//! | part | what |
+//! |---|---|
+//! | [`Header`], at 0 | what ran, the clock, how much of each part is used |
+//! | [`THREADS`] | one [`Thread`] each |
+//! | [`MODULES`] | one [`Module`] each: which file lies where |
+//! | [`LOCK_SLOTS`] | hash table by address: number of a lock and 1, 0 is free |
+//! | [`LOCKS`] | one [`Lock`] each; a lock that is made where another was is another |
+//! | [`STACK_SLOTS`] | hash table of the stacks: hash in the upper half, [`Ref`] in the lower, 0 is free |
+//! | [`CHUNKS`] | handed out to threads by [`Header::used`], in pieces with a [`Chunk`] in front |
+//!
+//! Every word is an atomic of the machine's byte order. One thread writes each record, others of the process may look
+//! at it meanwhile; the reader comes when the program has ended, or takes what it finds.
+
+pub mod clock;
+pub mod fields;
+mod layout;
+pub mod reader;
+pub mod scale;
+pub mod writer;
+
+pub use layout::*;

@@ -1,0 +1,206 @@
+//! Copies a recording out of its file. Whatever the file holds, reading it ends in an error or in data.
+
+use crate::fields::Copied;
+use crate::layout::{
+    CHUNK_HEADER, CHUNKS, ChunkCopy, ChunkKind, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy,
+    LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, THREADS, TallyCopy,
+    ThreadCopy, VERSION,
+};
+use std::collections::HashMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::{fmt, io};
+
+/// Why a file is no recording.
+#[derive(Debug)]
+pub enum Error {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It begins otherwise.
+    Foreign,
+    /// Another version of the program wrote it: version and layout.
+    Version(u32, u32),
+    /// It ends too early: the bytes it has, and those it should have.
+    Truncated(u64, u64),
+    /// No program recorded into it.
+    Unused,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(error) => write!(f, "it cannot be read: {error}"),
+            Error::Foreign => f.write_str("it is no recording of turnwise: it begins with other bytes"),
+            Error::Version(version, _) if *version != VERSION => {
+                write!(
+                    f,
+                    "it has the layout {version}, this turnwise reads {VERSION}; read it with the one that made it"
+                )
+            }
+            Error::Version(_, layout) => {
+                write!(f, "another build of turnwise made it (records {layout}, not {LAYOUT}); read it with that one")
+            }
+            Error::Truncated(has, needs) => {
+                write!(f, "it is cut off: {has} bytes are there, {needs} belong to it; copy it again, whole")
+            }
+            Error::Unused => f.write_str("no program has recorded into it"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Error::Io(error)
+    }
+}
+
+/// All that was recorded.
+pub struct Recording {
+    /// What ran.
+    pub header: HeaderCopy,
+    /// Its threads.
+    pub threads: Vec<ThreadCopy>,
+    /// Its files.
+    pub modules: Vec<ModuleCopy>,
+    /// Its locks and condition variables.
+    pub locks: Vec<LockCopy>,
+    /// What happened where.
+    pub entries: Vec<EntryCopy>,
+    /// Of each entry, the thread whose it was first: its number and 1.
+    pub owners: Vec<u32>,
+    /// Waits one by one.
+    pub episodes: Vec<EpisodeCopy>,
+    /// Which lock was acquired under which.
+    pub edges: Vec<EdgeCopy>,
+    /// Index in `entries` by place.
+    by_place: HashMap<Ref, usize>,
+    chunks: Vec<u8>,
+}
+
+impl Recording {
+    /// Reads `path`.
+    ///
+    /// # Errors
+    /// It is no sound recording.
+    pub fn read(path: &Path) -> Result<Recording, Error> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let header = header(&file, length)?;
+        let needs = CHUNKS + header.used.min(FILE_BYTES - CHUNKS);
+        if length < needs {
+            return Err(Error::Truncated(length, needs));
+        }
+        let mut chunks = vec![0; (needs - CHUNKS) as usize];
+        file.read_exact_at(&mut chunks, CHUNKS)?;
+        let mut recording = Recording {
+            threads: region(&file, THREADS, header.threads)?,
+            modules: region(&file, MODULES, header.modules)?,
+            locks: region(&file, LOCKS, header.locks)?,
+            header,
+            entries: Vec::new(),
+            owners: Vec::new(),
+            episodes: Vec::new(),
+            edges: Vec::new(),
+            by_place: HashMap::new(),
+            chunks,
+        };
+        recording.walk();
+        Ok(recording)
+    }
+
+    /// Visits all chunks. A process that was killed may leave pages between them that belong to none.
+    fn walk(&mut self) {
+        let mut at = 0;
+        while let Some(chunk) = self.chunks.get(at..).and_then(ChunkCopy::read) {
+            let pages = (chunk.pages as usize).max(1);
+            let end = (at + pages * PAGE as usize).min(self.chunks.len());
+            let (first, count) = (at + CHUNK_HEADER as usize, chunk.count);
+            if chunk.kind == ChunkKind::Entries as u32 {
+                for (place, entry) in records::<EntryCopy>(&self.chunks, first, end, count) {
+                    let place = ((place as u64 + CHUNKS) / REF_UNIT) as Ref;
+                    self.by_place.insert(place, self.entries.len());
+                    self.entries.push(entry);
+                    self.owners.push(chunk.thread);
+                }
+            } else if chunk.kind == ChunkKind::Episodes as u32 {
+                self.episodes.extend(records(&self.chunks, first, end, count).map(|(_, episode)| episode));
+            } else if chunk.kind == ChunkKind::Edges as u32 {
+                self.edges.extend(records(&self.chunks, first, end, count).map(|(_, edge)| edge));
+            }
+            at = if chunk.kind == 0 { at + PAGE as usize } else { end };
+        }
+    }
+
+    /// Index in [`Recording::entries`] of an entry.
+    #[must_use]
+    pub fn entry_at(&self, place: Ref) -> Option<usize> {
+        self.by_place.get(&place).copied()
+    }
+
+    /// The distributions at a place.
+    #[must_use]
+    pub fn detail(&self, place: Ref) -> Option<DetailCopy> {
+        self.at(place).and_then(DetailCopy::read)
+    }
+
+    /// The tallies that begin at a place.
+    #[must_use]
+    pub fn tallies(&self, first: Ref) -> Vec<TallyCopy> {
+        /// More than any recorder makes; a file with a circle ends here.
+        const LIMIT: usize = 4096;
+        let mut found = Vec::new();
+        let mut next = first;
+        while next != 0 && found.len() < LIMIT {
+            let Some(tally) = self.at(next).and_then(TallyCopy::read) else { break };
+            next = tally.next;
+            found.push(tally);
+        }
+        found
+    }
+
+    /// The return addresses of a stack, innermost first.
+    #[must_use]
+    pub fn stack(&self, place: Ref) -> Option<Vec<u64>> {
+        let bytes = self.at(place)?;
+        let count = u64::from_ne_bytes(*bytes.first_chunk()?);
+        let count = usize::try_from(count).ok().filter(|count| *count <= STACK_FRAMES)?;
+        bytes.get(8..8 + count * 8)?.chunks(8).map(|word| Some(u64::from_ne_bytes(*word.first_chunk()?))).collect()
+    }
+
+    fn at(&self, place: Ref) -> Option<&[u8]> {
+        let offset = (u64::from(place) * REF_UNIT).checked_sub(CHUNKS)?;
+        (place != 0).then(|| self.chunks.get(usize::try_from(offset).ok()?..)).flatten()
+    }
+}
+
+fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
+    let mut page = vec![0; PAGE.min(length) as usize];
+    file.read_exact_at(&mut page, 0)?;
+    if page.len() < 8 || u64::from_ne_bytes(*page.first_chunk().ok_or(Error::Foreign)?) != MAGIC {
+        return Err(Error::Foreign);
+    }
+    let header = HeaderCopy::read(&page).ok_or(Error::Truncated(length, PAGE))?;
+    if header.version != VERSION || header.layout != LAYOUT {
+        return Err(Error::Version(header.version, header.layout));
+    }
+    if header.pid == 0 {
+        return Err(Error::Unused);
+    }
+    Ok(header)
+}
+
+fn region<T: Copied>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
+    let count = u64::from(used).min(region.count);
+    let mut bytes = vec![0; (count * region.record) as usize];
+    file.read_exact_at(&mut bytes, region.start)?;
+    Ok(bytes.chunks(region.record as usize).filter_map(T::read).collect())
+}
+
+/// The records of a chunk, each with its place in `bytes`.
+fn records<T: Copied>(bytes: &[u8], first: usize, end: usize, count: u32) -> impl Iterator<Item = (usize, T)> {
+    let places = (first..end).step_by(T::SIZE).take(count as usize).take_while(move |at| at + T::SIZE <= end);
+    places.filter_map(|at| Some((at, T::read(&bytes[at..])?)))
+}

@@ -1,0 +1,60 @@
+//! What whoever starts a program writes into its recording: an empty one before, the ending behind.
+
+use crate::fields::Copied;
+use crate::layout::{CLOCK_TSC, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, VERSION};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::offset_of;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Makes an empty recording, in place of whatever is there.
+///
+/// # Errors
+/// The file cannot be made, or not be that long.
+pub fn create(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.set_len(FILE_BYTES)?;
+    file.write_all_at(&VERSION.to_ne_bytes(), offset_of!(Header, version) as u64)?;
+    file.write_all_at(&LAYOUT.to_ne_bytes(), offset_of!(Header, layout) as u64)?;
+    file.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)
+}
+
+/// How a process ended, and where it ran.
+pub struct End<'a> {
+    /// [`crate::EXITED`] or [`crate::SIGNALLED`].
+    pub ending: u32,
+    /// Status or signal.
+    pub value: u32,
+    /// `CLOCK_MONOTONIC` now, ns.
+    pub monotonic_ns: u64,
+    /// Machine, as the reports name it.
+    pub machine: &'a str,
+}
+
+/// Writes the ending into a recording whose process has ended, and both clocks as they are now.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn finish(path: &Path, end: &End) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let clock = read_header(&file)?.clock;
+    let ticks = if clock == CLOCK_TSC { crate::clock::counter() } else { end.monotonic_ns };
+    let machine = end.machine.as_bytes();
+    let room = size_of_machine() - 1;
+    file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
+    file.write_all_at(&end.monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
+    file.write_all_at(&machine[..machine.len().min(room)], offset_of!(Header, machine) as u64)?;
+    file.write_all_at(&end.ending.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
+    file.write_all_at(&end.value.to_ne_bytes(), offset_of!(Header, ending_value) as u64)
+}
+
+fn size_of_machine() -> usize {
+    offset_of!(Header, executable) - offset_of!(Header, machine)
+}
+
+fn read_header(file: &File) -> io::Result<HeaderCopy> {
+    let mut bytes = vec![0; HeaderCopy::SIZE];
+    file.read_exact_at(&mut bytes, 0)?;
+    HeaderCopy::read(&bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
