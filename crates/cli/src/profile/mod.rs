@@ -3,6 +3,7 @@
 mod outputs;
 mod record;
 mod source;
+mod what_if;
 
 use crate::policy::{self, Policy};
 use crate::target::SAMPLE_HELP;
@@ -32,6 +33,8 @@ pub(crate) struct Args {
     /// Report on a recording or a JSON profile that is there already, instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "command"])]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    what_if: what_if::Args,
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -44,6 +47,7 @@ Examples:
   turnwise profile -- ./server --port 8080
   turnwise profile --json profile.json -- kccachetest wicked -th 4 -capcnt 100000 400000
   turnwise profile --lock adaptive -- @sample -t 8
+  turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
 
 /// Runs the program, or reads what an earlier run left.
@@ -58,5 +62,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     outputs.write(&profile)?;
     crate::print(&text::report(&profile))?;
+    if let Some(answer) = args.what_if.report(&profile)? {
+        crate::print(&format!("\n{answer}"))?;
+    }
     Ok(status)
 }

@@ -1,0 +1,287 @@
+//! `--what-if-cpus`: the recorded program's locks on a simulated machine with more CPUs.
+
+use anyhow::{Context, Result, bail};
+use comfy_table::{CellAlignment, LineStyle, Table, presets};
+use std::fmt::Write;
+use std::sync::Arc;
+use turnwise_profile::model::{Distribution, LockId, LockKind, Profile};
+use turnwise_sim::spec::{self, Machine};
+use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
+
+/// What to ask.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Replay the recorded locks on a simulated machine with up to N CPUs, a thread on each
+    #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cpus: Option<u32>,
+    /// That machine: a name or a file, as for turnwise sim; unless told, graviton4, and mesh-1024 if that is too small
+    #[arg(long = "what-if-machine", value_name = "MACHINE", requires = "cpus")]
+    machine: Option<String>,
+}
+
+/// Threads that wait for one lock for more of their time have met a wall.
+const WALL: f64 = 0.5;
+const SEED: u64 = 1;
+
+impl Args {
+    /// The answer, if it was asked for.
+    ///
+    /// # Errors
+    /// There is no such machine, or it is too small; the program took no locks.
+    pub(super) fn report(&self, profile: &Profile) -> Result<Option<String>> {
+        let Some(cpus) = self.cpus else { return Ok(None) };
+        let machine = Arc::new(self.machine(cpus)?);
+        let recorded = Recorded::of(profile)?;
+        let counts = counts(cpus);
+        let mut rows = Vec::new();
+        for &cpus in &counts {
+            let both = [Locks::Sleeping, Locks::Adaptive]
+                .map(|locks| replay(&recorded.program, &machine, Crowd { threads: cpus, cpus }, locks, SEED));
+            let [sleeping, adaptive] = both;
+            rows.push((cpus, [sleeping?, adaptive?]));
+        }
+        Ok(Some(recorded.told(profile, &machine, &rows)?))
+    }
+
+    fn machine(&self, cpus: u32) -> Result<Machine> {
+        if let Some(name) = &self.machine {
+            return spec::load(name).with_context(|| format!("--what-if-machine {name}"));
+        }
+        let first = spec::load("graviton4")?;
+        Ok(if first.topology.cpus() >= cpus { first } else { spec::load("mesh-1024")? })
+    }
+}
+
+/// Doubling from 2, and at last what was asked for.
+fn counts(most: u32) -> Vec<u32> {
+    let mut counts: Vec<u32> =
+        std::iter::successors(Some(2_u32), |n| n.checked_mul(2)).take_while(|n| *n < most).collect();
+    counts.push(most);
+    counts
+}
+
+/// What the profile says, as the simulator wants it.
+struct Recorded {
+    program: Arc<Program>,
+    /// The locks that are replayed.
+    locks: Vec<LockId>,
+    crowd: Crowd,
+    acquisitions_per_s: f64,
+}
+
+impl Recorded {
+    fn of(profile: &Profile) -> Result<Recorded> {
+        let locks = busiest(profile);
+        let place = |lock: LockId| locks.iter().position(|other| *other == lock);
+        let sites: Vec<Site> = profile
+            .sites
+            .iter()
+            .filter_map(|site| {
+                let holds = if site.usage.hold.count > 0 { &site.usage.hold } else { of_lock(profile, site.lock) };
+                let acquisitions = site.usage.acquisitions;
+                Some(Site { lock: place(site.lock)?, reader: site.reader, acquisitions, holds: middles(holds) })
+            })
+            .filter(|site| site.acquisitions > 0)
+            .collect();
+        let acquisitions: u64 = sites.iter().map(|site| site.acquisitions).sum();
+        if acquisitions == 0 {
+            bail!("--what-if-cpus: the recording has no acquisitions to replay");
+        }
+        let has_readers = locks.iter().map(|lock| profile.locks[*lock as usize].kind == LockKind::RwLock).collect();
+        let mut program = Program { has_readers, sites, think_ns: 0.0 };
+        let held_ns = program.hold_ns() * acquisitions as f64;
+        program.think_ns = ((running_ns(profile) - held_ns) / acquisitions as f64).max(0.0);
+        let threads = together(profile);
+        let seconds = profile.program.duration_ns.max(1) as f64 / 1e9;
+        Ok(Recorded {
+            program: Arc::new(program),
+            locks,
+            crowd: Crowd { threads, cpus: profile.program.cpus.max(1).min(threads) },
+            acquisitions_per_s: acquisitions as f64 / seconds,
+        })
+    }
+
+    fn told(&self, profile: &Profile, machine: &Arc<Machine>, rows: &[(u32, [Forecast; 2])]) -> Result<String> {
+        let name = |place: usize| profile.locks[self.locks[place] as usize].name.as_str();
+        let mut text = format!("WHAT IF THERE WERE {} CPUS\n", rows.last().map_or(0, |(cpus, _)| *cpus));
+        let _ = writeln!(
+            text,
+            "simulated: a thread on each CPU of {} ({}), each as busy as one of",
+            machine.name, machine.title
+        );
+        let _ = writeln!(text, "the recorded; seed {SEED}\n");
+        let _ = writeln!(text, "{}\n", table(rows, &name));
+        for (which, column) in [("locks that sleep, as the C library's", 0), ("Turnwise's locks", 1)] {
+            let wall = rows.iter().find_map(|(cpus, forecasts)| {
+                let (place, share) = worst(&forecasts[column])?;
+                (share > WALL).then_some((cpus, place))
+            });
+            let _ = match wall {
+                Some((cpus, place)) => writeln!(
+                    text,
+                    "With {which}, `{}` becomes the wall first: from {cpus} CPUs on threads wait for it for more than \
+                     half their time.",
+                    name(place)
+                ),
+                None => writeln!(text, "With {which} no lock becomes a wall."),
+            };
+        }
+        text += &self.error(profile, machine)?;
+        Ok(text)
+    }
+
+    /// How far the model is off where that can be seen: at the recorded numbers of threads and CPUs.
+    fn error(&self, profile: &Profile, machine: &Arc<Machine>) -> Result<String> {
+        let locks = if profile.program.policy == "libc" { Locks::Sleeping } else { Locks::Adaptive };
+        let again = replay(&self.program, machine, self.crowd, locks, SEED)?.acquisitions_per_s;
+        let off = (again / self.acquisitions_per_s - 1.0) * 100.0;
+        Ok(format!(
+            "The model's error where it can be seen: with {} threads on {} CPUs it gives {} acquisitions a second, and {} \
+             were recorded ({off:+.0}%).\nIt knows how often each lock is taken and how long it is held, not in which \
+             order, nor phases, nor locks within one another.\n",
+            self.crowd.threads,
+            self.crowd.cpus,
+            figure(again),
+            figure(self.acquisitions_per_s)
+        ))
+    }
+}
+
+/// The locks that are held most.
+fn busiest(profile: &Profile) -> Vec<LockId> {
+    let mut locks: Vec<LockId> = (0..profile.locks.len() as LockId).collect();
+    locks.sort_by_key(|lock| std::cmp::Reverse(profile.locks[*lock as usize].usage.hold_total_ns));
+    locks.truncate(MOST_LOCKS);
+    locks
+}
+
+fn of_lock(profile: &Profile, lock: LockId) -> &Distribution {
+    &profile.locks[lock as usize].usage.hold
+}
+
+/// Buckets by their middles.
+fn middles(times: &Distribution) -> Vec<(u64, u64)> {
+    let mut below = 0;
+    let mut middles = Vec::new();
+    for &(bound, count) in &times.buckets {
+        let bound = bound.min(times.max_ns);
+        middles.push((below + bound.saturating_sub(below) / 2, count));
+        below = bound;
+    }
+    middles
+}
+
+/// Time that threads ran: while they neither waited for a lock or a condition nor, where threads outnumber CPUs, for a
+/// CPU.
+fn running_ns(profile: &Profile) -> f64 {
+    let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
+    let waited: u64 = profile.threads.iter().map(|thread| thread.usage.wait.sum_ns).sum();
+    let conditions: u64 = profile.conditions.iter().map(|condition| condition.wait.sum_ns).sum();
+    let most = profile.program.duration_ns as f64 * f64::from(profile.program.cpus.max(1));
+    (alive.saturating_sub(waited + conditions) as f64).min(most)
+}
+
+/// The most threads that were there at once.
+fn together(profile: &Profile) -> u32 {
+    let busy = profile.threads.iter().filter(|thread| thread.usage.acquisitions > 1);
+    let mut changes: Vec<(u64, i64)> = busy.flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();
+    changes.sort_unstable();
+    let (mut now, mut most) = (0_i64, 1_i64);
+    for (_, change) in changes {
+        now += change;
+        most = most.max(now);
+    }
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// The lock that threads wait most for, and for what share of their time.
+fn worst(forecast: &Forecast) -> Option<(usize, f64)> {
+    forecast.waiting.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn table<'a>(rows: &[(u32, [Forecast; 2])], name: &impl Fn(usize) -> &'a str) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    table.set_header(["CPUs", "sleeping: per s", "waiting", "mostly for", "Turnwise: per s", "waiting", "mostly for"]);
+    for (cpus, forecasts) in rows {
+        let mut cells = vec![cpus.to_string()];
+        for forecast in forecasts {
+            let all: f64 = forecast.waiting.iter().sum();
+            cells.push(figure(forecast.acquisitions_per_s));
+            cells.push(format!("{:.0}%", all * 100.0));
+            cells.push(
+                worst(forecast).filter(|(_, share)| *share > 0.01).map_or("-", |(place, _)| name(place)).to_owned(),
+            );
+        }
+        table.add_row(cells);
+    }
+    for column in [0, 1, 2, 4, 5] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn figure(value: f64) -> String {
+    match value {
+        value if value >= 1e6 => format!("{:.2} M", value / 1e6),
+        value if value >= 1e3 => format!("{:.1} k", value / 1e3),
+        value => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_profile::model::{Lock, Program as Ran, Site as RecordedSite, Thread, Usage};
+
+    /// Four threads for 10 ms on 2 CPUs; one mutex is held half of the time that they run.
+    fn profile() -> Profile {
+        let hold = Distribution { count: 100, sum_ns: 100_000, max_ns: 1_200, buckets: vec![(1_200, 100)] };
+        let usage = |acquisitions, hold| Usage { acquisitions, hold, hold_total_ns: 10_000_000, ..Usage::default() };
+        let thread =
+            || Thread { began_ns: 0, ended_ns: 10_000_000, usage: usage(4_000, hold.clone()), ..Thread::default() };
+        Profile {
+            program: Ran { duration_ns: 10_000_000, cpus: 2, policy: "libc".to_owned(), ..Ran::default() },
+            threads: (0..4).map(|_| thread()).collect(),
+            locks: vec![Lock { name: "hot".to_owned(), usage: usage(16_000, hold.clone()), ..Lock::default() }],
+            sites: vec![RecordedSite { usage: usage(16_000, hold), ..RecordedSite::default() }],
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn computing_is_what_neither_waits_nor_holds() {
+        let recorded = Recorded::of(&profile()).unwrap();
+        // 2 CPUs for 10 ms less 16,000 times 600 ns (the bucket's middle).
+        assert!((recorded.program.think_ns - (20e6 - 9.6e6) / 16e3).abs() < 1.0, "{:?}", recorded.program);
+        assert_eq!((recorded.crowd.threads, recorded.crowd.cpus), (4, 2));
+        assert!((recorded.acquisitions_per_s - 1.6e6).abs() < 1.0);
+    }
+
+    #[test]
+    fn the_wall_is_named_with_the_models_error() {
+        let args = Args { cpus: Some(16), machine: None };
+        let text = args.report(&profile()).unwrap().unwrap();
+        assert!(text.contains("`hot` becomes the wall first"), "{text}");
+        assert!(text.contains("with 4 threads on 2 CPUs it gives"), "{text}");
+    }
+
+    #[test]
+    fn nothing_to_replay_is_an_error() {
+        let error = Args { cpus: Some(4), machine: None }.report(&Profile::default()).unwrap_err();
+        assert!(error.to_string().contains("no acquisitions"), "{error}");
+        assert!(Args { cpus: None, machine: None }.report(&Profile::default()).unwrap().is_none());
+        let error = Args { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.report(&profile()).unwrap_err();
+        assert!(format!("{error:#}").contains("--what-if-machine pdp-11"), "{error:#}");
+    }
+
+    #[test]
+    fn counts_double_up_to_what_was_asked() {
+        assert_eq!(
+            (counts(2), counts(64), counts(80)),
+            (vec![2], vec![2, 4, 8, 16, 32, 64], vec![2, 4, 8, 16, 32, 64, 80])
+        );
+    }
+}
