@@ -11,7 +11,7 @@ use crate::program::check_interposable;
 use crate::report::{Report, Settings};
 use crate::session::Session;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
-use crate::{INTERRUPTED, table};
+use crate::{INTERRUPTED, advise, profile, table};
 use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use turnwise_profile::advice::{self, advise};
 
 /// Compare lock policies under a program that nobody rebuilds
 ///
@@ -35,6 +36,9 @@ pub(crate) struct Args {
     /// A policy file to compare, too (docs/policy-files.md); repeat it for several
     #[arg(long = "policy", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Profile the program first, and compare libc with what the profile advises
+    #[arg(long, conflicts_with_all = ["locks", "files"])]
+    advise: bool,
     /// Runs per policy
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = parse_runs)]
     runs: u32,
@@ -81,6 +85,7 @@ Examples:
   turnwise compare -- ./server-benchmark --threads 8
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
   turnwise compare --lock libc,adaptive,mcs --runs 15 --json=result.json -- ./bench
+  turnwise compare --advise -- ./server-benchmark
   turnwise compare --policy server.toml -- ./server-benchmark
   turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
   turnwise compare -- @sample -t 16 -r 0.5";
@@ -109,27 +114,47 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let policies = policies(&args.locks, !args.files.is_empty())?;
     let target = Target::find(&args.command)?;
     let metrics = metrics(args, &target)?;
+    if args.advise {
+        return advised(args, &target, metrics);
+    }
     let mut contenders: Vec<Contender> = policies.into_iter().map(Contender::policy).collect();
     for path in &args.files {
         contenders.push(contender(path, &contenders, &target)?);
     }
     let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
-    let how = How {
-        runs: args.runs,
-        warmup: args.warmup,
-        seed: args.seed,
-        timeout: args.timeout,
-        any_status: args.any_status,
-        show_output: args.show_output,
-    };
-    let report = compare(contenders, &target, metrics, &how)?;
+    let report = compare(contenders, &target, metrics, &How::of(args))?;
+    finish(&report, json, "")
+}
+
+/// Shows a report, and what is to be said after it.
+fn finish(report: &Report, json: Option<Destination>, conclusion: &str) -> Result<ExitCode> {
     if !matches!(json, Some(Destination::Stdout)) {
-        crate::print(&table::text(&report))?;
+        crate::print(&(table::text(report) + conclusion))?;
     }
     if let Some(destination) = json {
-        destination.write(&report)?;
+        destination.write(report)?;
     }
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
+}
+
+/// Profiles, tries what the profile advises, and says what of it was proved.
+fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
+    let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
+    let is_for_people = !matches!(json, Some(Destination::Stdout));
+    let profile = profile::of_one_run(target, args.show_output, args.any_status)?;
+    let advice = advise(&profile);
+    if is_for_people {
+        crate::print(&(advice::text(&advice, &profile) + "\n"))?;
+    }
+    let (contenders, trials) = advise::contenders(&advice, &profile, target)?;
+    if trials.is_empty() {
+        if !is_for_people {
+            bail!("the profile advises nothing that other locks could do: {}", advice.verdict);
+        }
+        return crate::print(&advise::conclusion(&advice, &trials, None, target)).map(|()| ExitCode::SUCCESS);
+    }
+    let report = compare(contenders, target, metrics, &How::of(args))?;
+    finish(&report, json, &format!("\n{}", advise::conclusion(&advice, &trials, Some(&report), target)))
 }
 
 /// How to compare.
@@ -146,6 +171,19 @@ pub(crate) struct How {
     pub(crate) any_status: bool,
     /// Whether to show what the program prints.
     pub(crate) show_output: bool,
+}
+
+impl How {
+    fn of(args: &Args) -> How {
+        How {
+            runs: args.runs,
+            warmup: args.warmup,
+            seed: args.seed,
+            timeout: args.timeout,
+            any_status: args.any_status,
+            show_output: args.show_output,
+        }
+    }
 }
 
 /// Compares contenders under a program; the first is the baseline, and the first metric decides.

@@ -1,5 +1,6 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
+mod advise;
 mod aim7;
 mod calibrate;
 mod compare;

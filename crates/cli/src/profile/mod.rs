@@ -6,13 +6,14 @@ mod source;
 mod what_if;
 
 use crate::policy::{self, Policy};
-use crate::target::SAMPLE_HELP;
-use anyhow::Result;
+use crate::target::{SAMPLE_HELP, Target};
+use anyhow::{Result, bail};
 use outputs::Outputs;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::sync::LazyLock;
+use turnwise_profile::model::Profile;
 use turnwise_profile::text;
 
 /// Record what a program does with its locks, and say which of them cost how much, and where
@@ -49,6 +50,23 @@ Examples:
   turnwise profile --lock adaptive -- @sample -t 8
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
+
+/// The profile of one run on the C library's locks, without input; what the program prints goes to standard error, or
+/// nowhere.
+///
+/// # Errors
+/// The program cannot be run or recorded, or fails.
+pub(crate) fn of_one_run(target: &Target, show_output: bool, any_status: bool) -> Result<Profile> {
+    let (profile, status) = record::record(policy::libc(), None, target, |command| {
+        let output = || if show_output { Stdio::from(std::io::stderr()) } else { Stdio::null() };
+        command.stdin(Stdio::null()).stdout(output()).stderr(output());
+    })?;
+    let counts = status.success() || any_status && status.code().is_some();
+    if !counts {
+        bail!("under the recorder the program ended with {status}; try it by itself: {}", target.shown());
+    }
+    Ok(profile)
+}
 
 /// Runs the program, or reads what an earlier run left.
 ///

@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Error;
 use turnwise_recording::writer::{self, End};
@@ -27,20 +27,34 @@ const ROOM_BYTES: u64 = 1 << 30;
 /// # Errors
 /// It cannot be run or recorded.
 pub(super) fn run(policy: &Policy, keep: Option<&Path>, command: &[OsString]) -> Result<(Profile, ExitCode)> {
-    let target = Target::find(command)?;
+    let (profile, status) = record(policy, keep, &Target::find(command)?, |_| ())?;
+    Ok((profile, exit_code(status)))
+}
+
+/// Runs `target`, as `prepare` changes it, and makes its profile; with it, how it ended.
+///
+/// # Errors
+/// It cannot be run or recorded.
+pub(super) fn record(
+    policy: &Policy,
+    keep: Option<&Path>,
+    target: &Target,
+    prepare: impl FnOnce(&mut Command),
+) -> Result<(Profile, ExitStatus)> {
     check_interposable(&target.path)?;
     let place = Place::new(keep)?;
     writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(policy, &place.file, &mut start)?;
+    prepare(&mut start);
     // From here on Ctrl-C is the program's, which shares our terminal.
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
     let status = wait(child, &mut signals)?;
     let files = source::family(&place.file)?;
     let profile = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
-    let profile = profile.map_err(|error| explain(error, &target))?;
-    Ok((profile, exit_code(status)))
+    let profile = profile.map_err(|error| explain(error, target))?;
+    Ok((profile, status))
 }
 
 /// Where the recording is.

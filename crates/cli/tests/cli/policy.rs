@@ -252,3 +252,15 @@ fn the_table_is_private_and_a_second_run_replaces_it() {
     let (stdout, _) = expect(0, &["run", "--policy", &policy, "--", "sh", "-c", &inner]);
     assert_eq!(stdout, "|ticket\n");
 }
+
+#[test]
+fn advice_is_tried_and_only_what_wins_is_kept() {
+    let advised = ["compare", "--advise", "--runs", "2", "--warmup", "0", "--", "@sample", "-t", "4", "-s", "0.1"];
+    let (stdout, _) = expect(0, &advised);
+    // Two runs prove nothing, and on some machines the sample's threads hardly meet.
+    let (nothing, unproved) = ("None of the findings can be tried", "No other lock was proved better");
+    assert!(stdout.contains(nothing) != stdout.contains(unproved), "{stdout}");
+    assert_eq!(stdout.contains("throughput"), stdout.contains(unproved), "{stdout}");
+    expect_complaint(2, &["compare", "--advise", "--lock", "mcs"], &["--advise", "cannot be used with"]);
+    expect_complaint(2, &["compare", "--advise", "--", "false"], &["under the recorder", "try it by itself: false"]);
+}

@@ -1,0 +1,206 @@
+//! `turnwise compare --advise`: a profile's advice becomes experiments on the unmodified program, and only what wins is
+//! kept.
+
+use crate::contender::Contender;
+use crate::policy;
+use crate::policy_file::PolicyFile;
+use crate::report::Report;
+use crate::target::Target;
+use crate::verdict::Finding as Outcome;
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use turnwise_profile::advice::{Advice, Experiment, Scope};
+use turnwise_profile::model::{Frame, Lock, LockId, Profile};
+
+/// An experiment that can be made.
+pub(crate) struct Trial {
+    /// The number of the finding that proposes it, from 1.
+    finding: usize,
+    /// What the contender is called.
+    name: String,
+    /// The policy file, for single locks.
+    file: Option<String>,
+}
+
+/// The contenders that `advice` asks for, after the C library; and what each is.
+///
+/// # Errors
+/// The program cannot be read.
+pub(crate) fn contenders(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Contender>, Vec<Trial>)> {
+    let mut contenders = vec![Contender::policy(policy::libc())];
+    let mut trials = Vec::new();
+    for (number, finding) in (1..).zip(&advice.findings) {
+        let Some(experiment) = &finding.experiment else { continue };
+        let Some((contender, file)) = contender(number, experiment, profile, target)? else { continue };
+        if contenders.iter().any(|known| known.name == contender.name) {
+            continue;
+        }
+        trials.push(Trial { finding: number, name: contender.name.clone(), file });
+        contenders.push(contender);
+    }
+    Ok((contenders, trials))
+}
+
+/// `None`: the locks have no name and no place by which rules could find them again.
+fn contender(
+    number: usize,
+    experiment: &Experiment,
+    profile: &Profile,
+    target: &Target,
+) -> Result<Option<(Contender, Option<String>)>> {
+    match &experiment.scope {
+        Scope::Program => Ok(policy::by_name(experiment.policy).map(|policy| (Contender::policy(policy), None))),
+        Scope::Locks(locks) => {
+            let Some(text) = policy_file(experiment.policy, locks, profile) else { return Ok(None) };
+            let name = format!("{}-for-finding-{number}", experiment.policy);
+            let file = PolicyFile::parse(&name, text.clone()).context("advice made a policy file that is none")?;
+            let (contender, _) = Contender::file(&file, target)?;
+            Ok(Some((contender, Some(text))))
+        }
+    }
+}
+
+/// A policy file that gives these locks, and as few others as rules can tell from them, another policy.
+fn policy_file(policy: &str, locks: &[LockId], profile: &Profile) -> Option<String> {
+    let mut rules = BTreeSet::new();
+    for lock in locks {
+        let found = rules_for(profile.locks.get(*lock as usize)?, *lock, profile);
+        if found.is_empty() {
+            return None;
+        }
+        rules.extend(found);
+    }
+    let mut text = "default = \"libc\"\n".to_owned();
+    for conditions in rules {
+        let _ = write!(text, "\n[[rule]]\n{conditions}lock = \"{policy}\"\n");
+    }
+    Some(text)
+}
+
+/// A lock by its variable; else by the function that makes it; else by those that take it, of which one is the first.
+fn rules_for(lock: &Lock, id: LockId, profile: &Profile) -> Vec<String> {
+    if let Some(symbol) = &lock.symbol {
+        let (name, module) = symbol.rsplit_once(" (").unwrap_or((symbol, ""));
+        return vec![conditions("symbol", name, module.trim_end_matches(')'))];
+    }
+    let frame = |id: u32| profile.frames.get(id as usize);
+    if let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) {
+        return stack.first().and_then(|id| frame(*id)).and_then(by_function).into_iter().collect();
+    }
+    let sites = profile.sites.iter().filter(|site| site.lock == id && !site.after_wait);
+    let functions: Option<BTreeSet<String>> = sites
+        .map(|site| site.frames.iter().filter_map(|id| frame(*id)).find(|frame| !frame.inlined).and_then(by_function))
+        .collect();
+    functions.unwrap_or_default().into_iter().collect()
+}
+
+/// `None`: the function has no name, only an address.
+fn by_function(frame: &Frame) -> Option<String> {
+    let is_address = frame.function.starts_with(&frame.module) && frame.function.contains("+0x");
+    (!is_address && !frame.function.is_empty()).then(|| conditions("function", &frame.function, &frame.module))
+}
+
+fn conditions(key: &str, name: &str, module: &str) -> String {
+    // The name is no pattern; a question mark stands for the star itself. Control characters have no place in a line.
+    let quoted = |text: &str| {
+        let plain: String = text.chars().map(|c| if c == '*' || c.is_control() { '?' } else { c }).collect();
+        format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))
+    };
+    let module = module.rsplit('/').next().unwrap_or(module);
+    let of_module = if module.is_empty() { String::new() } else { format!("module = {}\n", quoted(module)) };
+    format!("{key} = {}\n{of_module}", quoted(name))
+}
+
+/// What was proved, and how to use it; `None` for `report`: nothing could be tried.
+pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: Option<&Report>, target: &Target) -> String {
+    let mut text = String::new();
+    let outcome = |trial: &Trial| {
+        let verdicts = report.map_or(&[][..], |report| &report.verdicts);
+        verdicts.iter().find(|verdict| verdict.policy == trial.name).map(|verdict| verdict.finding)
+    };
+    let mut proved = 0;
+    for trial in trials.iter().filter(|trial| outcome(trial) == Some(Outcome::Better)) {
+        proved += 1;
+        let _ = writeln!(text, "Proved: finding {}, {}.", trial.finding, use_it(trial, target));
+        if let Some(file) = &trial.file {
+            let lines = file.lines().map(|line| if line.is_empty() { "\n".into() } else { format!("    {line}\n") });
+            text += &lines.collect::<String>();
+        }
+    }
+    if proved == 0 {
+        let tried = trials.len();
+        let _ = match tried {
+            0 => writeln!(text, "None of the findings can be tried with other locks."),
+            _ => writeln!(text, "No other lock was proved better (tried: {tried})."),
+        };
+    }
+    for (number, finding) in (1..).zip(&advice.findings) {
+        if finding.experiment.is_some() && !trials.iter().any(|trial| trial.finding == number) {
+            let _ = writeln!(
+                text,
+                "Finding {number} was not tried by itself: its experiment is another's, or rules cannot name its locks."
+            );
+        }
+    }
+    text
+}
+
+fn use_it(trial: &Trial, target: &Target) -> String {
+    match &trial.file {
+        None => format!("by turnwise run --lock {} -- {}", trial.name, target.shown()),
+        Some(_) => format!("by turnwise run --policy FILE -- {}, with this FILE", target.shown()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_profile::model::Site;
+
+    fn profile() -> Profile {
+        let frame = |function: &str, inlined| Frame {
+            function: function.to_owned(),
+            module: "server".to_owned(),
+            inlined,
+            ..Frame::default()
+        };
+        let lock =
+            |symbol: Option<&str>, created| Lock { symbol: symbol.map(str::to_owned), created, ..Lock::default() };
+        let site = |lock, frames: &[u32]| Site { lock, frames: frames.to_vec(), ..Site::default() };
+        Profile {
+            locks: vec![lock(Some("table+24 (server)"), None), lock(None, Some(0)), lock(None, None), lock(None, None)],
+            stacks: vec![vec![1, 0]],
+            frames: vec![
+                frame("main", false),
+                frame("Shard::Shard(char*)", false),
+                frame("get \"it\"", true),
+                frame("server+0x1234", false),
+            ],
+            sites: vec![site(2, &[2, 0]), site(2, &[0]), site(3, &[3])],
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn locks_by_variable_by_maker_and_by_takers() {
+        let text = policy_file("mcs", &[0, 1, 2], &profile()).unwrap();
+        let file = PolicyFile::parse("advice", text.clone()).unwrap();
+        assert_eq!(file.rules.len(), 3, "{text}");
+        for part in [
+            "default = \"libc\"\n",
+            "symbol = \"table+24\"\nmodule = \"server\"\nlock = \"mcs\"\n",
+            "function = \"Shard::Shard(char?)\"\nmodule = \"server\"\n",
+            "function = \"main\"\n",
+        ] {
+            assert!(text.contains(part), "no {part:?} in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn locks_without_a_name_cannot_be_tried() {
+        assert_eq!(policy_file("mcs", &[3], &profile()), None);
+        assert_eq!(policy_file("mcs", &[0, 3], &profile()), None);
+        assert_eq!(policy_file("mcs", &[9], &profile()), None);
+    }
+}
