@@ -1,13 +1,14 @@
 //! What a thread has of its own. A state outlives its thread: the next thread goes on with its entries, so that a
 //! program of a million short threads needs no more room than its threads at one time.
 
+use crate::holder::Holder;
 use crate::process::{self, Process, add};
 use crate::table::Table;
 use crate::{clock, memory, start, tls};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, compiler_fence};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Entry, Episode, Ref, Thread};
 
@@ -22,16 +23,32 @@ pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
 pub(crate) const PAIRS: usize = 128;
 
-/// A lock that the thread holds. Other threads look at address and entry.
+/// A lock that the thread holds. Other threads look at the entry, which has the address.
 pub(crate) struct Held {
-    pub(crate) address: AtomicU64,
     pub(crate) entry: AtomicPtr<Entry>,
-    /// Ticks at the acquisition; 0: not measured.
+    /// Ticks at the acquisition; 0: not measured, and nothing below holds.
     pub(crate) since: Cell<u64>,
-    pub(crate) episode: Cell<*const Episode>,
-    /// The condition variable whose wait ended with this acquisition.
-    pub(crate) woken_by: Cell<u64>,
-    pub(crate) contended: Cell<bool>,
+    pub(crate) how: Cell<How>,
+}
+
+/// What there is to say of an acquisition that is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) contended: bool,
+    pub(crate) episode: *const Episode,
+    /// The condition variable whose wait ended with this acquisition; 0: none.
+    pub(crate) woken_by: u64,
+    /// The wait before it, if that is still to be counted.
+    pub(crate) wait: Option<Waited>,
+}
+
+/// A short wait: it is counted after the release, so that the others need not wait for that.
+#[derive(Clone, Copy)]
+pub(crate) struct Waited {
+    pub(crate) ticks: u64,
+    /// The stack, and the waits that it stands for.
+    pub(crate) stack: Option<(Ref, u32)>,
+    pub(crate) holder: Option<Holder>,
 }
 
 /// Where a thread takes records of one kind from.
@@ -49,8 +66,6 @@ pub(crate) struct Cursor {
 #[repr(C)]
 pub(crate) struct State {
     mode: AtomicU32,
-    /// Acquisitions until the next sampled one.
-    pub(crate) countdown: Cell<u32>,
     pub(crate) depth: AtomicUsize,
     pub(crate) table: Table,
     pub(crate) record: Cell<*const Thread>,
@@ -104,6 +119,15 @@ impl Drop for Session {
         compiler_fence(SeqCst);
         self.0.mode.store(IDLE, Relaxed);
     }
+}
+
+/// The calling thread's state for a glance: nothing may be changed but what a signal handler that comes in between may
+/// change, too. `None`: it has none, or is at work in it.
+#[inline(always)]
+pub(crate) fn glance() -> Option<&'static State> {
+    let state = tls::get();
+    // SAFETY: as in `enter`.
+    unsafe { if !state.is_null() && (*state).mode.load(Relaxed) == IDLE { Some(&*state) } else { None } }
 }
 
 /// Begins to record something; `None`: this cannot be recorded.
@@ -172,7 +196,9 @@ impl State {
         state.note_name();
         state.tid.store(tid, Relaxed);
         state.random.set(clock::ticks() << 20 | u64::from(tid) | 1);
-        state.countdown.set(state.interval(process::HOLD_ONE_IN));
+        let interval = state.interval(process::HOLD_ONE_IN);
+        record.left.store(interval, Relaxed);
+        record.ahead.store(u64::from(interval), Relaxed);
         state.stack_countdown.set(state.interval(process::STACK_ONE_IN));
         // ORDERING recorder.state: Release; who finds the state by its thread sees it filled.
         process.by_tid(tid).store(ptr::from_ref(state).cast_mut(), Release);
