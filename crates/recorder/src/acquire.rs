@@ -38,6 +38,7 @@ pub(crate) fn has(result: c_int) -> bool {
 pub(crate) fn at_once(place: Place, ordered: bool) {
     if let Some(state) = glance()
         && let Some(entry) = table::glance(state, place.address, place.site)
+            .or_else(|| table::second_glance(state, place.address, place.site))
         && hold::acquired(state, entry)
     {
         if place.is_read() {

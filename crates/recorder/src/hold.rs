@@ -16,17 +16,25 @@ const FIRST: u64 = 4;
 pub(crate) fn acquired(state: &State, entry: &'static Entry) -> bool {
     let record = state.record();
     let (left, so_far) = (record.left.load(Relaxed).wrapping_sub(1), entry.acquisitions.load(Relaxed));
-    if left == 0 || so_far < FIRST || state.depth.load(Relaxed) != 0 {
+    if left == 0 || so_far < FIRST || state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
         return false;
     }
     record.left.store(left, Relaxed);
     entry.acquisitions.store(so_far + 1, Relaxed);
-    // First the depth: a signal handler that comes in between uses the place above.
-    // ORDERING recorder.held: relaxed; a waiter that comes in between counts the place's last lock as the holder's.
-    state.depth.store(1, Relaxed);
-    state.held[0].entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-    state.held[0].since.set(0);
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(entry.address.load(Relaxed), Relaxed);
     true
+}
+
+/// Puts the only lock, if it came by the short way, where the others go.
+fn settle(state: &State) {
+    if state.top.load(Relaxed) != 0 {
+        let held = &state.held[0];
+        held.entry.store(state.top_entry.load(Relaxed), Relaxed);
+        held.since.set(0);
+        state.depth.store(1, Relaxed);
+        state.top.store(0, Relaxed);
+    }
 }
 
 /// The same, whatever there is to do. `ordered`: the thread would have waited for it.
@@ -61,6 +69,7 @@ pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, h
 }
 
 fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: How) {
+    settle(state);
     add(&entry.acquisitions, 1);
     let mut since = since;
     let address = entry.address.load(Relaxed);
@@ -121,13 +130,11 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
 /// The thread gives a lock back: the short way. `false`: there is more to do.
 #[inline(always)]
 pub(crate) fn released(state: &State, address: u64) -> bool {
-    let depth = state.depth.load(Relaxed);
-    let Some(held) = state.held.get(depth.wrapping_sub(1)) else { return depth == 0 };
-    if address_of(held.entry.load(Relaxed)) != address || held.since.get() != 0 {
-        return false;
+    if state.top.load(Relaxed) == address {
+        state.top.store(0, Relaxed);
+        return true;
     }
-    state.depth.store(depth - 1, Relaxed);
-    true
+    state.depth.load(Relaxed) == 0
 }
 
 /// What is to be counted once the lock is free.
@@ -140,6 +147,7 @@ pub(crate) struct Later {
 
 /// The same, whatever there is to do.
 pub(crate) fn released_slowly(state: &State, address: u64) -> Option<Later> {
+    settle(state);
     let index = find(state, address)?;
     let held = &state.held[index];
     let (since, how) = (held.since.get(), held.how.get());

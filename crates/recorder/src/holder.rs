@@ -83,8 +83,9 @@ fn site_of(other: &State, address: u64) -> Option<(u32, u64)> {
     // ORDERING recorder.held: Acquire; locks below the depth are written. They may change while we look: then a
     // neighbour's site is counted once.
     let depth = other.depth.load(Acquire).min(HELD);
+    let top = (other.top.load(Relaxed) == address).then(|| other.top_entry.load(Relaxed).cast_const());
     let entries = || other.held[..depth].iter().map(|held| held.entry.load(Relaxed).cast_const());
-    let found = entries().rfind(|entry| hold::address_of(*entry) == address)?;
+    let found = top.or_else(|| entries().rfind(|entry| hold::address_of(*entry) == address))?;
     // SAFETY: null or an entry, which stays where it is.
     let entry = unsafe { found.as_ref() }?;
     Some((other.shown_index.load(Relaxed), entry.site.load(Relaxed)))

@@ -8,7 +8,7 @@ use crate::{clock, memory, start, tls};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, compiler_fence};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
 use turnwise_recording as file;
 use turnwise_recording::{Chunk, ChunkKind, Entry, Episode, Ref, Thread};
 
@@ -62,10 +62,28 @@ pub(crate) struct Cursor {
     taken: Cell<u32>,
 }
 
+/// An entry that was used lately, with its key: found in one step.
+pub(crate) struct Recent {
+    pub(crate) address: Cell<u64>,
+    pub(crate) site: Cell<u64>,
+    pub(crate) epoch: Cell<u32>,
+    pub(crate) entry: Cell<*const Entry>,
+}
+
+/// So many.
+pub(crate) const RECENT: usize = 256;
+
 /// A thread's own.
 #[repr(C)]
 pub(crate) struct State {
     mode: AtomicU32,
+    /// The thread's only lock, if it came by the short way and nothing is measured: its address; 0: none. `held` does
+    /// not have it.
+    pub(crate) top: AtomicU64,
+    /// Its entry.
+    pub(crate) top_entry: AtomicPtr<Entry>,
+    /// The entries that were used last.
+    pub(crate) recent: [Recent; RECENT],
     pub(crate) depth: AtomicUsize,
     pub(crate) table: Table,
     pub(crate) record: Cell<*const Thread>,
@@ -179,6 +197,7 @@ impl State {
             None => State::make(process)?,
         };
         state.depth.store(0, Relaxed);
+        state.top.store(0, Relaxed);
         state.rounds.set(0);
         state.waits.set(0);
         state.orders.set(0);
@@ -275,6 +294,7 @@ impl State {
         let _ = slot.compare_exchange(own, ptr::null_mut(), Relaxed, Relaxed);
         state.tid.store(0, Relaxed);
         state.depth.store(0, Relaxed);
+        state.top.store(0, Relaxed);
         tls::set(closed());
         process.recycle(own);
         // The next thread may have it by now: its mode is not ours to change.

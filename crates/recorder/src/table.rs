@@ -2,7 +2,7 @@
 
 use crate::locks::{self, Kind};
 use crate::memory;
-use crate::state::State;
+use crate::state::{RECENT, Recent, State};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
@@ -47,9 +47,24 @@ impl Table {
     }
 }
 
-/// The entry of a lock and a site, if it is the first in its place.
+/// The entry of a lock and a site, if it was used lately.
 #[inline(always)]
 pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+    let recent = recent(state, address, site);
+    let found =
+        recent.address.get() == address && recent.site.get() == site && recent.epoch.get() == locks::epoch(address);
+    // SAFETY: `find` set it with the address; entries stay where they are.
+    found.then(|| unsafe { &*recent.entry.get() })
+}
+
+#[inline(always)]
+fn recent(state: &State, address: u64, site: u64) -> &Recent {
+    &state.recent[((address >> 3) ^ (address >> 9) ^ (site >> 2)) as usize % RECENT]
+}
+
+/// The entry of a lock and a site, if it is the first in its place of the table.
+#[inline(always)]
+pub(crate) fn second_glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
     let table = &state.table;
     let index = (hash(address, site) >> table.shift.get()) as usize;
     // SAFETY: a slot of ours, or of a table that we had before; entries stay where they are.
@@ -62,11 +77,20 @@ pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static 
 
 /// The entry of a lock and a site; `None`: there is no room.
 pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    glance(state, address, site).or_else(|| find_slowly(state, kind, address, site))
+    let found = look_up(state, kind, address, site)?;
+    let recent = recent(state, address, site);
+    // A signal handler that comes in between finds no address.
+    recent.address.set(0);
+    compiler_fence(SeqCst);
+    recent.site.set(site);
+    recent.epoch.set(found.epoch.load(Relaxed));
+    recent.entry.set(found);
+    compiler_fence(SeqCst);
+    recent.address.set(address);
+    Some(found)
 }
 
-#[cold]
-fn find_slowly(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+fn look_up(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
     let table = &state.table;
     let epoch = locks::epoch_for_lookup(address);
     let mut index = (hash(address, site) >> table.shift.get()) as usize;
