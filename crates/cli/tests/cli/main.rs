@@ -8,6 +8,7 @@ mod common;
 mod compare;
 mod generate;
 mod mount;
+mod profile;
 mod refusals;
 mod reproduce;
 mod run;
