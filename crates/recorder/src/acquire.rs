@@ -39,7 +39,7 @@ pub(crate) fn at_once(place: Place, ordered: bool) {
     if let Some(state) = glance()
         && let Some(entry) = table::glance(state, place.address, place.site)
             .or_else(|| table::second_glance(state, place.address, place.site))
-        && hold::acquired(state, entry)
+        && hold::acquired(state, entry, ordered)
     {
         if place.is_read() {
             add(&state.record().reads, 1);
@@ -90,7 +90,9 @@ pub(crate) fn release(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
 fn release_slowly(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let later = enter().and_then(|state| hold::released_slowly(&state, address));
     let result = unlock();
-    if let (Some(later), Some(state)) = (later, enter()) {
+    if let Some(later) = later
+        && let Some(state) = enter()
+    {
         memory::keeping_errno(|| later.count(&state));
     }
     result
@@ -232,7 +234,7 @@ fn episode(state: &State, entry: &'static Entry, stack: Option<(Ref, u32)>, hold
         _ => u64::MAX,
     };
     let before = state.episodes.pages();
-    let taken = if state.waits.get() % one_in == 0 {
+    let taken = if state.waits.get().is_multiple_of(one_in) {
         state.episodes.take(state, ChunkKind::Episodes, size_of::<Episode>())
     } else {
         None

@@ -4,6 +4,7 @@ use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
 use crate::state::{HELD, How, PAIRS, State, Waited};
+use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
@@ -11,19 +12,61 @@ use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
 const FIRST: u64 = 4;
 
-/// The thread has a lock that it did not wait for, and holds no other: the short way. `false`: there is more to do.
+/// The thread has a lock that it did not wait for: the short way. `ordered`: it would have waited. `false`: there is more
+/// to do.
 #[inline(always)]
-pub(crate) fn acquired(state: &State, entry: &'static Entry) -> bool {
+pub(crate) fn acquired(state: &State, entry: &'static Entry, ordered: bool) -> bool {
     let record = state.record();
     let (left, so_far) = (record.left.load(Relaxed).wrapping_sub(1), entry.acquisitions.load(Relaxed));
-    if left == 0 || so_far < FIRST || state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
+    if left == 0 || so_far < FIRST {
         return false;
+    }
+    if state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
+        if !nested(state, entry, ordered) {
+            return false;
+        }
+    } else {
+        state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+        state.top.store(entry.address.load(Relaxed), Relaxed);
     }
     record.left.store(left, Relaxed);
     entry.acquisitions.store(so_far + 1, Relaxed);
-    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-    state.top.store(entry.address.load(Relaxed), Relaxed);
     true
+}
+
+/// The same for a thread that holds others, in orders that it is known for.
+fn nested(state: &State, entry: &'static Entry, ordered: bool) -> bool {
+    settle(state);
+    let depth = state.depth.load(Relaxed);
+    if depth >= HELD {
+        return false;
+    }
+    let address = entry.address.load(Relaxed);
+    for held in &state.held[..depth] {
+        let other = held.entry.load(Relaxed).cast_const();
+        let known = !ordered || address_of(other) == address || {
+            let (slot, key) = pair(state, other, entry);
+            slot.get() == key
+        };
+        if !known {
+            return false;
+        }
+    }
+    let held = &state.held[depth];
+    // Twice: a signal handler that comes in between uses the same place, and has left it when we go on.
+    for _ in 0..2 {
+        held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+        held.since.set(0);
+        // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
+        state.depth.store(depth + 1, Release);
+    }
+    true
+}
+
+/// Where the thread remembers that it took one lock under another, and what stands there then.
+fn pair<'a>(state: &'a State, first: *const Entry, second: *const Entry) -> (&'a Cell<u64>, u64) {
+    let key = u64::from(state.place_of(first)) << 32 | u64::from(state.place_of(second));
+    (&state.pairs[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS], key)
 }
 
 /// Puts the only lock, if it came by the short way, where the others go.
@@ -104,13 +147,11 @@ pub(crate) fn address_of(entry: *const Entry) -> u64 {
 /// Keeps that one lock was taken under another, once per thread and pair of sites (more often if the cache of pairs is
 /// too small).
 fn note_order(state: &State, first: *const Entry, second: *const Entry) {
-    let (first, second) = (state.place_of(first), state.place_of(second));
-    let key = u64::from(first) << 32 | u64::from(second);
-    let index = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS;
-    if state.pairs[index].get() == key {
+    let (slot, key) = pair(state, first, second);
+    if slot.get() == key {
         return;
     }
-    state.pairs[index].set(key);
+    slot.set(key);
     /// Pages of orders that one thread may fill.
     const MOST: u64 = 256;
     if state.orders.get() >= MOST * turnwise_recording::PAGE / size_of::<Edge>() as u64 {
@@ -120,8 +161,8 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
     let Some(at) = state.edges.take(state, ChunkKind::Edges, size_of::<Edge>()) else { return };
     // SAFETY: room for it, aligned; zero bytes are one.
     let edge: &Edge = unsafe { &*at.cast() };
-    edge.held.store(first, Relaxed);
-    edge.acquired.store(second, Relaxed);
+    edge.held.store(state.place_of(first), Relaxed);
+    edge.acquired.store(state.place_of(second), Relaxed);
     edge.thread.store(state.index.get(), Relaxed);
     edge.seen.store(1, Relaxed);
     state.edges.publish();
@@ -134,7 +175,13 @@ pub(crate) fn released(state: &State, address: u64) -> bool {
         state.top.store(0, Relaxed);
         return true;
     }
-    state.depth.load(Relaxed) == 0
+    let depth = state.depth.load(Relaxed);
+    let Some(held) = state.held.get(depth.wrapping_sub(1)) else { return depth == 0 };
+    if held.since.get() != 0 || address_of(held.entry.load(Relaxed)) != address {
+        return false;
+    }
+    state.depth.store(depth - 1, Relaxed);
+    true
 }
 
 /// What is to be counted once the lock is free.

@@ -40,7 +40,7 @@ pub(crate) fn find(state: &State, kind: Kind, address: u64) -> Option<Holder> {
             }
             site_of(found, address).map(|(thread, site)| Holder { thread, site, weight: 1 })
         }
-        None if state.waits.get() % u64::from(SEARCH_ONE_IN) == 0 => search(state, address),
+        None if state.waits.get().is_multiple_of(u64::from(SEARCH_ONE_IN)) => search(state, address),
         None => None,
     }
 }

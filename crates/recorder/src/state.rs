@@ -21,7 +21,7 @@ const BUSY: u32 = 2;
 /// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
 pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
-pub(crate) const PAIRS: usize = 128;
+pub(crate) const PAIRS: usize = 512;
 
 /// A lock that the thread holds. Other threads look at the entry, which has the address.
 pub(crate) struct Held {
@@ -327,9 +327,8 @@ impl Process {
     fn recycled(&self) -> Option<&'static State> {
         let state = self.with_free(|first| {
             // SAFETY: null, or a state, which is never unmapped.
-            unsafe { first.as_ref() }.map(|state| {
+            unsafe { first.as_ref() }.inspect(|state| {
                 self.free.store(state.next_free.load(Relaxed), Relaxed);
-                state
             })
         });
         state.flatten()

@@ -77,6 +77,9 @@ pub(crate) fn second_glance(state: &State, address: u64, site: u64) -> Option<&'
 
 /// The entry of a lock and a site; `None`: there is no room.
 pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+    if let Some(found) = glance(state, address, site) {
+        return Some(found);
+    }
     let found = look_up(state, kind, address, site)?;
     let recent = recent(state, address, site);
     // A signal handler that comes in between finds no address.
@@ -94,9 +97,8 @@ fn look_up(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'stati
     let table = &state.table;
     let epoch = locks::epoch_for_lookup(address);
     let mut index = (hash(address, site) >> table.shift.get()) as usize;
-    loop {
-        // SAFETY: as in `glance`.
-        let Some(entry) = (unsafe { (*table.slot(index)).as_ref() }) else { break };
+    // SAFETY: as in `glance`.
+    while let Some(entry) = unsafe { (*table.slot(index)).as_ref() } {
         if entry.address.load(Relaxed) == address && entry.site.load(Relaxed) == site {
             if entry.epoch.load(Relaxed) == epoch {
                 return Some(entry);

@@ -47,7 +47,7 @@ impl Symbols {
         Symbols { modules, frames: Vec::new(), ids: HashMap::new(), known: HashMap::new() }
     }
 
-    /// The frames of a call that returns to `address`, innermost first: what was inlined at the call, then the function.
+    /// The frames of a call that returns to `address`, innermost first: what was inlined there, then the function.
     pub fn of_return_address(&mut self, address: u64) -> Vec<FrameId> {
         if let Some(known) = self.known.get(&address) {
             return known.clone();

@@ -1,6 +1,6 @@
 /*
- * What lock and unlock cost: nanoseconds per pair, alone on the lock; or, with threads, pairs per second on one lock with
- * a short section.
+ * What lock and unlock cost: nanoseconds per pair, alone on the lock; or, with threads, pairs per second on one lock
+ * with a short section.
  *
  *     cost pair ROUNDS | cost locks ROUNDS LOCKS | cost shared THREADS MILLISECONDS
  */
