@@ -106,7 +106,7 @@ fn build_sample(source: &Path, output: &Path) -> PathBuf {
         fail(&format!("the sample program needs a C compiler: install gcc or clang, or set CC\n{error}"))
     });
     let mut command = compiler.to_command();
-    command.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-pthread", "-o"]).arg(output).arg(source);
+    command.args(["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-o"]).arg(output).arg(source);
     run(&mut command, "the sample program does not compile: is a working C compiler with libc's headers installed?");
     output.to_path_buf()
 }

@@ -1,7 +1,7 @@
 //! What a recorded run of a program says about its locks.
 //!
 //! `turnwise profile` runs a program under the recorder; [`analysis`] makes a [`model::Profile`] of the recording, with
-//! names from [`symbols`]; everything that shows, stores or judges a profile starts from there: [`text`], [`output`] and
+//! names from [`symbols`]; all that shows, stores or judges a profile starts from there: [`text`], [`output`] and
 //! [`advice`].
 
 pub mod advice;

@@ -1,6 +1,6 @@
 /*
- * Waits on condition variables, recorded. They are cancellation points: a cancelled thread unwinds through these frames,
- * so they are C. The exported functions jump here (src/exports/cond.rs); what is to be recorded is done by Rust
+ * Waits on condition variables, recorded. They are cancellation points: a cancelled thread unwinds through these
+ * frames, so they are C. The exported functions jump here (src/exports/cond.rs); what is to be recorded is done by Rust
  * functions that return before the wait begins or run after it (struct recorder_ops).
  */
 #define _GNU_SOURCE

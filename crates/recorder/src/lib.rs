@@ -1,11 +1,11 @@
 //! `LD_PRELOAD` library that records what a program does with its pthread locks, on whichever locks come next in line:
 //! the C library's, or those of `libturnwise_preload.so`.
 //!
-//! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared: what
-//! a program did is there however it ends. Without the variable the library passes all calls on.
+//! Everything is kept in a file that `TURNWISE_RECORDING` names (`crates/recording` has its layout), mapped shared:
+//! what a program did is there however it ends. Without the variable the library passes all calls on.
 //!
-//! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records of
-//! its own ([`state`]); counters that it alone writes are incremented without locked instructions.
+//! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records
+//! of its own ([`state`]); counters that it alone writes are incremented without locked instructions.
 //!
 //! | file | what |
 //! |---|---|

@@ -16,7 +16,7 @@ use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 
 /// One in so many uncontended acquisitions has its hold time measured.
-pub(crate) const HOLD_ONE_IN: u32 = 32;
+pub(crate) const HOLD_ONE_IN: u32 = 128;
 /// One in so many short waits has its stack.
 pub(crate) const STACK_ONE_IN: u32 = 64;
 /// Files of other process images at most: a build may start thousands.
@@ -105,7 +105,7 @@ impl Process {
     pub(crate) fn record<T>(&self, region: &Region, index: usize) -> &'static T {
         debug_assert!((index as u64) < region.count && size_of::<T>() as u64 == region.record);
         let offset = region.start as usize + index * size_of::<T>();
-        // SAFETY: within the mapping, aligned as the layout says; all fields are atomics, for which zero bytes are fine.
+        // SAFETY: within the mapping, aligned as the layout says; all fields are atomics, for which zero bytes will do.
         unsafe { &*self.base.load(Relaxed).add(offset).cast() }
     }
 

@@ -1,5 +1,5 @@
-//! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor, or
-//! when first needed before it.
+//! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
+//! or when first needed before it.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::transmute;

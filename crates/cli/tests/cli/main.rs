@@ -9,6 +9,7 @@ mod compare;
 mod generate;
 mod mount;
 mod policy;
+mod profile;
 mod refusals;
 mod reproduce;
 mod run;

@@ -39,12 +39,13 @@ fn is_lock_class(frame: &Frame) -> bool {
 }
 
 /// The frames of a call site without those of lock classes at its inner end; at least one stays.
-pub(super) fn without_lock_classes(symbols: &Symbols, frames: Vec<FrameId>) -> Vec<FrameId> {
+pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
     let first = frames.iter().position(|id| !is_lock_class(symbols.frame(*id)));
-    match first {
+    let frames = match first {
         Some(first) => frames[first..].to_vec(),
         None => frames,
-    }
+    };
+    symbols.told_apart(frames, address)
 }
 
 /// Whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`, `lock_cache`.
@@ -77,10 +78,16 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
     }
 }
 
+/// Whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
+fn makes_locks(frame: &Frame) -> bool {
+    let last = frame.function.rsplit("::").next().unwrap_or(&frame.function).to_ascii_lowercase();
+    last.ends_with("init") || ["mutex", "lock", "cond"].iter().any(|word| last.contains(word))
+}
+
 /// The function in which a stack begins, but for wrappers.
 fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
     let frames = profile.stacks.get(stack as usize)?.iter().map(|id| work.symbols.frame(*id));
-    let own = frames.clone().find(|frame| !is_lock_class(frame) && !frame.function.ends_with("init"));
+    let own = frames.clone().find(|frame| !is_lock_class(frame) && !makes_locks(frame));
     own.or_else(|| frames.clone().next()).map(shown)
 }
 

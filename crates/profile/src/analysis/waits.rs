@@ -66,7 +66,7 @@ fn site(
     let frames = work.symbols.of_return_address(raw.address);
     Site {
         lock: sites.lock_id(raw.key.0).unwrap_or_default(),
-        frames: super::names::without_lock_classes(&work.symbols, frames),
+        frames: super::names::without_lock_classes(&mut work.symbols, frames, raw.address),
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
         usage: raw.sum.usage(work.clock),

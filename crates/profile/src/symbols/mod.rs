@@ -47,7 +47,7 @@ impl Symbols {
         Symbols { modules, frames: Vec::new(), ids: HashMap::new(), known: HashMap::new() }
     }
 
-    /// The frames of a call that returns to `address`, innermost first: what was inlined at the call, then the function.
+    /// The frames of a call that returns to `address`, innermost first: what was inlined there, then the function.
     pub fn of_return_address(&mut self, address: u64) -> Vec<FrameId> {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
@@ -70,6 +70,19 @@ impl Symbols {
             frames.push(Frame { function, module: name, ..Frame::default() });
         }
         frames
+    }
+
+    /// The frames of a call site. Without line numbers, two sites in a function would look the same: then the address
+    /// tells them apart.
+    pub(crate) fn told_apart(&mut self, frames: Vec<FrameId>, address: u64) -> Vec<FrameId> {
+        let Some(first) = frames.first().map(|id| self.frame(*id).clone()) else { return frames };
+        let Some((module, _)) = self.module_of(address.saturating_sub(1)) else { return frames };
+        if first.line.is_some() || first.function.contains("+0x") {
+            return frames;
+        }
+        let function = format!("{}+{:#x}", first.function, address.wrapping_sub(module.base));
+        let own = self.intern(Frame { function, ..first });
+        std::iter::once(own).chain(frames.into_iter().skip(1)).collect()
     }
 
     /// The variable that lies at `address`.

@@ -55,14 +55,14 @@ fn summary(text: &mut String, profile: &Profile) {
     if acquisitions == 0 {
         let _ = writeln!(
             text,
-            "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java monitors, futexes) cannot be \n\
-             recorded by this way; `perf trace -s -e futex -- CMD` counts their sleeps."
+            "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's monitors, raw\n\
+             futexes) cannot be recorded by this way; `perf trace -s -e futex -- CMD` counts their sleeps."
         );
         return;
     }
     let _ = writeln!(
         text,
-        "Waited for locks: {} in all, {} of the threads' time; {} of {} acquisitions had to wait ({})",
+        "Waited for locks: {} ({} of the threads' time); {} of {} acquisitions waited ({})",
         time(waited),
         share(waited, alive),
         count(contended),
@@ -110,10 +110,13 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     let mut found: Vec<(FrameId, u64)> = Vec::new();
     for usage in &site.stacks {
         let stack = &profile.stacks[usage.stack as usize];
-        let inside = |frame: &FrameId| {
-            site.frames.contains(frame) || crate::analysis::is_wrapper(&profile.frames[*frame as usize])
-        };
-        let Some(caller) = stack.iter().find(|frame| !inside(frame)) else { continue };
+        // What was inlined at the call, and the function itself.
+        let own = stack.iter().position(|frame| !profile.frames[*frame as usize].inlined).map_or(0, |last| last + 1);
+        let inside = |frame: &FrameId| crate::analysis::is_wrapper(&profile.frames[*frame as usize]);
+        let Some(caller) = stack.iter().skip(own).find(|frame| !inside(frame)) else { continue };
+        if is_root(&profile.frames[*caller as usize].function) {
+            continue;
+        }
         match found.iter_mut().find(|(known, _)| known == caller) {
             Some((_, wait)) => *wait += usage.wait_ns,
             None => found.push((*caller, usage.wait_ns)),
@@ -123,6 +126,12 @@ fn callers(profile: &Profile, site: &Site) -> Vec<(FrameId, u64)> {
     found
 }
 
+/// Whether a function only starts threads or programs.
+fn is_root(function: &str) -> bool {
+    ["start_thread", "clone3", "__clone", "_start", "thread_start"].contains(&function)
+        || function.starts_with("__libc_start")
+}
+
 /// `function (file:line)`.
 fn place(profile: &Profile, frame: FrameId) -> String {
     let frame = &profile.frames[frame as usize];
@@ -130,7 +139,7 @@ fn place(profile: &Profile, frame: FrameId) -> String {
     match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!("{function} ({}:{line})", file.rsplit('/').next().unwrap_or(file)),
         _ if frame.module.is_empty() => function,
-        _ => format!("{function} ({})", frame.module),
+        _ => format!("{function} ({})", cut(&frame.module, 24)),
     }
 }
 
@@ -217,8 +226,8 @@ fn notes(text: &mut String, profile: &Profile) {
     let recording = &profile.recording;
     let _ = writeln!(
         text,
-        "\nEvery acquisition and wait is counted. Hold times: of all contended acquisitions and 1 in {} others; stacks: of\n\
-         long waits, of each site's first, and of 1 in {} others.",
+        "\nEvery acquisition and wait is counted. Hold times: of all contended acquisitions, 1 in {} others.\n\
+         Stacks: of long waits, of each site's first, of 1 in {} others.",
         recording.hold_one_in, recording.stack_one_in
     );
     if recording.acquisitions_unattributed > 0 {
