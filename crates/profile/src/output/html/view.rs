@@ -162,8 +162,8 @@ fn limits(profile: &Profile) -> Vec<String> {
     limits.push(match recording.stack_one_in {
         0 | 1 => "Every wait has its call stack.".to_owned(),
         one_in => format!(
-            "Of the waits, the long ones, the first of each call site and 1 in {one_in} others have their call stack; the \
-             flame graph is scaled to the exact totals."
+            "Long waits, the first of each call site and 1 in {one_in} others have their call stack; the flame graph \
+             is scaled to the exact totals."
         ),
     });
     let (kept, dropped) = (count(recording.episodes_kept), count(recording.episodes_dropped));
