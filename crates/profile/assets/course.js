@@ -5,14 +5,14 @@
   const chart = byId("course-chart");
   const busy = view.locks
     .map((lock, place) => ({ lock, place }))
-    .filter(({ lock }) => lock.charts?.steps.length && lock.figures.wait[0] > 0);
+    .filter(({ lock }) => lock.charts?.wait_ns.length && lock.figures.wait[0] > 0);
   byId("course").hidden = busy.length === 0;
   if (busy.length === 0) return;
   const step = busy[0].lock.charts.step_ns;
   const same = busy.filter(({ lock }) => lock.charts.step_ns === step);
-  const steps = Math.max(...same.map(({ lock }) => lock.charts.steps.length));
+  const steps = Math.max(...same.map(({ lock }) => lock.charts.wait_ns.length));
   // How many threads waited, on average, in a step.
-  const threads = (lock, at) => (lock.charts.steps[at]?.[2] ?? 0) / step;
+  const threads = (lock, at) => (lock.charts.wait_ns[at] ?? 0) / step;
   const named = same.slice(0, same.length > SHOWN ? SHOWN - 1 : SHOWN);
   const layers = named.map(({ lock, place }) => ({
     name: lock.name,
@@ -35,6 +35,8 @@
   byId("course-legend").append(
     ...layers.map((layer) => element("span", {}, element("i", { style: `background:${layer.colour}` }), layer.name)),
   );
+
+  byId("course-ends").textContent = view.spread ? "" : "; a wait counts where it ended, so long waits make peaks";
 
   function draw() {
     const [width, height] = [Math.max(chart.clientWidth, 240), 220];

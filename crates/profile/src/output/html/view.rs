@@ -28,6 +28,8 @@ pub(super) struct View {
     lines: Vec<LineRow>,
     flame: Flame,
     timelines: Vec<Timeline>,
+    /// Whether waits over time are where they were, rather than where they ended.
+    spread: bool,
     limits: Vec<String>,
     omitted: Vec<String>,
     strings: Strings,
@@ -100,6 +102,7 @@ impl View {
             inversions: rows::inversions(profile, &mut strings),
             lines: rows::lines(profile, &mut strings),
             flame: Flame::of(profile, &mut strings, &mut omitted),
+            spread: profile.recording.episodes_dropped == 0,
             timelines: timeline::of(profile, &mut strings, &mut omitted),
             limits: limits(profile),
             omitted,
