@@ -79,7 +79,10 @@ fn build_libraries(workspace: &Path, target_dir: &Path) -> PathBuf {
     if rustc.exists() {
         command.env("RUSTC", rustc);
     }
-    run(&mut command, "the preload library or the recorder (packages turnwise-preload, turnwise-recorder) does not build");
+    run(
+        &mut command,
+        "the preload library or the recorder (packages turnwise-preload, turnwise-recorder) does not build",
+    );
     output.join("release")
 }
 

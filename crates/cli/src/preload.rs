@@ -14,11 +14,8 @@ use std::process::Command;
 
 const STEM: &str = "libturnwise_preload";
 const LIBRARY: Payload = Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
-const RECORDER: Payload = Payload {
-    stem: "libturnwise_recorder",
-    suffix: ".so",
-    content: include_bytes!(env!("TURNWISE_RECORDER_SO")),
-};
+const RECORDER: Payload =
+    Payload { stem: "libturnwise_recorder", suffix: ".so", content: include_bytes!(env!("TURNWISE_RECORDER_SO")) };
 /// What the names of both begin with.
 const OURS: &str = "libturnwise_";
 const VARIABLE: &str = "LD_PRELOAD";

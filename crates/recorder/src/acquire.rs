@@ -1,16 +1,15 @@
 //! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
 
-use crate::detail::{self, Acquisition, Limit};
-use crate::hold::{self, Contended};
+use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
 use crate::process::{STACK_ONE_IN, add};
-use crate::state::{Session, State, enter};
+use crate::state::{How, State, Waited, enter, glance};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, ChunkKind, Entry, Episode, Op, PAGE, Ref, TALLY_HOLDER, TALLY_STACK};
+use turnwise_recording::{ACQUIRED, ChunkKind, Entry, Episode, Op, PAGE, Ref};
 
 /// What is acquired, and where.
 #[derive(Clone, Copy)]
@@ -37,13 +36,28 @@ pub(crate) fn has(result: c_int) -> bool {
 /// The lock was there at once. `ordered`: the caller would have waited.
 #[inline(always)]
 pub(crate) fn at_once(place: Place, ordered: bool) {
+    if let Some(state) = glance()
+        && let Some(entry) = table::glance(state, place.address, place.site)
+            .or_else(|| table::second_glance(state, place.address, place.site))
+        && hold::acquired(state, entry)
+    {
+        if place.is_read() {
+            add(&state.record().reads, 1);
+        }
+        return;
+    }
+    at_once_slowly(place, ordered);
+}
+
+#[cold]
+fn at_once_slowly(place: Place, ordered: bool) {
     let Some(state) = enter() else { return };
     match table::find(&state, place.kind, place.address, place.site) {
         Some(entry) => {
             if place.is_read() {
                 add(&state.record().reads, 1);
             }
-            hold::acquired(&state, place.address, entry, ordered);
+            hold::acquired_slowly(&state, entry, ordered);
         }
         None => state.process().unattributed(),
     }
@@ -63,12 +77,23 @@ fn count_failure(state: &State, place: Place) {
     add(&state.record().failed, 1);
 }
 
-/// The lock is given back.
+/// Gives the lock back by `unlock`.
 #[inline(always)]
-pub(crate) fn released(address: u64) {
-    if let Some(state) = enter() {
-        hold::released(&state, address);
+pub(crate) fn release(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    match glance() {
+        Some(state) if !hold::released(state, address) => release_slowly(address, unlock),
+        _ => unlock(),
     }
+}
+
+#[cold]
+fn release_slowly(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    let later = enter().and_then(|state| hold::released_slowly(&state, address));
+    let result = unlock();
+    if let (Some(later), Some(state)) = (later, enter()) {
+        memory::keeping_errno(|| later.count(&state));
+    }
+    result
 }
 
 /// A lock's life ends.
@@ -87,6 +112,9 @@ pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
     memory::keeping_errno(|| wait.end(result));
     result
 }
+
+/// Less than about 25 us of either clock.
+const SHORT: u64 = 50_000;
 
 /// A wait under way.
 struct Wait {
@@ -142,24 +170,14 @@ impl Wait {
         if self.place.is_read() {
             add(&state.record().reads, 1);
         }
-        let contended = Contended { episode: self.episode };
-        hold::push(&state, self.place.address, self.entry, true, at, Some(contended));
-        self.count(&state, at);
-    }
-
-    fn count(&self, state: &Session, at: u64) {
-        let waited = at.saturating_sub(self.began);
-        let what = Acquisition { at, weight: 1, waited: Some(waited) };
-        if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
-            detail::acquired(state, detail, what);
-        }
-        let Some(detail) = detail::of(state, &self.entry.detail, Limit::Waits) else { return };
-        detail::acquired(state, detail, what);
-        if let Some((stack, weight)) = self.stack {
-            detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, waited);
-        }
-        if let Some(holder) = self.holder {
-            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, waited);
+        let ticks = at.saturating_sub(self.began);
+        let waited = Waited { ticks, stack: self.stack, holder: self.holder };
+        // What took long is counted at once: nobody knows whether the release will be seen.
+        let wait = if ticks < SHORT { Some(waited) } else { None };
+        let how = How { contended: true, episode: self.episode, woken_by: 0, wait };
+        hold::acquired_after(&state, self.entry, at, how);
+        if wait.is_none() {
+            waited.count(&state, self.entry, at);
         }
     }
 }

@@ -6,9 +6,10 @@ use crate::detail::{self, Limit};
 use crate::hold;
 use crate::locks::Kind;
 use crate::process::add;
-use crate::state::{State, enter};
+use crate::state::{How, State, enter};
 use crate::{clock, memory, table};
 use core::ffi::c_void;
+use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
 use turnwise_recording::{Entry, Op};
@@ -32,18 +33,20 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     // SAFETY: the caller's promise.
     let wait = unsafe { &mut *wait };
     let Some(state) = enter() else { return };
-    wait.entry = table::find(&state, Kind::Condition, wait.cond, Op::Wait.at(wait.site))
-        .map_or(core::ptr::null(), core::ptr::from_ref);
+    wait.entry =
+        table::find(&state, Kind::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
     // SAFETY: null or an entry.
     if let Some(entry) = unsafe { wait.entry.as_ref() } {
         add(&entry.acquisitions, 1);
         entry.mutex.store(wait.mutex, Relaxed);
         // It has the mutex from a wait on the same variable and waits again: it found nothing.
-        if hold::find(&state, wait.mutex).is_some_and(|held| held.woken_by.get() == wait.cond) {
+        if hold::woken_by(&state, wait.mutex) == wait.cond {
             add(&entry.for_nothing, 1);
         }
     }
-    hold::released(&state, wait.mutex);
+    if let Some(later) = hold::released_slowly(&state, wait.mutex) {
+        later.count(&state);
+    }
     wait.began = clock::ticks();
 }
 
@@ -76,10 +79,8 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
         state.process().unattributed();
         return;
     };
-    hold::push(state, wait.mutex, entry, true, now, None);
-    if woken && let Some(held) = hold::find(state, wait.mutex) {
-        held.woken_by.set(wait.cond);
-    }
+    let woken_by = if woken { wait.cond } else { 0 };
+    hold::acquired_after(state, entry, now, How { contended: false, episode: ptr::null(), woken_by, wait: None });
 }
 
 /// A signal or a broadcast.

@@ -1,37 +1,58 @@
 //! Which locks a thread holds: for how long, and which it took under which.
 
+use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
-use crate::process::HOLD_ONE_IN;
-use crate::state::{HELD, Held, PAIRS, State};
-use crate::{clock, process};
+use crate::process::{HOLD_ONE_IN, add};
+use crate::state::{HELD, How, PAIRS, State, Waited};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use turnwise_recording::{ChunkKind, Edge, Entry, Episode};
+use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
 
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
 const FIRST: u64 = 4;
 
-/// What a contended acquisition has besides.
-#[derive(Clone, Copy)]
-pub(crate) struct Contended {
-    pub(crate) episode: *const Episode,
+/// The thread has a lock that it did not wait for, and holds no other: the short way. `false`: there is more to do.
+#[inline(always)]
+pub(crate) fn acquired(state: &State, entry: &'static Entry) -> bool {
+    let record = state.record();
+    let (left, so_far) = (record.left.load(Relaxed).wrapping_sub(1), entry.acquisitions.load(Relaxed));
+    if left == 0 || so_far < FIRST || state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
+        return false;
+    }
+    record.left.store(left, Relaxed);
+    entry.acquisitions.store(so_far + 1, Relaxed);
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(entry.address.load(Relaxed), Relaxed);
+    true
 }
 
-/// The thread has a lock that it did not wait for.
-#[inline(always)]
-pub(crate) fn acquired(state: &State, address: u64, entry: &'static Entry, ordered: bool) {
+/// Puts the only lock, if it came by the short way, where the others go.
+fn settle(state: &State) {
+    if state.top.load(Relaxed) != 0 {
+        let held = &state.held[0];
+        held.entry.store(state.top_entry.load(Relaxed), Relaxed);
+        held.since.set(0);
+        state.depth.store(1, Relaxed);
+        state.top.store(0, Relaxed);
+    }
+}
+
+/// The same, whatever there is to do. `ordered`: the thread would have waited for it.
+pub(crate) fn acquired_slowly(state: &State, entry: &'static Entry, ordered: bool) {
+    let record = state.record();
+    let left = record.left.load(Relaxed).wrapping_sub(1);
+    record.left.store(left, Relaxed);
     let so_far = entry.acquisitions.load(Relaxed);
-    let left = state.countdown.get() - 1;
-    state.countdown.set(left);
     let since = if left == 0 || so_far < FIRST { sample(state, entry, left == 0, so_far) } else { 0 };
-    push(state, address, entry, ordered, since, None);
+    push(state, entry, ordered, since, How { contended: false, episode: ptr::null(), woken_by: 0, wait: None });
 }
 
 /// Begins to measure a hold: ticks, or 0.
-#[cold]
 fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
     if due {
-        state.countdown.set(state.interval(HOLD_ONE_IN));
+        let interval = state.interval(HOLD_ONE_IN);
+        add(&state.record().ahead, u64::from(interval));
+        state.record().left.store(interval, Relaxed);
     }
     let Some(detail) = detail::of(state, &entry.detail, Limit::Samples) else { return 0 };
     let at = clock::ticks();
@@ -40,49 +61,44 @@ fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
     at
 }
 
-/// The thread has a lock. `ordered`: it would have waited for it, so the order in which it takes locks matters.
-#[inline(always)]
-pub(crate) fn push(
-    state: &State,
-    address: u64,
-    entry: &'static Entry,
-    ordered: bool,
-    since: u64,
-    contended: Option<Contended>,
-) {
-    process::add(&entry.acquisitions, 1);
-    process::add(&state.record().acquisitions, 1);
-    let depth = state.depth.load(Relaxed);
+/// The thread has a lock after a wait.
+pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, how: How) {
+    // It is not one of those that the sample counts.
+    add(&state.record().ahead, 1);
+    push(state, entry, true, since, how);
+}
+
+fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: How) {
+    settle(state);
+    add(&entry.acquisitions, 1);
     let mut since = since;
-    let depth = if depth == 0 { 0 } else { nested(state, address, entry, ordered, &mut since) };
-    let held = &state.held[depth % HELD];
-    held.address.store(address, Relaxed);
+    let address = entry.address.load(Relaxed);
+    for held in &state.held[..state.depth.load(Relaxed)] {
+        let other = held.entry.load(Relaxed);
+        if address_of(other) == address {
+            // A recursive mutex or a reader again: the first hold is the one that is measured.
+            since = 0;
+        } else if ordered && !other.is_null() {
+            note_order(state, other, entry);
+        }
+    }
+    if state.depth.load(Relaxed) == HELD {
+        remove(state, 0);
+    }
+    let depth = state.depth.load(Relaxed);
+    let held = &state.held[depth];
     held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
     held.since.set(since);
-    held.woken_by.set(0);
-    held.contended.set(contended.is_some());
-    held.episode.set(contended.map_or(ptr::null(), |contended| contended.episode));
+    held.how.set(how);
     // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
     state.depth.store(depth + 1, Release);
 }
 
-/// The same for a thread that holds others: how many it holds besides.
-#[cold]
-fn nested(state: &State, address: u64, entry: &'static Entry, ordered: bool, since: &mut u64) -> usize {
-    let depth = state.depth.load(Relaxed);
-    for held in &state.held[..depth] {
-        if held.address.load(Relaxed) == address {
-            // A recursive mutex or a reader again: the first hold is the one that is measured.
-            *since = 0;
-        } else if ordered {
-            note_order(state, held.entry.load(Relaxed), entry);
-        }
-    }
-    if depth < HELD {
-        return depth;
-    }
-    remove(state, 0);
-    depth - 1
+/// Where an entry's lock lies, also if another lies there now. 0: no entry.
+#[inline(always)]
+pub(crate) fn address_of(entry: *const Entry) -> u64 {
+    // SAFETY: null or an entry, which stays where it is.
+    unsafe { entry.as_ref() }.map_or(0, |entry| entry.address.load(Relaxed) & !1)
 }
 
 /// Keeps that one lock was taken under another, once per thread and pair of sites (more often if the cache of pairs is
@@ -111,67 +127,90 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
     state.edges.publish();
 }
 
-/// The thread gives a lock back. Returns the condition variable whose wait it had it from, and the entry; `None`: it was
-/// not known to hold it.
+/// The thread gives a lock back: the short way. `false`: there is more to do.
 #[inline(always)]
-pub(crate) fn released(state: &State, address: u64) -> Option<(u64, *const Entry)> {
-    let depth = state.depth.load(Relaxed);
-    let index = depth.wrapping_sub(1);
-    let index = match state.held.get(index) {
-        Some(held) if held.address.load(Relaxed) == address => index,
-        _ => further_down(state, address)?,
-    };
-    let held = &state.held[index % HELD];
-    if held.since.get() != 0 {
-        measure(state, held);
+pub(crate) fn released(state: &State, address: u64) -> bool {
+    if state.top.load(Relaxed) == address {
+        state.top.store(0, Relaxed);
+        return true;
     }
-    let found = (held.woken_by.get(), held.entry.load(Relaxed).cast_const());
-    if index + 1 == depth {
-        state.depth.store(index, Relaxed);
-    } else {
-        remove(state, index);
-    }
-    Some(found)
+    state.depth.load(Relaxed) == 0
 }
 
-/// A lock that was not taken last.
-#[cold]
-fn further_down(state: &State, address: u64) -> Option<usize> {
-    state.held[..state.depth.load(Relaxed)].iter().rposition(|held| held.address.load(Relaxed) == address)
+/// What is to be counted once the lock is free.
+pub(crate) struct Later {
+    entry: &'static Entry,
+    since: u64,
+    until: u64,
+    how: How,
 }
 
-#[cold]
-fn measure(state: &State, held: &Held) {
-    let now = clock::ticks();
-    let ticks = now.saturating_sub(held.since.get());
-    // SAFETY: null, or an episode in the file.
-    if let Some(episode) = unsafe { held.episode.get().as_ref() } {
-        episode.released.store(now, Relaxed);
-    }
-    // SAFETY: entries stay where they are.
-    let entry = unsafe { &*held.entry.load(Relaxed) };
-    for word in [&entry.detail, &state.record().detail] {
-        if let Some(detail) = detail::of(state, word, Limit::Waits) {
-            detail::held(detail, ticks, held.contended.get());
+/// The same, whatever there is to do.
+pub(crate) fn released_slowly(state: &State, address: u64) -> Option<Later> {
+    settle(state);
+    let index = find(state, address)?;
+    let held = &state.held[index];
+    let (since, how) = (held.since.get(), held.how.get());
+    // SAFETY: `find` has seen it; entries stay where they are.
+    let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
+    remove(state, index);
+    (since != 0).then(|| Later { entry, since, until: clock::ticks(), how })
+}
+
+impl Later {
+    pub(crate) fn count(&self, state: &State) {
+        let ticks = self.until.saturating_sub(self.since);
+        // SAFETY: null, or an episode in the file.
+        if let Some(episode) = unsafe { self.how.episode.as_ref() } {
+            episode.released.store(self.until, Relaxed);
+        }
+        if let Some(wait) = self.how.wait {
+            wait.count(state, self.entry, self.since);
+        }
+        for word in [&self.entry.detail, &state.record().detail] {
+            if let Some(detail) = detail::of(state, word, Limit::Waits) {
+                detail::held(detail, ticks, self.how.contended);
+            }
         }
     }
 }
 
-/// Takes one out of the middle.
+impl Waited {
+    /// Counts the wait for an acquisition at `at`.
+    pub(crate) fn count(&self, state: &State, entry: &Entry, at: u64) {
+        let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
+        if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
+            detail::acquired(state, detail, what);
+        }
+        let Some(detail) = detail::of(state, &entry.detail, Limit::Waits) else { return };
+        detail::acquired(state, detail, what);
+        if let Some((stack, weight)) = self.stack {
+            detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.ticks);
+        }
+        if let Some(holder) = self.holder {
+            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, self.ticks);
+        }
+    }
+}
+
+/// Takes one out.
 fn remove(state: &State, index: usize) {
     let depth = state.depth.load(Relaxed);
     for (to, from) in state.held[index..depth].iter().zip(&state.held[index + 1..depth]) {
-        to.address.store(from.address.load(Relaxed), Relaxed);
         to.entry.store(from.entry.load(Relaxed), Relaxed);
         to.since.set(from.since.get());
-        to.episode.set(from.episode.get());
-        to.woken_by.set(from.woken_by.get());
-        to.contended.set(from.contended.get());
+        to.how.set(from.how.get());
     }
     state.depth.store(depth - 1, Relaxed);
 }
 
-/// Whether the thread is known to hold a lock: its place among the held ones.
-pub(crate) fn find(state: &State, address: u64) -> Option<&Held> {
-    further_down(state, address).map(|index| &state.held[index])
+/// The place of a lock among those that the thread is known to hold.
+fn find(state: &State, address: u64) -> Option<usize> {
+    state.held[..state.depth.load(Relaxed)].iter().rposition(|held| address_of(held.entry.load(Relaxed)) == address)
+}
+
+/// The condition variable whose wait gave the thread this lock; 0: none did.
+pub(crate) fn woken_by(state: &State, address: u64) -> u64 {
+    let held = find(state, address).map(|index| &state.held[index]);
+    held.filter(|held| held.since.get() != 0).map_or(0, |held| held.how.get().woken_by)
 }

@@ -4,6 +4,7 @@
 //! the thread, and its list of held locks tells the site. Where nothing is written (readers, spin locks, other
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
+use crate::hold;
 use crate::locks::Kind;
 use crate::real;
 use crate::state::{HELD, State};
@@ -82,8 +83,10 @@ fn site_of(other: &State, address: u64) -> Option<(u32, u64)> {
     // ORDERING recorder.held: Acquire; locks below the depth are written. They may change while we look: then a
     // neighbour's site is counted once.
     let depth = other.depth.load(Acquire).min(HELD);
-    let held = other.held[..depth].iter().rfind(|held| held.address.load(Relaxed) == address)?;
+    let top = (other.top.load(Relaxed) == address).then(|| other.top_entry.load(Relaxed).cast_const());
+    let entries = || other.held[..depth].iter().map(|held| held.entry.load(Relaxed).cast_const());
+    let found = top.or_else(|| entries().rfind(|entry| hold::address_of(*entry) == address))?;
     // SAFETY: null or an entry, which stays where it is.
-    let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
+    let entry = unsafe { found.as_ref() }?;
     Some((other.shown_index.load(Relaxed), entry.site.load(Relaxed)))
 }

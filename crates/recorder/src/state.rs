@@ -1,6 +1,7 @@
 //! What a thread has of its own. A state outlives its thread: the next thread goes on with its entries, so that a
 //! program of a million short threads needs no more room than its threads at one time.
 
+use crate::holder::Holder;
 use crate::process::{self, Process, add};
 use crate::table::Table;
 use crate::{clock, memory, start, tls};
@@ -22,16 +23,32 @@ pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
 pub(crate) const PAIRS: usize = 128;
 
-/// A lock that the thread holds. Other threads look at address and entry.
+/// A lock that the thread holds. Other threads look at the entry, which has the address.
 pub(crate) struct Held {
-    pub(crate) address: AtomicU64,
     pub(crate) entry: AtomicPtr<Entry>,
-    /// Ticks at the acquisition; 0: not measured.
+    /// Ticks at the acquisition; 0: not measured, and nothing below holds.
     pub(crate) since: Cell<u64>,
-    pub(crate) episode: Cell<*const Episode>,
-    /// The condition variable whose wait ended with this acquisition.
-    pub(crate) woken_by: Cell<u64>,
-    pub(crate) contended: Cell<bool>,
+    pub(crate) how: Cell<How>,
+}
+
+/// What there is to say of an acquisition that is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct How {
+    pub(crate) contended: bool,
+    pub(crate) episode: *const Episode,
+    /// The condition variable whose wait ended with this acquisition; 0: none.
+    pub(crate) woken_by: u64,
+    /// The wait before it, if that is still to be counted.
+    pub(crate) wait: Option<Waited>,
+}
+
+/// A short wait: it is counted after the release, so that the others need not wait for that.
+#[derive(Clone, Copy)]
+pub(crate) struct Waited {
+    pub(crate) ticks: u64,
+    /// The stack, and the waits that it stands for.
+    pub(crate) stack: Option<(Ref, u32)>,
+    pub(crate) holder: Option<Holder>,
 }
 
 /// Where a thread takes records of one kind from.
@@ -45,12 +62,28 @@ pub(crate) struct Cursor {
     taken: Cell<u32>,
 }
 
+/// An entry that was used lately, with its key: found in one step.
+pub(crate) struct Recent {
+    pub(crate) address: Cell<u64>,
+    pub(crate) site: Cell<u64>,
+    pub(crate) epoch: Cell<u32>,
+    pub(crate) entry: Cell<*const Entry>,
+}
+
+/// So many.
+pub(crate) const RECENT: usize = 256;
+
 /// A thread's own.
 #[repr(C)]
 pub(crate) struct State {
     mode: AtomicU32,
-    /// Acquisitions until the next sampled one.
-    pub(crate) countdown: Cell<u32>,
+    /// The thread's only lock, if it came by the short way and nothing is measured: its address; 0: none. `held` does
+    /// not have it.
+    pub(crate) top: AtomicU64,
+    /// Its entry.
+    pub(crate) top_entry: AtomicPtr<Entry>,
+    /// The entries that were used last.
+    pub(crate) recent: [Recent; RECENT],
     pub(crate) depth: AtomicUsize,
     pub(crate) table: Table,
     pub(crate) record: Cell<*const Thread>,
@@ -106,6 +139,15 @@ impl Drop for Session {
     }
 }
 
+/// The calling thread's state for a glance: nothing may be changed but what a signal handler that comes in between may
+/// change, too. `None`: it has none, or is at work in it.
+#[inline(always)]
+pub(crate) fn glance() -> Option<&'static State> {
+    let state = tls::get();
+    // SAFETY: as in `enter`.
+    unsafe { if !state.is_null() && (*state).mode.load(Relaxed) == IDLE { Some(&*state) } else { None } }
+}
+
 /// Begins to record something; `None`: this cannot be recorded.
 #[inline(always)]
 pub(crate) fn enter() -> Option<Session> {
@@ -155,6 +197,7 @@ impl State {
             None => State::make(process)?,
         };
         state.depth.store(0, Relaxed);
+        state.top.store(0, Relaxed);
         state.rounds.set(0);
         state.waits.set(0);
         state.orders.set(0);
@@ -172,7 +215,9 @@ impl State {
         state.note_name();
         state.tid.store(tid, Relaxed);
         state.random.set(clock::ticks() << 20 | u64::from(tid) | 1);
-        state.countdown.set(state.interval(process::HOLD_ONE_IN));
+        let interval = state.interval(process::HOLD_ONE_IN);
+        record.left.store(interval, Relaxed);
+        record.ahead.store(u64::from(interval), Relaxed);
         state.stack_countdown.set(state.interval(process::STACK_ONE_IN));
         // ORDERING recorder.state: Release; who finds the state by its thread sees it filled.
         process.by_tid(tid).store(ptr::from_ref(state).cast_mut(), Release);
@@ -249,6 +294,7 @@ impl State {
         let _ = slot.compare_exchange(own, ptr::null_mut(), Relaxed, Relaxed);
         state.tid.store(0, Relaxed);
         state.depth.store(0, Relaxed);
+        state.top.store(0, Relaxed);
         tls::set(closed());
         process.recycle(own);
         // The next thread may have it by now: its mode is not ours to change.

@@ -2,10 +2,10 @@
 
 use crate::locks::{self, Kind};
 use crate::memory;
-use crate::state::State;
+use crate::state::{RECENT, Recent, State};
 use core::cell::Cell;
-use core::ptr::NonNull;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::compiler_fence;
 use turnwise_recording::{ChunkKind, Entry};
 
 /// Slots of a new table.
@@ -47,30 +47,55 @@ impl Table {
     }
 }
 
-/// The entry of a lock and a site; `None`: there is no room.
+/// The entry of a lock and a site, if it was used lately.
 #[inline(always)]
-pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    let table = &state.table;
-    let index = (hash(address, site) >> table.shift.get()) as usize;
-    // SAFETY: a slot of ours; entries stay where they are.
-    let entry = unsafe { (*table.slot(index)).as_ref() };
-    if let Some(entry) = entry
-        && entry.address.load(Relaxed) == address
-        && entry.site.load(Relaxed) == site
-        && entry.epoch.load(Relaxed) == locks::epoch(address)
-    {
-        return Some(entry);
-    }
-    find_slowly(state, kind, address, site)
+pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+    let recent = recent(state, address, site);
+    let found =
+        recent.address.get() == address && recent.site.get() == site && recent.epoch.get() == locks::epoch(address);
+    // SAFETY: `find` set it with the address; entries stay where they are.
+    found.then(|| unsafe { &*recent.entry.get() })
 }
 
-#[cold]
-fn find_slowly(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+#[inline(always)]
+fn recent(state: &State, address: u64, site: u64) -> &Recent {
+    &state.recent[((address >> 3) ^ (address >> 9) ^ (site >> 2)) as usize % RECENT]
+}
+
+/// The entry of a lock and a site, if it is the first in its place of the table.
+#[inline(always)]
+pub(crate) fn second_glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+    let table = &state.table;
+    let index = (hash(address, site) >> table.shift.get()) as usize;
+    // SAFETY: a slot of ours, or of a table that we had before; entries stay where they are.
+    let entry = unsafe { (*table.slot(index)).as_ref() }?;
+    let found = entry.address.load(Relaxed) == address
+        && entry.site.load(Relaxed) == site
+        && entry.epoch.load(Relaxed) == locks::epoch(address);
+    found.then_some(entry)
+}
+
+/// The entry of a lock and a site; `None`: there is no room.
+pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+    let found = look_up(state, kind, address, site)?;
+    let recent = recent(state, address, site);
+    // A signal handler that comes in between finds no address.
+    recent.address.set(0);
+    compiler_fence(SeqCst);
+    recent.site.set(site);
+    recent.epoch.set(found.epoch.load(Relaxed));
+    recent.entry.set(found);
+    compiler_fence(SeqCst);
+    recent.address.set(address);
+    Some(found)
+}
+
+fn look_up(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
     let table = &state.table;
     let epoch = locks::epoch_for_lookup(address);
     let mut index = (hash(address, site) >> table.shift.get()) as usize;
     loop {
-        // SAFETY: as in `find`.
+        // SAFETY: as in `glance`.
         let Some(entry) = (unsafe { (*table.slot(index)).as_ref() }) else { break };
         if entry.address.load(Relaxed) == address && entry.site.load(Relaxed) == site {
             if entry.epoch.load(Relaxed) == epoch {
@@ -132,9 +157,12 @@ fn put(table: &Table, entry: *const Entry) {
 }
 
 fn grow(table: &Table) -> bool {
+    // The old slots stay mapped: a signal handler may have come in the middle of a glance at them.
     let (old, length) = (table.slots.get(), table.len());
     let Some(slots) = memory::keeping_errno(|| memory::zeroed(length * 4 * size_of::<usize>())) else { return false };
+    // The longer array first: an old index is within it.
     table.slots.set(slots.as_ptr().cast());
+    compiler_fence(SeqCst);
     table.shift.set(table.shift.get() - 2);
     for index in 0..length {
         // SAFETY: a slot of the old table.
@@ -142,9 +170,6 @@ fn grow(table: &Table) -> bool {
         if !entry.is_null() {
             put(table, entry);
         }
-    }
-    if let Some(old) = NonNull::new(old.cast()) {
-        memory::release(old, length * size_of::<usize>());
     }
     true
 }

@@ -236,9 +236,13 @@ records! {
         ended: u64,
         /// Its name at last sight.
         name: [u8; 16],
-        /// Acquisitions.
-        acquisitions: u64,
-        /// Of them, by readers.
+        /// Acquisitions until the next sampled one, and all up to there: the difference is how many there were.
+        left: u32,
+        /// Zero.
+        reserved: u32,
+        /// See `left`.
+        ahead: u64,
+        /// Acquisitions by readers.
         reads: u64,
         /// Attempts that failed.
         failed: u64,

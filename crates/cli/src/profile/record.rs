@@ -79,11 +79,8 @@ fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
         scope.spawn(|| {
             for signal in signals.forever() {
                 if signal == SIGTERM || signal == SIGHUP {
-                    let signal = if signal == SIGTERM {
-                        rustix::process::Signal::TERM
-                    } else {
-                        rustix::process::Signal::HUP
-                    };
+                    let signal =
+                        if signal == SIGTERM { rustix::process::Signal::TERM } else { rustix::process::Signal::HUP };
                     // It may have ended meanwhile.
                     let _ = rustix::process::kill_process(pid, signal);
                 }

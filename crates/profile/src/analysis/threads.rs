@@ -10,7 +10,8 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
         if let Some(detail) = work.recording.detail(thread.detail) {
             sum.add_detail(&detail);
         }
-        (sum.acquisitions, sum.reads, sum.failed) = (thread.acquisitions, thread.reads, thread.failed);
+        (sum.acquisitions, sum.reads, sum.failed) =
+            (thread.ahead.saturating_sub(u64::from(thread.left)), thread.reads, thread.failed);
         let ended = if thread.ended == 0 { work.duration_ns } else { work.clock.since_start(thread.ended) };
         Thread {
             tid: thread.tid,

@@ -125,9 +125,8 @@ with_site! {
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_t) -> c_int {
-    acquire::released(object as u64);
     // SAFETY: the caller's mutex.
-    unsafe { real::mutex_unlock(object) }
+    acquire::release(object as u64, || unsafe { real::mutex_unlock(object) })
 }
 
 /// Ends a mutex's life.

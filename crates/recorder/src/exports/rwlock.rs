@@ -132,9 +132,8 @@ with_site! {
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
-    acquire::released(object as u64);
     // SAFETY: the caller's lock.
-    unsafe { real::rwlock_unlock(object) }
+    acquire::release(object as u64, || unsafe { real::rwlock_unlock(object) })
 }
 
 /// Ends a lock's life.

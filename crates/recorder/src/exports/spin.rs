@@ -67,9 +67,8 @@ with_site! {
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_unlock(object: *mut pthread_spinlock_t) -> c_int {
-    acquire::released(object as u64);
     // SAFETY: the caller's lock.
-    unsafe { real::spin_unlock(object) }
+    acquire::release(object as u64, || unsafe { real::spin_unlock(object) })
 }
 
 /// Ends a spin lock's life.

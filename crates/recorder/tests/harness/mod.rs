@@ -1,0 +1,112 @@
+//! Builds C programs, runs them under the recorder, and reads what was recorded.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_profile::analysis::analyse;
+use turnwise_profile::model::{Lock, Profile, Site};
+use turnwise_recording::reader::Recording;
+use turnwise_recording::writer::{self, End};
+use turnwise_recording::{EXITED, SIGNALLED};
+
+/// Longer than any program takes, in seconds; a hang ends as exit status 124.
+const LIMIT_S: &str = "60";
+
+/// A shared object that cargo built for this test: beside the test's own executable, or one folder up.
+pub(crate) fn library(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
+    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("no {name} in {folders:?}: build it with cargo in the same profile"))
+}
+
+/// The program of `tests/c/truth.c`, built once.
+pub(crate) fn truth() -> &'static Path {
+    static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("truth-{}-{moment}", std::process::id()));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/truth.c");
+        let mut command = Command::new("gcc");
+        command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(source);
+        let output = command.output().expect("gcc runs; these tests need it");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        path
+    });
+    &BUILT
+}
+
+/// A run that was recorded.
+pub(crate) struct Run {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) status: ExitStatus,
+}
+
+impl Run {
+    /// Of `truth NAME`.
+    pub(crate) fn of(name: &str) -> Run {
+        Run::with(name, &[])
+    }
+
+    /// With further libraries behind the recorder.
+    pub(crate) fn with(name: &str, more: &[PathBuf]) -> Run {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("recording");
+        writer::create(&file).expect("a recording");
+        let libraries: Vec<String> =
+            [library("libturnwise_recorder.so")].iter().chain(more).map(|path| path.display().to_string()).collect();
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", LIMIT_S, "env"]).arg(format!("LD_PRELOAD={}", libraries.join(":")));
+        command.arg(format!("TURNWISE_RECORDING={}", file.display())).arg(truth()).arg(name);
+        let status = command.status().expect("timeout of coreutils");
+        let (ending, value) = match (status.code(), status.signal()) {
+            (Some(code), _) => (EXITED, code),
+            (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
+        };
+        writer::finish(&file, &End { ending, value: value as u32, monotonic_ns: now(), machine: "test" })
+            .expect("the recording is there");
+        Run { directory, status }
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.directory.path().join("recording")
+    }
+
+    /// What was recorded, of a program that ended well.
+    #[track_caller]
+    pub(crate) fn profile(&self) -> Profile {
+        assert!(self.status.success(), "{}", self.status);
+        profile(&self.file())
+    }
+
+    /// Recordings of other processes.
+    pub(crate) fn others(&self) -> Vec<PathBuf> {
+        let files = std::fs::read_dir(self.directory.path()).expect("the directory");
+        files.map(|file| file.expect("a file").path()).filter(|path| *path != self.file()).collect()
+    }
+}
+
+fn now() -> u64 {
+    let uptime = std::fs::read_to_string("/proc/uptime").expect("Linux has it");
+    let seconds: f64 = uptime.split(' ').next().and_then(|text| text.parse().ok()).expect("seconds");
+    (seconds * 1e9) as u64
+}
+
+/// The profile of a recording.
+#[track_caller]
+pub(crate) fn profile(file: &Path) -> Profile {
+    analyse(&Recording::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display())))
+}
+
+/// The lock of this variable.
+#[track_caller]
+pub(crate) fn lock<'a>(profile: &'a Profile, name: &str) -> &'a Lock {
+    let names = || profile.locks.iter().map(|lock| &lock.name).collect::<Vec<_>>();
+    profile.locks.iter().find(|lock| lock.name == name).unwrap_or_else(|| panic!("no {name} in {:?}", names()))
+}
+
+/// The function in which a site is.
+pub(crate) fn function<'a>(profile: &'a Profile, site: &Site) -> &'a str {
+    &profile.frames[site.frames[0] as usize].function
+}

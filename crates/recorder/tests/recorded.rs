@@ -1,0 +1,190 @@
+//! Programs whose locks do what is known: the recording must say just that.
+
+mod harness;
+
+use harness::{Run, function, library, lock, profile};
+use std::os::unix::process::ExitStatusExt;
+use turnwise_profile::model::LockKind;
+use turnwise_recording::reader::{Error, Recording};
+
+#[test]
+fn every_acquisition_is_counted() {
+    let profile = Run::of("count").profile();
+    let first = lock(&profile, "first");
+    assert_eq!((first.usage.acquisitions, first.kind), (5000, LockKind::Mutex));
+    let second = lock(&profile, "second");
+    assert_eq!((second.usage.acquisitions, second.usage.failed), (1, 7));
+    let spin = lock(&profile, "spin");
+    assert_eq!((spin.usage.acquisitions, spin.kind), (10, LockKind::SpinLock));
+    let made: Vec<_> = profile.locks.iter().filter(|lock| lock.name.starts_with("made in count")).collect();
+    let mut counts: Vec<_> = made.iter().map(|lock| (lock.usage.acquisitions, lock.kind)).collect();
+    counts.sort_by_key(|(acquisitions, _)| *acquisitions);
+    assert_eq!(counts, [(2, LockKind::RecursiveMutex), (3, LockKind::Mutex)]);
+    assert_eq!(profile.threads.len(), 5);
+    let by_threads: u64 = profile.threads.iter().map(|thread| thread.usage.acquisitions).sum();
+    assert_eq!(by_threads, 5000 + 1 + 10 + 2 + 3);
+    assert_eq!(profile.recording.acquisitions_unattributed, 0);
+}
+
+#[test]
+fn the_holder_is_named() {
+    let profile = Run::of("holder").profile();
+    let first = lock(&profile, "first");
+    assert_eq!(first.usage.contended, 1);
+    assert!((50_000_000..5_000_000_000).contains(&first.usage.wait.sum_ns), "{:?}", first.usage.wait);
+    assert!(first.usage.hold.max_ns > 90_000_000, "{:?}", first.usage.hold);
+    let pair = profile.blocked.first().expect("a pair");
+    let site = |id: u32| &profile.sites[id as usize];
+    assert_eq!(function(&profile, site(pair.waiter)), "waiter");
+    assert_eq!(function(&profile, site(pair.holder)), "long_holder");
+    let frame = &profile.frames[site(pair.waiter).frames[0] as usize];
+    assert!(frame.file.as_ref().is_some_and(|file| file.ends_with("truth.c")) && frame.line.is_some(), "{frame:?}");
+    let episode = profile.episodes.first().expect("an episode");
+    let (holder, _) = episode.holder.expect("a holder");
+    assert_eq!(profile.threads[holder as usize].name, "holder");
+    assert!(episode.acquired && episode.released_ns.is_some());
+    let stack = &profile.stacks[episode.stack.expect("the first wait has its stack") as usize];
+    let functions: Vec<_> = stack.iter().map(|frame| profile.frames[*frame as usize].function.as_str()).collect();
+    assert!(functions.starts_with(&["waiter", "holder", "main"]), "{functions:?}");
+    let waits: u64 = first.over_time.iter().map(|step| step.wait_ns).sum();
+    assert!(waits > 50_000_000, "{:?}", first.over_time);
+}
+
+#[test]
+fn inversions_are_found() {
+    let profile = Run::of("inversion").profile();
+    assert_eq!(profile.inversions.len(), 1);
+    let found = profile.inversions[0];
+    let names = [found.a, found.b].map(|lock| profile.locks[lock as usize].name.as_str());
+    assert!(names == ["first", "second"] || names == ["second", "first"], "{names:?}");
+    let mut places = [found.b_under_a, found.a_under_b].map(|site| function(&profile, &profile.sites[site as usize]));
+    places.sort_unstable();
+    assert_eq!(places, ["one_way", "other_way"]);
+}
+
+#[test]
+fn neighbours_on_a_cache_line_are_found() {
+    let profile = Run::of("neighbours").profile();
+    assert_eq!(profile.shared_lines.len(), 1);
+    let names: Vec<_> =
+        profile.shared_lines[0].locks.iter().map(|lock| profile.locks[*lock as usize].name.as_str()).collect();
+    assert_eq!(names.len(), 2);
+    assert!(names.contains(&"line") && names.contains(&"line+4"), "{names:?}");
+}
+
+#[test]
+fn waits_that_found_nothing_are_counted() {
+    let profile = Run::of("nothing").profile();
+    let changed = profile.conditions.iter().find(|condition| condition.name == "changed").expect("the variable");
+    assert_eq!((changed.signals, changed.timed_out), (4, 1));
+    // Four waits and the one that timed out; POSIX allows wake-ups of their own, too.
+    assert!(changed.waits >= 5 && changed.woken_for_nothing >= 3, "{changed:?}");
+    assert_eq!(changed.woken_for_nothing, changed.waits - 2);
+    assert_eq!(profile.locks[changed.mutex.expect("a mutex") as usize].name, "first");
+    let again: u64 = profile.sites.iter().filter(|site| site.after_wait).map(|site| site.usage.acquisitions).sum();
+    assert_eq!(again, changed.waits);
+}
+
+#[test]
+fn a_cancelled_wait_gives_the_mutex_back() {
+    let profile = Run::of("cancel").profile();
+    assert_eq!(lock(&profile, "first").usage.acquisitions, 3);
+}
+
+#[test]
+fn readers_are_told_from_writers() {
+    let profile = Run::of("readers").profile();
+    let usage = &lock(&profile, "table").usage;
+    assert_eq!((usage.acquisitions, usage.reads, lock(&profile, "table").kind), (3, 2, LockKind::RwLock));
+}
+
+#[test]
+fn a_lock_made_where_another_was_is_another() {
+    let profile = Run::of("reuse").profile();
+    let mut counts: Vec<_> =
+        profile.locks.iter().filter(|lock| lock.name == "place").map(|lock| lock.usage.acquisitions).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 2, 3]);
+}
+
+#[test]
+fn nothing_is_lost_however_the_program_ends() {
+    for (name, status, signal) in [("kill", None, Some(9)), ("abort", None, Some(6)), ("_exit", Some(3), None)] {
+        let run = Run::of(name);
+        // `timeout` ends by the signal that ended its program.
+        assert_eq!((run.status.code(), run.status.signal()), (status, signal), "{name}");
+        let profile = profile(&run.file());
+        assert_eq!(lock(&profile, "first").usage.acquisitions, 1000, "{name}");
+    }
+}
+
+#[test]
+fn children_have_recordings_of_their_own() {
+    let run = Run::of("fork");
+    assert_eq!(lock(&run.profile(), "first").usage.acquisitions, 10);
+    let others = run.others();
+    assert_eq!(others.len(), 1, "{others:?}");
+    assert_eq!(lock(&profile(&others[0]), "first").usage.acquisitions, 20);
+}
+
+#[test]
+fn what_a_program_becomes_has_a_recording_of_its_own() {
+    let run = Run::of("exec");
+    assert_eq!(run.status.code(), Some(3));
+    assert_eq!(lock(&profile(&run.file()), "first").usage.acquisitions, 1000);
+    let others = run.others();
+    assert_eq!(others.len(), 1, "{others:?}");
+    assert_eq!(lock(&profile(&others[0]), "first").usage.acquisitions, 1000);
+}
+
+#[test]
+fn signal_handlers_may_try_locks() {
+    let profile = Run::of("handler").profile();
+    let first = lock(&profile, "first").usage.acquisitions;
+    let many: u64 =
+        profile.locks.iter().filter(|lock| lock.name.starts_with("array")).map(|lock| lock.usage.acquisitions).sum();
+    // A handler that comes between load and store of a counter may undo one step of it.
+    assert!(first > 1000 && first.abs_diff(many) <= first / 1000, "{first}, {many}");
+    assert!(lock(&profile, "second").usage.acquisitions > 10);
+}
+
+#[test]
+fn a_million_mutexes() {
+    let profile = Run::of("many").profile();
+    let remark = profile.recording.remarks.iter().any(|remark| remark.contains("980000 locks with 980000 acq"));
+    assert!(remark, "{:?}", profile.recording.remarks);
+    assert_eq!(profile.recording.acquisitions_unattributed, 0);
+}
+
+#[test]
+fn four_thousand_threads() {
+    let run = Run::of("crowd");
+    if run.status.code() == Some(77) {
+        eprintln!("the system does not allow 4000 threads");
+        return;
+    }
+    let profile = run.profile();
+    assert_eq!(profile.threads.len(), 4000);
+    assert_eq!(lock(&profile, "first").usage.acquisitions, 4000);
+}
+
+#[test]
+fn damaged_files_are_named_for_what_they_are() {
+    let run = Run::of("count");
+    let refused = |file: &std::path::Path| Recording::read(file).map(|_| ()).expect_err("it is damaged");
+    let other = run.directory.path().join("other");
+    std::fs::write(&other, "no recording at all").unwrap();
+    assert!(matches!(refused(&other), Error::Foreign));
+    turnwise_recording::writer::create(&other).unwrap();
+    assert!(matches!(refused(&other), Error::Unused));
+    std::fs::copy(std::env::current_exe().unwrap(), &other).unwrap();
+    assert!(matches!(refused(&other), Error::Foreign));
+    let file = std::fs::OpenOptions::new().write(true).open(run.file()).unwrap();
+    file.set_len(100_000).unwrap();
+    let error = refused(&run.file());
+    assert!(matches!(error, Error::Truncated(100_000, _)), "{error}");
+    assert!(error.to_string().contains("cut off"), "{error}");
+    file.set_len(40).unwrap();
+    assert!(matches!(refused(&run.file()), Error::Truncated(40, _)));
+    assert!(library("libturnwise_recorder.so").is_file());
+}
