@@ -1,5 +1,5 @@
-//! More threads than CPUs. Waiters that never sleep spin away the time of the owner; those that sleep wait for a CPU
-//! when the lock is free already.
+//! More threads than CPUs. Waiters that never sleep spin away the time of the owner; those that sleep wait for the
+//! owner to get a CPU, or for one of their own when the lock is free already.
 
 use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
@@ -45,7 +45,7 @@ fn late(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
         return None;
     }
     let name = context.lock_name(number);
-    let title = format!("waits for {name} are waits for a CPU: it is free long before they end");
+    let title = format!("waits for {name} are waits for a CPU, the owner's or their own: its sections are far shorter");
     let mut finding = context.about("late-wake-ups", number, title, lock.usage.wait.sum_ns);
     finding.evidence.push(format!(
         "a wait took {} on average, 99 of 100 holds lasted at most {}; {} threads were there at a time, on {} CPUs",
