@@ -8,9 +8,18 @@ const tinted = (place) => `color-mix(in srgb, ${colour(place)} var(--tint), var(
 // ---- figures ----
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const exact = new Intl.NumberFormat("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3, useGrouping: false });
+const exact = new Intl.NumberFormat("en", {
+  minimumSignificantDigits: 3,
+  maximumSignificantDigits: 3,
+  useGrouping: false,
+});
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
+const UNITS = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+  [1, "ns"],
+];
 
 function time(ns, format = exact) {
   if (ns === 0) return "0";
@@ -45,7 +54,8 @@ function filled(node, attributes, children) {
   return node;
 }
 
-const written = (x, y, text, anchor = "start", kind = "") => drawn("text", { x, y, "text-anchor": anchor, class: kind }, text);
+const written = (x, y, text, anchor = "start", kind = "") =>
+  drawn("text", { x, y, "text-anchor": anchor, class: kind }, text);
 
 /** A text below an axis, kept within its ends. */
 function below(x, y, text, right) {
@@ -96,7 +106,9 @@ function tell(x, y, ...children) {
   tip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 4))}px`;
 }
 
-const hush = () => { tip.hidden = true; };
+const hush = () => {
+  tip.hidden = true;
+};
 addEventListener("scroll", hush, { passive: true });
 
 /** Draws now and whenever the width changes. */

@@ -10,8 +10,15 @@
 
   const root = { name: "all waits", module: "", wait: 0, waits: 0, depth: 0, children: [], parent: null, lock: false };
   const nodes = flame.names.map((name, at) => ({
-    name: said(name), module: said(flame.modules[at]), wait: flame.wait_ns[at], waits: flame.waits[at], lock: flame.locks[at],
-    inlined: flame.inlined[at], children: [], parent: null, depth: 0,
+    name: said(name),
+    module: said(flame.modules[at]),
+    wait: flame.wait_ns[at],
+    waits: flame.waits[at],
+    lock: flame.locks[at],
+    inlined: flame.inlined[at],
+    children: [],
+    parent: null,
+    depth: 0,
   }));
   nodes.forEach((node, at) => {
     node.parent = flame.parents[at] < 0 ? root : nodes[flame.parents[at]];
@@ -31,7 +38,8 @@
   };
   let [zoomed, here, wanted] = [root, root, ""];
 
-  const matches = (node) => wanted !== "" && (node.name.toLowerCase().includes(wanted) || node.module.toLowerCase().includes(wanted));
+  const matches = (node) =>
+    wanted !== "" && (node.name.toLowerCase().includes(wanted) || node.module.toLowerCase().includes(wanted));
   const ancestors = (node) => (node.parent ? [...ancestors(node.parent), node.parent] : []);
 
   /** The boxes in sight: `{node, x, width}`. */
@@ -60,7 +68,13 @@
     for (const { node, x, width: wide } of shown) {
       const dim = node.depth < zoomed.depth || (wanted !== "" && !matches(node));
       const box = drawn("rect", {
-        class: `box${dim ? " dim" : ""}${node === here ? " here" : ""}`, x, y: node.depth * ROW, width: wide, height: ROW - 1, rx: 2, style: `fill:${fill(node)}`,
+        class: `box${dim ? " dim" : ""}${node === here ? " here" : ""}`,
+        x,
+        y: node.depth * ROW,
+        width: wide,
+        height: ROW - 1,
+        rx: 2,
+        style: `fill:${fill(node)}`,
       });
       box.node = node;
       svg.append(box);
@@ -72,7 +86,9 @@
 
   function told(node) {
     const part = `${time(node.wait)}, ${percent(node.wait, root.wait)} of all waiting, in ${count(node.waits)} waits`;
-    const what = node.lock ? `lock ${node.name}` : `${node.name}${node.module ? ` in ${node.module}` : ""}${node.inlined ? ", inlined" : ""}`;
+    const what = node.lock
+      ? `lock ${node.name}`
+      : `${node.name}${node.module ? ` in ${node.module}` : ""}${node.inlined ? ", inlined" : ""}`;
     return [what, part];
   }
 
@@ -101,7 +117,11 @@
     const siblings = here.parent?.children ?? [here];
     const place = siblings.indexOf(here);
     const places = {
-      ArrowDown: here.children[0], ArrowUp: here.parent, ArrowRight: siblings[place + 1], ArrowLeft: siblings[place - 1], Home: zoomed,
+      ArrowDown: here.children[0],
+      ArrowUp: here.parent,
+      ArrowRight: siblings[place + 1],
+      ArrowLeft: siblings[place - 1],
+      Home: zoomed,
     };
     return places[key] ?? here;
   }

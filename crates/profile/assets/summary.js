@@ -5,10 +5,14 @@
   const share = percent(totals.wait_ns, totals.thread_ns);
   const name = view.title.replace(/^Locks of /, "");
   byId("brand").textContent = view.title;
-  byId("title").textContent = totals.wait_ns > 0
-    ? `${name}: threads spent ${share} of their time waiting for locks`
-    : `${name}: no thread waited for a lock`;
-  byId("subtitle").append(element("code", {}, program.command), ` on the locks “${program.policy}”, ${program.machine}`);
+  byId("title").textContent =
+    totals.wait_ns > 0
+      ? `${name}: threads spent ${share} of their time waiting for locks`
+      : `${name}: no thread waited for a lock`;
+  byId("subtitle").append(
+    element("code", {}, program.command),
+    ` on the locks “${program.policy}”, ${program.machine}`,
+  );
 
   const hot = totals.wait_ns > 0.05 * totals.thread_ns;
   const tiles = [
@@ -19,26 +23,37 @@
     [count(totals.locks), `locks, ${count(totals.sites)} call sites`, false],
     [count(totals.threads), `threads on ${program.cpus} CPUs, ${time(program.duration_ns)}`, false],
   ];
-  byId("tiles").append(...tiles.map(([figure, text, warm]) =>
-    element("div", { class: warm ? "tile hot" : "tile" }, element("b", {}, figure), element("span", {}, text))));
+  byId("tiles").append(
+    ...tiles.map(([figure, text, warm]) =>
+      element("div", { class: warm ? "tile hot" : "tile" }, element("b", {}, figure), element("span", {}, text)),
+    ),
+  );
 
   byId("headlines").classList.toggle("calm", !hot);
-  byId("headlines").append(...view.headlines.map((line) => element("li", {}, line)));
+  byId("headlines").append(...view.headlines.map((line) => element("li", {}, ...worded(line))));
 
   byId("verdict").textContent = view.verdict;
-  byId("findings").append(...view.findings.map((finding) => {
-    const card = element("article", { class: "finding" }, element("h3", {}, ...worded(finding.title)),
-      element("ul", {}, ...finding.evidence.map((text) => element("li", {}, ...worded(text)))));
-    if (finding.experiment) {
-      card.append(element("p", {}, element("span", { class: "badge" }, "try"), ...worded(finding.experiment)));
-    }
-    if (finding.change) {
-      card.append(element("p", {}, element("span", { class: "badge change" }, "change"), ...worded(finding.change)));
-    }
-    return card;
-  }));
+  byId("findings").append(
+    ...view.findings.map((finding) => {
+      const card = element(
+        "article",
+        { class: "finding" },
+        element("h3", {}, ...worded(finding.title)),
+        element("ul", {}, ...finding.evidence.map((text) => element("li", {}, ...worded(text)))),
+      );
+      if (finding.experiment) {
+        card.append(element("p", {}, element("span", { class: "badge" }, "try"), ...worded(finding.experiment)));
+      }
+      if (finding.change) {
+        card.append(element("p", {}, element("span", { class: "badge change" }, "change"), ...worded(finding.change)));
+      }
+      return card;
+    }),
+  );
   if (view.findings_left_out > 0) {
-    byId("findings").append(element("p", { class: "soft small" }, `${view.findings_left_out} more, from which less is to be gained.`));
+    byId("findings").append(
+      element("p", { class: "soft small" }, `${view.findings_left_out} more, from which less is to be gained.`),
+    );
   }
 
   const facts = [
@@ -51,9 +66,18 @@
   byId("facts").append(...facts.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)]));
   byId("limits").append(...view.limits.map((text) => element("li", {}, text)));
   byId("omitted").hidden = view.omitted.length === 0;
-  byId("omitted").querySelector("ul").append(...view.omitted.map((text) => element("li", {}, text)));
+  byId("omitted")
+    .querySelector("ul")
+    .append(...view.omitted.map((text) => element("li", {}, text)));
 
-  const sections = [["advice", "Advice"], ["course", "Over time"], ["flame", "Flame graph"], ["timeline", "Timeline"], ["tables", "Tables"], ["about", "About"]];
+  const sections = [
+    ["advice", "Advice"],
+    ["course", "Over time"],
+    ["flame", "Flame graph"],
+    ["timeline", "Timeline"],
+    ["tables", "Tables"],
+    ["about", "About"],
+  ];
   byId("nav").append(...sections.map(([id, title]) => element("a", { href: `#${id}` }, title)));
 
   // As the system has it, light, dark.

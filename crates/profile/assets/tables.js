@@ -6,13 +6,26 @@
   const text = (title, of, help) => ({ title, of, help, text: true });
   const number = (title, of, help) => ({ title, of, help, show: count });
   const span = (title, of, help) => ({ title, of, help, show: time });
-  const share = (title, part, whole, help) => ({ title, help, of: (row) => (whole(row) ? part(row) / whole(row) : 0), show: (value) => percent(value, 1) });
-  const waited = { ...span("waited", (row) => row.figures.wait[0], "time that threads waited, all together"), meter: true };
+  const share = (title, part, whole, help) => ({
+    title,
+    help,
+    of: (row) => (whole(row) ? part(row) / whole(row) : 0),
+    show: (value) => percent(value, 1),
+  });
+  const waited = {
+    ...span("waited", (row) => row.figures.wait[0], "time that threads waited, all together"),
+    meter: true,
+  };
 
   const figures = [
     waited,
     number("acquired", (row) => row.figures.acquisitions, "acquisitions"),
-    share("contended", (row) => row.figures.contended, (row) => row.figures.acquisitions, "acquisitions that could not be had at once"),
+    share(
+      "contended",
+      (row) => row.figures.contended,
+      (row) => row.figures.acquisitions,
+      "acquisitions that could not be had at once",
+    ),
     span("wait p50", (row) => row.figures.wait[1], "half of the waits took at most so long"),
     span("p99", (row) => row.figures.wait[2], "99 of 100 waits took at most so long"),
     span("max", (row) => row.figures.wait[3], "the longest wait"),
@@ -23,54 +36,165 @@
   ];
   // Columns that say something of this run only if anything is in them.
   const rare = [
-    { title: "reads", of: (row) => (row.figures.reads ? row.figures.reads / row.figures.acquisitions : null), show: (value) => percent(value, 1), help: "acquisitions for reading" },
+    {
+      title: "reads",
+      of: (row) => (row.figures.reads ? row.figures.reads / row.figures.acquisitions : null),
+      show: (value) => percent(value, 1),
+      help: "acquisitions for reading",
+    },
     number("failed", (row) => row.figures.failed, "attempts that failed: trylock, time-outs"),
     number("sleeps", (row) => row.figures.sleeps, "waits that slept"),
     number("steals", (row) => row.figures.steals, "acquisitions past threads that slept"),
     number("handed", (row) => row.figures.handoffs, "acquisitions by a promised turn"),
-    number("owner away", (row) => row.figures.spins_off_cpu, "spins not begun or given up since the owner was off its CPU"),
+    number(
+      "owner away",
+      (row) => row.figures.spins_off_cpu,
+      "spins not begun or given up since the owner was off its CPU",
+    ),
     number("spun out", (row) => row.figures.spins_timed_out, "spins given up since their time was spent"),
   ];
   const name = (of) => (row) => said(of(row));
 
   const TABLES = [
-    ["Locks", view.locks, [
-      { ...text("lock", (row) => row.name, "its variable, or where it was made or is mostly taken; a click shows its timeline"), lock: true },
-      text("type", (row) => row.kind, "as the program declared it"), ...figures, ...rare,
-      text("address", (row) => row.address, "where it lies"),
-      text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "who initialised it"),
-    ], view.totals.locks],
-    ["Call sites", view.sites, [
-      text("call site", name((row) => row.name), "who takes the lock"), text("lock", name((row) => row.lock), "the lock"), ...figures, ...rare,
-      text("file", name((row) => row.file), "the whole path"), text("module", name((row) => row.module), "program or shared object"),
-    ], view.totals.sites],
-    ["Threads", view.threads, [
-      text("thread", (row) => row.name, "its name"), { title: "number", of: (row) => row.tid, show: String, help: "as the system numbers it" }, waited,
-      share("of its time", (row) => row.figures.wait[0], (row) => row.ended_ns - row.began_ns, "waited, of the time from its first lock to its end"),
-      ...figures.slice(1), ...rare,
-    ], view.totals.threads],
-    ["Who blocked whom", view.blocked, [
-      text("lock", name((row) => row.lock), "the lock"), text("waited in", name((row) => row.waiter), "call site of who waited"),
-      text("held by", name((row) => row.holder), "call site of who had the lock when the wait began"),
-      { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true }, number("waits", (row) => row.waits, "how often"),
-      span("each", (row) => (row.waits ? row.wait_ns / row.waits : 0), "mean"),
-      { title: "holder away", of: (row) => row.holder_off_cpu, show: count, help: "waits during which the holder was seen off its CPU" },
-    ]],
-    ["Conditions", view.conditions, [
-      text("condition variable", (row) => row.name, "its name"), text("mutex", (row) => (row.mutex === null ? "" : said(row.mutex)), "which its waits release"),
-      number("waits", (row) => row.waits, "waits"), number("for nothing", (row) => row.woken_for_nothing, "woken, found nothing, waited again"),
-      number("signals", (row) => row.signals, "pthread_cond_signal"), number("broadcasts", (row) => row.broadcasts, "pthread_cond_broadcast"), number("timed out", (row) => row.timed_out, "waits that ended by their time"),
-      span("wait p50", (row) => row.wait[1], "half of the waits"), span("p99", (row) => row.wait[2], "99 of 100 waits"), span("max", (row) => row.wait[3], "the longest"), text("address", (row) => row.address, "where it lies"),
-    ]],
-    ["Inversions", view.inversions, [
-      text("lock", (row) => said(row[0]), "one lock"), text("other lock", (row) => said(row[1]), "the other"),
-      text("other under the one", (row) => said(row[2]), "where"), text("one under the other", (row) => said(row[3]), "where"),
-    ]],
-    ["Shared lines", view.lines, [
-      text("line", (row) => row.line, "address of the cache line"), text("locks", (row) => row.locks.map(said).join(", "), "the locks on it"),
-      text("acquired", (row) => row.acquisitions.map(count).join(" + "), "acquisitions of each"),
-    ]],
-  ].map(([title, rows, columns, total]) => ({ title, rows, total: total ?? rows.length, columns: columns.filter((column) => !rare.includes(column) || rows.some((row) => column.of(row))) }));
+    [
+      "Locks",
+      view.locks,
+      [
+        {
+          ...text(
+            "lock",
+            (row) => row.name,
+            "its variable, or where it was made or is mostly taken; a click shows its timeline",
+          ),
+          lock: true,
+        },
+        text("type", (row) => row.kind, "as the program declared it"),
+        ...figures,
+        ...rare,
+        text("address", (row) => row.address, "where it lies"),
+        text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "who initialised it"),
+      ],
+      view.totals.locks,
+    ],
+    [
+      "Call sites",
+      view.sites,
+      [
+        text(
+          "call site",
+          name((row) => row.name),
+          "who takes the lock",
+        ),
+        text(
+          "lock",
+          name((row) => row.lock),
+          "the lock",
+        ),
+        ...figures,
+        ...rare,
+        text(
+          "file",
+          name((row) => row.file),
+          "the whole path",
+        ),
+        text(
+          "module",
+          name((row) => row.module),
+          "program or shared object",
+        ),
+      ],
+      view.totals.sites,
+    ],
+    [
+      "Threads",
+      view.threads,
+      [
+        text("thread", (row) => row.name, "its name"),
+        { title: "number", of: (row) => row.tid, show: String, help: "as the system numbers it" },
+        waited,
+        share(
+          "of its time",
+          (row) => row.figures.wait[0],
+          (row) => row.ended_ns - row.began_ns,
+          "waited, of the time from its first lock to its end",
+        ),
+        ...figures.slice(1),
+        ...rare,
+      ],
+      view.totals.threads,
+    ],
+    [
+      "Who blocked whom",
+      view.blocked,
+      [
+        text(
+          "lock",
+          name((row) => row.lock),
+          "the lock",
+        ),
+        text(
+          "waited in",
+          name((row) => row.waiter),
+          "call site of who waited",
+        ),
+        text(
+          "held by",
+          name((row) => row.holder),
+          "call site of who had the lock when the wait began",
+        ),
+        { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true },
+        number("waits", (row) => row.waits, "how often"),
+        span("each", (row) => (row.waits ? row.wait_ns / row.waits : 0), "mean"),
+        {
+          title: "holder away",
+          of: (row) => row.holder_off_cpu,
+          show: count,
+          help: "waits during which the holder was seen off its CPU",
+        },
+      ],
+    ],
+    [
+      "Conditions",
+      view.conditions,
+      [
+        text("condition variable", (row) => row.name, "its name"),
+        text("mutex", (row) => (row.mutex === null ? "" : said(row.mutex)), "which its waits release"),
+        number("waits", (row) => row.waits, "waits"),
+        number("for nothing", (row) => row.woken_for_nothing, "woken, found nothing, waited again"),
+        number("signals", (row) => row.signals, "pthread_cond_signal"),
+        number("broadcasts", (row) => row.broadcasts, "pthread_cond_broadcast"),
+        number("timed out", (row) => row.timed_out, "waits that ended by their time"),
+        span("wait p50", (row) => row.wait[1], "half of the waits"),
+        span("p99", (row) => row.wait[2], "99 of 100 waits"),
+        span("max", (row) => row.wait[3], "the longest"),
+        text("address", (row) => row.address, "where it lies"),
+      ],
+    ],
+    [
+      "Inversions",
+      view.inversions,
+      [
+        text("lock", (row) => said(row[0]), "one lock"),
+        text("other lock", (row) => said(row[1]), "the other"),
+        text("other under the one", (row) => said(row[2]), "where"),
+        text("one under the other", (row) => said(row[3]), "where"),
+      ],
+    ],
+    [
+      "Shared lines",
+      view.lines,
+      [
+        text("line", (row) => row.line, "address of the cache line"),
+        text("locks", (row) => row.locks.map(said).join(", "), "the locks on it"),
+        text("acquired", (row) => row.acquisitions.map(count).join(" + "), "acquisitions of each"),
+      ],
+    ],
+  ].map(([title, rows, columns, total]) => ({
+    title,
+    rows,
+    total: total ?? rows.length,
+    columns: columns.filter((column) => !rare.includes(column) || rows.some((row) => column.of(row))),
+  }));
 
   let shown = TABLES[0];
   let order = { column: null, sign: -1 };
@@ -85,7 +209,10 @@
 
   function rows() {
     const texts = shown.columns.filter((column) => column.text);
-    const kept = wanted === "" ? shown.rows.slice() : shown.rows.filter((row) => texts.some((column) => column.of(row).toLowerCase().includes(wanted)));
+    const kept =
+      wanted === ""
+        ? shown.rows.slice()
+        : shown.rows.filter((row) => texts.some((column) => column.of(row).toLowerCase().includes(wanted)));
     return order.column ? kept.sort(compared) : kept;
   }
 
@@ -117,27 +244,49 @@
 
   function fill() {
     const found = rows();
-    byId("table").tBodies[0].replaceChildren(...found.slice(0, room).map((row) => element("tr", {}, ...shown.columns.map((column) => cell(column, row)))));
-    if (found.length === 0) byId("table").tBodies[0].append(element("tr", {}, element("td", { class: "empty", colspan: shown.columns.length }, shown.rows.length ? "nothing matches" : "none in this run")));
+    byId("table").tBodies[0].replaceChildren(
+      ...found.slice(0, room).map((row) => element("tr", {}, ...shown.columns.map((column) => cell(column, row)))),
+    );
+    if (found.length === 0)
+      byId("table").tBodies[0].append(
+        element(
+          "tr",
+          {},
+          element(
+            "td",
+            { class: "empty", colspan: shown.columns.length },
+            shown.rows.length ? "nothing matches" : "none in this run",
+          ),
+        ),
+      );
     byId("more").hidden = found.length <= room;
     byId("more").textContent = `Show more (${count(found.length - room)} left)`;
-    const left = shown.total > shown.rows.length ? `; ${count(shown.total - shown.rows.length)} with less waiting are left out of this page` : "";
+    const left =
+      shown.total > shown.rows.length
+        ? `; ${count(shown.total - shown.rows.length)} with less waiting are left out of this page`
+        : "";
     byId("filtered").textContent = `${count(found.length)} of ${count(shown.rows.length)}${left}`;
   }
 
   function head() {
-    byId("table").tHead.replaceChildren(element("tr", {}, ...shown.columns.map((column) => {
-      const button = element("button", { type: "button", title: column.help }, column.title);
-      const th = element("th", { scope: "col", class: column.text ? "text" : "" }, button);
-      button.addEventListener("click", () => {
-        // Figures start with the greatest, names with A.
-        order = { column, sign: order.column === column ? -order.sign : column.text ? 1 : -1 };
-        for (const other of th.parentNode.children) other.removeAttribute("aria-sort");
-        th.setAttribute("aria-sort", order.sign > 0 ? "ascending" : "descending");
-        fill();
-      });
-      return th;
-    })));
+    byId("table").tHead.replaceChildren(
+      element(
+        "tr",
+        {},
+        ...shown.columns.map((column) => {
+          const button = element("button", { type: "button", title: column.help }, column.title);
+          const th = element("th", { scope: "col", class: column.text ? "text" : "" }, button);
+          button.addEventListener("click", () => {
+            // Figures start with the greatest, names with A.
+            order = { column, sign: order.column === column ? -order.sign : column.text ? 1 : -1 };
+            for (const other of th.parentNode.children) other.removeAttribute("aria-sort");
+            th.setAttribute("aria-sort", order.sign > 0 ? "ascending" : "descending");
+            fill();
+          });
+          return th;
+        }),
+      ),
+    );
   }
 
   function show(table) {
@@ -151,14 +300,24 @@
   }
 
   const tabs = TABLES.map((table) => {
-    const tab = element("button", { type: "button", role: "tab", "aria-controls": "panel" }, `${table.title} `, element("span", {}, count(table.total)));
+    const tab = element(
+      "button",
+      { type: "button", role: "tab", "aria-controls": "panel" },
+      `${table.title} `,
+      element("span", {}, count(table.total)),
+    );
     tab.addEventListener("click", () => show(table));
     return tab;
   });
   byId("tabs").append(...tabs);
   byId("tabs").addEventListener("keydown", (event) => {
     const from = tabs.indexOf(document.activeElement);
-    const to = { ArrowRight: (from + 1) % tabs.length, ArrowLeft: (from + tabs.length - 1) % tabs.length, Home: 0, End: tabs.length - 1 }[event.key];
+    const to = {
+      ArrowRight: (from + 1) % tabs.length,
+      ArrowLeft: (from + tabs.length - 1) % tabs.length,
+      Home: 0,
+      End: tabs.length - 1,
+    }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     tabs[to].focus();

@@ -10,11 +10,16 @@ let showLock = () => {};
   const AT_FIRST = 250; // waits in sight at first, about: single ones can be seen
   const chart = byId("timeline-chart");
   const picked = byId("timeline-lock");
-  const closely = view.locks.map((lock, place) => ({ lock, place, timeline: view.timelines.find((one) => one.lock === place) }))
+  const closely = view.locks
+    .map((lock, place) => ({ lock, place, timeline: view.timelines.find((one) => one.lock === place) }))
     .filter(({ lock, timeline }) => timeline || lock.charts?.wait.length || lock.charts?.hold.length);
   byId("timeline").hidden = closely.length === 0;
   if (closely.length === 0) return;
-  picked.append(...closely.map(({ lock, place }) => element("option", { value: place }, `${lock.name}: ${time(lock.figures.wait[0])}`)));
+  picked.append(
+    ...closely.map(({ lock, place }) =>
+      element("option", { value: place }, `${lock.name}: ${time(lock.figures.wait[0])}`),
+    ),
+  );
 
   let waits = [];
   let lanes = [];
@@ -26,25 +31,42 @@ let showLock = () => {};
   /** From the page's rows to records, and a row for each thread that appears. */
   function load(place) {
     const { timeline } = closely.find((one) => one.place === place) ?? closely[0];
-    waits = (timeline?.waits ?? []).map(([thread, site, began, acquired, released, holder, holderSite, gaveUp]) =>
-      ({ thread, site, began, acquired, released, holder, holderSite, gaveUp: gaveUp === 1 }));
+    waits = (timeline?.waits ?? []).map(([thread, site, began, acquired, released, holder, holderSite, gaveUp]) => ({
+      thread,
+      site,
+      began,
+      acquired,
+      released,
+      holder,
+      holderSite,
+      gaveUp: gaveUp === 1,
+    }));
     const spent = new Map();
     for (const wait of waits) spent.set(wait.thread, (spent.get(wait.thread) ?? 0) + wait.acquired - wait.began);
     const all = [...spent].sort((a, b) => b[1] - a[1]).map(([thread]) => thread);
     lanes = all.slice(0, MOST_THREADS).sort((a, b) => a - b);
     const ends = waits.map((wait) => Math.max(wait.acquired, wait.released));
-    whole = waits.length ? [waits[0].began, ends.reduce((a, b) => Math.max(a, b), 0)] : [0, view.program.duration_ns || 1];
+    whole = waits.length
+      ? [waits[0].began, ends.reduce((a, b) => Math.max(a, b), 0)]
+      : [0, view.program.duration_ns || 1];
     [from, to] = whole;
     chosen = null;
     const left = [];
     if (timeline?.omitted) left.push(`${count(timeline.omitted)} shorter waits are left out.`);
-    if (all.length > lanes.length) left.push(`The ${lanes.length} threads of ${all.length} that waited longest are shown.`);
+    if (all.length > lanes.length)
+      left.push(`The ${lanes.length} threads of ${all.length} that waited longest are shown.`);
     if (!waits.length) left.push("No wait for this lock was kept one by one.");
     byId("timeline-omitted").textContent = left.join(" ");
     // Where the longest wait is, there is something to see.
-    const longest = waits.reduce((most, wait) => (most && wait.acquired - wait.began <= most.acquired - most.began ? most : wait), null);
+    const longest = waits.reduce(
+      (most, wait) => (most && wait.acquired - wait.began <= most.acquired - most.began ? most : wait),
+      null,
+    );
     byId("timeline-told").textContent = longest ? `The longest wait: ${words(longest).join(" ")}` : "";
-    const length = Math.max((whole[1] - whole[0]) * Math.min(1, AT_FIRST / Math.max(1, waits.length)), longest ? 3 * (longest.acquired - longest.began) : 0);
+    const length = Math.max(
+      (whole[1] - whole[0]) * Math.min(1, AT_FIRST / Math.max(1, waits.length)),
+      longest ? 3 * (longest.acquired - longest.began) : 0,
+    );
     const middle = longest ? (longest.began + longest.acquired) / 2 : 0;
     range(middle - length / 2, middle + length / 2);
   }
@@ -62,7 +84,12 @@ let showLock = () => {};
 
   /** How many waited: a step at each change. */
   function queue() {
-    const changes = waits.flatMap((wait) => [[wait.began, 1], [wait.acquired, -1]]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const changes = waits
+      .flatMap((wait) => [
+        [wait.began, 1],
+        [wait.acquired, -1],
+      ])
+      .sort((a, b) => a[0] - b[0] || a[1] - b[1]);
     let now = 0;
     return changes.map(([at, change]) => ({ at, number: (now += change) }));
   }
@@ -86,7 +113,10 @@ let showLock = () => {};
     const y = (number) => (TOP + QUEUE - (QUEUE - 6) * (number / top)).toFixed(1);
     const line = steps.map(({ at, number }) => `H${x(at).toFixed(1)}V${y(number)}`).join("");
     const path = `M${area.left} ${y(0)}${line}H${area.right}V${y(0)}Z`;
-    svg.append(drawn("path", { class: "queue", d: path }), written(area.left - 10, TOP + QUEUE / 2 + 4, `≤ ${three.format(top)} waiting`, "end"));
+    svg.append(
+      drawn("path", { class: "queue", d: path }),
+      written(area.left - 10, TOP + QUEUE / 2 + 4, `≤ ${three.format(top)} waiting`, "end"),
+    );
   }
 
   /** Adds the time from `begin` to `end` to the strips that it lies in. */
@@ -106,7 +136,14 @@ let showLock = () => {};
     if (right - left < 1 && left - (seen.get(key) ?? -9) < 1) return;
     seen.set(key, left);
     const [height, y] = kind === "hold" ? [ROW - 6, top + 2] : [ROW - 10, top + 4];
-    const box = drawn("rect", { class: `${kind}${wait === chosen ? " chosen" : ""}`, x: left, y, width: Math.max(1, right - left), height, rx: right - left > 4 ? 2 : 0 });
+    const box = drawn("rect", {
+      class: `${kind}${wait === chosen ? " chosen" : ""}`,
+      x: left,
+      y,
+      width: Math.max(1, right - left),
+      height,
+      rx: right - left > 4 ? 2 : 0,
+    });
     box.wait = wait;
     svg.append(box);
   }
@@ -119,7 +156,16 @@ let showLock = () => {};
     const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
     const place = new Map(lanes.map((thread, row) => [thread, rows + row * ROW]));
     for (const [thread, top] of place) {
-      svg.append(drawn("rect", { class: "lane", x: area.left, y: top + 1, width: area.right - area.left, height: ROW - 4, rx: 3 }));
+      svg.append(
+        drawn("rect", {
+          class: "lane",
+          x: area.left,
+          y: top + 1,
+          width: area.right - area.left,
+          height: ROW - 4,
+          rx: 3,
+        }),
+      );
       svg.append(written(area.left - 10, top + 13, fitting(threadName(thread), area.left - 16), "end", "name"));
     }
     const inSight = waits.filter((wait) => Math.max(wait.acquired, wait.released) >= from && wait.began <= to);
@@ -139,7 +185,9 @@ let showLock = () => {};
   function drawShares(svg, inSight, place, height) {
     const strips = Math.floor((area.right - area.left) / STRIP);
     const each = (to - from) / strips;
-    const rows = new Map([...place.keys()].map((thread) => [thread, { wait: Array(strips).fill(0), hold: Array(strips).fill(0) }]));
+    const rows = new Map(
+      [...place.keys()].map((thread) => [thread, { wait: Array(strips).fill(0), hold: Array(strips).fill(0) }]),
+    );
     for (const wait of inSight) {
       const row = rows.get(wait.thread);
       if (!row) continue;
@@ -163,34 +211,59 @@ let showLock = () => {};
 
   function finish(svg, height) {
     const width = area.right + 10;
-    for (const tick of ticks(from, to, width / 140)) svg.append(below(x(tick), height - 8, briefly(Math.round(tick)), width));
-    if (drag) svg.append(drawn("rect", { class: "range", x: Math.min(drag.start, drag.end), y: 0, width: Math.abs(drag.end - drag.start), height }));
+    for (const tick of ticks(from, to, width / 140))
+      svg.append(below(x(tick), height - 8, briefly(Math.round(tick)), width));
+    if (drag)
+      svg.append(
+        drawn("rect", {
+          class: "range",
+          x: Math.min(drag.start, drag.end),
+          y: 0,
+          width: Math.abs(drag.end - drag.start),
+          height,
+        }),
+      );
     chart.replaceChildren(svg);
   }
 
   function words(wait) {
     const who = view.threads[wait.thread];
-    const holder = wait.holder < 0 ? "the holder was not seen" : `held by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid}, which took it in ${said(wait.holderSite)}`;
-    const end = wait.gaveUp ? "then gave up" : wait.released < 0 ? "then held it; its release was not seen" : `then held it for ${time(wait.released - wait.acquired)}`;
-    return [`${who.name} ${who.tid} waited ${time(wait.acquired - wait.began)} at ${time(wait.began)}`, `in ${said(wait.site)}; ${holder}; ${end}.`];
+    const holder =
+      wait.holder < 0
+        ? "the holder was not seen"
+        : `held by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid}, which took it in ${said(wait.holderSite)}`;
+    const end = wait.gaveUp
+      ? "then gave up"
+      : wait.released < 0
+        ? "then held it; its release was not seen"
+        : `then held it for ${time(wait.released - wait.acquired)}`;
+    return [
+      `${who.name} ${who.tid} waited ${time(wait.acquired - wait.began)} at ${time(wait.began)}`,
+      `in ${said(wait.site)}; ${holder}; ${end}.`,
+    ];
   }
 
   function range(low, high) {
     const length = Math.max(Math.min(high - low, whole[1] - whole[0]), 100);
     from = Math.max(whole[0], Math.min(low, whole[1] - length));
     to = from + length;
-    const part = length < whole[1] - whole[0] ? `${time(length)} of ${time(whole[1] - whole[0])}, from ${time(Math.round(from))}` : "all";
+    const part =
+      length < whole[1] - whole[0]
+        ? `${time(length)} of ${time(whole[1] - whole[0])}, from ${time(Math.round(from))}`
+        : "all";
     byId("timeline-range").textContent = `Shown: ${part}`;
     draw();
   }
 
-  const zoom = (factor, around = (from + to) / 2) => range(around - (around - from) * factor, around + (to - around) * factor);
+  const zoom = (factor, around = (from + to) / 2) =>
+    range(around - (around - from) * factor, around + (to - around) * factor);
   const move = (part) => range(from + (to - from) * part, to + (to - from) * part);
 
   function choose(wait) {
     if (!wait) return;
     chosen = wait;
-    if (wait.began < from || wait.acquired > to) range(wait.began - (to - from) / 3, wait.began + (2 * (to - from)) / 3);
+    if (wait.began < from || wait.acquired > to)
+      range(wait.began - (to - from) / 3, wait.began + (2 * (to - from)) / 3);
     else draw();
     byId("timeline-told").textContent = words(wait).join(" ");
   }
@@ -198,11 +271,25 @@ let showLock = () => {};
   const shown = () => waits.filter((wait) => lanes.includes(wait.thread));
   const beside = (by) => {
     const all = shown();
-    return all[chosen ? Math.max(0, Math.min(all.length - 1, all.indexOf(chosen) + by)) : Math.max(0, all.findIndex((wait) => wait.began >= from))];
+    return all[
+      chosen
+        ? Math.max(0, Math.min(all.length - 1, all.indexOf(chosen) + by))
+        : Math.max(
+            0,
+            all.findIndex((wait) => wait.began >= from),
+          )
+    ];
   };
   const KEYS = {
-    "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => range(...whole), Home: () => range(...whole), ArrowLeft: () => move(-0.25), ArrowRight: () => move(0.25),
-    n: () => choose(beside(1)), p: () => choose(beside(-1)),
+    "+": () => zoom(0.5),
+    "=": () => zoom(0.5),
+    "-": () => zoom(2),
+    0: () => range(...whole),
+    Home: () => range(...whole),
+    ArrowLeft: () => move(-0.25),
+    ArrowRight: () => move(0.25),
+    n: () => choose(beside(1)),
+    p: () => choose(beside(-1)),
   };
 
   chart.addEventListener("keydown", (event) => {
@@ -212,7 +299,8 @@ let showLock = () => {};
   });
   const at = (event) => Math.max(area.left, Math.min(area.right, event.clientX - chart.getBoundingClientRect().left));
   chart.addEventListener("pointerdown", (event) => {
-    if (event.button === 0 && event.pointerType !== "touch") drag = { start: at(event), end: at(event), wait: event.target.wait };
+    if (event.button === 0 && event.pointerType !== "touch")
+      drag = { start: at(event), end: at(event), wait: event.target.wait };
   });
   chart.addEventListener("pointermove", (event) => {
     if (drag) {
@@ -233,11 +321,15 @@ let showLock = () => {};
     else choose(wait) ?? draw();
   });
   chart.addEventListener("pointerleave", hush);
-  chart.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return;
-    event.preventDefault();
-    zoom(event.deltaY < 0 ? 0.7 : 1.43, timeAt(at(event)));
-  }, { passive: false });
+  chart.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      zoom(event.deltaY < 0 ? 0.7 : 1.43, timeAt(at(event)));
+    },
+    { passive: false },
+  );
   byId("zoom-in").addEventListener("click", () => zoom(0.5));
   byId("zoom-out").addEventListener("click", () => zoom(2));
   byId("zoom-all").addEventListener("click", () => range(...whole));

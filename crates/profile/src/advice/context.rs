@@ -54,7 +54,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn lock_name(&self, lock: LockId) -> String {
-        format!("`{}`", names::brief(&self.profile.locks[lock as usize].name))
+        names::lock_in_sentence(&self.profile.locks[lock as usize].name)
     }
 
     pub(super) fn site_name(&self, site: SiteId) -> String {

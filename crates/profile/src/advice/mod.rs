@@ -4,6 +4,7 @@
 //! A rule is a function from the profile to findings. It judges by named thresholds, whose reasons stand beside them.
 
 mod context;
+mod policy_file;
 mod rules;
 #[cfg(test)]
 mod sample;
@@ -11,6 +12,7 @@ mod text;
 
 use crate::model::{LockId, Profile, SiteId};
 use context::Context;
+pub use policy_file::policy_file;
 use serde::Serialize;
 pub(crate) use text::proposal;
 pub use text::text;
@@ -101,13 +103,19 @@ pub fn advise(profile: &Profile) -> Advice {
 fn distinct(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.hoped_ns));
     let mut kept: Vec<Finding> = Vec::new();
-    for finding in findings {
+    for mut finding in findings {
+        finding.title = capitalised(&finding.title);
         let known = finding.experiment.is_some() && kept.iter().any(|other| other.experiment == finding.experiment);
         if !known {
             kept.push(finding);
         }
     }
     kept
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut rest = sentence.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ fn without_contention_nothing_is_found_and_that_is_said() {
 fn the_five_most_hopeful_are_kept_and_a_hazard_always() {
     let mut profile = quiet();
     for number in 1..=7 {
-        lock_with_site(&mut profile, usage(100_000, 2_000 * number, 50_000, 900));
+        lock_with_site(&mut profile, usage(1_000_000, 10_000 * number, 50_000, 90));
     }
     let advice = advise(&profile);
     assert_eq!((advice.findings.len(), advice.left_out), (5, 2));

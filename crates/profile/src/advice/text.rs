@@ -42,7 +42,7 @@ pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
     match &experiment.scope {
         Scope::Program => format!("the policy `{}` for the whole program", experiment.policy),
         Scope::Locks(locks) => {
-            let locks = locks.iter().map(|&lock| format!("`{}`", names::brief(&profile.locks[lock as usize].name)));
+            let locks = locks.iter().map(|&lock| names::lock_in_sentence(&profile.locks[lock as usize].name));
             format!("the policy `{}` for {}", experiment.policy, locks.collect::<Vec<_>>().join(", "))
         }
     }

@@ -41,7 +41,7 @@ fn lock(profile: &Profile, waited: u64) -> Option<String> {
     let Usage { wait, hold, .. } = &lock.usage;
     Some(format!(
         "The lock that costs most is {}: {}, {} of all waiting; half of its holds last at most {}.",
-        names::brief(&lock.name),
+        names::lock_in_sentence(&lock.name),
         time(wait.sum_ns),
         percent(wait.sum_ns, waited),
         time(hold.quantile(0.5)),
@@ -70,7 +70,7 @@ fn pair(profile: &Profile, waited: u64) -> Option<String> {
     let site = &profile.sites[holder as usize];
     Some(format!(
         "Who blocks others most took {} in {}: {} of waiting, {} of all.",
-        names::brief(&profile.locks[site.lock as usize].name),
+        names::lock_in_sentence(&profile.locks[site.lock as usize].name),
         names::brief_site(profile, site),
         time(wait_ns),
         percent(wait_ns, waited),

@@ -1,6 +1,6 @@
 //! A profile as JSON, and back.
 
-use super::check;
+use super::{check, plausible};
 use crate::model::{Profile, SCHEMA};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -39,5 +39,7 @@ pub fn read(text: &[u8]) -> Result<Profile> {
     check::references(&profile).context(
         "this profile names things that it does not have; write it again with `turnwise profile --json FILE`",
     )?;
+    plausible::sums(&profile)
+        .context("the figures of this profile cannot be; write it again with `turnwise profile --json FILE`")?;
     Ok(profile)
 }

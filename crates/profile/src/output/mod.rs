@@ -9,6 +9,7 @@ mod html;
 pub mod json;
 pub(crate) mod names;
 mod perfetto;
+mod plausible;
 mod pprof;
 mod stacks;
 

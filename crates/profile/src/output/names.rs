@@ -68,6 +68,12 @@ pub(crate) fn brief(name: &str) -> String {
     cut_to(&without_arguments(name), LONGEST_IN_SENTENCE)
 }
 
+/// A lock in a sentence: `` `cache_lock` ``, `the lock made in Log::open`.
+pub(crate) fn lock_in_sentence(name: &str) -> String {
+    let described = ["made in ", "taken in ", "used in "].iter().any(|start| name.starts_with(start));
+    if described { format!("the lock {}", brief(name)) } else { format!("`{}`", brief(name)) }
+}
+
 /// A call site in a sentence.
 pub(crate) fn brief_site(profile: &Profile, site: &Site) -> String {
     named(profile, site, &brief)

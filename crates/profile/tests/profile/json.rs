@@ -46,6 +46,28 @@ fn other_schemas_and_broken_files_are_told_what_to_do() {
 }
 
 #[test]
+fn figures_that_cannot_be_added_up_are_refused() {
+    let good = value(&fixture::server());
+    for place in [
+        "/locks/0/usage/acquisitions",
+        "/sites/1/usage/wait/sum_ns",
+        "/sites/0/stacks/0/waits",
+        "/threads/0/ended_ns",
+        "/locks/0/step_ns",
+        "/locks/0/over_time/3/wait_ns",
+        "/locks/0/usage/hold/buckets/0/1",
+        "/episodes/5/acquired_ns",
+        "/blocked/0/wait_ns",
+        "/conditions/0/woken_for_nothing",
+        "/program/duration_ns",
+    ] {
+        let mut broken = good.clone();
+        *broken.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = (u64::MAX - 7).into();
+        assert!(refusal(&broken).contains("which no run can have"), "{place}: {}", refusal(&broken));
+    }
+}
+
+#[test]
 fn what_is_named_must_be_there() {
     let good = value(&fixture::server());
     for (place, error) in [

@@ -69,3 +69,15 @@ fn every_form_takes_every_profile() {
         }
     }
 }
+
+#[test]
+fn no_more_threads_wait_than_there_are() {
+    let profile = turnwise_profile::output::json::read(include_bytes!("recorded.json")).expect("it is a profile");
+    let data = data(&page(&profile));
+    let charts = &data["locks"][0]["charts"];
+    let waits: Vec<u64> = charts["wait_ns"].as_array().expect("steps").iter().filter_map(Value::as_u64).collect();
+    let step = charts["step_ns"].as_u64().expect("a length");
+    assert!(waits.iter().all(|&wait| wait <= step * profile.threads.len() as u64), "{step} {waits:?}");
+    let (sum, all) = (waits.iter().sum::<u64>(), profile.locks[0].usage.wait.sum_ns);
+    assert!(sum.abs_diff(all) < 100, "all waiting is there: {sum} of {all}");
+}

@@ -1,7 +1,7 @@
 //! A profile that `turnwise profile` recorded, through every form: what the fixture only imitates.
 //!
-//! `recorded.json` is of `turnwise profile --json FILE -- @sample -t 6 -s 0.025 -k 500` on two CPUs. If the model changes,
-//! record it again until some threads waited.
+//! `recorded.json` is of `turnwise profile --json FILE -- @sample -t 6 -s 0.025 -k 500` on two CPUs. If the model
+//! changes, record it again until some threads waited.
 
 use turnwise_profile::advice::advise;
 use turnwise_profile::model::Profile;
@@ -40,7 +40,7 @@ fn every_form_takes_it() {
 fn its_lock_is_named_and_advised_on() {
     let profile = recorded();
     let lines = headlines(&profile);
-    assert!(lines[1].starts_with("The lock that costs most is cache: "), "{lines:?}");
+    assert!(lines[1].starts_with("The lock that costs most is `cache`: "), "{lines:?}");
     let advice = advise(&profile);
     assert_eq!(advice.findings[0].locks, [0], "{advice:?}");
 }

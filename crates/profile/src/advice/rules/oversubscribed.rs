@@ -1,15 +1,18 @@
-//! More threads than CPUs, and waiters that never sleep: they spin away the time of the owner.
+//! More threads than CPUs. Waiters that never sleep spin away the time of the owner; those that sleep wait for the
+//! owner to get a CPU, or for one of their own when the lock is free already.
 
 use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
 use crate::figures::time;
-use crate::model::LockKind;
+use crate::model::{Lock, LockId, LockKind};
 
 /// Policies whose waiters never sleep.
 const SPINNING: &[&str] = &["mcs", "ttas", "ticket"];
 /// A wait this long for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted: a
 /// scheduler's slice is a few milliseconds.
 const PREEMPTED_NS: u64 = 1_000_000;
+/// A mean wait so many times as long as nearly all holds was not for the holder: no queue is that long.
+const FAR_LONGER: u64 = 1_000;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {
     let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus as usize);
@@ -20,8 +23,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     if SPINNING.contains(&context.profile.program.policy.as_str()) {
         return program(context, crowd);
     }
+    let mut found: Vec<Finding> =
+        context.busy_locks().filter_map(|(number, lock)| late(context, number, lock)).collect();
     let locks = context.busy_locks().filter(|(_, lock)| lock.kind == LockKind::SpinLock);
-    let locks = locks.filter(|(_, lock)| lock.usage.wait.max_ns >= PREEMPTED_NS).map(|(number, lock)| {
+    found.extend(locks.filter(|(_, lock)| lock.usage.wait.max_ns >= PREEMPTED_NS).map(|(number, lock)| {
         let name = context.lock_name(number);
         let title = format!("Waiters of the spin lock {name} spin while its owner is off its CPU");
         let mut finding = context.about("oversubscribed", number, title, lock.usage.wait.sum_ns);
@@ -29,8 +34,29 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         finding.evidence.push(format!("{crowd}; the longest wait took {worst}, as long as a preempted owner is away"));
         finding.change = Some("make it a mutex, or have no more threads than CPUs".to_owned());
         finding
-    });
-    locks.collect()
+    }));
+    found
+}
+
+/// Waits of milliseconds for a lock that is held for microseconds.
+fn late(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    let (wait, hold) = (lock.usage.wait.mean_ns(), lock.usage.hold.quantile(0.99));
+    if lock.kind == LockKind::SpinLock || wait < PREEMPTED_NS || hold.saturating_mul(FAR_LONGER) > wait {
+        return None;
+    }
+    let name = context.lock_name(number);
+    let title = format!("waits for {name} are waits for a CPU, the owner's or their own: its sections are far shorter");
+    let mut finding = context.about("late-wake-ups", number, title, lock.usage.wait.sum_ns);
+    finding.evidence.push(format!(
+        "a wait took {} on average, 99 of 100 holds lasted at most {}; {} threads were there at a time, on {} CPUs",
+        time(wait),
+        time(hold),
+        context.threads_at_once,
+        context.profile.program.cpus,
+    ));
+    finding.experiment = context.adaptive(number);
+    finding.change = Some("have no more busy threads than CPUs".to_owned());
+    Some(finding)
 }
 
 fn program(context: &Context, crowd: String) -> Vec<Finding> {
@@ -60,7 +86,7 @@ mod tests {
 
     fn spinning(threads: usize, policy: &str) -> Profile {
         let mut profile = quiet();
-        lock_with_site(&mut profile, usage(10_000, 2_000, 2_000_000, 500));
+        lock_with_site(&mut profile, usage(10_000, 2_000, 400_000, 500));
         profile.threads = vec![profile.threads[0].clone(); threads];
         profile.program.policy = policy.to_owned();
         profile
@@ -73,6 +99,18 @@ mod tests {
         assert!(advice.findings[0].evidence[0].contains("5 threads were there at a time, on 4 CPUs"));
         assert!(!fired(&spinning(4, "ticket")).contains(&"oversubscribed"), "a CPU each");
         assert!(!fired(&spinning(5, "libc")).contains(&"oversubscribed"), "they sleep");
+    }
+
+    #[test]
+    fn long_waits_for_short_holds_are_waits_for_a_cpu() {
+        let with = |threads, wait_ns| {
+            let mut profile = spinning(threads, "libc");
+            profile.locks[0].usage = usage(10_000, 100, wait_ns, 1_000);
+            fired(&profile)
+        };
+        assert_eq!(with(5, 1_000_000), ["late-wake-ups"]);
+        assert_eq!(with(5, 999_999), [""; 0], "not that long");
+        assert_eq!(with(4, 1_000_000), [""; 0], "a CPU each");
     }
 
     #[test]

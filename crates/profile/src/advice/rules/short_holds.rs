@@ -22,10 +22,13 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         if hold == 0 || hold > SWITCH_NS {
             return None;
         }
-        let name = context.lock_name(number);
-        let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
         let wait = lock.usage.wait.mean_ns();
         let hoped = lock.usage.contended * wait.min(SWITCH_NS);
+        if !context.worthwhile(hoped) {
+            return None;
+        }
+        let name = context.lock_name(number);
+        let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
         let mut finding = context.about("short-holds", number, title, hoped);
         finding.evidence.push(format!(
             "{:.0}% of its holds lasted at most {}; a wait took {} on average; a sleep and its wake-up cost about {}",
@@ -66,7 +69,9 @@ mod tests {
         let mut spinning = quiet();
         lock_with_site(&mut spinning, usage(100_000, 20_000, 30_000, 900));
         spinning.program.policy = "adaptive".to_owned();
-        for profile in [longer, rare, spinning] {
+        let mut few_long_waits = quiet();
+        lock_with_site(&mut few_long_waits, usage(100_000, 20, 30_000_000, 900));
+        for profile in [longer, rare, spinning, few_long_waits] {
             assert!(!fired(&profile).contains(&"short-holds"));
         }
     }

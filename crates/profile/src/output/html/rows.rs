@@ -2,7 +2,7 @@
 
 use super::super::names;
 use super::strings::Strings;
-use crate::model::{Distribution, LockKind, Profile, SiteId, Usage};
+use crate::model::{Distribution, LockKind, Profile, SiteId, Step, Usage};
 use serde::Serialize;
 
 /// Rows of a table; nobody reads further, and the page must open quickly.
@@ -64,15 +64,41 @@ struct Charts {
     wait: Vec<(u64, u64)>,
     hold: Vec<(u64, u64)>,
     step_ns: u64,
-    /// Acquisitions, contended, wait time.
-    steps: Vec<[u64; 3]>,
+    /// Step by step.
+    wait_ns: Vec<u64>,
+}
+
+/// How long threads waited for each of the first locks in each step, where all waits were kept one by one: a lock's
+/// own steps have a wait where it ended.
+fn spread(profile: &Profile) -> Option<Vec<Vec<u64>>> {
+    let recording = &profile.recording;
+    if recording.episodes_dropped > 0 || profile.episodes.is_empty() {
+        return None;
+    }
+    let charted = &profile.locks[..profile.locks.len().min(MOST_CHARTS)];
+    let mut waits: Vec<Vec<u64>> = charted.iter().map(|lock| vec![0; lock.over_time.len()]).collect();
+    for episode in &profile.episodes {
+        let lock = profile.sites[episode.site as usize].lock as usize;
+        let Some(steps) = waits.get_mut(lock).filter(|steps| !steps.is_empty()) else { continue };
+        let step_ns = profile.locks[lock].step_ns.max(1);
+        let first = ((episode.began_ns / step_ns) as usize).min(steps.len() - 1);
+        for (step, sum) in steps.iter_mut().enumerate().skip(first) {
+            let (from, to) = (step as u64 * step_ns, (step as u64 + 1) * step_ns);
+            if from >= episode.acquired_ns {
+                break;
+            }
+            *sum += to.min(episode.acquired_ns).saturating_sub(from.max(episode.began_ns));
+        }
+    }
+    Some(waits)
 }
 
 pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
+    let spread = spread(profile);
     let locks = profile.locks.iter().take(MOST_ROWS).enumerate().map(|(place, lock)| {
         let created = lock.created.map_or(&[][..], |stack| profile.stacks[stack as usize].as_slice());
         let created = created.iter().map(|&frame| strings.number(&names::frame(&profile.frames[frame as usize])));
-        let steps = lock.over_time.iter().map(|step| [step.acquisitions, step.contended, step.wait_ns]);
+        let waited = |at: usize, step: &Step| spread.as_ref().map_or(step.wait_ns, |spread| spread[place][at]);
         LockRow {
             name: names::cut(&lock.name),
             address: format!("{:#x}", lock.address),
@@ -83,7 +109,7 @@ pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
                 wait: lock.usage.wait.buckets.clone(),
                 hold: lock.usage.hold.buckets.clone(),
                 step_ns: lock.step_ns,
-                steps: steps.collect(),
+                wait_ns: lock.over_time.iter().enumerate().map(|(at, step)| waited(at, step)).collect(),
             }),
         }
     });

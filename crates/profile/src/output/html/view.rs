@@ -28,6 +28,8 @@ pub(super) struct View {
     lines: Vec<LineRow>,
     flame: Flame,
     timelines: Vec<Timeline>,
+    /// Whether waits over time are where they were, rather than where they ended.
+    spread: bool,
     limits: Vec<String>,
     omitted: Vec<String>,
     strings: Strings,
@@ -100,6 +102,7 @@ impl View {
             inversions: rows::inversions(profile, &mut strings),
             lines: rows::lines(profile, &mut strings),
             flame: Flame::of(profile, &mut strings, &mut omitted),
+            spread: profile.recording.episodes_dropped == 0,
             timelines: timeline::of(profile, &mut strings, &mut omitted),
             limits: limits(profile),
             omitted,
@@ -162,8 +165,8 @@ fn limits(profile: &Profile) -> Vec<String> {
     limits.push(match recording.stack_one_in {
         0 | 1 => "Every wait has its call stack.".to_owned(),
         one_in => format!(
-            "Of the waits, the long ones, the first of each call site and 1 in {one_in} others have their call stack; the \
-             flame graph is scaled to the exact totals."
+            "Long waits, the first of each call site and 1 in {one_in} others have their call stack; the flame graph \
+             is scaled to the exact totals."
         ),
     });
     let (kept, dropped) = (count(recording.episodes_kept), count(recording.episodes_dropped));

@@ -1,0 +1,68 @@
+//! Whether the figures of a profile from a file can be added up. Everything behind does so without a second look.
+
+use crate::model::{Profile, Usage};
+use anyhow::{Result, bail};
+
+/// Sums of times: 36 years of thread time.
+const MOST_NS: u64 = 1 << 60;
+/// Sums of counts: a day of the fastest lock there is, and more.
+const MOST_COUNT: u64 = 1 << 48;
+
+/// Adds up all that is added up anywhere.
+pub(super) fn sums(profile: &Profile) -> Result<()> {
+    usages("locks", profile.locks.iter().map(|lock| &lock.usage))?;
+    usages("sites", profile.sites.iter().map(|site| &site.usage))?;
+    usages("threads", profile.threads.iter().map(|thread| &thread.usage))?;
+    let stacks = || profile.sites.iter().flat_map(|site| &site.stacks);
+    bounded("stacks' waits", stacks().map(|stack| stack.waits), MOST_COUNT)?;
+    bounded("stacks' wait time", stacks().map(|stack| stack.wait_ns), MOST_NS)?;
+    bounded("blocked pairs' wait time", profile.blocked.iter().map(|pair| pair.wait_ns), MOST_NS)?;
+    bounded("blocked pairs' waits", profile.blocked.iter().map(|pair| pair.waits), MOST_COUNT)?;
+    bounded("blocked pairs' waits", profile.blocked.iter().filter_map(|pair| pair.holder_off_cpu), MOST_COUNT)?;
+    let conditions = profile.conditions.iter();
+    bounded("wake-ups", conditions.map(|condition| condition.woken_for_nothing), MOST_COUNT)?;
+    let steps = profile.locks.iter().flat_map(|lock| &lock.over_time);
+    bounded("steps' wait time", steps.map(|step| step.wait_ns), MOST_NS)?;
+    for lock in &profile.locks {
+        let length = lock.step_ns.checked_mul(lock.over_time.len() as u64 + 1);
+        bounded("steps' length", [length.unwrap_or(u64::MAX)], MOST_NS)?;
+    }
+    points(profile)
+}
+
+/// Points in time: each by itself.
+fn points(profile: &Profile) -> Result<()> {
+    let threads = profile.threads.iter().flat_map(|thread| [thread.began_ns, thread.ended_ns]);
+    let waits =
+        profile.episodes.iter().flat_map(|wait| [wait.began_ns, wait.acquired_ns, wait.released_ns.unwrap_or(0)]);
+    let all = threads.chain(waits).chain([profile.program.duration_ns]);
+    bounded("points in time", all.max(), MOST_NS)?;
+    let lives = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns));
+    bounded("threads' times", lives, MOST_NS)
+}
+
+fn usages<'a>(what: &str, usages: impl Iterator<Item = &'a Usage> + Clone) -> Result<()> {
+    let counts: [fn(&Usage) -> u64; 4] =
+        [|usage| usage.acquisitions, |usage| usage.contended, |usage| usage.failed, |usage| usage.wait.count];
+    for count in counts {
+        bounded(&format!("{what}' counts"), usages.clone().map(count), MOST_COUNT)?;
+    }
+    let times: [fn(&Usage) -> u64; 2] = [|usage| usage.wait.sum_ns, |usage| usage.hold_total_ns];
+    for time in times {
+        bounded(&format!("{what}' times"), usages.clone().map(time), MOST_NS)?;
+    }
+    for usage in usages {
+        for times in [&usage.wait, &usage.hold] {
+            bounded(&format!("{what}' histograms"), times.buckets.iter().map(|&(_, number)| number), MOST_COUNT)?;
+        }
+    }
+    Ok(())
+}
+
+fn bounded(what: &str, numbers: impl IntoIterator<Item = u64>, most: u64) -> Result<()> {
+    let sum = numbers.into_iter().try_fold(0_u64, u64::checked_add);
+    if sum.is_none_or(|sum| sum > most) {
+        bail!("the {what} add up to more than {most}, which no run can have");
+    }
+    Ok(())
+}
