@@ -279,18 +279,19 @@ fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {
     })
 }
 
-/// What processes did in named parts of the kernel, between two profiles.
+/// What processes did, by command and by named part of the kernel, between two profiles.
 fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
-    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.kind);
+    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
     let spent = |e: &ProfileEntry| e.ps - before.get(&key(e)).copied().unwrap_or(0);
     let all: u64 = end.iter().filter(|e| e.kind != Kind::Idle).map(spent).sum();
-    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for entry in end.iter().filter(|e| !e.scope.is_empty()) {
+    let mut sums: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for entry in end.iter().filter(|e| !e.command.is_empty()) {
         let function = functions::at(entry.file, entry.line, entry.column).unwrap_or(entry.file);
-        *sums.entry((entry.scope, function)).or_default() += spent(entry);
+        *sums.entry((entry.command, entry.scope, function)).or_default() += spent(entry);
     }
-    let row = |((scope, function), ps): ((&str, &str), u64)| ScopeRow {
+    let row = |((command, scope, function), ps): ((&str, &str, &str), u64)| ScopeRow {
+        command: command.to_owned(),
         scope: scope.to_owned(),
         function: function.to_owned(),
         share: ps as f64 / all.max(1) as f64,

@@ -33,6 +33,10 @@ pub(super) struct Run {
     pub(super) locks: &'static str,
     pub(super) nodes: u32,
     pub(super) users: u32,
+    /// Directories for the users' files, each in a file system of its own.
+    pub(super) disks: u32,
+    /// Each job does only the n-th part of everything.
+    pub(super) scale: u32,
     pub(super) constants: Constants,
     pub(super) seed: u64,
     pub(super) warm_up_ns: u64,
@@ -58,6 +62,8 @@ impl Run {
         plan.setup.compute_ns = compute_ns as u32;
         plan.setup.tax_permille = (1000.0 * (1.0 + tax * far)) as u32;
         plan.setup.seed = self.seed;
+        plan.setup.scale = self.scale;
+        (plan.setup.directories, plan.setup.file_systems) = (self.disks, self.disks);
         plan.setup.sleeps = false;
         plan.setup.profiler = profiler;
         let orphan_ns = orphan_ns as u32;

@@ -85,6 +85,8 @@ impl Model {
             locks,
             nodes,
             users: if context.least { users.min(100) } else { users },
+            disks: 1,
+            scale: 50,
             constants: self.constants,
             seed: context.seed,
             warm_up_ns: if context.least { 200_000 } else { WARM_UP_NS },
