@@ -66,8 +66,8 @@ fn a_profiler_asks_for_paths_and_its_time_is_told_apart() {
         let workfile = "10 exec_test\n10 shell_rtns_1\n10 misc_rtns_1\n10 fork_test";
         let workfile = Arc::new(Workfile::parse("programs", workfile).expect("it is a workfile"));
         let base = small("high_systime", locks);
-        let setup = Setup { workfile, profiler, compute_ns: 1000, scale: 1, ..base.setup };
-        run(&Plan { setup, ..base })
+        let setup = Setup { workfile, profiler, compute_ns: 1000, scale: 10, ..base.setup };
+        run(&Plan { setup, length: Length::Window { warm_up_ns: 500_000, measured_ns: 8_000_000 }, ..base })
     };
     let outcome = paths("linux-3.10", true);
     let before = outcome.meters;

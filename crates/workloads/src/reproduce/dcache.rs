@@ -31,7 +31,8 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
         locks,
         nodes: 8,
         users: if context.least { 100 } else { USERS },
-        disks: DISKS,
+        directories: DISKS,
+        file_systems: DISKS,
         // Whole jobs: how many CPUs are in `fork_test` and `exec_test` at a time decides whether the locks get stuck.
         scale: if context.least { 50 } else { 1 },
         constants: Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler },
@@ -174,12 +175,8 @@ fn notes(ours: f64, wanted: f64) -> Vec<String> {
          give half or double. Jobs are not scaled down here, since with shorter ones too few CPUs are in `fork_test` \
          or `exec_test` at a time for the queue to form."
             .to_owned(),
-        "`ls` has a larger part here and `reaim` a smaller one. Of what `reaim` does, forks and `misc_rtns_1` meet \
-         at the root; d_path's fifth of its time in the document says that something else there asks for paths, \
-         which is not known."
-            .to_owned(),
-        "d_path's own lock waits little: it is taken once for two visits to the root's d_lock, whose queue lets only \
-         as many through."
+        "`ls` has a larger part here and `reaim` a smaller one: what else of `reaim` meets at the root, beside its \
+         forks and `misc_rtns_1`, is not known."
             .to_owned(),
         "`find`, `cat /proc/*/maps` and `git diff` need a mount (`turnwise mount`); they are not run here.".to_owned(),
     ];
