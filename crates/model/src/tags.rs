@@ -49,7 +49,7 @@ impl Lock {
             Lock::RenameLock => &["lineage/src/rename_lock.rs"],
             Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
             Lock::OsvMutex => &["lineage/src/osv_mutex"],
-            Lock::Journal => &["vfs/src/journal.rs"],
+            Lock::Journal => &["vfs/src/journal/handles.rs", "vfs/src/journal/committing.rs"],
             Lock::Dcache => &["vfs/src/dcache", "vfs/src/inode", "vfs/src/mount.rs"],
             Lock::Broken => &[],
         }

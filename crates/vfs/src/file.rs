@@ -166,7 +166,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
     /// `NOTDIR`; `NOENT` if the directory was removed.
     pub fn readdir(&self, cursor: u64, show: impl FnMut(DirEntry<'_>) -> bool) -> Result<(), Errno> {
         H::charge(Work::Call);
-        let parent = self.path.fs.dget_parent(&self.path).inode_number();
+        let parent = self.path.fs.dcache.parent_number(self.path.dentry());
         self.path.inode().lock().read_entries(cursor, parent, show)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use turnwise_sim::spec;
 use turnwise_vfs::journal;
+use turnwise_workloads::aim7::meter::COMMS;
 use turnwise_workloads::aim7::{Length, Outcome, Plan, SETS, Set, Setup, Workfile, simulate};
 
 fn plan(workfile: &str, locks: &str, machine: &str, users: u32) -> Plan {
@@ -62,20 +63,31 @@ fn shares_of_the_profile_add_up() {
 #[test]
 fn a_profiler_asks_for_paths_and_its_time_is_told_apart() {
     let paths = |locks: &str, profiler: bool| {
+        let workfile = "10 exec_test\n10 shell_rtns_1\n10 misc_rtns_1\n10 fork_test";
+        let workfile = Arc::new(Workfile::parse("programs", workfile).expect("it is a workfile"));
         let base = small("high_systime", locks);
-        let setup = Setup { profiler, sleeps: false, scale: 5, ..base.setup };
-        run(&Plan { setup, ..base }).meters
+        let setup = Setup { workfile, profiler, compute_ns: 1000, scale: 10, ..base.setup };
+        run(&Plan { setup, length: Length::Window { warm_up_ns: 500_000, measured_ns: 8_000_000 }, ..base })
     };
-    let before = paths("linux-3.10", true);
-    for meter in [before.ls, before.script] {
+    let outcome = paths("linux-3.10", true);
+    let before = outcome.meters;
+    for (meter, files) in [(before.ls, 9), (before.script, 4), (before.sh, 4)] {
         assert!(meter.execs > 0, "{before:?}");
-        assert!(meter.paths.abs_diff(6 * meter.execs) <= 60, "a path for each mapping: {before:?}");
+        let each = 2 * files; // code and data
+        assert!(meter.paths.abs_diff(each * meter.execs) <= 10 * each, "a path for each mapping: {before:?}");
         assert!(meter.paths_ns > 0, "{before:?}");
     }
-    assert_eq!(before.reaim.paths, 0, "AIM7 itself execs nothing");
+    assert_eq!(before.reaim.execs, 0, "AIM7 itself execs nothing");
     assert!(before.reaim.paths_ns > 0, "but it forks: {before:?}");
-    assert_eq!(paths("linux-3.10", false).ls.paths, 0, "nobody asks");
-    let today = paths("today", true);
+    assert_eq!(paths("linux-3.10", false).meters.ls.paths, 0, "nobody asks");
+    for comm in COMMS {
+        let share = outcome.command_share(comm.name(), None, &["KernelTicketLock"]);
+        assert!(share > 0.0, "{comm:?} takes locks: {:?}", outcome.scopes);
+        assert!(share >= outcome.command_share(comm.name(), Some("d_path"), &["KernelTicketLock"]), "{comm:?}");
+    }
+    let all: f64 = COMMS.iter().map(|comm| outcome.command_share(comm.name(), None, &[""])).sum();
+    assert!((0.9..=1.0 + 1e-9).contains(&all), "commands have all of the time but the scheduler's: {all}");
+    let today = paths("today", true).meters;
     assert!(today.ls.paths > 0 && today.ls.paths_ns < before.ls.paths_ns, "{today:?} after {before:?}");
 }
 

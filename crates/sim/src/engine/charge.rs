@@ -50,6 +50,8 @@ pub struct ProfileEntry {
     pub column: u32,
     /// What the thread said that it does ([`crate::Sim::within`]); empty: nothing, or the system itself.
     pub scope: &'static str,
+    /// The program that the thread said that it runs ([`crate::Sim::becomes`]); empty: it did not say.
+    pub command: &'static str,
     /// What was done there.
     pub kind: Kind,
     /// For how long, over all CPUs, in picoseconds.
@@ -75,23 +77,35 @@ pub(crate) struct Profile {
     /// Of the system itself.
     system: [Ps; KINDS],
     busy: Ps,
-    /// What scopes are called.
-    scopes: Vec<&'static str>,
+    /// What scopes are called: the program, and what it does.
+    scopes: Vec<[&'static str; 2]>,
 }
 
 impl Profile {
     pub(crate) fn new() -> Profile {
-        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![""] }
+        Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![[""; 2]] }
     }
 
-    /// The scope of this name.
+    /// The same program doing this.
+    pub(crate) fn doing(&mut self, scope: Scope, name: &'static str) -> Scope {
+        let [command, _] = self.scopes[usize::from(scope.0)];
+        self.scope([command, name])
+    }
+
+    /// Another program doing the same.
+    pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
+        let [_, name] = self.scopes[usize::from(scope.0)];
+        self.scope([command, name])
+    }
+
+    /// The scope of these names.
     ///
     /// # Panics
-    /// With 65 536 names.
-    pub(crate) fn scope(&mut self, name: &'static str) -> Scope {
-        let known = self.scopes.iter().position(|known| *known == name);
+    /// With 65 536 of them.
+    fn scope(&mut self, names: [&'static str; 2]) -> Scope {
+        let known = self.scopes.iter().position(|known| *known == names);
         let index = known.unwrap_or_else(|| {
-            self.scopes.push(name);
+            self.scopes.push(names);
             self.scopes.len() - 1
         });
         Scope(u16::try_from(index).expect("names of a program's functions, not of its data"))
@@ -151,8 +165,8 @@ impl Profile {
         for slot in self.slots.iter().filter(|slot| slot.at.is_some()).chain([&system]) {
             let (file, line, column) = slot.at.map_or(("", 0, 0), |at| (at.file(), at.line(), at.column()));
             let spent = ALL.iter().map(|&kind| (kind, slot.times[kind as usize])).filter(|spent| spent.1 > 0);
-            let scope = self.scopes[usize::from(slot.scope.0)];
-            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, scope, kind, ps }));
+            let [command, scope] = self.scopes[usize::from(slot.scope.0)];
+            all.extend(spent.map(|(kind, ps)| ProfileEntry { file, line, column, scope, command, kind, ps }));
         }
         all.sort_unstable();
         // A location can have more than one address.

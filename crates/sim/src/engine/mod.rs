@@ -207,8 +207,16 @@ impl Engine {
 
     /// The running thread does this from now on; what it did before.
     pub(crate) fn enter(&mut self, name: &'static str) -> Scope {
-        let scope = self.profile.scope(name);
+        let before = self.thread().scope;
+        let scope = self.profile.doing(before, name);
         self.leave_to(scope)
+    }
+
+    /// The running thread is this program from now on.
+    pub(crate) fn becomes(&mut self, command: &'static str) {
+        let before = self.thread().scope;
+        let scope = self.profile.running(before, command);
+        self.leave_to(scope);
     }
 
     /// The running thread goes back to this; what it did before.

@@ -98,6 +98,14 @@ impl Sim {
         result
     }
 
+    /// The calling thread runs this program from now on: the profile has its time under this name, beside all else.
+    /// Not for the inside of [`Sim::within`], which ends as it began. Outside of simulated threads it does nothing.
+    pub fn becomes(command: &'static str) {
+        if engine::inside() {
+            engine::with(|e| e.becomes(command));
+        }
+    }
+
     /// The calling thread has completed an operation: somebody gets on.
     pub fn progress() {
         engine::with(|e| e.progress());

@@ -2,12 +2,15 @@
 //!
 //! Each place is seen whole, but two places that were never true at the same time could give a path that never was. So
 //! the rename lock's sequence has to be the same before and after; if it is not, the path is read again with renames
-//! shut out. In the kernels before that, whoever read a path took the lock for writing.
+//! shut out. In the kernels before that, whoever read a path shut renames out from the start, and read each name under
+//! its dentry's lock: as a writer of the rename lock at first, as a blocking reader with the document's patches.
 
 use super::dentry::Dentry;
+use super::place::Place;
 use super::{Counter, Dcache, DentryPtr};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
+use crate::inode::Inode;
 use crate::locks::{Count, LockSet, PathsBy, Rename};
 use crate::mount::MountPtr;
 
@@ -64,22 +67,29 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         match L::Rename::PATHS {
             PathsBy::Writer => {
                 rename.write();
-                let reached = self.climb(&pin, spot, root, out);
+                let reached = self.climb(&pin, spot, root, out, locked);
                 // SAFETY: locked above.
                 unsafe { rename.unlock_write() };
+                reached
+            }
+            PathsBy::Blocking => {
+                rename.read_blocking();
+                let reached = self.climb(&pin, spot, root, out, locked);
+                // SAFETY: locked above.
+                unsafe { rename.unlock_blocking() };
                 reached
             }
             PathsBy::SequenceThenBlocking => {
                 let start = out.start;
                 let sequence = rename.read_begin();
-                let reached = self.climb(&pin, spot, root, out);
+                let reached = self.climb(&pin, spot, root, out, free);
                 if !rename.read_retry(sequence) {
                     return reached;
                 }
                 out.clear_to(start);
                 self.counters.add(Counter::ReadAgain);
                 rename.read_blocking();
-                let reached = self.climb(&pin, spot, root, out);
+                let reached = self.climb(&pin, spot, root, out, free);
                 // SAFETY: locked above.
                 unsafe { rename.unlock_blocking() };
                 reached
@@ -95,6 +105,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         mut spot: Spot<H, L>,
         root: Spot<H, L>,
         out: &mut Prepend<'_>,
+        add: impl Fn(&Dentry<H, L>, &Place<H, L>, &mut Prepend<'_>) -> Result<(), Errno>,
     ) -> Result<Reached, Errno> {
         while spot != root {
             // SAFETY: pinned since before the first one, to which the caller has a reference; each one was a parent of
@@ -109,7 +120,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                 continue;
             }
             H::charge(Work::Component);
-            out.add(place.name())?;
+            add(dentry, place, out)?;
             out.add(b"/")?;
             spot.1 = place.parent();
         }
@@ -132,6 +143,15 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
     }
 
+    /// The parent's inode number, for `..` in a directory: takes no reference, since none of the kernels' file systems
+    /// does. The caller has a reference to the dentry.
+    pub(crate) fn parent_number(&self, dentry: &Dentry<H, L>) -> u64 {
+        let _pin = H::pin();
+        // SAFETY: pinned since before it was loaded.
+        let parent = unsafe { dentry.place().parent().as_ref() };
+        parent.inode().map_or(0, Inode::number)
+    }
+
     /// Whether `spot` is `ancestor` or lies below it in the same tree. No directory changes its parent meanwhile.
     pub(crate) fn is_below(&self, spot: DentryPtr<H, L>, ancestor: DentryPtr<H, L>) -> bool {
         let _pin = H::pin();
@@ -148,4 +168,28 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             at = parent;
         }
     }
+}
+
+/// Puts a name before what is there, without a lock.
+#[inline]
+fn free<H: Host, L: LockSet<H::Platform>>(
+    _: &Dentry<H, L>,
+    place: &Place<H, L>,
+    out: &mut Prepend<'_>,
+) -> Result<(), Errno> {
+    out.add(place.name())
+}
+
+/// The same under `d_lock`.
+#[inline]
+fn locked<H: Host, L: LockSet<H::Platform>>(
+    dentry: &Dentry<H, L>,
+    place: &Place<H, L>,
+    out: &mut Prepend<'_>,
+) -> Result<(), Errno> {
+    dentry.busy.count.lock();
+    let added = out.add(place.name());
+    // SAFETY: locked above.
+    unsafe { dentry.busy.count.unlock() };
+    added
 }

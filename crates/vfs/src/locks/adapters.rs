@@ -104,7 +104,7 @@ impl Paths for rename_lock::Exclusive {
     const BY: PathsBy = PathsBy::Writer;
 }
 impl Paths for rename_lock::SeqRw {
-    const BY: PathsBy = PathsBy::SequenceThenBlocking;
+    const BY: PathsBy = PathsBy::Blocking;
 }
 impl Paths for rename_lock::SeqExclusive {
     const BY: PathsBy = PathsBy::SequenceThenBlocking;

@@ -79,9 +79,12 @@ pub trait Shared: Send + Sync + 'static {
 /// How a path is read from the tree while directories may be renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathsBy {
-    /// As a writer of the rename lock: one at a time.
+    /// As a writer of the rename lock: one at a time. Each name is read under its dentry's `d_lock`, as these kernels
+    /// have it.
     Writer,
-    /// Optimistically; if a rename came between, once more as a blocking reader.
+    /// As a blocking reader: many at a time, names as above.
+    Blocking,
+    /// Optimistically; if a rename came between, once more as a blocking reader. Names need no lock.
     SequenceThenBlocking,
 }
 

@@ -147,8 +147,15 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         path
     }
 
-    /// Makes a node, whatever it is.
-    fn create(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], new: &New<'_>) -> Result<Path<'fs, H, L>, Errno> {
+    /// Has `fill` put something behind a name that is free: it gets the directory, locked, the negative entry and the
+    /// name.
+    fn new_name(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        slashes_allowed: bool,
+        fill: impl FnOnce(&Path<'fs, H, L>, &mut Locked<'_, H, L>, &Ref<'_, H, L>, &[u8]) -> Result<(), Errno>,
+    ) -> Result<Path<'fs, H, L>, Errno> {
         call::<H>();
         self.with_parent(cx, path, |parent, last| {
             let Last::Name(name, hash, slashes) = last else {
@@ -159,13 +166,20 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             if !entry.is_negative() {
                 return Err(Errno::EXIST);
             }
-            if slashes && new.kind != Kind::Directory {
+            if slashes && !slashes_allowed {
                 return Err(Errno::NOENT);
             }
+            fill(parent, &mut directory, &entry, name)?;
+            Ok(self.path_of(parent, entry))
+        })
+    }
+
+    /// Makes a node, whatever it is.
+    fn create(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], new: &New<'_>) -> Result<Path<'fs, H, L>, Errno> {
+        self.new_name(cx, path, new.kind == Kind::Directory, |parent, directory, entry, name| {
             cx.may(parent.inode(), 3)?;
             let _handle = self.begin_change(Change::Create);
-            self.make_inode(&entry, &mut directory, name, new)?;
-            Ok(self.path_of(parent, entry))
+            self.make_inode(entry, directory, name, new)
         })
     }
 
@@ -233,19 +247,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         old: &Path<'fs, H, L>,
         new: &[u8],
     ) -> Result<Path<'fs, H, L>, Errno> {
-        call::<H>();
-        self.with_parent(cx, new, |parent, last| {
-            let Last::Name(name, hash, slashes) = last else {
-                return Err(Errno::EXIST);
-            };
-            let mut directory = parent.inode().lock();
-            let entry = self.entry(parent.dentry, &directory, name, hash)?;
-            if !entry.is_negative() {
-                return Err(Errno::EXIST);
-            }
-            if slashes {
-                return Err(Errno::NOENT);
-            }
+        self.new_name(cx, new, false, |parent, directory, entry, name| {
             if parent.mount != old.mount {
                 return Err(Errno::XDEV);
             }
@@ -253,10 +255,10 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             let inode = old.inode();
             directory.may_insert(name)?;
             let _handle = self.begin_change(Change::Link);
-            self.add_name(inode, &mut directory, name)?;
+            self.add_name(inode, directory, name)?;
             inode.get(); // the dentry's
             entry.dentry().set_inode(inode);
-            Ok(self.path_of(parent, entry))
+            Ok(())
         })
     }
 

@@ -70,6 +70,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
         let mm = Mm::ancestor().fork(&site.kernel.family);
         let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let directory = chance.u32(0..site.setup.directories);
+        H::becomes(Comm::Reaim.name());
         Ok(Child {
             site,
             home: site.files.home(number, directory)?,

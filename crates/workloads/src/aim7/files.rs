@@ -3,6 +3,7 @@
 //! | path | what |
 //! |---|---|
 //! | `/bin`, `/lib` of the first file system | programs and libraries: what `dir_rtns_1` reads and an exec opens |
+//! | `/dev/tty` there | the terminal, whose name a process may ask for |
 //! | `/usr/local/aim7` of the first file system | the users' working directory |
 //! | `/disk/N` | the directories for users' files, spread over the file systems; each has `fakeh` and `common` |
 //!
@@ -19,8 +20,19 @@ use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 const PROGRAMS: u32 = 120;
 /// Files that a compilation looks at.
 pub(super) const HEADERS: u32 = 57;
-/// What all programs map, beside themselves.
-pub(super) const LIBRARIES: [&str; 3] = ["/lib/ld.so", "/lib/libc.so", "/lib/libm.so"];
+/// What programs map beside themselves: a shell the first three, `ls` all of them.
+pub(super) const LIBRARIES: [&str; 8] = [
+    "/lib/ld.so",
+    "/lib/libc.so",
+    "/lib/libdl.so",
+    "/lib/librt.so",
+    "/lib/libpthread.so",
+    "/lib/libselinux.so",
+    "/lib/libacl.so",
+    "/lib/libattr.so",
+];
+/// The terminal of all users.
+pub(super) const TERMINAL: &str = "/dev/tty";
 /// Where users are.
 pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
 /// A block of a file, in bytes.
@@ -51,12 +63,12 @@ impl<H: Scene, L: LockSet<H::Platform>> Files<H, L> {
         let first = &self.systems[0];
         let root = first.root();
         let cx = Context::new(&root, &root);
-        for directory in ["/bin", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
+        for directory in ["/bin", "/dev", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
             first.mkdir(&cx, directory.as_bytes(), 0o755)?;
         }
         let names = (0..PROGRAMS).map(|number| format!("/bin/program{number}"));
         let programs = ["/bin/sh", "/bin/ls", "/bin/true"].map(str::to_owned);
-        for file in names.chain(programs).chain(LIBRARIES.map(str::to_owned)) {
+        for file in names.chain(programs).chain([TERMINAL].iter().chain(&LIBRARIES).map(|&name| name.to_owned())) {
             first.open(&cx, file.as_bytes(), CREATE, 0o755)?;
         }
         (0..self.directories).try_for_each(|directory| self.furnish_directory(directory, file_kib))

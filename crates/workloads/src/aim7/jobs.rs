@@ -3,6 +3,7 @@
 //! The counts are facts about AIM7's jobs; how each of them is done here is in `perform.rs`. What a job computes for
 //! itself is one number for all jobs, since the published figures tell no more than its mean.
 
+use super::meter::Comm;
 use serde::Serialize;
 use std::ops::{Add, Mul};
 
@@ -53,6 +54,8 @@ pub enum Step {
         forks: u32,
         /// Programs that these become.
         execs: u32,
+        /// What all but the last of these are.
+        shell: Comm,
     },
     /// Sleeps.
     Sleep {
@@ -175,7 +178,7 @@ pub static JOBS: &[Job] = &[
     computes("div_int"),
     computes("div_long"),
     computes("div_short"),
-    does("exec_test", &[Step::Script { times: 5, forks: 2, execs: 2 }]),
+    does("exec_test", &[Step::Script { times: 5, forks: 2, execs: 2, shell: Comm::True }]),
     does("fifo_test", &[Step::Messages { channel: Channel::Fifo, pairs: 99 }]),
     does("fork_test", &[Step::Fork { times: 100 }]),
     computes("jmp_test"),
@@ -196,9 +199,9 @@ pub static JOBS: &[Job] = &[
     computes("ram_copy"),
     computes("series_1"),
     does("shared_memory", &[Step::Shared { operations: 400 }]),
-    does("shell_rtns_1", &[Step::Script { times: 1, forks: 3, execs: 3 }]),
-    does("shell_rtns_2", &[Step::Script { times: 1, forks: 3, execs: 3 }, Step::Sleep { seconds: 5 }]),
-    does("shell_rtns_3", &[Step::Script { times: 1, forks: 3, execs: 3 }]),
+    does("shell_rtns_1", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }]),
+    does("shell_rtns_2", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }, Step::Sleep { seconds: 5 }]),
+    does("shell_rtns_3", &[Step::Script { times: 1, forks: 3, execs: 3, shell: Comm::Sh }]),
     computes("sieve"),
     does("signal_test", &[Step::Signals { times: 1000 }]),
     computes("sort_rtns_1"),
@@ -314,7 +317,7 @@ impl Step {
             Step::Break { rounds } => Operations { breaks: count(rounds) * 17, ..none },
             Step::Pages { breaks, faults } => Operations { breaks: count(breaks), faults: count(faults), ..none },
             Step::Fork { times } => Operations { forks: count(times), ..none },
-            Step::Script { times, forks, execs } => {
+            Step::Script { times, forks, execs, .. } => {
                 Operations { forks: count(times * forks), execs: count(times * execs), ..none }
             }
             Step::Sleep { seconds } => Operations { sleeps_s: count(seconds), ..none },

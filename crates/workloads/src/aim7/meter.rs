@@ -11,12 +11,27 @@ pub enum Comm {
     Reaim,
     /// The program that lists a directory.
     Ls,
-    /// The script that runs it.
+    /// The script of this name that runs it, for `exec_test`.
     True,
+    /// The shells of `shell_rtns_*`.
+    Sh,
 }
 
 /// All of them.
-pub const COMMS: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
+pub const COMMS: [Comm; 4] = [Comm::Reaim, Comm::Ls, Comm::True, Comm::Sh];
+
+impl Comm {
+    /// What the kernel calls the process.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Comm::Reaim => "reaim",
+            Comm::Ls => "ls",
+            Comm::True => "true",
+            Comm::Sh => "sh",
+        }
+    }
+}
 
 /// Time spent by the processes of one kind, in nanoseconds from start to end of each operation.
 #[derive(Clone, Copy, Default, Debug, Serialize)]
@@ -39,6 +54,8 @@ pub struct Meters {
     /// The script `true`.
     #[serde(rename = "true")]
     pub script: Meter,
+    /// The other shells.
+    pub sh: Meter,
 }
 
 impl Meters {
@@ -49,6 +66,7 @@ impl Meters {
             Comm::Reaim => self.reaim,
             Comm::Ls => self.ls,
             Comm::True => self.script,
+            Comm::Sh => self.sh,
         }
     }
 
@@ -57,6 +75,7 @@ impl Meters {
             Comm::Reaim => &mut self.reaim,
             Comm::Ls => &mut self.ls,
             Comm::True => &mut self.script,
+            Comm::Sh => &mut self.sh,
         }
     }
 }
@@ -85,6 +104,6 @@ macro_rules! meters {
 meters! {
     AddAssign::add_assign +=: Meter { paths_ns paths execs }
     Sub::sub -: Meter { paths_ns paths execs }
-    AddAssign::add_assign +=: Meters { reaim ls script }
-    Sub::sub -: Meters { reaim ls script }
+    AddAssign::add_assign +=: Meters { reaim ls script sh }
+    Sub::sub -: Meters { reaim ls script sh }
 }

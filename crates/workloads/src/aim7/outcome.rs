@@ -33,14 +33,16 @@ pub struct Outcome {
     pub meters: Meters,
     /// Where the CPUs' time went, idle time included, most first; empty on metal.
     pub profile: Vec<ProfileRow>,
-    /// Of that, what was spent in named parts of the kernel; empty on metal.
+    /// Of that, what each command spent, and in which parts of the kernel; empty on metal.
     pub scopes: Vec<ScopeRow>,
 }
 
-/// Time in a function, within a named part of the kernel.
+/// Time in a function, on behalf of a command, within a named part of the kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScopeRow {
-    /// The part: `path_get`, `dput` or `d_path`.
+    /// What the process ran: see [`super::Comm::name`].
+    pub command: String,
+    /// The part: `path_get`, `dput` or `d_path`; empty: none of them.
     pub scope: String,
     /// The function.
     pub function: String,
@@ -59,10 +61,11 @@ impl Outcome {
         if all == 0.0 { 0.0 } else { sum(&mut self.profile.iter().filter(busy).filter(named)) / all }
     }
 
-    /// The same within a named part of the kernel.
+    /// The same of one command, within a named part of the kernel or, without a name, anywhere.
     #[must_use]
-    pub fn scope_share(&self, scope: &str, names: &[&str]) -> f64 {
-        let named = |row: &&ScopeRow| row.scope == scope && names.iter().any(|name| row.function.contains(name));
+    pub fn command_share(&self, command: &str, scope: Option<&str>, names: &[&str]) -> f64 {
+        let there = |row: &ScopeRow| row.command == command && scope.is_none_or(|scope| row.scope == scope);
+        let named = |row: &&ScopeRow| there(row) && names.iter().any(|name| row.function.contains(name));
         self.scopes.iter().filter(named).map(|row| row.share).sum()
     }
 }

@@ -76,7 +76,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
             Step::Break { .. } => self.give_back_and_ask(),
             Step::Pages { breaks, faults } => self.touch_pages(breaks / PAGE_ROUNDS, faults / PAGE_ROUNDS),
             Step::Fork { .. } => self.fork(|_| Ok(()))?,
-            Step::Script { forks, execs, .. } => self.script(forks, execs)?,
+            Step::Script { forks, execs, shell, .. } => self.script(forks, execs, shell)?,
             Step::Sleep { .. } => {}
             Step::Signals { .. } => self.signal()?,
             Step::Entries { .. } => self.home.read_entries(ENTRIES)?,
@@ -138,9 +138,14 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
         self.task.mm.exit(&kernel.family, &kernel.zone);
         Home::give_paths(paths, self.meters.at(self.comm));
         let child = std::mem::replace(&mut self.task, parent);
+        self.becomes(comm);
         kernel.tasks.reap(child);
-        self.comm = comm;
         done
+    }
+
+    fn becomes(&mut self, comm: Comm) {
+        self.comm = comm;
+        H::becomes(comm.name());
     }
 
     /// What the making and ending of processes costs beside locks.
@@ -151,20 +156,17 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
     }
 
     /// The shell that runs a script, the script, and the program that it runs, as many of them as there are.
-    fn script(&mut self, forks: u32, execs: u32) -> Result<()> {
+    fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
         if forks == 0 {
             return Ok(());
         }
-        let comm = match execs {
-            0 => self.comm,
-            1 => Comm::Ls,
-            _ => Comm::True,
-        };
         self.fork(|child| {
-            if execs > 0 {
-                child.exec(comm)?;
+            match execs {
+                0 => {}
+                1 => child.exec(Comm::Ls)?,
+                _ => child.exec(shell)?,
             }
-            child.script(forks - 1, execs.saturating_sub(1))
+            child.script(forks - 1, execs.saturating_sub(1), shell)
         })
     }
 
@@ -175,9 +177,9 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
         let program = self.home.open_program(comm)?;
         self.task.mm.exit(&kernel.family, &kernel.zone);
         self.task.mm = Mm::fresh();
-        self.comm = comm;
+        self.becomes(comm);
         self.meters.at(comm).execs += 1;
-        for mapping in 0..self.site.setup.mappings {
+        for mapping in 0..program.mappings() {
             self.task.mm.map();
             if self.site.setup.profiler {
                 let meter = self.meters.at(comm);
@@ -196,7 +198,9 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
 
     fn identity(&mut self) -> Result<()> {
         self.home.working_directory()?;
-        // The terminal, the user by name and by number, the group; the rest is four calls.
+        H::charge(Work::Call);
+        self.home.terminal_name(self.meters.at(self.comm))?;
+        // The terminal's name, too, the user by name and by number, the group; the rest is four calls.
         H::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });
         for _ in 0..4 {
             H::charge(Work::Call);

@@ -19,6 +19,9 @@ pub trait Scene: Host<Platform: World> {
     /// Runs a call into the kernel: a simulated one does not preempt itself.
     fn kernel<R>(call: impl FnOnce() -> R) -> R;
 
+    /// The calling thread runs this program from now on: a simulator's profile keeps them apart.
+    fn becomes(command: &'static str);
+
     /// The calling thread has done something: somebody gets on.
     fn progress();
 }
@@ -50,6 +53,9 @@ impl Scene for Metal {
         call()
     }
 
+    #[inline]
+    fn becomes(_command: &'static str) {}
+
     fn progress() {}
 }
 
@@ -66,6 +72,10 @@ impl Scene for Simulated {
 
     fn kernel<R>(call: impl FnOnce() -> R) -> R {
         Sim::in_kernel(call)
+    }
+
+    fn becomes(command: &'static str) {
+        Sim::becomes(command);
     }
 
     fn progress() {

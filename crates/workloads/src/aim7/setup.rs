@@ -22,13 +22,11 @@ pub struct Setup {
     pub tax_permille: u32,
     /// Each job does only the n-th part of everything that it does, computing included; the mix stays as it is.
     pub scale: u32,
-    /// Whether a profiler asks for the path of everything that is mapped (`perf record`).
+    /// Whether a profiler asks for the path of every file that is mapped (`perf record`).
     pub profiler: bool,
     /// Whether jobs sleep that do (`shell_rtns_2`, for 5 s). A window of a simulation shows a steady state only if it
     /// and its warming up are far longer than a scaled-down sleep.
     pub sleeps: bool,
-    /// Mappings of code in each exec, for which a profiler asks.
-    pub mappings: u32,
     /// What forks, execs and exits cost beside their locks, in thousandths of the estimates in `kernel/costs.rs`.
     pub process_permille: u32,
     /// Where chance starts.
@@ -50,7 +48,6 @@ impl Setup {
             scale: 1,
             profiler: false,
             sleeps: true,
-            mappings: 6,
             process_permille: 1000,
             seed: 1,
         }
@@ -68,7 +65,6 @@ impl Setup {
             "{directories} directories cannot be spread over {file_systems} file systems"
         );
         ensure!(directories <= 4096, "{directories} directories: at most 4096");
-        ensure!(self.mappings > 0, "a program has a mapping at least");
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 use super::child::{Child, Site};
 use super::meter::Meters;
 use super::outcome::{Outcome, ScopeRow, jti};
+use super::scene::Scene;
 use super::sets::Set;
 use super::setup::Setup;
 use crate::simulate::host::Simulated;
@@ -195,7 +196,7 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     }
     for system in 0..site.files.journals() {
         let site = Rc::clone(&site);
-        simulation.spawn(Affinity::Any, move || site.files.commit_on(system));
+        simulation.spawn(Affinity::Any, move || Simulated::kernel(|| site.files.commit_on(system)));
     }
     // The last user takes it along: the simulated memory does not outlive the run.
     drop(site);
@@ -219,7 +220,7 @@ fn watch(simulation: &mut Simulation, length: Length, stage: &Rc<Stage>) {
 }
 
 fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, length: Length) -> Result<()> {
-    let mut child = Child::new(site, number)?;
+    let mut child = Simulated::kernel(|| Child::new(site, number))?;
     let user = number as usize;
     match length {
         Length::Whole => {
@@ -236,7 +237,7 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, 
             }
         }
     }
-    child.exit()
+    Simulated::kernel(|| child.exit())
 }
 
 fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {
@@ -279,18 +280,19 @@ fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {
     })
 }
 
-/// What processes did in named parts of the kernel, between two profiles.
+/// What processes did, by command and by named part of the kernel, between two profiles.
 fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
-    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.kind);
+    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
     let spent = |e: &ProfileEntry| e.ps - before.get(&key(e)).copied().unwrap_or(0);
     let all: u64 = end.iter().filter(|e| e.kind != Kind::Idle).map(spent).sum();
-    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for entry in end.iter().filter(|e| !e.scope.is_empty()) {
+    let mut sums: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for entry in end.iter().filter(|e| !e.command.is_empty()) {
         let function = functions::at(entry.file, entry.line, entry.column).unwrap_or(entry.file);
-        *sums.entry((entry.scope, function)).or_default() += spent(entry);
+        *sums.entry((entry.command, entry.scope, function)).or_default() += spent(entry);
     }
-    let row = |((scope, function), ps): ((&str, &str), u64)| ScopeRow {
+    let row = |((command, scope, function), ps): ((&str, &str, &str), u64)| ScopeRow {
+        command: command.to_owned(),
         scope: scope.to_owned(),
         function: function.to_owned(),
         share: ps as f64 / all.max(1) as f64,

@@ -17,7 +17,7 @@ struct Sum {
 
 /// The rows of what came between two profiles, the greatest first; their shares are 1 together.
 pub(crate) fn rows(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ProfileRow> {
-    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.kind);
+    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
     let before: BTreeMap<_, Ps> = begin.iter().map(|e| (key(e), e.ps)).collect();
     let mut sums: BTreeMap<(String, &'static str), Sum> = BTreeMap::new();
     for entry in end {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     const fn entry(file: &'static str, line: u32, kind: Kind, ps: Ps) -> ProfileEntry {
-        ProfileEntry { file, line, column: 1, scope: "", kind, ps }
+        ProfileEntry { file, line, column: 1, scope: "", command: "", kind, ps }
     }
 
     #[test]

@@ -242,6 +242,27 @@ pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
     Ok(Table { title: "In words, and sizes".to_owned(), unit: "as named".to_owned(), today: None, rows })
 }
 
+/// The files elsewhere: several directories, and several file systems, on 4 and 8 nodes.
+pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing> {
+    const PLACES: [(u32, u32); 3] = [(1, 1), (16, 1), (16, 16)];
+    let title = "Other places of the files, patches 1 and 2, 1100-2000 users, with the constants of one directory";
+    let columns = ["directories", "file systems", "nodes", "jobs/min", "slow paths of the rwlock, %", "mutex, %"];
+    let mut listing = Listing::new(title, &columns);
+    let mut runs = Vec::new();
+    for (directories, file_systems) in PLACES {
+        let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
+        runs.extend([4, 8].map(|nodes| Run { directories, file_systems, ..run(nodes) }));
+    }
+    let outcomes = context.pool.map("mutex_spinners: places", &runs, Run::run)?;
+    for (run, outcome) in runs.iter().zip(&outcomes) {
+        let rwlock = share(outcome, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]);
+        let figures = [outcome.jpm.round(), rwlock, share(outcome, &["LinuxMutex", "SpinnerQueue"])].map(digits);
+        let place = [run.directories, run.file_systems, run.nodes].map(|count| count.to_string());
+        listing.rows.push(place.into_iter().chain(figures).collect());
+    }
+    Ok(listing)
+}
+
 /// The same workload on this machine's CPUs.
 pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let users = context.choose(4, 16);

@@ -1,7 +1,7 @@
 //! `fork_test` on anon_vma: each user forks, waits for the child, and forks again.
 //!
 //! A fork takes the one root lock of all users' memory for writing once for each anonymous area that it copies, and the
-//! child's exit once for each that it unlinks. The child is a thread of its own that is woken by the fork and wakes its
+//! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of its own that is woken by the fork and wakes its
 //! parent as it exits.
 
 use crate::reproduce::stage::{Crew, Stage};
@@ -122,18 +122,22 @@ impl<W: Stage, L: RootLock> ForkTest<W, L> {
 
     fn parent(&self, user: &User<W>, mut seed: u64) -> u64 {
         while W::stamp() - self.begin < self.shape.end_ns {
-            seed = self.half(user, seed);
-            user.to_child.tell(RUN);
-            user.to_parent.hear();
+            W::in_kernel(|| {
+                seed = self.half(user, seed);
+                user.to_child.tell(RUN);
+            });
+            W::in_kernel(|| user.to_parent.hear());
         }
-        user.to_child.tell(END);
+        W::in_kernel(|| user.to_child.tell(END));
         seed
     }
 
     fn child(&self, user: &User<W>, mut seed: u64) -> u64 {
-        while user.to_child.hear() == RUN {
-            seed = self.half(user, seed);
-            user.to_parent.tell(RUN);
+        while W::in_kernel(|| user.to_child.hear()) == RUN {
+            W::in_kernel(|| {
+                seed = self.half(user, seed);
+                user.to_parent.tell(RUN);
+            });
         }
         seed
     }

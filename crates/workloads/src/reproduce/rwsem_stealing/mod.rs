@@ -73,7 +73,7 @@ fn facts() -> Vec<String> {
     vec![
         format!("the machine is not known: the first {CPUS} CPUs of westmere-ex-80, and others in a table below"),
         "the lock before: granted in order to whoever waits, asleep as it is; after: woken, and whoever comes first \
-         has it. A lock of the kernel pays for no system call"
+         has it. Forks, exits and waits are calls into a kernel that is not preemptible"
             .to_owned(),
         format!(
             "{} users, which fork, wait for the child and fork again; {} anonymous areas in a small static program \

@@ -1,0 +1,116 @@
+//! What handles are for, what they reserve, and how the journal behaves.
+
+/// What a handle is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// A new file, directory or symbolic link.
+    Create,
+    /// Another name.
+    Link,
+    /// A name that goes.
+    Remove,
+    /// A name that moves.
+    Rename,
+    /// A file that is cut off or grows without data.
+    Truncate,
+    /// Data.
+    Write,
+    /// Times, owner, mode.
+    Attributes,
+}
+
+/// Blocks that a handle may change, by what it is for: reserved while it is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Credits {
+    /// For [`Change::Create`].
+    pub create: u32,
+    /// For [`Change::Link`].
+    pub link: u32,
+    /// For [`Change::Remove`].
+    pub remove: u32,
+    /// For [`Change::Rename`].
+    pub rename: u32,
+    /// For [`Change::Truncate`].
+    pub truncate: u32,
+    /// For [`Change::Write`].
+    pub write: u32,
+    /// For [`Change::Attributes`].
+    pub attributes: u32,
+}
+
+impl Credits {
+    /// Those of ext4 in 2012 with extents and without quotas, as we recall them (provisional): a change of data counts
+    /// as 31 blocks, one of an index as 8 more, and a removal as two changes of data and 64; what is written gets its
+    /// blocks later, in handles that we do not have.
+    pub const EXT4: Credits =
+        Credits { create: 42, link: 39, remove: 126, rename: 72, truncate: 8, write: 1, attributes: 2 };
+
+    /// The same for all.
+    #[must_use]
+    pub const fn all(blocks: u32) -> Credits {
+        Credits {
+            create: blocks,
+            link: blocks,
+            remove: blocks,
+            rename: blocks,
+            truncate: blocks,
+            write: blocks,
+            attributes: blocks,
+        }
+    }
+
+    pub(super) const fn of(&self, change: Change) -> u32 {
+        match change {
+            Change::Create => self.create,
+            Change::Link => self.link,
+            Change::Remove => self.remove,
+            Change::Rename => self.rename,
+            Change::Truncate => self.truncate,
+            Change::Write => self.write,
+            Change::Attributes => self.attributes,
+        }
+    }
+}
+
+/// How the journal behaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// A transaction is committed after so many handles.
+    pub handles_per_commit: u32,
+    /// Blocks that a handle may change: reserved while it is open.
+    pub reserve: Credits,
+    /// Of these, blocks that stay reserved in the transaction after it.
+    pub keep: u32,
+    /// Blocks of a transaction; a handle for which there is no room waits for the next one.
+    pub capacity: u32,
+    /// Handles that one truncation starts, one at least: those after the first are for the file's times.
+    pub truncate_handles: u32,
+    /// What either visit to the list of orphans costs, under its lock.
+    pub orphan_ns: u32,
+    /// What a commit costs, after the next transaction runs.
+    pub commit_ns: u32,
+}
+
+/// A journal that nothing but the number of handles fills, with a truncation in one handle.
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            handles_per_commit: 1000,
+            reserve: Credits::EXT4,
+            keep: 0,
+            capacity: u32::MAX,
+            truncate_handles: 1,
+            orphan_ns: 0,
+            commit_ns: 100_000,
+        }
+    }
+}
+
+impl Config {
+    /// A journal of so many MiB, in blocks of 4 KiB: a transaction may have a quarter of it, and is committed when that
+    /// is reserved.
+    #[must_use]
+    pub fn of_mib(mib: u32) -> Config {
+        Config { handles_per_commit: u32::MAX, capacity: mib.saturating_mul(64), ..Config::default() }
+    }
+}
