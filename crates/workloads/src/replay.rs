@@ -1,9 +1,9 @@
 //! A recorded program's locks on a machine with more CPUs: simulated threads that compute and take locks in the
 //! recorded proportions, for the recorded times.
 //!
-//! What is kept of the program: how often each lock is taken, as reader or writer, the distribution of the times that it
-//! is held for, and how much threads compute in between, on average. What is not: which lock follows which, locks held
-//! within one another, phases, and how often threads wait for anything but these locks.
+//! What is kept of the program: how often each lock is taken, as reader or writer, the distribution of the times that
+//! it is held for, and how much threads compute in between, on average. What is not: which lock follows which, locks
+//! held within one another, phases, and how often threads wait for anything but these locks.
 
 use crate::reproduce::stage::{Crew, Scene, Stage};
 use anyhow::{Result, ensure};
@@ -47,8 +47,8 @@ pub struct Site {
 /// Which locks it runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locks {
-    /// Whoever finds the lock taken sleeps, as with the C library's: a mutex without spinning, a readers-writer lock that
-    /// is granted in order.
+    /// Whoever finds the lock taken sleeps, as with the C library's: a mutex without spinning, a readers-writer lock
+    /// that is granted in order.
     Sleeping,
     /// Turnwise's.
     Adaptive,

@@ -136,9 +136,9 @@ impl Recorded {
         let again = replay(&self.program, machine, self.crowd, locks, SEED)?.acquisitions_per_s;
         let off = (again / self.acquisitions_per_s - 1.0) * 100.0;
         Ok(format!(
-            "The model's error where it can be seen: with {} threads on {} CPUs it gives {} acquisitions a second, and {} \
-             were recorded ({off:+.0}%).\nIt knows how often each lock is taken and how long it is held, not in which \
-             order, nor phases, nor locks within one another.\n",
+            "The model's error where it can be seen: with {} threads on {} CPUs it gives {} acquisitions a second, \
+             and {} were recorded ({off:+.0}%).\nIt knows how often each lock is taken and how long it is held, not \
+             in which order, nor phases, nor locks within one another.\n",
             self.crowd.threads,
             self.crowd.cpus,
             figure(again),

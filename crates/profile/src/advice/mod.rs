@@ -4,7 +4,6 @@
 //! A rule is a function from the profile to findings. It judges by named thresholds, whose reasons stand beside them.
 
 mod context;
-mod policy_file;
 mod rules;
 #[cfg(test)]
 mod sample;
@@ -12,7 +11,6 @@ mod text;
 
 use crate::model::{LockId, Profile, SiteId};
 use context::Context;
-pub use policy_file::policy_file;
 use serde::Serialize;
 pub(crate) use text::proposal;
 pub use text::text;

@@ -30,6 +30,7 @@ fn storm<L: LockSet<turnwise::platform::Native>>(config: Config, served: bool) -
                     drop(handle);
                     journal.truncate(thread.into(), || assert!(journal.orphans().contains(&thread.into())));
                 }
+                // ORDERING test.left: pairs with itself; the last one dismisses after all have ended.
                 if left.fetch_sub(1, Ordering::AcqRel) == 1 && served {
                     journal.dismiss();
                 }

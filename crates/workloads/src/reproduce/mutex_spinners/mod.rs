@@ -51,7 +51,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         plots: vec![cells.plot()],
         notes: notes(),
         left_out: context.choose(
-            vec!["10-100 and 200-1000 users of the second table; other places of the files; half of the simulated time and of the fit".to_owned()],
+            vec![
+                "10-100 and 200-1000 users of the second table; other places of the files; half of the simulated time \
+                 and of the fit"
+                    .to_owned(),
+            ],
             Vec::new(),
         ),
     })

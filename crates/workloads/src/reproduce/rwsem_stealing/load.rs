@@ -1,8 +1,8 @@
 //! `fork_test` on anon_vma: each user forks, waits for the child, and forks again.
 //!
 //! A fork takes the one root lock of all users' memory for writing once for each anonymous area that it copies, and the
-//! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of its own that is woken by the fork and wakes its
-//! parent as it exits.
+//! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of
+//! its own that is woken by the fork and wakes its parent as it exits.
 
 use crate::reproduce::stage::{Crew, Stage};
 use std::marker::PhantomData;
