@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::sync::LazyLock;
 use turnwise_profile::model::Profile;
-use turnwise_profile::text;
+use turnwise_profile::{advice, text};
 
 /// Record what a program does with its locks, and say which of them cost how much, and where
 ///
@@ -80,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     outputs.write(&profile)?;
     crate::print(&text::report(&profile))?;
+    crate::print(&format!("\nADVICE\n{}", advice::text(&advice::advise(&profile), &profile)))?;
     if let Some(answer) = args.what_if.report(&profile)? {
         crate::print(&format!("\n{answer}"))?;
     }
