@@ -117,6 +117,9 @@ fn installed() {
         Command::new(env!("CARGO"))
             .args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--profile", "dev", "--prefix"])
             .arg(&prefix)
+            // Not where the libraries lie that other tests link at this moment.
+            .arg("--target-dir")
+            .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/install-c"))
             .current_dir(capi("../..")),
     );
     for file in ["include/turnwise.h", "include/turnwise.hpp", "lib/libturnwise.a", "lib/libturnwise.so.0"] {

@@ -22,6 +22,9 @@ pub(crate) struct Install {
     /// How to build: `release` or `dev`
     #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
     profile: String,
+    /// Where to build, if not in the workspace's build folder
+    #[arg(long, value_name = "DIR")]
+    target_dir: Option<PathBuf>,
 }
 
 impl Install {
@@ -51,14 +54,16 @@ impl Install {
 
     /// Builds; the folder with the libraries.
     fn build(&self) -> Result<PathBuf> {
+        let default = || std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        let target = self.target_dir.clone().unwrap_or_else(default);
         let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["build", "--quiet", "--package", "turnwise-capi", "--profile", &self.profile])
+            .args(["build", "--quiet", "--package", "turnwise-capi", "--profile", &self.profile, "--target-dir"])
+            .arg(&target)
             .status()
             .context("cannot start cargo")?;
         if !built.success() {
             bail!("cargo build --package turnwise-capi failed");
         }
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
         Ok(target.join(if self.profile == "dev" { "debug" } else { "release" }))
     }
 }
