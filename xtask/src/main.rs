@@ -1,6 +1,7 @@
 //! Work on the workspace itself: `cargo xtask <command>`. What CI runs is `cargo xtask check`.
 
 mod asm;
+mod capi;
 mod check;
 mod guide;
 mod programs;
@@ -37,6 +38,10 @@ enum Command {
     Programs(programs::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
     Asm,
+    /// Write the C API's header, or check it
+    Header(capi::Header),
+    /// Build the C API and install it: libraries, headers, pkg-config file, CMake package
+    InstallC(capi::Install),
 }
 
 fn main() -> ExitCode {
@@ -65,6 +70,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
         Command::Asm => asm::run(),
+        Command::Header(header) => header.run(),
+        Command::InstallC(install) => install.run(),
     }
 }
 

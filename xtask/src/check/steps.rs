@@ -46,6 +46,12 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[cmd("cargo xtask tidy")],
     },
     Step {
+        name: "header",
+        what: "turnwise.h is what the C API's source makes",
+        needs: &[],
+        commands: &[cmd("cargo xtask header --check")],
+    },
+    Step {
         name: "clippy",
         what: "lints, with warnings denied, for each set of features",
         needs: &[],

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,12 +146,14 @@ struct call {
     int (*function)(void *);
     void *argument;
     int answer, done;
+    pid_t tid; /* 0: not begun */
     pthread_t thread;
 };
 
 static inline void *run_call(void *argument)
 {
     struct call *c = argument;
+    __atomic_store_n(&c->tid, gettid(), __ATOMIC_SEQ_CST);
     c->answer = c->function(c->argument);
     __atomic_store_n(&c->done, 1, __ATOMIC_SEQ_CST);
     return NULL;
@@ -160,6 +163,8 @@ static inline void begin(struct call *c, int (*function)(void *), void *argument
 {
     *c = (struct call){.function = function, .argument = argument};
     MUST(pthread_create(&c->thread, NULL, run_call, c) == 0);
+    while (__atomic_load_n(&c->tid, __ATOMIC_SEQ_CST) == 0)
+        sched_yield();
 }
 
 static inline int end(struct call *c)
@@ -171,6 +176,26 @@ static inline int end(struct call *c)
 static inline int is_done(struct call *c)
 {
     return __atomic_load_n(&c->done, __ATOMIC_SEQ_CST);
+}
+
+/* Waits until the call's thread sleeps in the kernel, as it does in every wait that is not a spin lock's; at most for
+   some seconds. */
+static inline int falls_asleep(struct call *c)
+{
+    char path[64], text[256] = "", *end;
+    for (int i = 0; i < 1000 && !is_done(c); i++) {
+        snprintf(path, sizeof path, "/proc/self/task/%d/stat", c->tid);
+        FILE *file = fopen(path, "r");
+        MUST(file != NULL);
+        size_t length = fread(text, 1, sizeof text - 1, file);
+        fclose(file);
+        text[length] = 0;
+        end = strrchr(text, ')'); /* after the program's name comes the state */
+        if (end && end[1] == ' ' && end[2] == 'S')
+            return 1;
+        sleep_ns(MS);
+    }
+    return 0;
 }
 
 /* The answer of a call that another thread makes. */

@@ -142,7 +142,8 @@ static int read_past_a_waiting_writer(int variant, int (*call)(void *), int same
 {
     struct call writer;
     READING(l);
-    int waited = waits(&writer, write_unlock, &l);
+    begin(&writer, write_unlock, &l);
+    int waited = falls_asleep(&writer);
     int answer = same_thread ? call(&l) : elsewhere(call, &l);
     STEP(unlock(&l));
     STEP(end(&writer));

@@ -528,6 +528,16 @@ impl<P: Platform> LockRef<P> {
         parked != Parked::Changed
     }
 
+    /// The guard of a lock that is held without one: for adapters that cannot keep a guard. Dropping it releases the
+    /// lock.
+    ///
+    /// # Safety
+    /// The calling thread has the lock, its guard was forgotten, and no other was made of it that is still there.
+    #[inline]
+    pub unsafe fn guard_unchecked(&self) -> LockRefGuard<'_, P> {
+        LockRefGuard::new(self)
+    }
+
     /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
     ///
     /// # Safety

@@ -1,0 +1,330 @@
+// Turnwise's locks in C++17: they meet the standard's requirements (Lockable, TimedLockable, SharedLockable), so that
+// std::lock_guard, std::unique_lock, std::shared_lock, std::scoped_lock and std::condition_variable_any work with them.
+// Everything is inline over turnwise.h. Nothing throws, and nothing allocates.
+#ifndef TURNWISE_HPP
+#define TURNWISE_HPP
+
+#include "turnwise.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+
+namespace turnwise {
+
+namespace detail {
+
+// Nanoseconds of a duration; none if negative, as many as fit if more.
+template <class Rep, class Period>
+std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration) noexcept
+{
+    using wide = std::chrono::duration<long double, std::nano>;
+    const long double ns = wide(duration).count();
+    if (!(ns > 0))
+        return 0;
+    return ns >= static_cast<long double>(INT64_MAX) ? UINT64_MAX : static_cast<std::uint64_t>(ns);
+}
+
+// Calls `attempt(clock, at_ns)` for a point in time. The steady and the system clock are the kernel's; a wait on
+// another clock is looked at again when it ends, since that clock may run otherwise.
+template <class Clock, class Duration, class Attempt>
+tw_result until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
+{
+    if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>)
+        return attempt(TW_CLOCK_MONOTONIC, nanoseconds(time.time_since_epoch()));
+    else if constexpr (std::is_same_v<Clock, std::chrono::system_clock>)
+        return attempt(TW_CLOCK_REALTIME, nanoseconds(time.time_since_epoch()));
+    else
+        for (;;) {
+            const auto left = nanoseconds(time - Clock::now());
+            const std::uint64_t now = tw_now_ns(TW_CLOCK_MONOTONIC);
+            const std::uint64_t at = left > UINT64_MAX - now ? UINT64_MAX : now + left;
+            const tw_result result = attempt(TW_CLOCK_MONOTONIC, at);
+            if (result != TW_TIMEDOUT || Clock::now() >= time)
+                return result;
+        }
+}
+
+} // namespace detail
+
+// The version of the library that the program runs with.
+inline const char *version() noexcept
+{
+    return tw_version();
+}
+
+// A mutex: tw_mutex. Meets TimedLockable.
+class mutex {
+public:
+    using native_handle_type = tw_mutex *;
+
+    constexpr mutex() noexcept = default;
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    void lock() noexcept { tw_mutex_lock(&raw_); }
+    bool try_lock() noexcept { return tw_mutex_trylock(&raw_) == TW_OK; }
+    void unlock() noexcept { tw_mutex_unlock(&raw_); }
+    // To the thread that has slept longest, if any sleeps.
+    void unlock_fair() noexcept { tw_mutex_unlock_fair(&raw_); }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        return tw_mutex_lock_for(&raw_, detail::nanoseconds(timeout)) == TW_OK;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        return detail::until(time, [this](int clock, std::uint64_t at) {
+            return tw_mutex_lock_until(&raw_, clock, at);
+        }) == TW_OK;
+    }
+
+    native_handle_type native_handle() noexcept { return &raw_; }
+
+private:
+    tw_mutex raw_ = TW_MUTEX_INIT;
+};
+
+// A condition variable for turnwise::mutex: smaller and quicker than std::condition_variable_any, which works as well.
+class condition_variable {
+public:
+    using native_handle_type = tw_cond *;
+
+    constexpr condition_variable() noexcept = default;
+    condition_variable(const condition_variable &) = delete;
+    condition_variable &operator=(const condition_variable &) = delete;
+
+    void notify_one() noexcept { tw_cond_signal(&raw_); }
+    void notify_all() noexcept { tw_cond_broadcast(&raw_); }
+
+    void wait(std::unique_lock<mutex> &lock) noexcept { tw_cond_wait(&raw_, lock.mutex()->native_handle()); }
+
+    template <class Predicate>
+    void wait(std::unique_lock<mutex> &lock, Predicate predicate)
+    {
+        while (!predicate())
+            wait(lock);
+    }
+
+    template <class Clock, class Duration>
+    std::cv_status wait_until(std::unique_lock<mutex> &lock,
+                              const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        const tw_result result = detail::until(time, [&](int clock, std::uint64_t at) {
+            return tw_cond_wait_until(&raw_, lock.mutex()->native_handle(), clock, at);
+        });
+        return result == TW_TIMEDOUT ? std::cv_status::timeout : std::cv_status::no_timeout;
+    }
+
+    template <class Clock, class Duration, class Predicate>
+    bool wait_until(std::unique_lock<mutex> &lock, const std::chrono::time_point<Clock, Duration> &time,
+                    Predicate predicate)
+    {
+        while (!predicate())
+            if (wait_until(lock, time) == std::cv_status::timeout)
+                return predicate();
+        return true;
+    }
+
+    template <class Rep, class Period>
+    std::cv_status wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        const std::uint64_t ns = detail::nanoseconds(timeout);
+        const tw_result result = tw_cond_wait_for(&raw_, lock.mutex()->native_handle(), ns);
+        return result == TW_TIMEDOUT ? std::cv_status::timeout : std::cv_status::no_timeout;
+    }
+
+    template <class Rep, class Period, class Predicate>
+    bool wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &timeout,
+                  Predicate predicate)
+    {
+        const auto time = std::chrono::steady_clock::now() + timeout;
+        return wait_until(lock, time, std::move(predicate));
+    }
+
+    native_handle_type native_handle() noexcept { return &raw_; }
+
+private:
+    tw_cond raw_ = TW_COND_INIT;
+};
+
+// A readers-writer lock: tw_rwsem. Meets TimedLockable and SharedTimedLockable. A thread that has it for reading must
+// not lock it again.
+class shared_mutex {
+public:
+    using native_handle_type = tw_rwsem *;
+
+    constexpr shared_mutex() noexcept = default;
+    shared_mutex(const shared_mutex &) = delete;
+    shared_mutex &operator=(const shared_mutex &) = delete;
+
+    void lock() noexcept { tw_rwsem_write(&raw_); }
+    bool try_lock() noexcept { return tw_rwsem_trywrite(&raw_) == TW_OK; }
+    void unlock() noexcept { tw_rwsem_unlock_write(&raw_); }
+    void lock_shared() noexcept { tw_rwsem_read(&raw_); }
+    bool try_lock_shared() noexcept { return tw_rwsem_tryread(&raw_) == TW_OK; }
+    void unlock_shared() noexcept { tw_rwsem_unlock_read(&raw_); }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        return tw_rwsem_write_for(&raw_, detail::nanoseconds(timeout)) == TW_OK;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        return detail::until(time, [this](int clock, std::uint64_t at) {
+            return tw_rwsem_write_until(&raw_, clock, at);
+        }) == TW_OK;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &timeout) noexcept
+    {
+        return tw_rwsem_read_for(&raw_, detail::nanoseconds(timeout)) == TW_OK;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+    {
+        return detail::until(time, [this](int clock, std::uint64_t at) {
+            return tw_rwsem_read_until(&raw_, clock, at);
+        }) == TW_OK;
+    }
+
+    // Beside readers, with the right to upgrade; one thread at a time.
+    void lock_upgradable() noexcept { tw_rwsem_upgradable(&raw_); }
+    bool try_lock_upgradable() noexcept { return tw_rwsem_tryupgradable(&raw_) == TW_OK; }
+    void unlock_upgradable() noexcept { tw_rwsem_unlock_upgradable(&raw_); }
+    // From upgradable to exclusive; waits for the readers to leave.
+    void upgrade() noexcept { tw_rwsem_upgrade(&raw_); }
+    bool try_upgrade() noexcept { return tw_rwsem_tryupgrade(&raw_) == TW_OK; }
+    // From exclusive to shared.
+    void downgrade() noexcept { tw_rwsem_downgrade(&raw_); }
+
+    native_handle_type native_handle() noexcept { return &raw_; }
+
+private:
+    tw_rwsem raw_ = TW_RWSEM_INIT;
+};
+
+// A spin lock: tw_spinlock. Meets Lockable. For a few instructions, with no more threads than CPUs.
+class spinlock {
+public:
+    constexpr spinlock() noexcept = default;
+    spinlock(const spinlock &) = delete;
+    spinlock &operator=(const spinlock &) = delete;
+
+    void lock() noexcept { tw_spinlock_lock(&raw_); }
+    bool try_lock() noexcept { return tw_spinlock_trylock(&raw_) == TW_OK; }
+    void unlock() noexcept { tw_spinlock_unlock(&raw_); }
+
+private:
+    tw_spinlock raw_ = TW_SPINLOCK_INIT;
+};
+
+// A counting semaphore: tw_semaphore. Functions that return tw_result say what they could not do.
+class semaphore {
+public:
+    constexpr explicit semaphore(std::uint32_t permits) noexcept : raw_ TW_SEMAPHORE_INIT(permits) {}
+    semaphore(const semaphore &) = delete;
+    semaphore &operator=(const semaphore &) = delete;
+
+    tw_result acquire(std::uint32_t n = 1) noexcept { return tw_semaphore_acquire(&raw_, n); }
+    bool try_acquire(std::uint32_t n = 1) noexcept { return tw_semaphore_tryacquire(&raw_, n) == TW_OK; }
+    tw_result release(std::uint32_t n = 1) noexcept { return tw_semaphore_release(&raw_, n); }
+    std::uint32_t available() const noexcept { return tw_semaphore_available(&raw_); }
+
+    template <class Rep, class Period>
+    bool try_acquire_for(const std::chrono::duration<Rep, Period> &timeout, std::uint32_t n = 1) noexcept
+    {
+        return tw_semaphore_acquire_for(&raw_, n, detail::nanoseconds(timeout)) == TW_OK;
+    }
+
+private:
+    tw_semaphore raw_;
+};
+
+// A small value that is read far more often than written: tw_seqrwlock and the value's words. Reads write nothing; a
+// read that a writer disturbs is made once more with writers shut out.
+template <class T>
+class seq_value {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "a plain value");
+
+public:
+    explicit seq_value(const T &value = T()) noexcept { put(value); }
+    seq_value(const seq_value &) = delete;
+    seq_value &operator=(const seq_value &) = delete;
+
+    T load() const noexcept
+    {
+        T value;
+        std::uint64_t pass = tw_seqrwlock_begin_or_lock(&lock_);
+        do
+            value = get();
+        while (tw_seqrwlock_retry_or_lock(&lock_, &pass));
+        tw_seqrwlock_done(&lock_, pass);
+        return value;
+    }
+
+    void store(const T &value) noexcept
+    {
+        tw_seqrwlock_write(&lock_);
+        put(value);
+        tw_seqrwlock_unlock_write(&lock_);
+    }
+
+    // Changes the value by a function of it, which must not use this object.
+    template <class Change>
+    void update(Change change)
+    {
+        struct writer {
+            tw_seqrwlock *lock;
+            explicit writer(tw_seqrwlock *l) : lock(l) { tw_seqrwlock_write(lock); }
+            ~writer() { tw_seqrwlock_unlock_write(lock); }
+            writer(const writer &) = delete;
+            writer &operator=(const writer &) = delete;
+        } held(&lock_);
+        T value = get();
+        change(value);
+        put(value);
+    }
+
+private:
+    static constexpr std::size_t words = (sizeof(T) + sizeof(std::uintptr_t) - 1) / sizeof(std::uintptr_t);
+
+    T get() const noexcept
+    {
+        std::uintptr_t copy[words];
+        for (std::size_t i = 0; i < words; i++)
+            copy[i] = words_[i].load(std::memory_order_relaxed);
+        T value;
+        std::memcpy(&value, copy, sizeof value);
+        return value;
+    }
+
+    void put(const T &value) noexcept
+    {
+        std::uintptr_t copy[words] = {};
+        std::memcpy(copy, &value, sizeof value);
+        for (std::size_t i = 0; i < words; i++)
+            words_[i].store(copy[i], std::memory_order_relaxed);
+    }
+
+    mutable tw_seqrwlock lock_ = TW_SEQRWLOCK_INIT;
+    std::atomic<std::uintptr_t> words_[words];
+};
+
+} // namespace turnwise
+
+#endif

@@ -1,0 +1,26 @@
+/* Static initialisers: unlocked, nobody waits. */
+#define TW_MUTEX_INIT { { 0, 0 } }
+#define TW_COND_INIT { { 0, 0, 0 } }
+#define TW_RWSEM_INIT { { 0, 0, 0 } }
+#define TW_SPINLOCK_INIT { 0 }
+#define TW_SEQRWLOCK_INIT { { 0, 0, 0 } }
+/* So many references, at most TW_REFERENCES_MAX. */
+#define TW_LOCKREF_INIT(references) { (uint64_t)(references) << 32 }
+/* So many permits, at most TW_PERMITS_MAX. */
+#define TW_SEMAPHORE_INIT(permits) { (permits) }
+
+/* What the library was built with. */
+#ifdef __cplusplus
+#define TW_ASSERT_LAYOUT(type, size, alignment)                                                                        \
+    static_assert(sizeof(type) == (size) && alignof(type) == (alignment), "the library has another " #type)
+#else
+#define TW_ASSERT_LAYOUT(type, size, alignment)                                                                        \
+    _Static_assert(sizeof(type) == (size) && _Alignof(type) == (alignment), "the library has another " #type)
+#endif
+TW_ASSERT_LAYOUT(tw_mutex, 8, 4);
+TW_ASSERT_LAYOUT(tw_cond, 12, 4);
+TW_ASSERT_LAYOUT(tw_rwsem, 12, 4);
+TW_ASSERT_LAYOUT(tw_spinlock, 4, 4);
+TW_ASSERT_LAYOUT(tw_seqrwlock, 24, 8);
+TW_ASSERT_LAYOUT(tw_lockref, 8, 8);
+TW_ASSERT_LAYOUT(tw_semaphore, 4, 4);

@@ -1,0 +1,44 @@
+//! Turnwise's locks for C and C++. The header `include/turnwise.h` is generated from this source by
+//! `cargo xtask header`, comments included: they are written for readers of the header.
+//!
+//! Each type here is as large and as aligned as the lock of crate `turnwise` that it stands for, and the functions look
+//! at its bytes as that lock. All locks are made of atomic words, so any bytes are a valid value, and zero bytes are an
+//! unlocked lock.
+#![no_std]
+#![allow(non_camel_case_types, reason = "the names are C's")]
+#![allow(clippy::missing_safety_doc, reason = "the header's preamble says once what all functions require")]
+
+// For its panic handler. A panic cannot leave an `extern "C"` function: it aborts the process, with a message.
+extern crate std as _;
+
+pub mod cond;
+pub mod lockref;
+pub mod mutex;
+pub mod result;
+pub mod rwsem;
+pub mod semaphore;
+pub mod seqrwlock;
+pub mod spinlock;
+pub mod time;
+
+/// Looks at a C object as the lock it stands for.
+macro_rules! stands_for {
+    ($c:ty, $lock:ty) => {
+        const _: () = {
+            assert!(size_of::<$c>() == size_of::<$lock>() && align_of::<$c>() == align_of::<$lock>());
+        };
+
+        impl $c {
+            /// The lock.
+            ///
+            /// # Safety
+            /// `object` points to one that lives while the reference is used.
+            #[inline(always)]
+            pub(crate) unsafe fn of<'a>(object: *const $c) -> &'a $lock {
+                // SAFETY: same size and alignment; the lock consists of atomic words, valid with any bytes.
+                unsafe { &*object.cast() }
+            }
+        }
+    };
+}
+use stands_for;

@@ -1,0 +1,76 @@
+//! `tw_mutex`.
+
+use crate::result::{TW_INVALID, timed, tried, tw_result};
+use crate::{stands_for, time};
+use core::ffi::c_int;
+use turnwise::RawMutex;
+
+/// A mutex. It is not recursive: a thread that locks it twice waits for itself. Waiters spin in a queue while the owner
+/// runs, then sleep; nobody is overtaken for ever. `TW_MUTEX_INIT` or zero bytes: unlocked.
+#[repr(C)]
+pub struct tw_mutex {
+    /// Not for the program.
+    pub opaque: [u32; 2],
+}
+stands_for!(tw_mutex, RawMutex);
+
+/// Makes an unlocked mutex, as TW_MUTEX_INIT does. There is no function to destroy one: its memory may be freed as soon
+/// as nobody uses it, also right after the last unlock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_mutex_init(mutex: *mut tw_mutex) {
+    // SAFETY: the caller's memory.
+    unsafe { mutex.write(tw_mutex { opaque: [0; 2] }) }
+}
+
+/// Acquires the mutex; waits until it is free. Any thread that does not have it may call this.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_mutex_lock(mutex: *mut tw_mutex) {
+    // SAFETY: the caller's mutex.
+    unsafe { tw_mutex::of(mutex) }.lock();
+}
+
+/// Acquires the mutex if it is free: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_mutex_trylock(mutex: *mut tw_mutex) -> tw_result {
+    // SAFETY: the caller's mutex.
+    tried(unsafe { tw_mutex::of(mutex) }.try_lock())
+}
+
+/// Acquires the mutex: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_mutex_lock_for(mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's mutex.
+    let mutex = unsafe { tw_mutex::of(mutex) };
+    timed(mutex.try_lock() || mutex.lock_until(time::after(timeout_ns)))
+}
+
+/// Acquires the mutex: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_mutex_lock_until(mutex: *mut tw_mutex, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's mutex.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_mutex::of(mutex) }.lock_until(at)))
+}
+
+/// Releases the mutex, which the calling thread has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_mutex_unlock(mutex: *mut tw_mutex) {
+    // SAFETY: the caller has it.
+    unsafe { tw_mutex::of(mutex).unlock() }
+}
+
+/// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but nobody overtakes it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_mutex_unlock_fair(mutex: *mut tw_mutex) {
+    // SAFETY: the caller has it.
+    unsafe { tw_mutex::of(mutex).unlock_fair() }
+}
+
+/// Whether anybody has the mutex at this moment: for assertions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_mutex_is_locked(mutex: *const tw_mutex) -> bool {
+    // SAFETY: the caller's mutex.
+    unsafe { tw_mutex::of(mutex) }.is_locked()
+}

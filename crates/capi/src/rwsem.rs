@@ -1,0 +1,209 @@
+//! `tw_rwsem`.
+
+use crate::result::{TW_INVALID, timed, tried, tw_result};
+use crate::{stands_for, time};
+use core::ffi::c_int;
+use turnwise::RawRwSem;
+
+/// A readers-writer lock: many readers, or one writer; beside the readers one upgradable reader. Writers that sleep go
+/// before new readers, so a thread that reads must not read again. `TW_RWSEM_INIT` or zero bytes: unlocked.
+#[repr(C)]
+pub struct tw_rwsem {
+    /// Not for the program.
+    pub opaque: [u32; 3],
+}
+stands_for!(tw_rwsem, RawRwSem);
+
+/// Makes an unlocked lock, as TW_RWSEM_INIT does. Its memory may be freed as soon as nobody uses it, also right after
+/// the last unlock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_init(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's memory.
+    unsafe { sem.write(tw_rwsem { opaque: [0; 3] }) }
+}
+
+/// Acquires the lock for reading.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_read(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).read() }
+}
+
+/// Acquires the lock for reading unless a writer has it or waits: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_rwsem::of(sem).try_read() })
+}
+
+/// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_read_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_rwsem::of(sem).read_until(time::after(timeout_ns)) })
+}
+
+/// Acquires the lock for reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
+/// clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_read_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).read_until(at) }))
+}
+
+/// Releases a read lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_unlock_read(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).unlock_read() }
+}
+
+/// Acquires the lock for writing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).write() }
+}
+
+/// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_rwsem::of(sem).try_write() })
+}
+
+/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_rwsem::of(sem).write_until(time::after(timeout_ns)) })
+}
+
+/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
+/// clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).write_until(at) }))
+}
+
+/// Releases the write lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_unlock_write(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).unlock_write() }
+}
+
+/// Turns the write lock into a read lock, and lets the readers in that wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_downgrade(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).downgrade() }
+}
+
+/// Acquires the lock for reading with the right to upgrade: beside readers, not beside another upgradable reader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_upgradable(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).upgradable_read() }
+}
+
+/// Acquires the lock for upgradable reading if no writer and no upgradable reader has it: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_rwsem::of(sem).try_upgradable_read() })
+}
+
+/// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_upgradable_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(time::after(timeout_ns)) })
+}
+
+/// Acquires the lock for upgradable reading: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there
+/// is no such clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_upgradable_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(at) }))
+}
+
+/// Releases the upgradable read lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).unlock_upgradable() }
+}
+
+/// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile. The
+/// caller has no other read lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_upgrade(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).upgrade() }
+}
+
+/// Turns the upgradable read lock into the write lock if nobody else reads: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_rwsem::of(sem).try_upgrade() })
+}
+
+/// Turns the upgradable read lock into the write lock; without success the caller has what it had: TW_OK, or
+/// TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_upgrade_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_rwsem::of(sem).upgrade_until(time::after(timeout_ns)) })
+}
+
+/// Turns the upgradable read lock into the write lock; without success the caller has what it had: TW_OK, or
+/// TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_rwsem_upgrade_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgrade_until(at) }))
+}
+
+/// Turns the upgradable read lock into an ordinary one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_downgrade_upgradable(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).downgrade_upgradable() }
+}
+
+/// Turns the write lock into an upgradable read lock, and lets the readers in that wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_downgrade_to_upgradable(sem: *mut tw_rwsem) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_rwsem::of(sem).downgrade_to_upgradable() }
+}
+
+/// Whether anybody has the lock at this moment: for assertions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_is_locked(sem: *const tw_rwsem) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { tw_rwsem::of(sem) }.is_locked()
+}
+
+/// Whether a writer has the lock at this moment: for assertions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_rwsem_is_write_locked(sem: *const tw_rwsem) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { tw_rwsem::of(sem) }.is_write_locked()
+}

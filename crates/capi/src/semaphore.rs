@@ -1,0 +1,101 @@
+//! `tw_semaphore`.
+
+use crate::result::{TW_INVALID, TW_OK, TW_OVERFLOW, timed, tried, tw_result};
+use crate::{stands_for, time};
+use core::ffi::c_int;
+use turnwise::Semaphore;
+use turnwise::semaphore::PERMITS_MAX;
+
+/// The most permits of a semaphore.
+pub const TW_PERMITS_MAX: u32 = 0x0fff_ffff;
+const _: () = assert!(TW_PERMITS_MAX == PERMITS_MAX);
+
+/// A counting semaphore. A thread takes all the permits that it asked for at once, or waits; newcomers may overtake
+/// those that wait, within bounds. `TW_SEMAPHORE_INIT(permits)`; zero bytes: no permits.
+#[repr(C)]
+pub struct tw_semaphore {
+    /// Not for the program.
+    pub opaque: u32,
+}
+stands_for!(tw_semaphore, Semaphore);
+
+/// Makes a semaphore with so many permits, as TW_SEMAPHORE_INIT does: TW_OK, or TW_INVALID above TW_PERMITS_MAX.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_semaphore_init(semaphore: *mut tw_semaphore, permits: u32) -> tw_result {
+    if permits > PERMITS_MAX {
+        return TW_INVALID;
+    }
+    // SAFETY: the caller's memory.
+    unsafe { semaphore.cast::<Semaphore>().write(Semaphore::new(permits)) };
+    TW_OK
+}
+
+/// Waits for `n` permits, and takes them at once: TW_OK, or TW_INVALID above TW_PERMITS_MAX.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_semaphore_acquire(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
+    if n > PERMITS_MAX {
+        return TW_INVALID;
+    }
+    // SAFETY: the caller's semaphore.
+    unsafe { tw_semaphore::of(semaphore) }.acquire_many(n).forget();
+    TW_OK
+}
+
+/// Takes `n` permits if there are so many and nobody must be let go first: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_semaphore_tryacquire(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
+    // SAFETY: the caller's semaphore.
+    let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_many(n);
+    tried(permits.map(|permits| permits.forget()).is_some())
+}
+
+/// Takes `n` permits: TW_OK, TW_TIMEDOUT after `timeout_ns` nanoseconds, or TW_INVALID above TW_PERMITS_MAX.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_semaphore_acquire_for(semaphore: *mut tw_semaphore, n: u32, timeout_ns: u64) -> tw_result {
+    if n > PERMITS_MAX {
+        return TW_INVALID;
+    }
+    // SAFETY: the caller's semaphore.
+    let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_until(n, time::after(timeout_ns));
+    timed(permits.map(|permits| permits.forget()).is_some())
+}
+
+/// Takes `n` permits: TW_OK, TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock, and for
+/// more than TW_PERMITS_MAX.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_semaphore_acquire_until(
+    semaphore: *mut tw_semaphore,
+    n: u32,
+    clock: c_int,
+    at_ns: u64,
+) -> tw_result {
+    let deadline = time::at(clock, at_ns).filter(|_| n <= PERMITS_MAX);
+    let Some(deadline) = deadline else { return TW_INVALID };
+    // SAFETY: the caller's semaphore.
+    let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_until(n, deadline);
+    timed(permits.map(|permits| permits.forget()).is_some())
+}
+
+/// Adds `n` permits, new ones or those that were taken: TW_OK, or TW_OVERFLOW if there would be more than
+/// TW_PERMITS_MAX. (If several threads exceed the limit in the same instant, the process is aborted.) Any thread may
+/// call this, and a signal handler.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_semaphore_release(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
+    // SAFETY: the caller's semaphore.
+    let semaphore = unsafe { tw_semaphore::of(semaphore) };
+    if n > PERMITS_MAX - semaphore.available() {
+        return TW_OVERFLOW;
+    }
+    semaphore.release(n);
+    TW_OK
+}
+
+/// Permits to be had at this moment.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_semaphore_available(semaphore: *const tw_semaphore) -> u32 {
+    // SAFETY: the caller's semaphore.
+    unsafe { tw_semaphore::of(semaphore) }.available()
+}

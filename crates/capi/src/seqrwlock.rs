@@ -1,0 +1,172 @@
+//! `tw_seqrwlock`.
+
+use crate::result::{TW_INVALID, timed, tried, tw_result};
+use crate::{stands_for, time};
+use core::ffi::c_int;
+use core::mem;
+use turnwise::RawSeqRwLock;
+
+/// A sequence lock with a second, blocking kind of reader. An optimistic read writes nothing: it reads, and reads
+/// again if a writer came between. What it reads must be read by atomic loads (relaxed ones do), since a writer may be
+/// changing it, and pointers among it must not be followed unless what they point to cannot be freed meanwhile.
+/// `TW_SEQRWLOCK_INIT` or zero bytes: unlocked.
+#[repr(C)]
+pub struct tw_seqrwlock {
+    /// Not for the program.
+    pub opaque: [u64; 3],
+}
+stands_for!(tw_seqrwlock, RawSeqRwLock);
+
+/// A pass that holds the lock. Sequences at which a read begins are even.
+const LOCKED: u64 = 1;
+
+/// Makes an unlocked lock, as TW_SEQRWLOCK_INIT does.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_init(lock: *mut tw_seqrwlock) {
+    // SAFETY: the caller's memory.
+    unsafe { lock.write(tw_seqrwlock { opaque: [0; 3] }) }
+}
+
+/// Begins an optimistic read, waiting while a writer is at the data; what to give to tw_seqrwlock_read_retry.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u64 {
+    // SAFETY: the caller's lock.
+    unsafe { tw_seqrwlock::of(lock) }.read_begin()
+}
+
+/// Whether what was read since tw_seqrwlock_read_begin answered `begin` may be torn or mixed: begin again.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begin: u64) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { tw_seqrwlock::of(lock) }.read_retry(begin)
+}
+
+/// Begins a read of at most two passes, the first optimistic, the second with the lock held; if a writer stays at the
+/// data, the first pass holds the lock already. What to give to the two functions that follow:
+///
+///     uint64_t pass = tw_seqrwlock_begin_or_lock(&lock);
+///     do
+///         read();
+///     while (tw_seqrwlock_retry_or_lock(&lock, &pass));
+///     tw_seqrwlock_done(&lock, pass);
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_begin_or_lock(lock: *mut tw_seqrwlock) -> u64 {
+    // SAFETY: the caller's lock.
+    let lock = unsafe { tw_seqrwlock::of(lock) };
+    if let Some(begin) = lock.try_read_begin() {
+        return begin;
+    }
+    let reader = lock.reader();
+    if reader.is_blocking() {
+        mem::forget(reader);
+        return LOCKED;
+    }
+    lock.try_read_begin().unwrap_or_else(|| {
+        lock.blocking_read();
+        LOCKED
+    })
+}
+
+/// Ends a pass. True: forget what was read and make another pass, the last, with the lock held. False: it was read
+/// whole; call tw_seqrwlock_done.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_retry_or_lock(lock: *mut tw_seqrwlock, pass: *mut u64) -> bool {
+    // SAFETY: the caller's lock and number.
+    let (lock, pass) = unsafe { (tw_seqrwlock::of(lock), &mut *pass) };
+    let spoilt = *pass != LOCKED && lock.read_retry(*pass);
+    if spoilt {
+        lock.blocking_read();
+        *pass = LOCKED;
+    }
+    spoilt
+}
+
+/// Ends a read that tw_seqrwlock_begin_or_lock began: releases the lock if the last pass held it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
+    if pass == LOCKED {
+        // SAFETY: the caller's lock, which this pass holds.
+        unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() };
+    }
+}
+
+/// Shuts writers out: a blocking read, any number at a time. Optimistic reads are not disturbed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_seqrwlock::of(lock).blocking_read() }
+}
+
+/// Shuts writers out if none has the lock or waits: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_seqrwlock::of(lock).try_blocking_read() })
+}
+
+/// Shuts writers out: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(time::after(timeout_ns)) })
+}
+
+/// Shuts writers out: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(at) }))
+}
+
+/// Ends a blocking read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() }
+}
+
+/// Shuts everybody else out, and spoils optimistic reads until tw_seqrwlock_unlock_write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_seqrwlock::of(lock).write() }
+}
+
+/// The same if nobody has the lock: TW_OK, or TW_BUSY at once.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result {
+    // SAFETY: the caller's lock, and what it must have it has.
+    tried(unsafe { tw_seqrwlock::of(lock).try_write() })
+}
+
+/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    timed(unsafe { tw_seqrwlock::of(lock).write_until(time::after(timeout_ns)) })
+}
+
+/// Acquires the lock for writing: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such
+/// clock.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
+    // SAFETY: the caller's lock.
+    time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).write_until(at) }))
+}
+
+/// Ends the change, and lets others in.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) {
+    // SAFETY: the caller's lock, and what it must have it has.
+    unsafe { tw_seqrwlock::of(lock).unlock_write() }
+}

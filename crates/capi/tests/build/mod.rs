@@ -1,0 +1,111 @@
+//! Compilers, libraries, and running programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A file of this crate.
+pub(crate) fn capi(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A library that cargo built for this test: beside the test's own executable, or one folder up.
+pub(crate) fn library(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the test's own path");
+    let mut folders = test.ancestors().skip(1).take(2);
+    let found = folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file()));
+    found.unwrap_or_else(|| panic!("no {name}: build it with `cargo build -p turnwise-capi` in the same profile"))
+}
+
+/// Runs a command that must succeed; what it wrote to stdout.
+pub(crate) fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{error}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a command that must succeed.
+pub(crate) fn run_ok(command: &mut Command) {
+    run(command);
+}
+
+/// Which library a program is linked with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Link {
+    Shared,
+    Static,
+}
+
+impl Link {
+    /// The program, which finds its library; stopped if it hangs.
+    pub(crate) fn command(self, program: &Path) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "60"]).arg(program);
+        if let (Link::Shared, Some(folder)) = (self, program.parent()) {
+            command.env("LD_LIBRARY_PATH", folder);
+        }
+        command
+    }
+
+    pub(crate) fn run(self, program: &Path) {
+        run_ok(&mut self.command(program));
+    }
+
+    /// What the linker needs.
+    fn arguments(self, program: &Path) -> Vec<PathBuf> {
+        match self {
+            Link::Static => vec![library("libturnwise_c.a"), "-ldl".into(), "-lm".into()],
+            Link::Shared => {
+                // The name that it has inside is the one under which programs look for it.
+                let named = program.with_file_name("libturnwise.so.0");
+                if !named.exists() {
+                    std::fs::copy(library("libturnwise_c.so"), &named).expect("a copy of the library");
+                }
+                vec![named]
+            }
+        }
+    }
+}
+
+/// A compiler that is on this machine.
+pub(crate) struct Compiler {
+    program: &'static str,
+}
+
+impl Compiler {
+    /// All that are here for a language, `c` or `c++`; GNU's must be.
+    pub(crate) fn of(language: &str) -> Vec<Compiler> {
+        let (needed, others) = if language == "c++" { ("g++", ["clang++"]) } else { ("gcc", ["clang"]) };
+        let here = |program: &&str| Command::new(program).arg("--version").output().is_ok();
+        assert!(here(&needed), "these tests need {needed}");
+        let others = others.into_iter().filter(here);
+        std::iter::once(needed).chain(others).map(|program| Compiler { program }).collect()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.program
+    }
+
+    fn command(&self, standard: &str) -> Command {
+        let mut command = Command::new(self.program);
+        command.arg(format!("-std={standard}")).args(["-D_GNU_SOURCE", "-O1", "-g", "-pthread"]);
+        command.args(["-Wall", "-Wextra", "-Wpedantic", "-Werror"]).arg("-I").arg(capi("include"));
+        command
+    }
+
+    pub(crate) fn compile(&self, source: &Path, program: &Path, link: Link) {
+        let standard = if source.extension().is_some_and(|e| e == "cpp") { "c++17" } else { "c11" };
+        run_ok(self.command(standard).arg("-o").arg(program).arg(source).args(link.arguments(program)));
+    }
+
+    pub(crate) fn check_header(&self, header: &str, standard: &str, language: &str) {
+        let file = capi("include").join(header);
+        // As a user includes it: compiled as a main file it would warn of what headers may do.
+        run_ok(self.command(standard).args(["-fsyntax-only", "-x", language, "-include"]).arg(file).arg("/dev/null"));
+    }
+}
+
+/// The compilers for a source file.
+pub(crate) fn compilers(source: &str) -> Vec<Compiler> {
+    Compiler::of(if source.ends_with(".cpp") { "c++" } else { "c" })
+}

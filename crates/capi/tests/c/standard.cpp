@@ -1,0 +1,196 @@
+// turnwise.hpp with the standard library's guards and condition variable, in C++17.
+#include "check.h"
+#include "turnwise.hpp"
+#include <functional>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+static void in_threads(int number, const std::function<void()> &body)
+{
+    std::vector<std::thread> threads;
+    for (int i = 0; i < number; i++)
+        threads.emplace_back(body);
+    for (auto &thread : threads)
+        thread.join();
+}
+
+static turnwise::mutex global; // constant-initialised: usable before main
+
+static void guards()
+{
+    turnwise::mutex first, second;
+    turnwise::spinlock third;
+    long count = 0;
+    in_threads(4, [&] {
+        for (int i = 0; i < 2000; i++) {
+            std::lock_guard guard(global);
+            std::scoped_lock both(first, second, third);
+            count++;
+        }
+    });
+    CHECK(count == 8000);
+    std::unique_lock lock(first, std::try_to_lock);
+    CHECK(lock.owns_lock());
+    in_threads(1, [&] {
+        CHECK(!first.try_lock());
+        CHECK(!first.try_lock_for(2ms));
+        CHECK(!first.try_lock_for(-1s));
+        CHECK(!first.try_lock_until(std::chrono::steady_clock::now() + 2ms));
+        CHECK(!first.try_lock_until(std::chrono::system_clock::now() - 1h));
+        CHECK(!std::unique_lock(first, 1ms).owns_lock());
+    });
+    lock.unlock();
+    CHECK(first.try_lock_for(std::chrono::hours(24 * 365 * 1000)));
+    first.unlock_fair();
+}
+
+// A clock of the program's own.
+struct other_clock {
+    using duration = std::chrono::milliseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<other_clock>;
+    static constexpr bool is_steady = true;
+    static time_point now() noexcept
+    {
+        const auto since = std::chrono::steady_clock::now().time_since_epoch();
+        return time_point(std::chrono::duration_cast<duration>(since) / 2);
+    }
+};
+
+static void other_clocks()
+{
+    turnwise::mutex mutex;
+    std::lock_guard guard(mutex);
+    in_threads(1, [&] {
+        const auto begun = std::chrono::steady_clock::now();
+        CHECK(!mutex.try_lock_until(other_clock::now() + 5ms)); // at half the speed
+        CHECK(std::chrono::steady_clock::now() - begun >= 8ms);
+    });
+}
+
+static void shared()
+{
+    turnwise::shared_mutex mutex;
+    long value = 0;
+    in_threads(4, [&] {
+        for (int i = 0; i < 1000; i++) {
+            std::unique_lock write(mutex);
+            value++;
+            write.unlock();
+            std::shared_lock read(mutex);
+            CHECK(value > 0);
+        }
+    });
+    CHECK(value == 4000);
+    std::shared_lock read(mutex);
+    in_threads(1, [&] {
+        CHECK(mutex.try_lock_shared_for(1ms));
+        mutex.unlock_shared();
+        CHECK(!mutex.try_lock());
+        CHECK(!mutex.try_lock_until(std::chrono::system_clock::now() + 1ms));
+        CHECK(!std::unique_lock(mutex, 1ms).owns_lock());
+        CHECK(std::shared_lock(mutex, std::chrono::steady_clock::now()).owns_lock());
+    });
+    read.unlock();
+    mutex.lock_upgradable();
+    mutex.upgrade();
+    CHECK(!mutex.try_lock_shared());
+    mutex.downgrade();
+    CHECK(mutex.try_lock_shared());
+    mutex.unlock_shared();
+    mutex.unlock_shared();
+    CHECK(mutex.try_lock_upgradable() && mutex.try_upgrade());
+    mutex.unlock();
+}
+
+template <class Condition>
+static void hand_over()
+{
+    turnwise::mutex mutex;
+    Condition changed;
+    int turn = 0;
+    auto play = [&](int me) {
+        for (int i = 0; i < 1000; i++) {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return turn % 2 == me; });
+            turn++;
+            changed.notify_all();
+        }
+    };
+    std::thread other(play, 1);
+    play(0);
+    other.join();
+    CHECK(turn == 2000);
+    std::unique_lock lock(mutex);
+    CHECK(!changed.wait_for(lock, 2ms, [] { return false; }));
+    CHECK(changed.wait_until(lock, std::chrono::steady_clock::now() + 1h, [] { return true; }));
+    while (changed.wait_for(lock, 1ms) != std::cv_status::timeout) {
+    }
+    while (changed.wait_until(lock, std::chrono::system_clock::now() - 1s) != std::cv_status::timeout) {
+    }
+    CHECK(lock.owns_lock());
+}
+
+static void permits()
+{
+    turnwise::semaphore rooms(2);
+    std::atomic<int> inside{0};
+    in_threads(4, [&] {
+        for (int i = 0; i < 500; i++) {
+            CHECK(rooms.acquire() == TW_OK);
+            CHECK(++inside <= 2);
+            --inside;
+            CHECK(rooms.release() == TW_OK);
+        }
+    });
+    CHECK(rooms.available() == 2 && rooms.try_acquire(2) && !rooms.try_acquire_for(1ms));
+    CHECK(rooms.release(TW_PERMITS_MAX) == TW_OK && rooms.release() == TW_OVERFLOW);
+}
+
+struct point {
+    double x, y, z;
+    char tag;
+};
+
+static void values()
+{
+    turnwise::seq_value<point> shared(point{0, 0, 0, 'a'});
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        for (int i = 1; i <= 20000; i++) {
+            const double d = i;
+            if (i % 2)
+                shared.store(point{d, -d, 2 * d, 'b'});
+            else
+                shared.update([](point &p) { p.x += 1, p.y -= 1, p.z += 2; });
+        }
+        stop = true;
+    });
+    while (!stop) {
+        const point p = shared.load();
+        CHECK(p.x + p.y == 0 && p.z == 2 * p.x);
+    }
+    writer.join();
+    CHECK(shared.load().x == 20000 && shared.load().tag == 'b');
+}
+
+int main()
+{
+    static_assert(sizeof(turnwise::mutex) == 8 && sizeof(turnwise::shared_mutex) == 12);
+    static_assert(std::is_nothrow_default_constructible_v<turnwise::mutex>);
+    static_assert(!std::is_copy_constructible_v<turnwise::mutex>);
+    guards();
+    other_clocks();
+    shared();
+    hand_over<turnwise::condition_variable>();
+    hand_over<std::condition_variable_any>();
+    permits();
+    values();
+    CHECK(std::string(turnwise::version()) == tw_version());
+    return 0;
+}

@@ -1,0 +1,183 @@
+//! C and C++ programs on the library: by each compiler that is here, with the shared and the static library, and as
+//! users build them, by pkg-config and CMake.
+
+mod build;
+
+use build::{Compiler, Link, capi, compilers, run, run_ok};
+use std::path::Path;
+use std::process::Command;
+
+/// A source file, with every compiler of its language and both libraries.
+fn everywhere(source: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for compiler in compilers(source) {
+        for link in [Link::Shared, Link::Static] {
+            let program = folder.path().join(format!("{}-{link:?}", compiler.name()));
+            compiler.compile(&capi(source), &program, link);
+            link.run(&program);
+        }
+    }
+}
+
+#[test]
+fn every_lock() {
+    everywhere("tests/c/locks.c");
+}
+
+#[test]
+fn conditions_and_sequences() {
+    everywhere("tests/c/waits.c");
+}
+
+#[test]
+fn with_the_standard_library() {
+    everywhere("tests/c/standard.cpp");
+}
+
+#[test]
+fn examples() {
+    everywhere("examples/queue.c");
+    everywhere("examples/cache.cpp");
+}
+
+/// The header needs nothing before it, in any language standard that it is for.
+#[test]
+fn headers_stand_alone() {
+    for (header, standards) in
+        [("turnwise.h", &["c11", "c17", "c++11", "c++20"][..]), ("turnwise.hpp", &["c++17", "c++20"][..])]
+    {
+        for standard in standards {
+            let language = if standard.starts_with("c++") { "c++" } else { "c" };
+            for compiler in Compiler::of(language) {
+                compiler.check_header(header, standard, language);
+            }
+        }
+    }
+}
+
+/// The functions that the header declares, each with the line before.
+fn declared() -> Vec<(String, String)> {
+    let header = std::fs::read_to_string(capi("include/turnwise.h")).expect("the header");
+    // An attribute may stand on a line of its own.
+    let lines: Vec<&str> = header.lines().filter(|line| *line != "TW_MUST_USE").collect();
+    let found = lines.windows(2).filter_map(|pair| Some((function(pair[1])?, pair[0].to_owned())));
+    found.collect()
+}
+
+/// The function that a line of the header begins to declare.
+fn function(line: &str) -> Option<String> {
+    let (before, _) = line.split_once('(')?;
+    let name = before.rsplit([' ', '*']).next()?;
+    (name.starts_with("tw_") && !line.starts_with("//")).then(|| name.to_owned())
+}
+
+#[test]
+fn the_shared_library_exports_what_the_header_declares_and_nothing_else() {
+    let output = run(Command::new("nm")
+        .args(["-D", "--defined-only", "--format=just-symbols"])
+        .arg(build::library("libturnwise_c.so")));
+    let mut exported: Vec<&str> = output.split_whitespace().collect();
+    let functions = declared();
+    let mut expected: Vec<&str> = functions.iter().map(|(name, _)| name.as_str()).collect();
+    exported.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(exported, expected);
+}
+
+#[test]
+fn every_function_is_documented() {
+    let functions = declared();
+    assert!(functions.len() >= 90, "{} functions: does the test read the header rightly?", functions.len());
+    for (name, before) in functions {
+        assert!(before.starts_with("// "), "{name} has no comment in turnwise.h, but `{before}`");
+    }
+}
+
+/// Two references too few: the process ends with a message, and does not go on with a wrapped count.
+#[test]
+fn misuse_of_a_count_aborts_with_a_message() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (source, program) = (folder.path().join("misuse.c"), folder.path().join("misuse"));
+    let text = "#include <turnwise.h>\nint main(void) { tw_lockref l = TW_LOCKREF_INIT(0); tw_lockref_get(&l); }\n";
+    std::fs::write(&source, text).expect("a source file");
+    let compiler = Compiler::of("c").into_iter().next().expect("gcc");
+    compiler.compile(&source, &program, Link::Shared);
+    let output = Link::Shared.command(&program).output().expect("the program starts");
+    assert!(!output.status.success());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("a LockRef without references was used"), "{error}");
+}
+
+/// As a user gets it: installed, then found by pkg-config and by CMake.
+#[test]
+fn installed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let prefix = folder.path().join("usr");
+    run_ok(
+        Command::new(env!("CARGO"))
+            .args(["run", "--quiet", "--package", "xtask", "--", "install-c", "--profile", "dev", "--prefix"])
+            .arg(&prefix)
+            // Not where the libraries lie that other tests link at this moment.
+            .arg("--target-dir")
+            .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/install-c"))
+            .current_dir(capi("../..")),
+    );
+    for file in ["include/turnwise.h", "include/turnwise.hpp", "lib/libturnwise.a", "lib/libturnwise.so.0"] {
+        assert!(prefix.join(file).is_file(), "{file} was not installed");
+    }
+    by_pkg_config(folder.path(), &prefix);
+    by_cmake(folder.path(), &prefix);
+}
+
+fn by_pkg_config(folder: &Path, prefix: &Path) {
+    let ask = |arguments: &[&str]| {
+        let mut command = Command::new("pkg-config");
+        command.args(arguments).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
+        command
+    };
+    if ask(&["--version"]).output().is_err() {
+        println!("SKIPPED: no pkg-config here");
+        return;
+    }
+    assert_eq!(run(&mut ask(&["--modversion", "turnwise"])).trim(), env!("CARGO_PKG_VERSION"));
+    let flags = run(&mut ask(&["--cflags", "--libs", "turnwise"]));
+    let program = folder.join("by-pkg-config");
+    run_ok(
+        Command::new("gcc")
+            .args(["-std=c11", "-pthread", "-o"])
+            .arg(&program)
+            .arg(capi("examples/queue.c"))
+            .args(flags.split_whitespace()),
+    );
+    run_ok(Command::new(&program).env("LD_LIBRARY_PATH", prefix.join("lib")));
+    let flags = run(&mut ask(&["--cflags", "--libs", "--static", "turnwise"]));
+    let flags = flags.replace("-lturnwise", "-l:libturnwise.a");
+    run_ok(
+        Command::new("gcc")
+            .args(["-std=c11", "-pthread", "-o"])
+            .arg(&program)
+            .arg(capi("examples/queue.c"))
+            .args(flags.split_whitespace()),
+    );
+    run_ok(&mut Command::new(&program));
+}
+
+fn by_cmake(folder: &Path, prefix: &Path) {
+    if Command::new("cmake").arg("--version").output().is_err() {
+        println!("SKIPPED: no cmake here");
+        return;
+    }
+    let build = folder.join("build");
+    run_ok(
+        Command::new("cmake")
+            .arg("-S")
+            .arg(capi("examples"))
+            .arg("-B")
+            .arg(&build)
+            .arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())),
+    );
+    run_ok(Command::new("cmake").arg("--build").arg(&build));
+    for program in ["queue", "cache", "queue-static"] {
+        run_ok(&mut Command::new(build.join(program)));
+    }
+}

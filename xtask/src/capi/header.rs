@@ -1,0 +1,55 @@
+//! `cargo xtask header`: `turnwise.h`, generated from the functions' Rust source and comments.
+
+use super::CRATE;
+use anyhow::{Context, Result};
+use cbindgen::{Builder, Config};
+use clap::Args;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The header, relative to the workspace.
+const HEADER: &str = "crates/capi/include/turnwise.h";
+/// In the order in which the header has them.
+const SOURCES: &[&str] = &["result", "time", "mutex", "cond", "rwsem", "spinlock", "seqrwlock", "lockref", "semaphore"];
+
+#[derive(Args)]
+pub(crate) struct Header {
+    /// Do not write: say whether the header is what the source makes
+    #[arg(long)]
+    check: bool,
+}
+
+impl Header {
+    /// Whether the header is in order.
+    pub(crate) fn run(&self) -> Result<bool> {
+        let fresh = generate()?;
+        if self.check {
+            let found = fs::read_to_string(HEADER).with_context(|| format!("cannot read {HEADER}"))?;
+            if found != fresh {
+                println!("{HEADER} is not what {CRATE}/src makes: run `cargo xtask header`");
+            }
+            return Ok(found == fresh);
+        }
+        fs::write(HEADER, fresh).with_context(|| format!("cannot write {HEADER}"))?;
+        println!("{HEADER}");
+        Ok(true)
+    }
+}
+
+fn generate() -> Result<String> {
+    let folder = Path::new(CRATE);
+    let mut config = Config::from_file(folder.join("cbindgen.toml")).map_err(|error| anyhow::anyhow!(error))?;
+    config.header = Some(text(&folder.join("packaging/preamble.h"))?);
+    config.trailer = Some(text(&folder.join("packaging/trailer.h"))?);
+    let sources = SOURCES.iter().map(|name| folder.join(format!("src/{name}.rs")));
+    let builder = sources.fold(Builder::new().with_config(config), |builder, source: PathBuf| builder.with_src(source));
+    let bindings = builder.generate().context("cbindgen cannot read the C API's source")?;
+    let mut header = Vec::new();
+    bindings.write(&mut header);
+    String::from_utf8(header).context("the header is not UTF-8")
+}
+
+fn text(path: &Path) -> Result<String> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(text.trim_end().to_owned())
+}

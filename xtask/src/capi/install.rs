@@ -1,0 +1,113 @@
+//! `cargo xtask install-c`: libraries, headers, pkg-config file and CMake package, below a prefix.
+
+use super::CRATE;
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What rustc says that programs need with the static library: `rustc --print native-static-libs`.
+const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
+
+#[derive(Args)]
+pub(crate) struct Install {
+    /// Where to: headers go to PREFIX/include, libraries to PREFIX/lib
+    #[arg(long, value_name = "DIR")]
+    prefix: PathBuf,
+    /// Where the files are put now, if they are to be moved to the prefix later (as packagers do)
+    #[arg(long, value_name = "DIR")]
+    destdir: Option<PathBuf>,
+    /// How to build: `release` or `dev`
+    #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
+    profile: String,
+    /// Where to build, if not in the workspace's build folder
+    #[arg(long, value_name = "DIR")]
+    target_dir: Option<PathBuf>,
+}
+
+impl Install {
+    /// Builds and installs.
+    pub(crate) fn run(&self) -> Result<bool> {
+        let built = self.build()?;
+        let prefix = std::path::absolute(&self.prefix).context("the prefix is no path")?;
+        let root = match &self.destdir {
+            Some(destdir) => destdir.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
+            None => prefix.clone(),
+        };
+        libraries(&built, &root.join("lib"))?;
+        for header in ["turnwise.h", "turnwise.hpp"] {
+            copy(&Path::new(CRATE).join("include").join(header), &root.join("include").join(header))?;
+        }
+        let packages = [
+            ("turnwise.pc.in", "lib/pkgconfig/turnwise.pc"),
+            ("turnwise-config.cmake.in", "lib/cmake/turnwise/turnwise-config.cmake"),
+            ("turnwise-config-version.cmake.in", "lib/cmake/turnwise/turnwise-config-version.cmake"),
+        ];
+        for (template, to) in packages {
+            package(&Path::new(CRATE).join("packaging").join(template), &root.join(to), &prefix)?;
+        }
+        println!("installed below {}", root.display());
+        Ok(true)
+    }
+
+    /// Builds; the folder with the libraries.
+    fn build(&self) -> Result<PathBuf> {
+        let default = || std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+        let target = self.target_dir.clone().unwrap_or_else(default);
+        let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args(["build", "--quiet", "--package", "turnwise-capi", "--profile", &self.profile, "--target-dir"])
+            .arg(&target)
+            .status()
+            .context("cannot start cargo")?;
+        if !built.success() {
+            bail!("cargo build --package turnwise-capi failed");
+        }
+        Ok(target.join(if self.profile == "dev" { "debug" } else { "release" }))
+    }
+}
+
+/// The libraries under the name that programs link, and the shared one with the links that the linkers follow.
+fn libraries(built: &Path, to: &Path) -> Result<()> {
+    let version = env!("CARGO_PKG_VERSION");
+    let major = env!("CARGO_PKG_VERSION_MAJOR");
+    copy(&built.join("libturnwise_c.a"), &to.join("libturnwise.a"))?;
+    let shared = format!("libturnwise.so.{version}");
+    copy(&built.join("libturnwise_c.so"), &to.join(&shared))?;
+    for link in [format!("libturnwise.so.{major}"), "libturnwise.so".to_owned()] {
+        let path = to.join(link);
+        if path.symlink_metadata().is_ok() {
+            fs::remove_file(&path).with_context(|| format!("cannot replace {}", path.display()))?;
+        }
+        symlink(&shared, &path).with_context(|| format!("cannot link {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A package file from its template.
+fn package(template: &Path, to: &Path, prefix: &Path) -> Result<()> {
+    let text = fs::read_to_string(template).with_context(|| format!("cannot read {}", template.display()))?;
+    let text = text
+        .replace("@PREFIX@", &prefix.display().to_string())
+        .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+        .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
+        .replace("@PRIVATE_LIBRARIES@", PRIVATE_LIBRARIES);
+    folder_of(to)?;
+    fs::write(to, text).with_context(|| format!("cannot write {}", to.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    folder_of(to)?;
+    // A running program may have the old file mapped: it keeps it.
+    if to.exists() {
+        fs::remove_file(to).with_context(|| format!("cannot replace {}", to.display()))?;
+    }
+    fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+fn folder_of(file: &Path) -> Result<()> {
+    let folder = file.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}

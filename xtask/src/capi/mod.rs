@@ -1,0 +1,10 @@
+//! The C API's chores: the header, made of `crates/capi/src`, and the installation.
+
+mod header;
+mod install;
+
+pub(crate) use header::Header;
+pub(crate) use install::Install;
+
+/// Where the C API lives.
+const CRATE: &str = "crates/capi";
