@@ -12,8 +12,8 @@ use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
 const FIRST: u64 = 4;
 
-/// The thread has a lock that it did not wait for: the short way. `ordered`: it would have waited. `false`: there is more
-/// to do.
+/// The thread has a lock that it did not wait for: the short way. `ordered`: it would have waited. `false`: there is
+/// more to do.
 #[inline(always)]
 pub(crate) fn acquired(state: &State, entry: &'static Entry, ordered: bool) -> bool {
     let record = state.record();
