@@ -64,7 +64,7 @@ fn nested(state: &State, entry: &'static Entry, ordered: bool) -> bool {
 }
 
 /// Where the thread remembers that it took one lock under another, and what stands there then.
-fn pair<'a>(state: &'a State, first: *const Entry, second: *const Entry) -> (&'a Cell<u64>, u64) {
+fn pair(state: &State, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
     let key = u64::from(state.place_of(first)) << 32 | u64::from(state.place_of(second));
     (&state.pairs[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS], key)
 }
