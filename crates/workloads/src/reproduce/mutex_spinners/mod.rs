@@ -93,10 +93,10 @@ fn notes() -> Vec<String> {
          the mutex, where the document's spin at the rwlock. With several directories in one file system the crowd is \
          at the rwlock here, too, but the throughput is further off; with a file system for each, which is what \
          AIM7's script makes, nothing stops the machine at all (the long version lists both).",
-        "Today's locks lose here from 2 nodes on, but not where each user has a CPU: a spinner whose time slice is \
-         over leaves the queue and sleeps, as in kernels since 3.15, and the journal's handle that it has stays open \
-         until it runs again. So transactions are full sooner, and their commits wait. In the document's queue \
-         nobody but the first looks at the time slice.",
+        "Today's locks lose here from 2 nodes on, but not without a journal nor where each user has a CPU; they \
+         sleep several times as often, and transactions are committed ten times as often. Probably (this was not \
+         traced) a queued spinner whose time slice is over sleeps with its journal handle open; in the document's \
+         queue nobody but the first looks at the time slice.",
         "How fast 8 nodes are depends on what a commit costs, which is guessed. Nothing about the journal was tuned to \
          a row. Locks alone do not help against it: see the column of today's.",
         "On 4 nodes the journal is at the edge of being full: there and on 8 nodes a cell may differ by tens of per \
