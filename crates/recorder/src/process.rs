@@ -139,7 +139,7 @@ impl Process {
     }
 
     fn open(&self, only_main: bool) -> Opened {
-        let Some(path) = environment::variable(file::VARIABLE).filter(|path| !path.is_empty()) else {
+        let Some(path) = path() else {
             return Opened::Off;
         };
         let Some(table) = memory::wiped_on_fork(BY_TID * size_of::<usize>()) else { return Opened::Off };
@@ -228,6 +228,23 @@ enum Opened {
     /// Perhaps, when there is something to record.
     Later,
     Off,
+}
+
+/// The file that the environment names. A copy is kept: programs that show a title in `ps` write over the environment.
+fn path() -> Option<&'static CStr> {
+    static KEPT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
+    // ORDERING recorder.path: Acquire; who finds the copy finds it written.
+    let mut kept = KEPT.load(Acquire);
+    if kept.is_null() {
+        let text = environment::variable(file::VARIABLE).filter(|path| !path.is_empty())?.to_bytes_with_nul();
+        kept = memory::zeroed(text.len())?.as_ptr();
+        // SAFETY: new memory of this length.
+        unsafe { ptr::copy_nonoverlapping(text.as_ptr(), kept, text.len()) };
+        // ORDERING recorder.path: Release; publishes the copy.
+        KEPT.store(kept, Release);
+    }
+    // SAFETY: a copy of a string, never changed.
+    Some(unsafe { CStr::from_ptr(kept.cast()) })
 }
 
 /// Maps a recording; makes it as long as one must be if it is new.

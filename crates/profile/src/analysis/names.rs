@@ -53,7 +53,15 @@ pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, 
 #[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
-    let last = frame.function.rsplit("::").next().unwrap_or(&frame.function).to_ascii_lowercase();
+    let last = frame
+        .function
+        .split(" @")
+        .next()
+        .unwrap_or_default()
+        .rsplit("::")
+        .next()
+        .unwrap_or(&frame.function)
+        .to_ascii_lowercase();
     let plain: String = last.split('<').next().unwrap_or_default().to_owned();
     is_lock_class(frame) || plain.split('_').any(|word| WORDS.contains(&word)) || plain.ends_with("lock")
 }
