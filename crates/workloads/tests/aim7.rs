@@ -39,7 +39,7 @@ fn users_leave_nothing_behind() {
                 assert_eq!(child.run_all().expect("every job works"), 2 * JOBS.len() as u32);
                 let meters = child.meters;
                 assert_eq!(meters.script.execs > 0, meters.script.paths > 0, "{meters:?}");
-                assert_eq!(meters.ls.paths, meters.ls.execs * 6, "a path for each mapping");
+                assert_eq!(meters.ls.paths, meters.ls.execs * 18, "a path for code and data of each of its 9 files");
                 child.exit().expect("its files go");
             });
         }

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "command"])]
     from: Option<PathBuf>,
     #[command(flatten)]
-    what_if: what_if::Args,
+    what_if: what_if::WhatIf,
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,

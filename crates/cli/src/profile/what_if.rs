@@ -10,7 +10,7 @@ use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Si
 
 /// What to ask.
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct WhatIf {
     /// Replay the recorded locks on a simulated machine with up to N CPUs, a thread on each
     #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 const WALL: f64 = 0.5;
 const SEED: u64 = 1;
 
-impl Args {
+impl WhatIf {
     /// The answer, if it was asked for.
     ///
     /// # Errors
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_wall_is_named_with_the_models_error() {
-        let args = Args { cpus: Some(16), machine: None };
+        let args = WhatIf { cpus: Some(16), machine: None };
         let text = args.report(&profile()).unwrap().unwrap();
         assert!(text.contains("`hot` becomes the wall first"), "{text}");
         assert!(text.contains("with 4 threads on 2 CPUs it gives"), "{text}");
@@ -270,10 +270,10 @@ mod tests {
 
     #[test]
     fn nothing_to_replay_is_an_error() {
-        let error = Args { cpus: Some(4), machine: None }.report(&Profile::default()).unwrap_err();
+        let error = WhatIf { cpus: Some(4), machine: None }.report(&Profile::default()).unwrap_err();
         assert!(error.to_string().contains("no acquisitions"), "{error}");
-        assert!(Args { cpus: None, machine: None }.report(&Profile::default()).unwrap().is_none());
-        let error = Args { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.report(&profile()).unwrap_err();
+        assert!(WhatIf { cpus: None, machine: None }.report(&Profile::default()).unwrap().is_none());
+        let error = WhatIf { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.report(&profile()).unwrap_err();
         assert!(format!("{error:#}").contains("--what-if-machine pdp-11"), "{error:#}");
     }
 
