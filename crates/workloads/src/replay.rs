@@ -96,12 +96,13 @@ pub fn replay(
 const EFFORT: f64 = 20_000.0;
 /// Before them, a share of the time goes by.
 const WARM_UP: f64 = 0.25;
-/// However long the program computes, and however little.
-const WINDOW_NS: std::ops::RangeInclusive<f64> = 200e3..=200e6;
+/// However long the program computes, and however little: many times as long as a waiter may be passed over.
+const WINDOW_NS: std::ops::RangeInclusive<f64> = 20e6..=200e6;
 
 fn run<L: Pair>(program: &Arc<Program>, machine: &Arc<Machine>, crowd: Crowd, seed: u64) -> Result<Forecast> {
     let round_ns = program.think_ns + program.hold_ns();
-    let window = (EFFORT * round_ns / f64::from(crowd.cpus)).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
+    let each_ns = (round_ns / f64::from(crowd.cpus)).max(program.serial_ns());
+    let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
     let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
     let crew = Replay::<L>::new(Arc::clone(program), crowd.threads, end);
     let scene = Scene { window: Some((begin, end)), ..Scene::of(machine, crowd.cpus, seed) };
@@ -125,6 +126,18 @@ impl Program {
         let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
         let sum: f64 = self.sites.iter().map(|site| site.acquisitions as f64 * site.mean_ns()).sum();
         if all == 0 { 0.0 } else { sum / all as f64 }
+    }
+}
+
+impl Program {
+    /// For how long the lock that is held most is held, for each acquisition of the program: no machine is faster.
+    fn serial_ns(&self) -> f64 {
+        let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
+        let held = |lock: usize| {
+            let sites = self.sites.iter().filter(|site| site.lock == lock && !site.reader);
+            sites.map(|site| site.acquisitions as f64 * site.mean_ns()).sum::<f64>()
+        };
+        (0..self.has_readers.len()).map(held).fold(0.0, f64::max) / all.max(1) as f64
     }
 }
 
@@ -247,6 +260,8 @@ struct Replay<L> {
     until_ns: u64,
     acquisitions: AtomicU64,
     waited: [AtomicU64; MOST_LOCKS],
+    /// Of each thread: since when it waits, 0: it does not; and for which lock.
+    waits: Vec<(AtomicU64, AtomicU64)>,
 }
 
 #[derive(Default)]
@@ -265,11 +280,19 @@ impl<L: Pair> Replay<L> {
             until_ns,
             acquisitions: AtomicU64::new(0),
             waited: std::array::from_fn(|_| AtomicU64::new(0)),
+            waits: (0..threads).map(|_| Default::default()).collect(),
         }
     }
 
+    /// What there is so far, waits that go on included.
     fn counted(&self) -> Counted {
-        let waited = self.waited.iter().map(|waited| waited.load(Relaxed)).collect();
+        let mut waited: Vec<u64> = self.waited.iter().map(|waited| waited.load(Relaxed)).collect();
+        for (since, lock) in &self.waits {
+            match since.load(Relaxed) {
+                0 => {}
+                since => waited[lock.load(Relaxed) as usize] += Sim::stamp().saturating_sub(since),
+            }
+        }
         Counted { acquisitions: self.acquisitions.load(Relaxed), waited }
     }
 
@@ -286,7 +309,7 @@ impl<L: Pair> Replay<L> {
         &sites[sites.len() - 1]
     }
 
-    fn visit(&self, site: &Site) {
+    fn visit(&self, thread: usize, site: &Site) {
         let apart = &self.locks[site.lock];
         let mode = match (self.program.has_readers[site.lock], site.reader) {
             (false, _) => Mode::Mutex,
@@ -295,7 +318,11 @@ impl<L: Pair> Replay<L> {
         };
         let hold_ns = site.hold_ns(Sim::chance);
         let asked = Sim::stamp();
+        let (since, lock) = &self.waits[thread];
+        lock.store(site.lock as u64, Relaxed);
+        since.store(asked, Relaxed);
         apart.lock.lock(mode);
+        since.store(0, Relaxed);
         self.waited[site.lock].fetch_add(Sim::stamp() - asked, Relaxed);
         Sim::touch((&raw const apart.data).cast(), size_of::<u64>(), !site.reader);
         Sim::compute(hold_ns);
@@ -310,10 +337,10 @@ impl<L: Pair> Crew for Replay<L> {
         self.threads as usize
     }
 
-    fn act(&self, _thread: usize) {
+    fn act(&self, thread: usize) {
         while Sim::stamp() < self.until_ns {
             Sim::compute(between(self.program.think_ns, Sim::chance));
-            self.visit(self.site());
+            self.visit(thread, self.site());
             Sim::progress();
         }
     }
