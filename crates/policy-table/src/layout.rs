@@ -86,9 +86,9 @@ pub enum Kind {
     Any = 0,
     /// The name of the module that the lock lies in or is made by.
     Module = 1,
-    /// Addresses of locks: the groups of kind [`What::Object`].
+    /// Addresses of locks: the groups of kind `What::Object`.
     Object = 2,
-    /// Addresses of calls: the groups of kind [`What::Call`].
+    /// Addresses of calls: the groups of kind `What::Call`.
     Call = 3,
 }
 

@@ -5,7 +5,7 @@
 //! what a program did is there however it ends. Without the variable the library passes all calls on.
 //!
 //! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records
-//! of its own ([`state`]); counters that it alone writes are incremented without locked instructions.
+//! of its own (`state.rs`); counters that it alone writes are incremented without locked instructions.
 //!
 //! | file | what |
 //! |---|---|
