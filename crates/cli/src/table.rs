@@ -63,7 +63,8 @@ fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-fn scaled(value: f64) -> String {
+/// A number with its thousands as a letter.
+pub(crate) fn scaled(value: f64) -> String {
     match value.abs() {
         size if size >= 1e9 => format!("{:.3} G", value / 1e9),
         size if size >= 1e6 => format!("{:.3} M", value / 1e6),

@@ -127,9 +127,7 @@ impl Program {
         let sum: f64 = self.sites.iter().map(|site| site.acquisitions as f64 * site.mean_ns()).sum();
         if all == 0 { 0.0 } else { sum / all as f64 }
     }
-}
 
-impl Program {
     /// For how long the lock that is held most is held, for each acquisition of the program: no machine is faster.
     fn serial_ns(&self) -> f64 {
         let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
@@ -178,21 +176,16 @@ enum Mode {
     Read,
 }
 
-struct Sleeping {
-    mutex: LinuxMutex<NoSpin, Sim>,
-    rwlock: RwsemXadd<Fifo, Sim>,
-}
-
-struct Adaptive {
-    mutex: RawMutex<Sim>,
-    rwlock: RawRwSem<Sim>,
-}
-
 macro_rules! pair {
-    ($pair:ident) => {
+    ($pair:ident, $mutex:ty, $rwlock:ty) => {
+        struct $pair {
+            mutex: $mutex,
+            rwlock: $rwlock,
+        }
+
         impl Pair for $pair {
             fn new() -> Self {
-                $pair { mutex: LockOf::new_in(), rwlock: LockOf::new_in() }
+                $pair { mutex: <$mutex>::new_in(), rwlock: <$rwlock>::new_in() }
             }
 
             fn lock(&self, mode: Mode) {
@@ -216,33 +209,8 @@ macro_rules! pair {
         }
     };
 }
-pair!(Sleeping);
-pair!(Adaptive);
-
-/// What all four have in common.
-trait LockOf {
-    fn new_in() -> Self;
-}
-impl<P: Platform> LockOf for LinuxMutex<NoSpin, P> {
-    fn new_in() -> Self {
-        LinuxMutex::new_in()
-    }
-}
-impl<P: Platform> LockOf for RwsemXadd<Fifo, P> {
-    fn new_in() -> Self {
-        RwsemXadd::new_in()
-    }
-}
-impl<P: Platform> LockOf for RawMutex<P> {
-    fn new_in() -> Self {
-        RawMutex::new_in()
-    }
-}
-impl<P: Platform> LockOf for RawRwSem<P> {
-    fn new_in() -> Self {
-        RawRwSem::new_in()
-    }
-}
+pair!(Sleeping, LinuxMutex<NoSpin, Sim>, RwsemXadd<Fifo, Sim>);
+pair!(Adaptive, RawMutex<Sim>, RawRwSem<Sim>);
 
 /// On cache lines of its own, with the data that it guards.
 #[repr(align(128))]

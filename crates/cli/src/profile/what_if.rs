@@ -1,5 +1,6 @@
 //! `--what-if-cpus`: the recorded program's locks on a simulated machine with more CPUs.
 
+use crate::table::scaled;
 use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
@@ -141,8 +142,8 @@ impl Recorded {
              in which order, nor phases, nor locks within one another.\n",
             self.crowd.threads,
             self.crowd.cpus,
-            figure(again),
-            figure(self.acquisitions_per_s)
+            scaled(again),
+            scaled(self.acquisitions_per_s)
         ))
     }
 }
@@ -207,7 +208,7 @@ fn table<'a>(rows: &[(u32, [Forecast; 2])], name: &impl Fn(usize) -> &'a str) ->
         let mut cells = vec![cpus.to_string()];
         for forecast in forecasts {
             let all: f64 = forecast.waiting.iter().sum();
-            cells.push(figure(forecast.acquisitions_per_s));
+            cells.push(scaled(forecast.acquisitions_per_s));
             cells.push(format!("{:.0}%", all * 100.0));
             cells.push(
                 worst(forecast).filter(|(_, share)| *share > 0.01).map_or("-", |(place, _)| name(place)).to_owned(),
@@ -221,14 +222,6 @@ fn table<'a>(rows: &[(u32, [Forecast; 2])], name: &impl Fn(usize) -> &'a str) ->
         }
     }
     table
-}
-
-fn figure(value: f64) -> String {
-    match value {
-        value if value >= 1e6 => format!("{:.2} M", value / 1e6),
-        value if value >= 1e3 => format!("{:.1} k", value / 1e3),
-        value => format!("{value:.0}"),
-    }
 }
 
 #[cfg(test)]
