@@ -12,6 +12,7 @@ use std::process::{Command, exit};
 const SAMPLE: &str = "sample/cache.c";
 /// What the embedded libraries are built from, relative to the workspace.
 const LIBRARY_SOURCES: &[&str] = &[
+    "crates/interpose",
     "crates/policy-table",
     "crates/preload",
     "crates/recorder",

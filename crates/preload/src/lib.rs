@@ -9,7 +9,7 @@
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock, one by one: a policy file's table |
-//! | `module.rs`, `../c/module.c` | which program or library an address belongs to |
+//! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs` | the lock itself, by policy |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |

@@ -6,9 +6,10 @@
 //! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
 
 use crate::rules::{self, Caller, Unusable};
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
+use turnwise_interpose::variable;
 
 /// The locks on offer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -127,7 +128,7 @@ fn table() -> Option<Result<(), Unusable>> {
 
 /// Where the table is, if the user gave one.
 pub(crate) fn table_path() -> Option<&'static CStr> {
-    variable(c"TURNWISE_POLICY_TABLE").filter(|path| !path.is_empty())
+    variable("TURNWISE_POLICY_TABLE").filter(|path| !path.is_empty())
 }
 
 /// Why the table that the user gave cannot be used.
@@ -141,46 +142,5 @@ pub(crate) fn unknown() -> Option<&'static CStr> {
 }
 
 fn requested() -> Option<&'static CStr> {
-    variable(c"TURNWISE_LOCK")
-}
-
-/// The value of an environment variable at the start of the process.
-pub(crate) fn variable(name: &CStr) -> Option<&'static CStr> {
-    let mut entry = initial_environment();
-    if entry.is_null() {
-        return None;
-    }
-    loop {
-        // SAFETY: `entry` walks the null-terminated array of strings that the kernel made.
-        let text = unsafe { *entry };
-        if text.is_null() {
-            return None;
-        }
-        // SAFETY: as above; the strings live as long as the process.
-        let text = unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
-        if let Some(value) = text.strip_prefix(name.to_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
-            return CStr::from_bytes_with_nul(value).ok();
-        }
-        // SAFETY: this was not the last element.
-        entry = unsafe { entry.add(1) };
-    }
-}
-
-// SAFETY: the dynamic linker exports it with this type on all architectures.
-unsafe extern "C" {
-    /// The stack as the process began: argument count, arguments, null, environment, null. Exported by the dynamic
-    /// linker, which sets it before any other object's code runs.
-    static __libc_stack_end: *const usize;
-}
-
-fn initial_environment() -> *const *const c_char {
-    // SAFETY: the dynamic linker has set the variable, and the kernel has laid out the stack as described.
-    unsafe {
-        let start = __libc_stack_end;
-        if start.is_null() {
-            return core::ptr::null();
-        }
-        let arguments = *start;
-        start.add(1 + arguments + 1).cast()
-    }
+    variable("TURNWISE_LOCK")
 }

@@ -6,6 +6,7 @@ use crate::{cond, real};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+use turnwise_interpose::variable;
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
@@ -31,7 +32,7 @@ extern "C" fn end() {
 }
 
 fn is_verbose() -> bool {
-    policy::variable(c"TURNWISE_VERBOSE").is_some_and(|v| v == c"1")
+    variable("TURNWISE_VERBOSE").is_some_and(|v| v == c"1")
 }
 
 #[used]

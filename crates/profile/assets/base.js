@@ -1,8 +1,5 @@
-const view = JSON.parse(document.getElementById("data").textContent);
-const byId = (id) => document.getElementById(id);
+const view = data;
 const said = (number) => view.strings[number] ?? "";
-const SVG = "http://www.w3.org/2000/svg";
-const colour = (place) => `var(--c${place % 8})`;
 const tinted = (place) => `color-mix(in srgb, ${colour(place)} var(--tint), var(--card))`;
 
 // ---- figures ----
@@ -38,24 +35,7 @@ function percent(part, all) {
   return share < 0.1 ? "<0.1%" : `${share < 10 ? share.toFixed(1) : share.toFixed(0)}%`;
 }
 
-// ---- elements ----
-
-function element(name, attributes = {}, ...children) {
-  return filled(document.createElement(name), attributes, children);
-}
-
-function drawn(name, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), attributes, children);
-}
-
-function filled(node, attributes, children) {
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-}
-
-const written = (x, y, text, anchor = "start", kind = "") =>
-  drawn("text", { x, y, "text-anchor": anchor, class: kind }, text);
+// ---- texts that must fit ----
 
 /** A text below an axis, kept within its ends. */
 function below(x, y, text, right) {
@@ -92,31 +72,4 @@ function ticks(low, high, about) {
   const found = [];
   for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-6; at += step) found.push(at);
   return found;
-}
-
-// ---- the tip at the pointer ----
-
-const tip = byId("tip");
-
-function tell(x, y, ...children) {
-  tip.replaceChildren(...children);
-  tip.hidden = false;
-  const left = x > innerWidth / 2 ? x - tip.offsetWidth - 14 : x + 14;
-  tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 4))}px`;
-  tip.style.top = `${Math.max(4, Math.min(y + 14, innerHeight - tip.offsetHeight - 4))}px`;
-}
-
-const hush = () => {
-  tip.hidden = true;
-};
-addEventListener("scroll", hush, { passive: true });
-
-/** Draws now and whenever the width changes. */
-function whenResized(node, draw) {
-  let width = 0;
-  new ResizeObserver(() => {
-    if (node.clientWidth === width) return;
-    width = node.clientWidth;
-    draw();
-  }).observe(node);
 }

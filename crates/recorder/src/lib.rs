@@ -19,7 +19,7 @@
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
 //! | `holder.rs` | who has a lock that another waits for |
-//! | `process.rs`, `memory.rs`, `environment.rs` | the file, chunks of it, private memory; forked children |
+//! | `process.rs`, `memory.rs` | the file, chunks of it, private memory; forked children |
 //! | `start.rs` | the constructor |
 #![no_std]
 
@@ -37,7 +37,6 @@ mod acquire;
 mod clock;
 mod cond;
 mod detail;
-mod environment;
 mod exports;
 mod hold;
 mod holder;

@@ -5,74 +5,32 @@
 //! waits for us.
 
 use crate::process::{self, Process};
-use core::ffi::{CStr, c_char, c_int, c_void};
-use core::mem::MaybeUninit;
+use core::ffi::{c_int, c_void};
 use core::ptr;
-use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
-use turnwise_recording::{MODULES, Module};
-
-/// `struct dl_find_object` of glibc, with room for what later versions may add.
-#[repr(C)]
-struct FoundObject {
-    flags: u64,
-    map_start: *const u8,
-    map_end: *const u8,
-    link_map: *const LinkMap,
-    more: [u64; 12],
-}
-
-/// The public beginning of glibc's `struct link_map`.
-#[repr(C)]
-struct LinkMap {
-    base: u64,
-    name: *const c_char,
-}
-
-type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int;
-
-static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-
-/// Whether the loader can be asked without locks: then stacks can be taken anywhere, too.
-pub(crate) fn has_find_object() -> bool {
-    if FIND_OBJECT.load(Relaxed).is_null() {
-        // SAFETY: the name is a string.
-        FIND_OBJECT.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) }, Relaxed);
-    }
-    !FIND_OBJECT.load(Relaxed).is_null()
-}
+use turnwise_interpose::Module;
+use turnwise_recording as file;
+use turnwise_recording::MODULES;
 
 /// Notes the file that `address` lies in, if it is in one.
 pub(crate) fn note(process: &Process, address: u64) {
     if is_known(process, address) {
         return;
     }
-    let function = FIND_OBJECT.load(Relaxed);
-    if function.is_null() {
-        return;
-    }
-    let mut found = MaybeUninit::<FoundObject>::zeroed();
-    // SAFETY: `has_find_object` found the function of this type; zero bytes are a `FoundObject`.
-    let found = unsafe {
-        let function: FindObject = core::mem::transmute(function);
-        if function(address as *const c_void, found.as_mut_ptr()) != 0 {
-            return;
-        }
-        found.assume_init()
-    };
+    let Some(found) = turnwise_interpose::find_quickly(address as usize) else { return };
     // SAFETY: the address is in use, so its file stays loaded; it begins with its headers.
     unsafe {
-        let map = &*found.link_map;
-        let file = found.map_start.cast::<Elf64_Ehdr>();
+        let start = found.start as *const u8;
+        let file = start.cast::<Elf64_Ehdr>();
         let headers = match (*file).e_ident.starts_with(b"\x7fELF") {
             true => core::slice::from_raw_parts(
-                found.map_start.add((*file).e_phoff as usize).cast::<Elf64_Phdr>(),
+                start.add((*file).e_phoff as usize).cast::<Elf64_Phdr>(),
                 usize::from((*file).e_phnum),
             ),
             false => &[],
         };
-        write(process, map.base, found.map_start as u64, found.map_end as u64, map.name, headers);
+        write(process, found, headers);
     }
 }
 
@@ -87,11 +45,9 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, process: *mut
     unsafe {
         let (info, process) = (&*info, &*process.cast::<Process>());
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-        let start = loaded().map(|header| header.p_vaddr).min().unwrap_or(0) + info.dlpi_addr;
-        let end = loaded().map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0) + info.dlpi_addr;
-        if !is_known(process, start) {
-            write(process, info.dlpi_addr, start, end, info.dlpi_name, headers);
+        let module = Module::described(info);
+        if !is_known(process, module.start as u64) {
+            write(process, module, headers);
         }
     }
     0
@@ -100,7 +56,7 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, process: *mut
 fn is_known(process: &Process, address: u64) -> bool {
     let count = u64::from(process.header().modules.load(Relaxed)).min(MODULES.count);
     (0..count as usize).any(|index| {
-        let module: &Module = process.record(&MODULES, index);
+        let module: &file::Module = process.record(&MODULES, index);
         // ORDERING recorder.module: Acquire; who sees an end sees the start.
         let end = module.end.load(Acquire);
         address < end && address >= module.start.load(Relaxed)
@@ -108,23 +64,22 @@ fn is_known(process: &Process, address: u64) -> bool {
 }
 
 /// # Safety
-/// `name` is null or a string; the headers are those of a loaded file.
-unsafe fn write(process: &Process, base: u64, start: u64, end: u64, name: *const c_char, headers: &[Elf64_Phdr]) {
+/// The module is loaded; the headers are its own.
+unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
     let index = process.header().modules.fetch_add(1, Relaxed);
     if u64::from(index) >= MODULES.count {
         return;
     }
-    let module: &Module = process.record(&MODULES, index as usize);
-    module.base.store(base, Relaxed);
-    module.start.store(start, Relaxed);
-    if !name.is_null() {
-        // SAFETY: the caller's promise.
-        process::store_text(&module.path, unsafe { CStr::from_ptr(name) }.to_bytes());
-    }
+    let module: &file::Module = process.record(&MODULES, index as usize);
+    module.base.store(found.base as u64, Relaxed);
+    module.start.store(found.start as u64, Relaxed);
+    // SAFETY: the caller's promise.
+    process::store_text(&module.path, unsafe { found.name() }.to_bytes());
     for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
         // SAFETY: the loader has mapped the note.
-        let notes =
-            unsafe { core::slice::from_raw_parts((base + header.p_vaddr) as *const u8, header.p_memsz as usize) };
+        let notes = unsafe {
+            core::slice::from_raw_parts((found.base as u64 + header.p_vaddr) as *const u8, header.p_memsz as usize)
+        };
         if let Some(id) = build_id(notes, header.p_align as usize) {
             let id = &id[..id.len().min(module.build_id.len())];
             process::store_bytes(&module.build_id, id);
@@ -132,7 +87,7 @@ unsafe fn write(process: &Process, base: u64, start: u64, end: u64, name: *const
         }
     }
     // ORDERING recorder.module: Release; the record is complete.
-    module.end.store(end, Release);
+    module.end.store(found.end as u64, Release);
 }
 
 /// The build id among a file's notes.

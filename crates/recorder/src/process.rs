@@ -6,12 +6,13 @@
 //! operation whichever way it was made, without a handler and without a test of its own on the fast path.
 
 use crate::state::State;
-use crate::{clock, environment, locks, memory, modules, real};
+use crate::{clock, locks, memory, real};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+use turnwise_interpose::variable;
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 
@@ -202,11 +203,11 @@ impl Process {
         header.ticks_start.store(clock::ticks(), Relaxed);
         header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
         self.look_at_clock();
-        header.can_unwind.store(u32::from(modules::has_find_object()), Relaxed);
+        header.can_unwind.store(u32::from(turnwise_interpose::can_find()), Relaxed);
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
-            true => environment::variable("TURNWISE_LOCK").filter(|name| !name.is_empty()).unwrap_or(c"adaptive"),
+            true => variable("TURNWISE_LOCK").filter(|name| !name.is_empty()).unwrap_or(c"adaptive"),
             false => c"libc",
         };
         store_text(&header.policy, policy.to_bytes());
@@ -236,7 +237,7 @@ fn path() -> Option<&'static CStr> {
     // ORDERING recorder.path: Acquire; who finds the copy finds it written.
     let mut kept = KEPT.load(Acquire);
     if kept.is_null() {
-        let text = environment::variable(file::VARIABLE).filter(|path| !path.is_empty())?.to_bytes_with_nul();
+        let text = variable(file::VARIABLE).filter(|path| !path.is_empty())?.to_bytes_with_nul();
         kept = memory::zeroed(text.len())?.as_ptr();
         // SAFETY: new memory of this length.
         unsafe { ptr::copy_nonoverlapping(text.as_ptr(), kept, text.len()) };

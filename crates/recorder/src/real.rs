@@ -1,118 +1,12 @@
 //! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
 //! or when first needed before it.
 
-use core::ffi::{CStr, c_char, c_void};
-use core::mem::transmute;
-use core::ptr;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, AtomicU32};
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
-
-/// A function of the next library in line.
-pub(crate) struct Real {
-    name: &'static CStr,
-    /// On x86-64 condition variables have an older version, too, which nobody may reach by this way.
-    version: Option<&'static CStr>,
-    address: AtomicPtr<c_void>,
-}
-
-#[cfg(target_arch = "x86_64")]
-const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
-#[cfg(not(target_arch = "x86_64"))]
-const COND_VERSION: Option<&CStr> = None;
-
-impl Real {
-    const fn plain(name: &'static CStr) -> Real {
-        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    const fn cond(name: &'static CStr) -> Real {
-        Real { name, version: COND_VERSION, address: AtomicPtr::new(ptr::null_mut()) }
-    }
-
-    /// Its address; null if there is no such function.
-    #[inline(always)]
-    pub(crate) fn get(&self) -> *mut c_void {
-        let known = self.address.load(Relaxed);
-        if known.is_null() { self.look_up() } else { known }
-    }
-
-    #[cold]
-    fn look_up(&self) -> *mut c_void {
-        // SAFETY: the name is a string.
-        let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        // Of the C library's two versions, the newer one. Another library's has none.
-        if let Some(version) = self.version
-            && !next_is_preload()
-        {
-            // SAFETY: both are strings.
-            let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
-            if !versioned.is_null() {
-                found = versioned;
-            }
-        }
-        self.address.store(found, Relaxed);
-        found
-    }
-}
-
-/// Whether the next library is `libturnwise_preload.so`.
-pub(crate) fn next_is_preload() -> bool {
-    const NO: u32 = 1;
-    const YES: u32 = 2;
-    static KNOWN: AtomicU32 = AtomicU32::new(0);
-    match KNOWN.load(Relaxed) {
-        NO => false,
-        YES => true,
-        _ => {
-            let is = looks_like_preload();
-            KNOWN.store(if is { YES } else { NO }, Relaxed);
-            is
-        }
-    }
-}
-
-#[cold]
-fn looks_like_preload() -> bool {
-    // SAFETY: a string; `info` is filled if the answer is not 0, and its name is a string.
-    unsafe {
-        let function = libc::dlsym(libc::RTLD_NEXT, c"pthread_mutex_lock".as_ptr());
-        let mut info: libc::Dl_info = core::mem::zeroed();
-        if function.is_null() || libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
-            return false;
-        }
-        contains(CStr::from_ptr(info.dli_fname as *const c_char), b"libturnwise_preload")
-    }
-}
-
-fn contains(text: &CStr, part: &[u8]) -> bool {
-    text.to_bytes().windows(part.len()).any(|window| window == part)
-}
-
-/// Defines a function that calls the real one, or answers ENOSYS where there is none.
-macro_rules! real {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $symbol:literal;)*) => {
-        $(
-            /// The next library's function.
-            ///
-            /// # Safety
-            /// As the POSIX function.
-            #[inline(always)]
-            pub(crate) unsafe fn $name($($arg: $type),*) -> c_int {
-                static REAL: Real = Real::$kind($symbol);
-                let address = REAL.get();
-                if address.is_null() {
-                    return libc::ENOSYS;
-                }
-                // SAFETY: the symbol of this name has this signature.
-                let function: unsafe extern "C" fn($($type),*) -> c_int = unsafe { transmute(address) };
-                // SAFETY: the caller's promise.
-                unsafe { function($($arg),*) }
-            }
-        )*
-    };
-}
+use turnwise_interpose::{Real, real};
 
 real! {
     fn mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) = plain c"pthread_mutex_init";
@@ -153,3 +47,36 @@ pub(crate) static COND_WAIT: Real = Real::cond(c"pthread_cond_wait");
 pub(crate) static COND_TIMEDWAIT: Real = Real::cond(c"pthread_cond_timedwait");
 /// With a clock and a time.
 pub(crate) static COND_CLOCKWAIT: Real = Real::plain(c"pthread_cond_clockwait");
+
+/// Whether the next library is `libturnwise_preload.so`.
+pub(crate) fn next_is_preload() -> bool {
+    const NO: u32 = 1;
+    const YES: u32 = 2;
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    match KNOWN.load(Relaxed) {
+        NO => false,
+        YES => true,
+        _ => {
+            let is = looks_like_preload();
+            KNOWN.store(if is { YES } else { NO }, Relaxed);
+            is
+        }
+    }
+}
+
+#[cold]
+fn looks_like_preload() -> bool {
+    // SAFETY: a string; `info` is filled if the answer is not 0, and its name is a string.
+    unsafe {
+        let function = libc::dlsym(libc::RTLD_NEXT, c"pthread_mutex_lock".as_ptr());
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        if function.is_null() || libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
+            return false;
+        }
+        contains(CStr::from_ptr(info.dli_fname as *const c_char), b"libturnwise_preload")
+    }
+}
+
+fn contains(text: &CStr, part: &[u8]) -> bool {
+    text.to_bytes().windows(part.len()).any(|window| window == part)
+}

@@ -17,7 +17,7 @@ static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
-    modules::has_find_object();
+    turnwise_interpose::can_find();
     for wait in [&real::COND_WAIT, &real::COND_TIMEDWAIT, &real::COND_CLOCKWAIT] {
         wait.get();
     }

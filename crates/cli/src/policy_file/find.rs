@@ -42,7 +42,7 @@ fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
         Subject::Symbol(symbol, distance) => variables(module, symbol.get_ref(), *distance).collect(),
         Subject::Function(function) => functions(module, function.get_ref()).collect(),
         Subject::Lines { file, first, last, .. } => {
-            let ranges = module.debug().lines(file, *first, *last);
+            let ranges = module.code().lines(file, *first, *last);
             if ranges.is_empty() { Vec::new() } else { vec![nameless(ranges)] }
         }
     }
@@ -73,7 +73,7 @@ fn variables(module: &Module, pattern: &str, distance: Option<u64>) -> impl Iter
 
 fn functions(module: &Module, pattern: &str) -> impl Iterator<Item = Match> {
     let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
-    for (name, ranges) in module.debug().functions(|name| is_about(pattern, name)) {
+    for (name, ranges) in module.code().functions(|name| is_about(pattern, name)) {
         found.entry(demangled(name).into_owned()).or_default().extend(ranges.iter().cloned());
     }
     module.for_each_symbol(|symbol| {

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
 //! | `problem.rs` | errors and warnings with the line that they are about |
-//! | `module.rs` | programs and shared objects: which a program starts with, their symbols |
-//! | `debug.rs` | where functions and source lines are in them |
+//! | `module.rs` | programs and shared objects: which a program starts with, their symbols; where functions and lines are in them, `turnwise_profile` reads |
 //! | `world.rs` | the programs and modules that rules are looked up in |
 //! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
 //! | `compile.rs` | rules and modules become a table |
@@ -14,7 +13,6 @@
 
 mod check;
 mod compile;
-mod debug;
 mod find;
 mod module;
 mod names;

@@ -1,16 +1,15 @@
 //! Programs and shared objects: which of them a program starts with, and their symbols.
 
-use super::debug::Debug;
 use crate::program::Native;
 use anyhow::{Context, Result, anyhow, bail};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cell::OnceCell;
-use std::ffi::OsStr;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_policy_table::{Image, fingerprint};
+use turnwise_profile::symbols::code::Code;
+use turnwise_profile::symbols::separate_files;
 
 /// A program or shared object.
 pub(crate) struct Module {
@@ -20,7 +19,7 @@ pub(crate) struct Module {
     data: Vec<u8>,
     /// A file with what was taken out of the module's own.
     separate: Option<Vec<u8>>,
-    debug: OnceCell<Debug>,
+    code: OnceCell<Code>,
 }
 
 /// A variable or function of a module.
@@ -60,7 +59,7 @@ impl Module {
             let file = object::File::parse(data.as_slice()).with_context(damaged)?;
             separate_files(path, &file).into_iter().find_map(|path| std::fs::read(path).ok())
         };
-        Ok(Module { name, fingerprint, data, separate, debug: OnceCell::new() })
+        Ok(Module { name, fingerprint, data, separate, code: OnceCell::new() })
     }
 
     /// Its file, and the separate one if there is one.
@@ -94,29 +93,13 @@ impl Module {
         self.objects().all(|file| file.symbols().next().is_none())
     }
 
-    /// Its debug information, read at the first question.
-    pub(crate) fn debug(&self) -> &Debug {
-        self.debug.get_or_init(|| {
-            let mut all = self.objects().map(|file| Debug::read(&file));
-            all.find(|debug| debug.is_there).unwrap_or_default()
+    /// Where its functions and lines are, read at the first question.
+    pub(crate) fn code(&self) -> &Code {
+        self.code.get_or_init(|| {
+            let mut all = self.objects().map(|file| Code::read(&file));
+            all.find(|code| code.is_there).unwrap_or_default()
         })
     }
-}
-
-/// Where debuggers look for what was taken out of a module.
-fn separate_files(path: &Path, file: &object::File) -> Vec<PathBuf> {
-    const ROOT: &str = "/usr/lib/debug";
-    let mut places = Vec::new();
-    if let Ok(Some([first, rest @ ..])) = file.build_id() {
-        let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-        places.push(PathBuf::from(format!("{ROOT}/.build-id/{first:02x}/{rest}.debug")));
-    }
-    if let (Ok(Some((name, _))), Some(folder)) = (file.gnu_debuglink(), path.parent()) {
-        let name = OsStr::from_bytes(name);
-        places.push(folder.join(".debug").join(name));
-        places.push(Path::new(ROOT).join(folder.strip_prefix("/").unwrap_or(folder)).join(name));
-    }
-    places
 }
 
 /// The files that the loader would load for a program, itself first, as the loader tells. It runs none of their code.

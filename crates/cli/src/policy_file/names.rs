@@ -8,7 +8,7 @@ const SIMILAR: f64 = 0.8;
 
 /// The name as its author wrote it, with the types of its parameters: C++ and Rust names are demangled.
 pub(crate) fn demangled(name: &str) -> Cow<'_, str> {
-    addr2line::demangle_auto(Cow::Borrowed(name), None)
+    turnwise_profile::symbols::with_parameters(name)
 }
 
 /// Whether `pattern` is about the symbol or function `name` (as the linker has it): the name itself, the name as

@@ -1,6 +1,5 @@
 //! Why a rule is about nothing, and what to do.
 
-use super::debug::is_end_of_path;
 use super::module::Module;
 use super::names::{demangled, nearest};
 use super::problem::Problem;
@@ -8,6 +7,7 @@ use super::rule::{Rule, Subject};
 use super::world::{World, is_path};
 use std::borrow::Cow;
 use toml::Spanned;
+use turnwise_profile::symbols::code::is_end_of_path;
 
 impl World {
     /// Why a rule found nothing in the modules `scope`; `None`: it has its warning already.
@@ -59,11 +59,11 @@ impl World {
 
     fn no_lines(&self, written: &Spanned<String>, file: &str, scope: &[usize]) -> Problem {
         let mut modules = scope.iter().map(|index| &self.modules[*index]);
-        let is_known = modules.any(|module| module.debug().files().any(|path| is_end_of_path(file, path)));
+        let is_known = modules.any(|module| module.code().files().any(|path| is_end_of_path(file, path)));
         let (what, remedy) = if is_known {
             ("there is no code on these lines", "name the line of the call, or several: `file.c:100-140`".to_owned())
         } else {
-            ("no such source file", self.without_names(scope, |module| !module.debug().is_there))
+            ("no such source file", self.without_names(scope, |module| !module.code().is_there))
         };
         Problem::warning(written.span(), format!("{what}: {}", written.get_ref()), remedy)
     }

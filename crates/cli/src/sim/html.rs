@@ -1,8 +1,9 @@
-//! A report as a page: one file with its style, script and data in it. It asks for nothing from anywhere.
+//! A report as a page.
 
 use super::curves::Curves;
 use anyhow::Result;
 use serde::Serialize;
+use turnwise_profile::output::page::Page;
 use turnwise_workloads::simulate::report::SimReport;
 
 const PAGE: &str = include_str!("page/page.html");
@@ -21,20 +22,9 @@ struct Data<'a> {
 /// The report has no JSON form.
 pub(crate) fn page(report: &SimReport) -> Result<String> {
     let data = serde_json::to_string(&Data { report, curves: Curves::of(report) })?;
-    let title = escaped(&format!("Locks on {}, simulated", report.machine.name));
-    // The data last: no text of the report can be taken for a place to fill.
-    let parts = [("{{title}}", title), ("{{style}}", STYLE.to_owned()), ("{{script}}", SCRIPT.to_owned())];
-    let page = parts.into_iter().fold(PAGE.to_owned(), |page, (place, text)| page.replacen(place, &text, 1));
-    Ok(page.replacen("{{data}}", &inert(&data), 1))
-}
-
-/// JSON that a browser cannot take for the end of its script, or for a comment.
-fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('{', "&#123;")
+    let title = format!("Locks on {}, simulated", report.machine.name);
+    let page = Page { template: PAGE, title: &title, style: STYLE, scripts: &[SCRIPT], data: &data };
+    Ok(page.text())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::layout::{Cond, Mutex};
 use crate::{mutex, real, time};
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use turnwise_interpose::export_with_static;
 
 /// Makes a condition variable.
 ///
@@ -66,40 +67,8 @@ unsafe fn either(
     0
 }
 
-/// Defines an exported function that is a jump to a C function with one more argument, [`OPS`]: no frame of ours is on
-/// the stack when a cancelled thread unwinds it.
-macro_rules! jump {
-    ($($(#[$doc:meta])* $name:ident($($arg:ty),*) -> $target:ident, $x86:literal, $arm:literal;)*) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub(crate) unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
-                #[cfg(target_arch = "x86_64")]
-                core::arch::naked_asm!(
-                    concat!("lea ", $x86, ", [rip + {ops}]"),
-                    "jmp {target}",
-                    ops = sym $crate::exports::cond::OPS,
-                    target = sym $target,
-                );
-                #[cfg(target_arch = "aarch64")]
-                core::arch::naked_asm!(
-                    concat!("adrp ", $arm, ", {ops}"),
-                    concat!("add ", $arm, ", ", $arm, ", :lo12:{ops}"),
-                    "b {target}",
-                    ops = sym $crate::exports::cond::OPS,
-                    target = sym $target,
-                );
-            }
-        )*
-    };
-}
-pub(super) use jump;
-
-jump! {
+export_with_static! {
+    OPS;
     /// Releases the mutex, waits, acquires it again.
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
     /// The same until a time on the condition variable's clock.

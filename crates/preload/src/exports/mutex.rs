@@ -4,54 +4,24 @@ use crate::layout::Mutex;
 use crate::rules::Caller;
 use crate::{mutex, real, time};
 use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise_interpose::{export_with_caller, with_caller};
 
-/// Defines functions that are a jump to a function with one more argument, the [`Caller`]. Those that a fast path
-/// goes on to, as its last act, take over its frame, if the compiler makes no call of it; if it does (never when it
-/// optimises), the address is one of ours, and [`crate::module`] knows that it is not the program's.
-macro_rules! with_caller {
-    ($($(#[$doc:meta])* $visibility:vis $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(naked)]
-            $visibility unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
-                #[cfg(target_arch = "x86_64")]
-                core::arch::naked_asm!(
-                    concat!("mov ", $x86, ", [rsp]"),
-                    "jmp {target}",
-                    target = sym $target,
-                );
-                #[cfg(target_arch = "aarch64")]
-                core::arch::naked_asm!(
-                    concat!("mov ", $arm, ", x30"),
-                    "b {target}",
-                    target = sym $target,
-                );
-            }
-        )*
-    };
+export_with_caller! {
+    /// Acquires, or ETIMEDOUT at a time on the wall clock.
+    pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
+    /// Acquires, or ETIMEDOUT at a time on a clock of the caller's choice.
+    pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
+    /// Makes a mutex.
+    pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
+    /// Another name.
+    __pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
 }
-pub(super) use with_caller;
 
 with_caller! {
     /// [`mutex::lock`] for a fast path.
     lock_slowly(*mut pthread_mutex_t) -> mutex::lock, "rsi", "x1";
     /// [`mutex::try_lock`] for a fast path.
     try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
-    /// Acquires, or ETIMEDOUT at a time on the wall clock.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
-    /// Acquires, or ETIMEDOUT at a time on a clock of the caller's choice.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
-    /// Makes a mutex.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
-    /// Another name.
-    #[unsafe(no_mangle)]
-    pub(crate) __pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
 }
 
 /// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange.

@@ -1,33 +1,31 @@
 //! `pthread_rwlock_*`.
 
-use super::mutex::{alias, with_caller};
+use super::mutex::alias;
 use crate::layout::RwLock;
 use crate::rules::Caller;
 use crate::{real, rwlock, time};
 use libc::{CLOCK_REALTIME, EINVAL, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use turnwise::platform::Deadline;
+use turnwise_interpose::{export_with_caller, with_caller};
 
 type Object = *mut pthread_rwlock_t;
 
-with_caller! {
+export_with_caller! {
     /// Makes a lock.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
     /// Another name.
-    #[unsafe(no_mangle)]
-    pub(crate) __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
+    __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
     /// Acquires for reading, or ETIMEDOUT at a time on the wall clock.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
+    pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
     /// Acquires for reading, or ETIMEDOUT at a time on a clock of the caller's choice.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
+    pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
     /// Acquires for writing, or ETIMEDOUT at a time on the wall clock.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
+    pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
     /// Acquires for writing, or ETIMEDOUT at a time on a clock of the caller's choice.
-    #[unsafe(no_mangle)]
-    pub(crate) pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+    pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
+}
+
+with_caller! {
     /// [`rdlock`] for a fast path.
     rdlock_slowly(Object) -> rdlock, "rsi", "x1";
     /// [`tryrdlock`] for a fast path.

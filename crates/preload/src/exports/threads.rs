@@ -1,14 +1,13 @@
 //! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions inside, where nothing can be interposed.
 //! `mtx_t` and `cnd_t` are the pthread types under another name.
 
-use super::cond::jump;
-use super::mutex::with_caller;
 use super::{cond, mutex as exports};
 use crate::layout::Mutex;
 use crate::mutex;
 use crate::rules::Caller;
 use core::ptr;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise_interpose::{export_with_caller, export_with_static, with_caller};
 
 type Mtx = pthread_mutex_t;
 type Cnd = pthread_cond_t;
@@ -33,13 +32,14 @@ fn code(errno: c_int) -> c_int {
     }
 }
 
-with_caller! {
+export_with_caller! {
     /// Makes a mutex; timed and untimed ones are the same.
-    #[unsafe(no_mangle)]
-    pub(crate) mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
+    mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
     /// Acquires, or `thrd_timedout` at a time on the wall clock.
-    #[unsafe(no_mangle)]
-    pub(crate) mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
+    mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
+}
+
+with_caller! {
     /// [`lock`] for a fast path.
     lock_slowly(*mut Mtx) -> lock, "rsi", "x1";
     /// [`try_lock`] for a fast path.
@@ -176,7 +176,8 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
     unsafe { cond::pthread_cond_destroy(object) };
 }
 
-jump! {
+export_with_static! {
+    super::cond::OPS;
     /// Releases the mutex, waits, acquires it again.
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_cnd_wait, "rdx", "x2";
     /// The same until a time on the wall clock.

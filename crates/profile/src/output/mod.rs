@@ -8,6 +8,7 @@ pub(crate) mod headlines;
 mod html;
 pub mod json;
 pub(crate) mod names;
+pub mod page;
 mod perfetto;
 mod plausible;
 mod pprof;

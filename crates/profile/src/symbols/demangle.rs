@@ -1,6 +1,13 @@
 //! Names as people write them.
 
 use cpp_demangle::{DemangleOptions, Symbol};
+use std::borrow::Cow;
+
+/// The name as its author wrote it, with the types of its parameters; others stay.
+#[must_use]
+pub fn with_parameters(mangled: &str) -> Cow<'_, str> {
+    addr2line::demangle_auto(Cow::Borrowed(mangled), None)
+}
 
 /// Demangles a name of C++ (without parameters: with file and line they only take room) or Rust; others stay.
 pub(super) fn name(mangled: &str) -> String {

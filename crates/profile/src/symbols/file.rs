@@ -1,6 +1,6 @@
 //! One program or shared object: its functions, lines and variables, from itself and from its debug file.
 
-use super::{Module, demangle};
+use super::{Module, demangle, separate_files};
 use crate::model::Frame;
 use addr2line::Loader;
 use object::elf::FileHeader64;
@@ -8,9 +8,6 @@ use object::read::elf::ElfFile;
 use object::{Endianness, Object, ObjectSymbol, ReadCache, SymbolKind};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-
-/// Where distributions put debug files.
-const DEBUG_DIRECTORY: &str = "/usr/lib/debug";
 
 /// What is known of a file.
 pub(super) struct SymbolFile {
@@ -31,19 +28,18 @@ impl SymbolFile {
             return file;
         }
         let shown = module.path.display();
-        match build_id_of(&module.path) {
+        match identity_of(&module.path) {
             Err(error) => file.trouble = Some(format!("{shown} cannot be read for its names: {error}")),
-            Ok(id) if !module.build_id.is_empty() && id != module.build_id => {
+            Ok((id, _)) if !module.build_id.is_empty() && id != module.build_id => {
                 file.trouble = Some(format!("{shown} is not the file that ran: it was replaced since"));
             }
-            Ok(_) => file.load(module),
+            Ok((_, separate)) => file.load(&module.path, separate),
         }
         file
     }
 
-    fn load(&mut self, module: &Module) {
-        let debug = debug_file(&module.build_id);
-        for path in debug.iter().chain([&module.path]) {
+    fn load(&mut self, path: &Path, separate: Option<PathBuf>) {
+        for path in separate.as_deref().into_iter().chain([path]) {
             self.loaders.extend(Loader::new(path).ok());
             self.variables.extend(variables_of(path).unwrap_or_default());
         }
@@ -94,18 +90,12 @@ fn debug_frames(loader: &Loader, address: u64, module: &str) -> Vec<Frame> {
     found
 }
 
-fn build_id_of(path: &Path) -> Result<Vec<u8>, String> {
+/// A file's build id, and its debug file if there is one.
+fn identity_of(path: &Path) -> Result<(Vec<u8>, Option<PathBuf>), String> {
     let cache = ReadCache::new(File::open(path).map_err(|error| error.to_string())?);
     let file = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache).map_err(|error| error.to_string())?;
-    Ok(file.build_id().ok().flatten().unwrap_or_default().to_vec())
-}
-
-/// The debug file of a build id.
-fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
-    let (first, rest) = build_id.split_first()?;
-    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = Path::new(DEBUG_DIRECTORY).join(format!(".build-id/{first:02x}/{rest}.debug"));
-    path.exists().then_some(path)
+    let id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
+    Ok((id, separate_files(path, &file).into_iter().find(|path| path.exists())))
 }
 
 fn variables_of(path: &Path) -> Option<Vec<(u64, u64, String)>> {

@@ -1,10 +1,14 @@
 //! Names of addresses: functions with file and line, through inlined frames, and variables.
 
+pub mod code;
 mod demangle;
 mod file;
+mod separate;
 
 use crate::model::{Frame, FrameId};
+pub use demangle::with_parameters;
 use file::SymbolFile;
+pub use separate::separate_files;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions inside, where nothing can be interposed.
 //! `mtx_t` and `cnd_t` are the pthread types under another name.
 
-use super::cond::jump;
-use super::{cond, mutex, with_site};
+use super::{cond, mutex};
 use core::ptr;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise_interpose::{export_with_caller, export_with_static};
 
 type Mtx = pthread_mutex_t;
 type Cnd = pthread_cond_t;
@@ -83,7 +83,7 @@ unsafe extern "C" fn broadcast(object: *mut Cnd, site: u64) -> c_int {
     code(unsafe { cond::broadcast(object, site) })
 }
 
-with_site! {
+export_with_caller! {
     /// Makes a mutex; timed and untimed ones are the same.
     mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
     /// Acquires.
@@ -130,7 +130,8 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
     unsafe { cond::pthread_cond_destroy(object) };
 }
 
-jump! {
+export_with_static! {
+    super::cond::OPS;
     /// Releases the mutex, waits, acquires it again.
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_record_cnd_wait, "rdx", "x2";
     /// The same until a time on the wall clock.

@@ -1,6 +1,5 @@
 //! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 
-use super::with_site;
 use crate::acquire;
 use crate::cond::{self, Wait};
 use crate::locks::{self, Kind};
@@ -8,6 +7,7 @@ use crate::real;
 use crate::state::enter;
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
+use turnwise_interpose::{export_with_caller, export_with_static};
 use turnwise_recording::Op;
 
 /// # Safety
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C" fn init(
     result
 }
 
-with_site! {
+export_with_caller! {
     /// Wakes one waiter.
     pthread_cond_signal(*mut pthread_cond_t) -> signal, "rsi", "x1";
     /// Wakes all waiters.
@@ -63,40 +63,8 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t
     unsafe { real::cond_destroy(object) }
 }
 
-/// Defines an exported function that is a jump to a C function with one more argument, [`OPS`]: no Rust frame is on the
-/// stack when a cancelled thread unwinds it, and the C function's return address is the call site.
-macro_rules! jump {
-    ($($(#[$doc:meta])* $name:ident($($arg:ty),*) -> $target:ident, $x86:literal, $arm:literal;)*) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// # Safety
-            /// As POSIX says.
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub(crate) unsafe extern "C" fn $name($(_: $arg),*) -> c_int {
-                #[cfg(target_arch = "x86_64")]
-                core::arch::naked_asm!(
-                    concat!("lea ", $x86, ", [rip + {ops}]"),
-                    "jmp {target}",
-                    ops = sym $crate::exports::cond::OPS,
-                    target = sym $target,
-                );
-                #[cfg(target_arch = "aarch64")]
-                core::arch::naked_asm!(
-                    concat!("adrp ", $arm, ", {ops}"),
-                    concat!("add ", $arm, ", ", $arm, ", :lo12:{ops}"),
-                    "b {target}",
-                    ops = sym $crate::exports::cond::OPS,
-                    target = sym $target,
-                );
-            }
-        )*
-    };
-}
-pub(super) use jump;
-
-jump! {
+export_with_static! {
+    OPS;
     /// Releases the mutex, waits, acquires it again.
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_record_wait, "rdx", "x2";
     /// The same until a time on the condition variable's clock.

@@ -1,11 +1,11 @@
 //! `pthread_mutex_*`.
 
-use super::with_site;
 use crate::acquire::{self, Place, has};
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
 use libc::{EBUSY, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
@@ -100,7 +100,7 @@ pub(super) unsafe extern "C" fn init(
     result
 }
 
-with_site! {
+export_with_caller! {
     /// Acquires.
     pthread_mutex_lock(*mut pthread_mutex_t) -> lock, "rsi", "x1";
     /// Acquires if that is possible at once, or EBUSY.

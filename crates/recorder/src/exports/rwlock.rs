@@ -1,11 +1,11 @@
 //! `pthread_rwlock_*`.
 
-use super::with_site;
 use crate::acquire::{self, Place, has};
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
 use libc::{EBUSY, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
@@ -95,7 +95,7 @@ unsafe extern "C" fn init(object: *mut pthread_rwlock_t, attributes: *const pthr
     result
 }
 
-with_site! {
+export_with_caller! {
     /// Acquires for reading.
     pthread_rwlock_rdlock(*mut pthread_rwlock_t) -> rdlock, "rsi", "x1";
     /// The same if that is possible at once, or EBUSY.

@@ -1,11 +1,11 @@
 //! `pthread_spin_*`.
 
-use super::with_site;
 use crate::acquire::{self, Place};
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
 use libc::{EBUSY, c_int, pthread_spinlock_t};
+use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
@@ -52,7 +52,7 @@ unsafe extern "C" fn init(object: *mut pthread_spinlock_t, shared: c_int, site: 
     result
 }
 
-with_site! {
+export_with_caller! {
     /// Acquires.
     pthread_spin_lock(*mut pthread_spinlock_t) -> lock, "rsi", "x1";
     /// Acquires if that is possible at once, or EBUSY.

@@ -1,4 +1,4 @@
-//! The profile as a page: one file with its style, script and data in it. It asks for nothing from anywhere.
+//! The profile as a page.
 
 mod flame;
 mod rows;
@@ -6,6 +6,7 @@ mod strings;
 mod timeline;
 mod view;
 
+use super::page::Page;
 use crate::model::Profile;
 use anyhow::Result;
 use std::io::Write;
@@ -25,21 +26,8 @@ const SCRIPTS: &[&str] = &[
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     let view = view::View::of(profile);
-    let title = escaped(&view.title);
-    let data = inert(&serde_json::to_string(&view)?);
-    let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat());
-    // The data last: no text of the profile can be taken for a place to fill.
-    let parts = [("{{title}}", title), ("{{style}}", STYLE.to_owned()), ("{{script}}", script)];
-    let page = parts.into_iter().fold(PAGE.to_owned(), |page, (place, text)| page.replacen(place, &text, 1));
-    to.write_all(page.replacen("{{data}}", &data, 1).as_bytes())?;
+    let data = serde_json::to_string(&view)?;
+    let page = Page { template: PAGE, title: &view.title, style: STYLE, scripts: SCRIPTS, data: &data };
+    to.write_all(page.text().as_bytes())?;
     Ok(())
-}
-
-/// JSON that a browser cannot take for the end of its script, or for a comment.
-fn inert(json: &str) -> String {
-    json.replace('<', "\\u003c")
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('{', "&#123;")
 }

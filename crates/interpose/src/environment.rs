@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char};
 
 /// The value of a variable at the start of the process.
-pub(crate) fn variable(name: &str) -> Option<&'static CStr> {
+pub fn variable(name: &str) -> Option<&'static CStr> {
     let mut entry = initial_environment();
     if entry.is_null() {
         return None;
@@ -40,5 +40,30 @@ fn initial_environment() -> *const *const c_char {
         }
         let arguments = *start;
         start.add(1 + arguments + 1).cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::variable;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn the_kernels_environment_is_found() {
+        for (name, value) in std::env::vars_os() {
+            let name = name.to_str().unwrap_or_default();
+            assert_eq!(variable(name).map(|value| value.to_bytes()), Some(value.as_bytes()), "{name}");
+        }
+        assert!(variable("TURNWISE_NO_SUCH_VARIABLE").is_none());
+    }
+
+    #[test]
+    fn a_name_that_begins_like_another_is_another() {
+        let Some((name, _)) = std::env::vars().find(|(name, _)| name.len() > 1) else { return };
+        let beginning = &name[..name.len() - 1];
+        if std::env::var_os(beginning).is_none() {
+            assert!(variable(beginning).is_none(), "{beginning} is not {name}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Where functions and source lines are in a module, from its DWARF: also code that was inlined elsewhere.
 //!
-//! Not by `addr2line`, which answers what is at an address; the question here is at which addresses something is.
+//! Not by `addr2line`, as in `file.rs`, which answers what is at an address; the question here is at which addresses
+//! something is.
 
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, EndianSlice, RunTimeEndian, Unit, UnitRef};
 use object::{Object, ObjectSection};
@@ -10,13 +11,13 @@ use std::ops::Range;
 
 /// The functions and lines of a module.
 #[derive(Default)]
-pub(crate) struct Debug {
+pub struct Code {
     /// Names as the linker has them.
     functions: Names,
     lines: Vec<Line>,
     files: Names,
     /// Whether there is any information.
-    pub(crate) is_there: bool,
+    pub is_there: bool,
 }
 
 /// Code of a source line, or of a call on it that was inlined.
@@ -50,10 +51,11 @@ type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 /// A function can be an instance of another, which is an instance of a third; more steps are damage.
 const ORIGINS_MAX: u32 = 8;
 
-impl Debug {
+impl Code {
     /// Reads all of it; what is damaged is left out.
-    pub(crate) fn read(file: &object::File) -> Debug {
-        let mut debug = Debug { is_there: file.section_by_name(".debug_info").is_some(), ..Debug::default() };
+    #[must_use]
+    pub fn read(file: &object::File) -> Code {
+        let mut debug = Code { is_there: file.section_by_name(".debug_info").is_some(), ..Code::default() };
         let order = if file.is_little_endian() { RunTimeEndian::Little } else { RunTimeEndian::Big };
         let load = |section: gimli::SectionId| -> Result<Cow<[u8]>, gimli::Error> {
             let data = file.section_by_name(section.name()).and_then(|section| section.uncompressed_data().ok());
@@ -135,26 +137,29 @@ impl Debug {
     }
 
     /// The code of functions whose name (as the linker has it) is one that is wanted.
-    pub(crate) fn functions(&self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(&str, &[Range<u64>])> {
+    #[must_use]
+    pub fn functions(&self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(&str, &[Range<u64>])> {
         let all = self.functions.names.iter().filter(|(name, _)| wanted(name));
         all.map(|(name, ranges)| (name.as_str(), ranges.as_slice())).collect()
     }
 
     /// The code of these lines of a file; `file` is the end of its path.
-    pub(crate) fn lines(&self, file: &str, first: u64, last: u64) -> Vec<Range<u64>> {
+    #[must_use]
+    pub fn lines(&self, file: &str, first: u64, last: u64) -> Vec<Range<u64>> {
         let wanted: Vec<bool> = self.files.names.iter().map(|(path, _)| is_end_of_path(file, path)).collect();
         let all = self.lines.iter().filter(|line| wanted[line.file] && (first..=last).contains(&line.line));
         all.map(|line| line.range.clone()).collect()
     }
 
     /// Paths of source files.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &str> {
+    pub fn files(&self) -> impl Iterator<Item = &str> {
         self.files.names.iter().map(|(path, _)| path.as_str())
     }
 }
 
 /// Whether `end` is `path`, or its last parts.
-pub(crate) fn is_end_of_path(end: &str, path: &str) -> bool {
+#[must_use]
+pub fn is_end_of_path(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/') || end.starts_with('/'))
 }
 
@@ -230,7 +235,7 @@ int main(void) { return outer(sink); }
         let compiled = std::process::Command::new("gcc").args(["-O2", "-g", "-o"]).arg(&program).arg(&source).status();
         assert!(compiled.expect("gcc").success());
         let data = std::fs::read(&program).unwrap();
-        let debug = Debug::read(&object::File::parse(&*data).unwrap());
+        let debug = Code::read(&object::File::parse(&*data).unwrap());
         assert!(debug.is_there && debug.files().any(|path| is_end_of_path("small.c", path)));
         let code = |name: &str| -> Vec<Range<u64>> {
             debug.functions(|found| found == name).into_iter().flat_map(|(_, ranges)| ranges.to_vec()).collect()

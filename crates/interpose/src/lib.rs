@@ -1,0 +1,25 @@
+//! What the preload library and the recorder have in common: both stand between a program and the C library's locks.
+//!
+//! Nothing here allocates or waits for a lock of the program, and all of it works before the C library or any
+//! constructor is ready.
+//!
+//! | file | what |
+//! |---|---|
+//! | `real.rs` | the functions of the next library in line |
+//! | `jump.rs` | exported functions that are a jump, and pass on who called |
+//! | `environment.rs` | variables as the kernel gave them |
+//! | `module.rs` | which program or library an address belongs to |
+#![no_std]
+
+mod environment;
+mod jump;
+mod module;
+mod real;
+
+pub use environment::variable;
+pub use module::{Module, can_find, find, find_quickly};
+pub use real::Real;
+
+/// For the macros' expansions.
+#[doc(hidden)]
+pub use libc::{ENOSYS, c_int};

@@ -1,0 +1,200 @@
+//! Which module (program or shared object) an address belongs to.
+//!
+//! `_dl_find_object` takes no lock and is quick (glibc 2.35 and later). Elsewhere there are only the loader's lists,
+//! which another thread could have locked while it waits for us.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// A module in memory.
+#[derive(Clone, Copy)]
+pub struct Module {
+    /// What is added to the file's addresses.
+    pub base: usize,
+    /// Where the first segment lies: the ELF header, unless the linker left it out.
+    pub start: usize,
+    /// Where the last one ends.
+    pub end: usize,
+    name: *const c_char,
+}
+
+impl Module {
+    /// The path by which the loader knows it; empty for the program itself.
+    ///
+    /// # Safety
+    /// The module stays loaded while the name is used.
+    pub unsafe fn name<'a>(&self) -> &'a CStr {
+        if self.name.is_null() {
+            return c"";
+        }
+        // SAFETY: the loader's string, which lives as long as the module.
+        unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Whether it has this address.
+    pub fn contains(&self, address: usize) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
+    /// Whether this code is part of it: a library that is asked about itself.
+    pub fn is_own(&self) -> bool {
+        self.contains(find as *const () as usize)
+    }
+
+    /// The module of a description by `dl_iterate_phdr`.
+    ///
+    /// # Safety
+    /// The description is the loader's.
+    pub unsafe fn described(info: &libc::dl_phdr_info) -> Module {
+        let base = info.dlpi_addr as usize;
+        // SAFETY: the caller's promise.
+        let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let first = loaded().map(|header| header.p_vaddr & header.p_align.wrapping_neg()).min().unwrap_or(0);
+        let last = loaded().map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0);
+        // The base of a program is less than 0 if its file's addresses are larger than those in memory.
+        let [start, end] = [first, last].map(|address| base.wrapping_add(address as usize));
+        Module { base, start, end, name: info.dlpi_name }
+    }
+}
+
+/// `struct dl_find_object` of glibc, with room for what later versions may add.
+#[repr(C)]
+struct FoundObject {
+    flags: u64,
+    map_start: *const u8,
+    map_end: *const u8,
+    link_map: *const LinkMap,
+    more: [u64; 12],
+}
+
+/// The public beginning of glibc's `struct link_map`.
+#[repr(C)]
+struct LinkMap {
+    base: usize,
+    name: *const c_char,
+}
+
+type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int;
+
+/// `_dl_find_object`; null: nobody has looked for it; [`NONE`]: the C library has none.
+static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+/// The address of no function.
+const NONE: *mut c_void = ptr::without_provenance_mut(1);
+
+/// Whether the loader can be asked without locks. Where it cannot, the first call allocates: it is for constructors.
+pub fn can_find() -> bool {
+    find_object().is_some()
+}
+
+fn find_object() -> Option<FindObject> {
+    let mut known = FIND_OBJECT.load(Relaxed);
+    if known.is_null() {
+        // SAFETY: the name is a string.
+        known = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
+        if known.is_null() {
+            known = NONE;
+        }
+        FIND_OBJECT.store(known, Relaxed);
+    }
+    // SAFETY: the symbol of this name has this type.
+    (known != NONE).then(|| unsafe { core::mem::transmute::<*mut c_void, FindObject>(known) })
+}
+
+/// The module of an address, found without locks. `None`: it is in none, or there is no such way to find it.
+pub fn find_quickly(address: usize) -> Option<Module> {
+    ask(find_object()?, address)
+}
+
+fn ask(function: FindObject, address: usize) -> Option<Module> {
+    let mut found = MaybeUninit::<FoundObject>::zeroed();
+    // SAFETY: the function has this type; zero bytes are a `FoundObject`; the link map is one of a loaded module.
+    unsafe {
+        if function(ptr::without_provenance(address), found.as_mut_ptr()) != 0 {
+            return None;
+        }
+        let found = found.assume_init();
+        let map = &*found.link_map;
+        Some(Module { base: map.base, start: found.map_start as usize, end: found.map_end as usize, name: map.name })
+    }
+}
+
+/// The same, if need be with the loader's locks.
+pub fn find(address: usize) -> Option<Module> {
+    match find_object() {
+        Some(function) => ask(function, address),
+        None => search(address),
+    }
+}
+
+/// A search of the loader's lists.
+struct Search {
+    address: usize,
+    found: Option<Module>,
+}
+
+fn search(address: usize) -> Option<Module> {
+    let mut search = Search { address, found: None };
+    // SAFETY: the callback has this type, and the argument outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.found
+}
+
+unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
+    // SAFETY: `search` passes a search, the loader a valid description.
+    let (module, search) = unsafe { (Module::described(&*info), &mut *search.cast::<Search>()) };
+    if module.contains(search.address) {
+        search.found = Some(module);
+    }
+    c_int::from(search.found.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Module, ask, can_find, find, find_object, search};
+
+    static HERE: u32 = 7;
+
+    fn name(module: Module) -> &'static [u8] {
+        // SAFETY: the program and the C library stay loaded.
+        unsafe { module.name() }.to_bytes()
+    }
+
+    #[test]
+    fn an_address_of_the_program_is_in_the_program() {
+        let module = find(&raw const HERE as usize).expect("the program is a module");
+        assert!(module.is_own());
+        assert_eq!(name(module), b"");
+    }
+
+    #[test]
+    fn a_function_of_the_c_library_is_in_it() {
+        let module = find(libc::getpid as *const () as usize).expect("the C library is a module");
+        assert!(!module.is_own());
+        assert!(name(module).windows(4).any(|part| part == b"libc"));
+    }
+
+    #[test]
+    fn the_stack_is_in_no_module() {
+        let local = 0_u32;
+        assert!(find(&raw const local as usize).is_none());
+        assert!(search(&raw const local as usize).is_none());
+    }
+
+    #[test]
+    fn both_ways_find_the_same() {
+        if !can_find() {
+            return;
+        }
+        for address in [&raw const HERE as usize, libc::getpid as *const () as usize] {
+            let quick = find_object().and_then(|function| ask(function, address)).expect("a module");
+            let slow = search(address).expect("a module");
+            assert_eq!((quick.base, quick.start), (slow.base, slow.start));
+            assert_eq!(name(quick), name(slow));
+            assert!(address < quick.end && address < slow.end);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The next library's own functions. Looked up by a constructor, or when first needed before it.
+
+use core::ffi::{CStr, c_void};
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// A function of the next library in line: of the C library, or of another one that stands before it.
+pub struct Real {
+    name: &'static CStr,
+    /// On x86-64 condition variables have an older version, too, which nobody may reach by this way.
+    version: Option<&'static CStr>,
+    address: AtomicPtr<c_void>,
+}
+
+#[cfg(target_arch = "x86_64")]
+const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
+#[cfg(not(target_arch = "x86_64"))]
+const COND_VERSION: Option<&CStr> = None;
+
+impl Real {
+    /// A function that has one version.
+    pub const fn plain(name: &'static CStr) -> Real {
+        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// A function on condition variables.
+    pub const fn cond(name: &'static CStr) -> Real {
+        Real { name, version: COND_VERSION, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Its address; null if there is no such function.
+    #[inline(always)]
+    pub fn get(&self) -> *mut c_void {
+        let known = self.address.load(Relaxed);
+        if known.is_null() { self.look_up() } else { known }
+    }
+
+    /// `extern "C"`, so that the callers in other crates know that it does not unwind: they then need neither a frame
+    /// nor a landing pad for it.
+    #[cold]
+    extern "C" fn look_up(&self) -> *mut c_void {
+        // SAFETY: the name is a string.
+        let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        if let Some(version) = self.version {
+            // SAFETY: both are strings.
+            let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
+            // Of the C library's two versions, the newer one. Another library before it has no versions; it is not to
+            // be passed by.
+            if !versioned.is_null() && are_of_one_library(found, versioned) {
+                found = versioned;
+            }
+        }
+        self.address.store(found, Relaxed);
+        found
+    }
+}
+
+fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
+    let start = |address| {
+        // SAFETY: zero bytes are an answer; it is filled if the result is not 0.
+        unsafe {
+            let mut info: libc::Dl_info = core::mem::zeroed();
+            (libc::dladdr(address, &mut info) != 0).then_some(info.dli_fbase)
+        }
+    };
+    start(a) == start(b)
+}
+
+/// Defines functions that call the real ones, or answer ENOSYS where there is none: `plain` or `cond` stands for
+/// [`Real::plain`] or [`Real::cond`].
+#[macro_export]
+macro_rules! real {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $symbol:literal;)*) => {
+        $(
+            /// The next library's function.
+            ///
+            /// # Safety
+            /// As the POSIX function.
+            #[inline(always)]
+            pub(crate) unsafe fn $name($($arg: $type),*) -> $crate::c_int {
+                static REAL: $crate::Real = $crate::Real::$kind($symbol);
+                let address = REAL.get();
+                if address.is_null() {
+                    return $crate::ENOSYS;
+                }
+                // SAFETY: the symbol of this name has this signature.
+                let function: unsafe extern "C" fn($($type),*) -> $crate::c_int =
+                    unsafe { ::core::mem::transmute(address) };
+                // SAFETY: the caller's promise.
+                unsafe { function($($arg),*) }
+            }
+        )*
+    };
+}
