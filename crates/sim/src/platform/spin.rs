@@ -6,7 +6,7 @@
 use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
 use crate::spec::{NS, OnCpuView, Ps};
 use std::panic::Location;
-use turnwise::platform::{OnCpu, Rests, SpinEnd, SpinLimit, Token};
+use turnwise::platform::{OnCpu, SpinEnd, SpinLimit, Token};
 
 type Place = &'static Location<'static>;
 
@@ -22,7 +22,7 @@ pub(super) fn spin<R>(
 ) -> Result<R, SpinEnd> {
     assert!(engine::inside(), "nobody would ever end a spin outside of a simulated thread");
     let mut checks = Checks::new(limit);
-    let mut rests = Rests::new();
+    let mut rests = limit.stay_away;
     load(words, at);
     loop {
         if let Some(result) = engine::for_free(&mut look) {
@@ -34,7 +34,7 @@ pub(super) fn spin<R>(
             load(words, at); // written while it asked: nobody would tell it
             continue;
         }
-        if limit.stay_away {
+        if let Some(rests) = &mut rests {
             rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
         } else {
             match park(words, limit, &checks, at, &mut look) {
@@ -74,7 +74,7 @@ impl Checks {
         engine::with(|e| {
             let view = e.machine.system.on_cpu;
             // A kernel's loop looks at the owner's state each time; a program's asks now and then.
-            let hints = if view == OnCpuView::Exact && !limit.stay_away { 1 } else { HINTS_PER_CLOCK };
+            let hints = if view == OnCpuView::Exact && limit.stay_away.is_none() { 1 } else { HINTS_PER_CLOCK };
             let period = hints * e.machine.cpu.pause;
             Checks { view, period, next: e.now + period }
         })

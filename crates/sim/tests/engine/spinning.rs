@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use turnwise::platform::{IntWord, Lane, Platform, SpinEnd, SpinLimit, Token, Word};
+use turnwise::platform::{IntWord, Lane, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use turnwise_sim::spec::{Machine, OnCpuView};
 use turnwise_sim::{Affinity, Config, Perturb, Sim, Simulation};
 
@@ -32,7 +32,7 @@ fn one_write(view: OnCpuView, stay_away: bool, after_ns: u64) {
     });
     sim.spawn(Affinity::Cpu(1), move || {
         compute_until(5_000);
-        let limit = SpinLimit { owner: owner.get(), stay_away, ..SpinLimit::NONE };
+        let limit = SpinLimit { owner: owner.get(), stay_away: stay_away.then(Rests::new), ..SpinLimit::NONE };
         assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Ok(1));
         let bound = 5_000 + after_ns + if stay_away { 6_000 } else { 300 };
         assert!(Sim::time_ns() < bound, "{view:?}, write after {after_ns} ns: seen at {} ns", Sim::time_ns());
@@ -77,7 +77,7 @@ fn counting(machine: &Arc<Machine>, seed: u64, perturb: Perturb) {
             while seen < 1 << 16 {
                 let want = seen + 1 + Sim::chance(5) as u32;
                 let until = Some(Sim::time_ns() + Sim::chance(4_000)).filter(|_| Sim::chance(3) == 0);
-                let stay_away = Sim::chance(4) == 0;
+                let stay_away = (Sim::chance(4) == 0).then(Rests::new);
                 let limit = SpinLimit { until, stay_away, ..SpinLimit::NONE };
                 let (word, ready) = (&words[spinner % writers], |value| value >= want);
                 if Sim::chance(2) == 0 {
@@ -162,7 +162,12 @@ fn a_deadline_ends_a_spin_at_its_time() {
             sim.spawn(Affinity::Cpu(1), move || {
                 compute_until(2_000);
                 for (until, watched) in [(20_000, None), (40_000, owner.get())] {
-                    let limit = SpinLimit { until: Some(until), owner: watched, stay_away, ..SpinLimit::NONE };
+                    let limit = SpinLimit {
+                        until: Some(until),
+                        owner: watched,
+                        stay_away: stay_away.then(Rests::new),
+                        ..SpinLimit::NONE
+                    };
                     assert_eq!(Sim::spin_until(&*word, |value| value == 1, limit), Err(SpinEnd::Deadline));
                     let late = Sim::time_ns().checked_sub(until).expect("not before its time");
                     // One that stays away looks at the clock after its rest.

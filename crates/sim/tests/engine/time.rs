@@ -5,7 +5,7 @@ use crate::world::{Word32, config, row};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use turnwise::Mutex;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Platform, Rests, SpinLimit, Word};
 use turnwise_sim::spec::{Machine, OnCpuView, Protocol};
 use turnwise_sim::{Affinity, Config, Kind, Outcome, Perturb, Placed, ProfileEntry, Sim, Simulation};
 
@@ -36,7 +36,11 @@ fn something(word: &Word32, lock: &Mutex<u64, Sim>) {
             Sim::wake(word, Lane::Waiters, 2);
         }
         5 => {
-            let limit = SpinLimit { until: Some(soon(20_000)), stay_away: Sim::chance(2) == 0, ..SpinLimit::NONE };
+            let limit = SpinLimit {
+                until: Some(soon(20_000)),
+                stay_away: (Sim::chance(2) == 0).then(Rests::new),
+                ..SpinLimit::NONE
+            };
             let now = word.load(Relaxed);
             let _ = Sim::spin_until(word, |value| value != now, limit);
         }

@@ -27,7 +27,9 @@
 use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
-use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, SpinLimit, Token, Word};
+use crate::platform::{
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, SpinLimit, Token, Word,
+};
 use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -494,8 +496,12 @@ impl<P: Platform> LockRef<P> {
             Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
             _ => until,
         };
-        let limit =
-            SpinLimit { until: Some(until), owner: named(self.word.load(Relaxed)), stay_away: true, ..SpinLimit::NONE };
+        let limit = SpinLimit {
+            until: Some(until),
+            owner: named(self.word.load(Relaxed)),
+            stay_away: Some(Rests::new()),
+            ..SpinLimit::NONE
+        };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 

@@ -5,7 +5,7 @@
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
 use crate::platform::slot::Private;
-use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -53,11 +53,13 @@ pub(crate) struct SpinRecord {
     /// Share of spins that ended with the lock, lately: 255 is all.
     score: u8,
     /// Spins to leave out before the next attempt.
-    skip: u16,
+    skip: u8,
+    /// Share of waits that ended with the lock within [`SPIN_SHORT_NS`], lately: 255 is all.
+    early: u8,
 }
 
 impl SpinRecord {
-    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0 };
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, early: 255 };
 
     /// Whether to spin this time: after failures only now and then.
     fn attempt(&mut self) -> bool {
@@ -78,11 +80,40 @@ impl SpinRecord {
         self.rate(success);
     }
 
-    /// Moves the score by an eighth of the way.
     fn rate(&mut self, success: bool) {
-        self.score = if success { self.score + (255 - self.score).div_ceil(8) } else { self.score - self.score / 8 };
+        self.score = moved(self.score, success);
+    }
+
+    /// Whether to look early. Where that hardly ever finds the lock free, its owner takes it again as soon as it has
+    /// released it; then each early look that succeeds moves the lock and all that it guards for a section or two.
+    fn looks_early(&mut self) -> bool {
+        let early = self.early >= EARLY_PAYS;
+        if !early {
+            self.early += EARLY_AGAIN;
+        }
+        early
+    }
+
+    fn looked_early(&mut self, success: bool) {
+        let before = self.early;
+        self.early = moved(before, success);
+        if before >= EARLY_PAYS && self.early < EARLY_PAYS {
+            self.early = EARLY_PAYS - PATIENT_WAITS * EARLY_AGAIN;
+        }
     }
 }
+
+/// Moves a share by an eighth of the way.
+fn moved(share: u8, success: bool) -> u8 {
+    if success { share + (255 - share).div_ceil(8) } else { share - share / 8 }
+}
+
+/// A share of early successes from which on early looks pay.
+const EARLY_PAYS: u8 = 140;
+/// By how much each patient wait raises it, so that the next try comes after [`PATIENT_WAITS`].
+const EARLY_AGAIN: u8 = 2;
+/// Patient waits between two tries to look early.
+const PATIENT_WAITS: u8 = 32;
 
 /// A thread's notes about one lock.
 pub(crate) struct Notes<'a> {
@@ -121,6 +152,24 @@ impl<'a> Notes<'a> {
         self.cell.set(self.record);
     }
 
+    /// How to stay away in the next wait.
+    pub(crate) fn rests(&mut self) -> Rests {
+        let early = self.record.looks_early();
+        self.cell.set(self.record);
+        if early { Rests::new() } else { Rests::patient() }
+    }
+
+    /// Whether the last waits showed that it does not pay to look early.
+    pub(crate) fn is_patient(&self) -> bool {
+        self.record.early < EARLY_PAYS
+    }
+
+    /// Learns whether an early look found the lock.
+    pub(crate) fn looked_early(&mut self, success: bool) {
+        self.record.looked_early(success);
+        self.cell.set(self.record);
+    }
+
     /// Most spins lately ended with the lock: its sections are short.
     pub(crate) fn pay(&self) -> bool {
         self.record.score >= 128
@@ -156,13 +205,13 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    take_turns::<P>(private, address);
+    take_turns::<P>(private, address, notes.is_patient());
     // The node is busy when a signal handler interrupted a wait.
     if !notes.attempt() || private.node_busy.replace(true) {
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let end = spin_queued(lock, me, deadline);
+    let end = spin_queued(lock, me, deadline, &mut notes);
     private.node_busy.set(false);
     notes.ended(&end);
     lock.counters.count(match end {
@@ -180,24 +229,32 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 }
 
 /// `Ok`: acquired, and how.
-fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, deadline: Option<Deadline>) -> Result<Event, SpinEnd> {
+fn spin_queued<P: Platform>(
+    lock: &RawMutex<P>,
+    me: Me<P>,
+    deadline: Option<Deadline>,
+    notes: &mut Notes,
+) -> Result<Event, SpinEnd> {
     let begin = P::now();
     let limit = spin_limit(deadline);
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
+    let rests = notes.rests();
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
-    if lock.spinners.is_empty() {
-        match spin_first(lock, me.token, until(SPIN_SHORT_NS), SHORT_TRIES) {
+    if rests == Rests::new() && lock.spinners.is_empty() {
+        let end = spin_first(lock, me.token, until(SPIN_SHORT_NS), SHORT_TRIES, rests);
+        notes.looked_early(end == Ok(true));
+        match end {
             Err(SpinEnd::Deadline) => P::yield_now(),
             Ok(false) => {} // a crowd competes: stand in line
             end => return end.map(|_| Event::Spun),
         }
     }
-    spin_in_line(lock, me, until(spin_ns::<P>())).map(|()| Event::SpunQueued)
+    spin_in_line(lock, me, until(spin_ns::<P>()), rests).map(|()| Event::SpunQueued)
 }
 
-fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64) -> Result<(), SpinEnd> {
+fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, rests: Rests) -> Result<(), SpinEnd> {
     lock.spinners.lock(me, Some(until))?;
-    let end = spin_first(lock, me.token, until, u32::MAX);
+    let end = spin_first(lock, me.token, until, u32::MAX, rests);
     lock.spinners.unlock(me);
     end.map(drop)
 }
@@ -208,14 +265,21 @@ pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadl
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let end = spin_in_line(lock, me, P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline)));
+    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline));
+    let end = spin_in_line(lock, me, until, Rests::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
 }
 
 /// Spins as the first of the queue, or before there is one. `Ok(false)`: lost so many exchanges to others.
-fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, tries: u32) -> Result<bool, SpinEnd> {
+fn spin_first<P: Platform>(
+    lock: &RawMutex<P>,
+    me: Token,
+    until: u64,
+    tries: u32,
+    rests: Rests,
+) -> Result<bool, SpinEnd> {
     let mut left = tries;
     loop {
         let word = lock.word.load(Relaxed);
@@ -235,7 +299,8 @@ fn spin_first<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, tries: u32
             }
             continue;
         }
-        let limit = SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true, ..SpinLimit::NONE };
+        let limit =
+            SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: Some(rests), ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
     }
 }
@@ -255,7 +320,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
         return;
     }
     let until = Some(P::now().saturating_add(SPIN_WOKEN_NS));
-    let limit = SpinLimit { until, owner: Some(owner), stay_away: true, ..SpinLimit::NONE };
+    let limit = SpinLimit { until, owner: Some(owner), stay_away: Some(Rests::new()), ..SpinLimit::NONE };
     if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }
@@ -276,13 +341,15 @@ impl Turn {
 }
 
 /// Gives up the CPU at the end of a turn.
-pub(crate) fn take_turns<P: Platform>(private: &Private, address: usize) {
+/// A thread that is `patient` contends seldom: it asks the clock each time, and a longer gap is none.
+pub(crate) fn take_turns<P: Platform>(private: &Private, address: usize, patient: bool) {
+    let (ticks, gap_ns) = if patient { (1, TURN_NS * 2) } else { (TURN_TICKS, TURN_NS / 2) };
     let mut turn = private.turn.get();
     turn.ticks = turn.ticks.wrapping_add(1);
-    if turn.ticks.is_multiple_of(TURN_TICKS) {
+    if turn.ticks.is_multiple_of(ticks) {
         let now = P::now();
         // After a gap the thread was off the CPU, or did something else: its turn begins anew.
-        if turn.address != address || now.saturating_sub(turn.seen) > TURN_NS / 2 {
+        if turn.address != address || now.saturating_sub(turn.seen) > gap_ns {
             turn = Turn { address, since: now, ..turn };
         } else if now.saturating_sub(turn.since) > TURN_NS {
             P::yield_now();
@@ -319,5 +386,25 @@ mod tests {
         assert!(record.score >= 128, "one spin that was given up is forgiven: {}", record.score);
         (0..100).for_each(|_| record.rate(false));
         assert!(record.score < 8, "{}", record.score);
+    }
+
+    #[test]
+    fn early_looks_that_fail_are_left_out_and_tried_again_now_and_then() {
+        let mut record = SpinRecord::NEW;
+        assert!(record.looks_early());
+        let failures = (1..).find(|_| {
+            record.looked_early(false);
+            !record.looks_early()
+        });
+        assert!((3..=6).contains(&failures.unwrap()), "{failures:?}");
+        for _ in 0..3 {
+            let patient = 1 + (0..1000).take_while(|_| !record.looks_early()).count();
+            assert!((30..=34).contains(&patient), "{patient}");
+            record.looked_early(false);
+        }
+        (0..1000).take_while(|_| !record.looks_early()).for_each(drop);
+        (0..20).for_each(|_| record.looked_early(true));
+        record.looked_early(false);
+        assert!(record.looks_early(), "one failure among successes is forgiven");
     }
 }

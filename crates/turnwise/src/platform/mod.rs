@@ -126,15 +126,15 @@ pub struct SpinLimit {
     /// Stop when this thread is found off the CPU.
     pub owner: Option<Token>,
     /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is
-    /// about to write takes the cache line from it. `false` suits a word that is written once, for the spinner.
-    pub stay_away: bool,
+    /// about to write takes the cache line from it. `None` suits a word that is written once, for the spinner.
+    pub stay_away: Option<Rests>,
     /// Stop when [`Platform::need_resched`] says so; where the platform cannot tell, this changes nothing.
     pub need_resched: bool,
 }
 
 impl SpinLimit {
     /// Spin for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: false, need_resched: false };
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: None, need_resched: false };
 }
 
 /// Why a spin ended without success.

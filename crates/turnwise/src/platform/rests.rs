@@ -6,7 +6,7 @@
 /// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the
 /// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what
 /// this machine charges for a line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rests {
     taken: u32,
 }
@@ -23,6 +23,12 @@ impl Rests {
     #[must_use]
     pub const fn new() -> Self {
         Rests { taken: 0 }
+    }
+
+    /// The same without the first two: for a lock that is hardly ever free when one looks early.
+    #[must_use]
+    pub const fn patient() -> Self {
+        Rests { taken: 2 }
     }
 
     /// The next, in nanoseconds, where fetching a line takes `line_ns`.

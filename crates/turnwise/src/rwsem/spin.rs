@@ -4,7 +4,7 @@
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_limit, spin_ns, take_turns};
-use crate::platform::{Deadline, Me, OnCpu, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -34,8 +34,8 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
 }
 
 /// Until then, and while the writer runs, if there is one.
-fn limit(owner: u32, until: u64) -> SpinLimit {
-    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: true, ..SpinLimit::NONE }
+fn limit(owner: u32, until: u64, rests: Rests) -> SpinLimit {
+    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: Some(rests), ..SpinLimit::NONE }
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
@@ -46,7 +46,7 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         return false;
     }
-    take_turns::<P>(&me.slot.private, address);
+    take_turns::<P>(&me.slot.private, address, notes.is_patient());
     if !notes.attempt() {
         return false;
     }
@@ -67,7 +67,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
-            P::spin_until(&lock.word, over, limit(owner, until))?;
+            P::spin_until(&lock.word, over, limit(owner, until, Rests::new()))?;
         }
     }
 }
@@ -95,13 +95,14 @@ fn queued<P: Platform>(
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         return false;
     }
-    take_turns::<P>(private, address);
+    take_turns::<P>(private, address, notes.is_patient());
     // The node is busy when a signal handler interrupted a wait.
     if !notes.attempt() || private.node_busy.replace(true) {
         return false;
     }
     let until = Until::now::<P>(deadline);
-    let end = behind_queue(lock, me, until, |until, tries| first(lock, barred, until, tries, take));
+    let end =
+        behind_queue(lock, me, until, &mut notes, |until, tries, rests| first(lock, barred, until, tries, rests, take));
     private.node_busy.set(false);
     notes.ended(&end);
     end.is_ok()
@@ -111,18 +112,22 @@ fn behind_queue<P: Platform>(
     lock: &RawRwSem<P>,
     me: Me<P>,
     until: Until,
-    first: impl Fn(u64, u32) -> Result<bool, SpinEnd>,
+    notes: &mut Notes,
+    first: impl Fn(u64, u32, Rests) -> Result<bool, SpinEnd>,
 ) -> Result<bool, SpinEnd> {
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
-    if lock.spinners.is_empty() {
-        match first(until.short, SHORT_TRIES) {
+    let rests = notes.rests();
+    if rests == Rests::new() && lock.spinners.is_empty() {
+        let end = first(until.short, SHORT_TRIES, rests);
+        notes.looked_early(end == Ok(true));
+        match end {
             Err(SpinEnd::Deadline) => P::yield_now(),
             Ok(false) => {} // a crowd competes: stand in line
             end => return end,
         }
     }
     lock.spinners.lock(me, Some(until.long))?;
-    let end = first(until.long, u32::MAX);
+    let end = first(until.long, u32::MAX, rests);
     lock.spinners.unlock(me);
     end
 }
@@ -136,7 +141,7 @@ pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Dead
     let until = Until::now::<P>(deadline).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
-        end = first(lock, HELD, until, u32::MAX, RawRwSem::take_write).map(drop);
+        end = first(lock, HELD, until, u32::MAX, Rests::new(), RawRwSem::take_write).map(drop);
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
@@ -149,6 +154,7 @@ fn first<P: Platform>(
     barred: u32,
     until: u64,
     tries: u32,
+    rests: Rests,
     take: fn(&RawRwSem<P>) -> bool,
 ) -> Result<bool, SpinEnd> {
     let mut left = tries;
@@ -174,7 +180,7 @@ fn first<P: Platform>(
                 || (now ^ word) & (WRITER | HANDOFF) != 0
                 || owner != 0 && lock.owner.load(Relaxed) != owner
         };
-        P::spin_until(&lock.word, over, limit(owner, until))?;
+        P::spin_until(&lock.word, over, limit(owner, until, rests))?;
     }
 }
 
@@ -183,7 +189,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let Some(me) = P::me() else { return };
     let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
     if notes.attempt() {
-        let limit = limit(0, Until::now::<P>(deadline).long);
+        let limit = limit(0, Until::now::<P>(deadline).long, Rests::new());
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
         notes.ended(&end);
     }
@@ -200,7 +206,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if !notes.attempt() {
         return;
     }
-    let limit = limit(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS));
+    let limit = limit(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS), Rests::new());
     if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }

@@ -67,10 +67,8 @@ pub(super) fn start() {
 }
 
 /// How long to stay away before the next look, in spin hints.
-fn hints_away(rests: &mut Rests, limit: SpinLimit) -> u32 {
-    if !limit.stay_away {
-        return 1;
-    }
+fn hints_away(rests: &mut Option<Rests>) -> u32 {
+    let Some(rests) = rests else { return 1 };
     let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
     hints(rests.next_ns(line_ns))
 }
@@ -100,7 +98,7 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let mut rests = Rests::new();
+    let mut rests = limit.stay_away;
     let mut spinner = None;
     let mut since_clock = 0;
     let mut value = word.load(Relaxed);
@@ -112,10 +110,10 @@ pub(super) fn spin_until<W: Word>(
             check(spinner.get_or_insert_with(on_cpu::Spinner::new), limit)?;
             since_clock = 0;
         }
-        let rest = hints_away(&mut rests, limit);
+        let rest = hints_away(&mut rests);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
-        value = if limit.stay_away { timed_look(word) } else { word.load(Relaxed) };
+        value = if limit.stay_away.is_some() { timed_look(word) } else { word.load(Relaxed) };
     }
 }
 
