@@ -33,20 +33,58 @@ pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
+/// What the short way needs: the thread's state, and its entry of the lock and the site; that is null if the way must
+/// be the long one.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    state: *const State,
+    entry: *const Entry,
+}
+
+impl Found {
+    /// Nothing.
+    pub(crate) const NOTHING: Found = Found { state: ptr::null(), entry: ptr::null() };
+
+    #[inline(always)]
+    fn get(self) -> Option<(&'static State, &'static Entry)> {
+        // SAFETY: null, or an entry and then the calling thread's state; both stay where they are.
+        unsafe { self.entry.as_ref().map(|entry| (&*self.state, entry)) }
+    }
+}
+
+/// Finds it before the try, so that the lock is not held meanwhile.
+#[inline(always)]
+pub(crate) fn prepare(place: Place) -> Found {
+    let Some(state) = glance() else { return Found::NOTHING };
+    Found { state, entry: table::glance(state, place.address, place.site) }
+}
+
 /// The lock was there at once. `ordered`: the caller would have waited.
 #[inline(always)]
-pub(crate) fn at_once(place: Place, ordered: bool) {
-    if let Some(state) = glance()
-        && let Some(entry) = table::glance(state, place.address, place.site)
-            .or_else(|| table::second_glance(state, place.address, place.site))
-        && hold::acquired(state, entry, ordered)
-    {
-        if place.is_read() {
-            add(&state.record().reads, 1);
+pub(crate) fn at_once(found: Found, place: Place, ordered: bool) {
+    match found.get() {
+        Some((state, entry)) if hold::acquired_only(state, entry, place.address) => {
+            if place.is_read() {
+                add(&state.record().reads, 1);
+            }
         }
-        return;
+        // One by one: they stay in registers, and the short way has no frame for them.
+        _ => at_once_otherwise(found.state, found.entry, place.address, place.site, place.kind, ordered),
     }
-    at_once_slowly(place, ordered);
+}
+
+/// The thread holds others, or there is more to do.
+#[inline(never)]
+fn at_once_otherwise(state: *const State, entry: *const Entry, address: u64, site: u64, kind: Kind, ordered: bool) {
+    let place = Place { kind, address, site };
+    match (Found { state, entry }).get() {
+        Some((state, entry)) if hold::acquired(state, entry, address, ordered) => {
+            if place.is_read() {
+                add(&state.record().reads, 1);
+            }
+        }
+        _ => at_once_slowly(place, ordered),
+    }
 }
 
 #[cold]
@@ -58,6 +96,7 @@ fn at_once_slowly(place: Place, ordered: bool) {
                 add(&state.record().reads, 1);
             }
             hold::acquired_slowly(&state, entry, ordered);
+            table::remember(&state, entry);
         }
         None => state.process().unattributed(),
     }
@@ -81,8 +120,18 @@ fn count_failure(state: &State, place: Place) {
 #[inline(always)]
 pub(crate) fn release(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match glance() {
-        Some(state) if !hold::released(state, address) => release_slowly(address, unlock),
-        _ => unlock(),
+        Some(state) if hold::released_only(state, address) => unlock(),
+        Some(state) => release_other(state, address, unlock),
+        None => unlock(),
+    }
+}
+
+/// The thread holds others, or none that is known.
+#[inline(never)]
+fn release_other(state: &State, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    match hold::released(state, address) {
+        true => unlock(),
+        false => release_slowly(address, unlock),
     }
 }
 

@@ -3,81 +3,111 @@
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
-use crate::state::{HELD, How, PAIRS, State, Waited};
+use crate::state::{HELD, Held, How, PAIRS, State, Waited};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
+use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK, Thread};
 
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
-const FIRST: u64 = 4;
+pub(crate) const FIRST: u64 = 4;
+/// [`State::top`]: no lock is held.
+const NOTHING: u64 = 0;
+/// [`State::top`]: `held` tells.
+const OTHERS: u64 = 1;
 
-/// The thread has a lock that it did not wait for: the short way. `ordered`: it would have waited. `false`: there is
-/// more to do.
+/// The thread has its only lock, and did not wait for it: the shortest way. `false`: it holds others, or there is more
+/// to do. Then nothing has changed.
 #[inline(always)]
-pub(crate) fn acquired(state: &State, entry: &'static Entry, ordered: bool) -> bool {
-    let record = state.record();
-    let (left, so_far) = (record.left.load(Relaxed).wrapping_sub(1), entry.acquisitions.load(Relaxed));
-    if left == 0 || so_far < FIRST {
+pub(crate) fn acquired_only(state: &State, entry: &'static Entry, address: u64) -> bool {
+    // A signal handler may have forked since the state was found: in the child there is none.
+    let Some(record) = state.record_if_there() else { return false };
+    let due = Due::of(record, entry);
+    if due.left == 1 || state.top.load(Relaxed) != NOTHING {
         return false;
     }
-    if state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
-        if !nested(state, entry, ordered) {
-            return false;
-        }
-    } else {
-        state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-        state.top.store(entry.address.load(Relaxed), Relaxed);
-    }
-    record.left.store(left, Relaxed);
-    entry.acquisitions.store(so_far + 1, Relaxed);
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(address, Relaxed);
+    due.count(record, entry);
     true
 }
 
-/// The same for a thread that holds others, in orders that it is known for.
-fn nested(state: &State, entry: &'static Entry, ordered: bool) -> bool {
+/// The counters of an acquisition as they were.
+struct Due {
+    left: u32,
+    so_far: u64,
+}
+
+impl Due {
+    #[inline(always)]
+    fn of(record: &Thread, entry: &Entry) -> Due {
+        Due { left: record.left.load(Relaxed), so_far: entry.acquisitions.load(Relaxed) }
+    }
+
+    #[inline(always)]
+    fn count(&self, record: &Thread, entry: &Entry) {
+        record.left.store(self.left.wrapping_sub(1), Relaxed);
+        entry.acquisitions.store(self.so_far + 1, Relaxed);
+    }
+}
+
+/// The same for a thread that holds others, in orders that it is known for: the short way. `ordered`: it would have
+/// waited.
+pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, ordered: bool) -> bool {
+    if !state.is_idle() {
+        return false;
+    }
+    let record = state.record();
+    let due = Due::of(record, entry);
+    if due.left == 1 {
+        return false;
+    }
     settle(state);
     let depth = state.depth.load(Relaxed);
     if depth >= HELD {
         return false;
     }
-    let address = entry.address.load(Relaxed);
-    for held in &state.held[..depth] {
+    let known = |held: &Held| {
         let other = held.entry.load(Relaxed).cast_const();
-        let known = !ordered || address_of(other) == address || {
-            let (slot, key) = pair(state, other, entry);
-            slot.get() == key
-        };
-        if !known {
-            return false;
-        }
+        let (slot, key) = pair(state, other, entry);
+        slot.get() == key || address_of(other) == address
+    };
+    if ordered && !state.held[..depth].iter().all(known) {
+        return false;
     }
     let held = &state.held[depth];
     // Twice: a signal handler that comes in between uses the same place, and has left it when we go on.
     for _ in 0..2 {
         held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
         held.since.set(0);
-        // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
-        state.depth.store(depth + 1, Release);
+        set_depth(state, depth + 1);
     }
+    due.count(record, entry);
     true
 }
 
-/// Where the thread remembers that it took one lock under another, and what stands there then.
+/// Where the thread remembers that it took one lock under another, and what stands there then. Entries lie in a file of
+/// 4 GB, so the lower halves of their addresses tell them apart.
 fn pair(state: &State, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
-    let key = u64::from(state.place_of(first)) << 32 | u64::from(state.place_of(second));
+    const { assert!(turnwise_recording::FILE_BYTES <= 1 << 32) };
+    let key = (first.addr() as u64) << 32 | u64::from(second.addr() as u32);
     (&state.pairs[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS], key)
 }
 
 /// Puts the only lock, if it came by the short way, where the others go.
 fn settle(state: &State) {
-    if state.top.load(Relaxed) != 0 {
+    if state.top.load(Relaxed) > OTHERS {
         let held = &state.held[0];
         held.entry.store(state.top_entry.load(Relaxed), Relaxed);
         held.since.set(0);
-        state.depth.store(1, Relaxed);
-        state.top.store(0, Relaxed);
+        set_depth(state, 1);
     }
+}
+
+fn set_depth(state: &State, depth: usize) {
+    // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
+    state.depth.store(depth, Release);
+    state.top.store(if depth == 0 { NOTHING } else { OTHERS }, Relaxed);
 }
 
 /// The same, whatever there is to do. `ordered`: the thread would have waited for it.
@@ -133,8 +163,7 @@ fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: Ho
     held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
     held.since.set(since);
     held.how.set(how);
-    // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
-    state.depth.store(depth + 1, Release);
+    set_depth(state, depth + 1);
 }
 
 /// Where an entry's lock lies, also if another lies there now. 0: no entry.
@@ -168,19 +197,24 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
     state.edges.publish();
 }
 
-/// The thread gives a lock back: the short way. `false`: there is more to do.
+/// The thread gives its only lock back: the shortest way. `false`: it is another.
 #[inline(always)]
-pub(crate) fn released(state: &State, address: u64) -> bool {
-    if state.top.load(Relaxed) == address {
-        state.top.store(0, Relaxed);
-        return true;
+pub(crate) fn released_only(state: &State, address: u64) -> bool {
+    let only = state.top.load(Relaxed) == address;
+    if only {
+        state.top.store(NOTHING, Relaxed);
     }
+    only
+}
+
+/// The thread gives a lock back: the short way. `false`: there is more to do.
+pub(crate) fn released(state: &State, address: u64) -> bool {
     let depth = state.depth.load(Relaxed);
     let Some(held) = state.held.get(depth.wrapping_sub(1)) else { return depth == 0 };
     if held.since.get() != 0 || address_of(held.entry.load(Relaxed)) != address {
         return false;
     }
-    state.depth.store(depth - 1, Relaxed);
+    set_depth(state, depth - 1);
     true
 }
 
@@ -248,7 +282,7 @@ fn remove(state: &State, index: usize) {
         to.since.set(from.since.get());
         to.how.set(from.how.get());
     }
-    state.depth.store(depth - 1, Relaxed);
+    set_depth(state, depth - 1);
 }
 
 /// The place of a lock among those that the thread is known to hold.

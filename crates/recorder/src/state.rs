@@ -77,16 +77,17 @@ pub(crate) const RECENT: usize = 256;
 #[repr(C)]
 pub(crate) struct State {
     mode: AtomicU32,
-    /// The thread's only lock, if it came by the short way and nothing is measured: its address; 0: none. `held` does
-    /// not have it.
+    /// The thread's only lock, if it came by the short way and nothing is measured: its address, and `held` does not
+    /// have it. 0: no lock; 1: those in `held`.
     pub(crate) top: AtomicU64,
     /// Its entry.
     pub(crate) top_entry: AtomicPtr<Entry>,
+    /// Locks in `held`.
+    pub(crate) depth: AtomicUsize,
+    pub(crate) record: Cell<*const Thread>,
     /// The entries that were used last.
     pub(crate) recent: [Recent; RECENT],
-    pub(crate) depth: AtomicUsize,
     pub(crate) table: Table,
-    pub(crate) record: Cell<*const Thread>,
     pub(crate) held: [Held; HELD],
     pub(crate) tid: AtomicU32,
     pub(crate) index: Cell<u32>,
@@ -189,6 +190,12 @@ fn enter_slowly(state: *const State) -> Option<Session> {
 }
 
 impl State {
+    /// Whether nobody is at work in it: neither the calling thread nor, after a fork, the kernel was.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.mode.load(Relaxed) == IDLE
+    }
+
     /// A state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
@@ -248,6 +255,13 @@ impl State {
     pub(crate) fn process(&self) -> &'static Process {
         // SAFETY: set by `make`; a process lives as long as the process.
         unsafe { &*self.process.get() }
+    }
+
+    /// The thread's record; `None`: the memory was wiped.
+    #[inline(always)]
+    pub(crate) fn record_if_there(&self) -> Option<&'static Thread> {
+        // SAFETY: null, or set by `begin`; the file stays mapped.
+        unsafe { self.record.get().as_ref() }
     }
 
     /// The thread's record.
