@@ -15,6 +15,8 @@ pub(crate) const FIRST: u64 = 4;
 const NOTHING: u64 = 0;
 /// [`State::top`]: `held` tells.
 const OTHERS: u64 = 1;
+/// [`State::top`]: with this bit, the wait before it is still to be counted. (Locks lie at multiples of 4.)
+pub(crate) const PENDING: u64 = 2;
 
 /// The thread has its only lock, and did not wait for it: the shortest way. `false`: it holds others, or there is more
 /// to do. Then nothing has changed.
@@ -96,10 +98,17 @@ fn pair(state: &State, first: *const Entry, second: *const Entry) -> (&Cell<u64>
 
 /// Puts the only lock, if it came by the short way, where the others go.
 fn settle(state: &State) {
-    if state.top.load(Relaxed) > OTHERS {
+    let top = state.top.load(Relaxed);
+    if top > OTHERS {
         let held = &state.held[0];
         held.entry.store(state.top_entry.load(Relaxed), Relaxed);
         held.since.set(0);
+        if top & PENDING != 0 {
+            let (ticks, at) = state.pending.get();
+            let wait = Some(Waited { ticks, stack: None, holder: None });
+            held.how.set(How { contended: true, episode: ptr::null(), woken_by: 0, wait });
+            held.since.set(at);
+        }
         set_depth(state, 1);
     }
 }
@@ -139,6 +148,21 @@ pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, h
     // It is not one of those that the sample counts.
     add(&state.record().ahead, 1);
     push(state, entry, true, since, how);
+}
+
+/// The thread has a lock after a short wait that is kept by its length alone.
+pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, address: u64, at: u64, ticks: u64) {
+    if state.top.load(Relaxed) != NOTHING {
+        let how = How { contended: true, episode: ptr::null(), woken_by: 0, wait: None };
+        acquired_after(state, entry, 0, how);
+        Waited { ticks, stack: None, holder: None }.count(state, entry, at);
+        return;
+    }
+    add(&state.record().ahead, 1);
+    add(&entry.acquisitions, 1);
+    state.pending.set((ticks, at));
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(address | PENDING, Relaxed);
 }
 
 fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: How) {
@@ -205,6 +229,34 @@ pub(crate) fn released_only(state: &State, address: u64) -> bool {
         state.top.store(NOTHING, Relaxed);
     }
     only
+}
+
+/// A wait that is to be counted once the lock is free.
+pub(crate) struct Pending {
+    entry: *const Entry,
+    ticks: u64,
+    at: u64,
+}
+
+/// The thread gives its only lock back, which it had to wait for.
+#[inline(always)]
+pub(crate) fn released_pending(state: &State, address: u64) -> Option<Pending> {
+    if state.top.load(Relaxed) != address | PENDING {
+        return None;
+    }
+    let (ticks, at) = state.pending.get();
+    let entry = state.top_entry.load(Relaxed).cast_const();
+    state.top.store(NOTHING, Relaxed);
+    Some(Pending { entry, ticks, at })
+}
+
+impl Pending {
+    pub(crate) fn count(&self, state: &State) {
+        // SAFETY: null or an entry, which stays where it is.
+        if let Some(entry) = unsafe { self.entry.as_ref() } {
+            Waited { ticks: self.ticks, stack: None, holder: None }.count(state, entry, self.at);
+        }
+    }
 }
 
 /// The thread gives a lock back: the short way. `false`: there is more to do.

@@ -78,7 +78,7 @@ pub(crate) const RECENT: usize = 256;
 pub(crate) struct State {
     mode: AtomicU32,
     /// The thread's only lock, if it came by the short way and nothing is measured: its address, and `held` does not
-    /// have it. 0: no lock; 1: those in `held`.
+    /// have it; with bit 1: the wait before is `pending`. 0: no lock; 1: those in `held`.
     pub(crate) top: AtomicU64,
     /// Its entry.
     pub(crate) top_entry: AtomicPtr<Entry>,
@@ -97,6 +97,10 @@ pub(crate) struct State {
     pub(crate) stack_countdown: Cell<u32>,
     pub(crate) random: Cell<u64>,
     pub(crate) waits: Cell<u64>,
+    /// See `brief.rs`; null: none.
+    pub(crate) under_way: Cell<*const Episode>,
+    /// The wait before the acquisition of `top`, if it is still to be counted: its ticks, and those at its end.
+    pub(crate) pending: Cell<(u64, u64)>,
     /// Pairs of locks that were written down.
     pub(crate) orders: Cell<u64>,
     pub(crate) pairs: [Cell<u64>; PAIRS],
@@ -289,6 +293,14 @@ impl State {
         x ^= x << 17;
         self.random.set(x);
         1 + ((x >> 32) as u32) % (2 * mean - 1)
+    }
+
+    /// Whether the next of the waits whose stack is sampled has its turn.
+    pub(crate) fn is_stack_due(&self) -> bool {
+        let left = self.stack_countdown.get();
+        let due = left <= 1;
+        self.stack_countdown.set(if due { self.interval(process::STACK_ONE_IN) } else { left - 1 });
+        due
     }
 
     /// The calling thread ends. `false`: not yet, other destructors may still use locks.
