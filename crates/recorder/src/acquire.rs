@@ -53,24 +53,45 @@ impl Found {
     }
 }
 
-/// Finds it before the try, so that the lock is not held meanwhile.
+/// Before the try: finds what is needed, and counts the acquisition that is likely to come. So it is not done while the
+/// lock is held.
 #[inline(always)]
 pub(crate) fn prepare(place: Place) -> Found {
     let Some(state) = glance() else { return Found::NOTHING };
-    Found { state, entry: table::glance(state, place.address, place.site) }
+    let found = Found { state, entry: table::glance(state, place.address, place.site) };
+    match found.get() {
+        Some((state, entry)) if hold::count(state.record(), entry) => found,
+        _ => Found::NOTHING,
+    }
+}
+
+/// The try failed, or the long way is to be gone: what `prepare` counted is taken back.
+#[cold]
+pub(crate) fn not_at_once(found: Found) {
+    // A signal handler may have forked since then: in the child there is no record.
+    if let Some((state, entry)) = found.get()
+        && let Some(record) = state.record_if_there()
+    {
+        hold::uncount(record, entry);
+    }
 }
 
 /// The lock was there at once. `ordered`: the caller would have waited.
 #[inline(always)]
 pub(crate) fn at_once(found: Found, place: Place, ordered: bool) {
     match found.get() {
-        Some((state, entry)) if hold::acquired_only(state, entry, place.address) => {
-            if place.is_read() {
-                add(&state.record().reads, 1);
-            }
-        }
+        Some((state, entry)) if hold::acquired_only(state, entry, place.address) => count_reader(state, place),
         // One by one: they stay in registers, and the short way has no frame for them.
         _ => at_once_otherwise(found.state, found.entry, place.address, place.site, place.kind, ordered),
+    }
+}
+
+#[inline(always)]
+fn count_reader(state: &State, place: Place) {
+    if place.is_read()
+        && let Some(record) = state.record_if_there()
+    {
+        add(&record.reads, 1);
     }
 }
 
@@ -78,13 +99,13 @@ pub(crate) fn at_once(found: Found, place: Place, ordered: bool) {
 #[inline(never)]
 fn at_once_otherwise(state: *const State, entry: *const Entry, address: u64, site: u64, kind: Kind, ordered: bool) {
     let place = Place { kind, address, site };
-    match (Found { state, entry }).get() {
-        Some((state, entry)) if hold::acquired(state, entry, address, ordered) => {
-            if place.is_read() {
-                add(&state.record().reads, 1);
-            }
+    let found = Found { state, entry };
+    match found.get() {
+        Some((state, entry)) if hold::acquired(state, entry, address, ordered) => count_reader(state, place),
+        _ => {
+            not_at_once(found);
+            at_once_slowly(place, ordered);
         }
-        _ => at_once_slowly(place, ordered),
     }
 }
 
@@ -262,8 +283,6 @@ impl Wait {
 /// The caller's stack, of the site's first wait, of a sample of its short ones, and of all if they are long: taking a
 /// stack is then a small part of the wait. With it, the waits that it stands for.
 fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref, u32)> {
-    /// About 100 us of either clock.
-    const LONG: u64 = 200_000;
     let detail = match entry.detail.load(Relaxed) {
         0 => None,
         // SAFETY: the word refers to distributions.
@@ -274,7 +293,7 @@ fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref
     let weight = match waits {
         _ if one_in > 1 => one_in,
         0 => 1,
-        _ if sum / waits >= LONG => 1,
+        _ if sum / waits >= brief::LONG => 1,
         _ if state.is_stack_due() => STACK_ONE_IN,
         _ => return None,
     };

@@ -15,10 +15,9 @@ use turnwise_recording::{ACQUIRED, Detail, Entry, Episode, Op};
 
 /// Waits of a thread at a site that are all kept whole.
 const FIRST: u64 = 64;
-/// Mean length from which on all are: about 50 us of either clock. They are then rare enough.
-const RARE: u64 = 100_000;
-/// Length from which on a single one is kept: about 100 us of either clock.
-const LONG: u64 = 200_000;
+/// Length from which on a wait is kept, and mean length from which on all are, whole: about 100 us of either clock.
+/// They are then rare enough.
+pub(crate) const LONG: u64 = 200_000;
 
 /// How a wait is to be recorded.
 pub(crate) enum Choice {
@@ -51,7 +50,7 @@ pub(crate) fn choose(place: Place) -> Choice {
             // SAFETY: the word refers to distributions.
             let detail: &Detail = unsafe { state.at(known) };
             let waits = detail.contended.load(Relaxed);
-            waits >= FIRST && detail.wait_sum.load(Relaxed) < waits.saturating_mul(RARE)
+            waits >= FIRST && detail.wait_sum.load(Relaxed) < waits.saturating_mul(LONG)
         }
     };
     if !frequent {

@@ -18,50 +18,40 @@ const OTHERS: u64 = 1;
 /// [`State::top`]: with this bit, the wait before it is still to be counted. (Locks lie at multiples of 4.)
 pub(crate) const PENDING: u64 = 2;
 
-/// The thread has its only lock, and did not wait for it: the shortest way. `false`: it holds others, or there is more
-/// to do. Then nothing has changed.
+/// Counts an acquisition beforehand. `false`: its hold is to be measured, so nothing is counted.
+#[inline(always)]
+pub(crate) fn count(record: &Thread, entry: &Entry) -> bool {
+    let (left, so_far) = (record.left.load(Relaxed), entry.acquisitions.load(Relaxed));
+    if left == 1 {
+        return false;
+    }
+    record.left.store(left.wrapping_sub(1), Relaxed);
+    entry.acquisitions.store(so_far.wrapping_add(1), Relaxed);
+    true
+}
+
+/// Takes that back.
+pub(crate) fn uncount(record: &Thread, entry: &Entry) {
+    record.left.store(record.left.load(Relaxed).wrapping_add(1), Relaxed);
+    entry.acquisitions.store(entry.acquisitions.load(Relaxed).wrapping_sub(1), Relaxed);
+}
+
+/// The thread has its only lock, which is counted, and did not wait for it: the shortest way. `false`: it holds others.
+/// (If a signal handler forked in between, the child changes memory that it does not look at before it has begun it.)
 #[inline(always)]
 pub(crate) fn acquired_only(state: &State, entry: &'static Entry, address: u64) -> bool {
-    // A signal handler may have forked since the state was found: in the child there is none.
-    let Some(record) = state.record_if_there() else { return false };
-    let due = Due::of(record, entry);
-    if due.left == 1 || state.top.load(Relaxed) != NOTHING {
+    if state.top.load(Relaxed) != NOTHING {
         return false;
     }
     state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
     state.top.store(address, Relaxed);
-    due.count(record, entry);
     true
 }
 
-/// The counters of an acquisition as they were.
-struct Due {
-    left: u32,
-    so_far: u64,
-}
-
-impl Due {
-    #[inline(always)]
-    fn of(record: &Thread, entry: &Entry) -> Due {
-        Due { left: record.left.load(Relaxed), so_far: entry.acquisitions.load(Relaxed) }
-    }
-
-    #[inline(always)]
-    fn count(&self, record: &Thread, entry: &Entry) {
-        record.left.store(self.left.wrapping_sub(1), Relaxed);
-        entry.acquisitions.store(self.so_far + 1, Relaxed);
-    }
-}
-
 /// The same for a thread that holds others, in orders that it is known for: the short way. `ordered`: it would have
-/// waited.
+/// waited. `false`: there is more to do.
 pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, ordered: bool) -> bool {
     if !state.is_idle() {
-        return false;
-    }
-    let record = state.record();
-    let due = Due::of(record, entry);
-    if due.left == 1 {
         return false;
     }
     settle(state);
@@ -84,7 +74,6 @@ pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, order
         held.since.set(0);
         set_depth(state, depth + 1);
     }
-    due.count(record, entry);
     true
 }
 

@@ -62,7 +62,8 @@ pub(crate) fn glance(state: &State, address: u64, site: u64) -> *const Entry {
 
 #[inline(always)]
 fn recent(state: &State, address: u64, site: u64) -> &Recent {
-    &state.recent[((address >> 3) ^ (address >> 9) ^ (site >> 2)) as usize % RECENT]
+    // The upper bits: locks in a row come to lie far apart.
+    &state.recent[(hash(address, site) >> (64 - RECENT.ilog2())) as usize]
 }
 
 /// The same, of the table.

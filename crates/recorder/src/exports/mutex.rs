@@ -29,6 +29,7 @@ pub(super) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, site: u64) ->
         acquire::at_once(found, place, true);
         return 0;
     }
+    acquire::not_at_once(found);
     // SAFETY: the caller's mutex.
     after_try(object, place.site, result, move || unsafe { real::mutex_lock(object) })
 }
@@ -57,7 +58,10 @@ pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64)
     let result = unsafe { real::mutex_trylock(object) };
     if has(result) {
         acquire::at_once(found, place, false);
-    } else if result == EBUSY {
+        return result;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
         acquire::failed(place);
     }
     result
@@ -74,6 +78,7 @@ pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *con
         acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     // SAFETY: as above.
     after_try(object, place.site, result, move || unsafe { real::mutex_timedlock(object, at) })
 }
@@ -94,6 +99,7 @@ unsafe extern "C" fn clocklock(
         acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     // SAFETY: as above.
     after_try(object, place.site, result, move || unsafe { real::mutex_clocklock(object, clock, at) })
 }

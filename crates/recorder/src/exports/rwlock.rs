@@ -22,6 +22,7 @@ fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -
         acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     match result {
         EBUSY => acquire::by_waiting(place, lock),
         // What is wrong with it is said by the function that was called.
@@ -36,7 +37,10 @@ fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
     let result = attempt();
     if has(result) {
         acquire::at_once(found, place, false);
-    } else if result == EBUSY {
+        return result;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
         acquire::failed(place);
     }
     result

@@ -24,6 +24,7 @@ unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
         acquire::at_once(found, place, true);
         return 0;
     }
+    acquire::not_at_once(found);
     // SAFETY: the caller's lock.
     acquire::by_waiting(place, move || unsafe { real::spin_lock(object) })
 }
@@ -35,10 +36,13 @@ unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_in
     let found = acquire::prepare(place);
     // SAFETY: the caller's lock.
     let result = unsafe { real::spin_trylock(object) };
-    match result {
-        0 => acquire::at_once(found, place, false),
-        EBUSY => acquire::failed(place),
-        _ => {}
+    if result == 0 {
+        acquire::at_once(found, place, false);
+        return 0;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
+        acquire::failed(place);
     }
     result
 }
