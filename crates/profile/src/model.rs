@@ -86,13 +86,15 @@ pub enum Ending {
 /// How it was recorded.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Recording {
-    /// One in so many uncontended acquisitions has its hold time measured. Contended ones all have.
+    /// One in so many uncontended acquisitions has its hold time measured. So have contended ones that are kept one by
+    /// one.
     pub hold_one_in: u32,
-    /// One in so many contended acquisitions has its whole call stack. All have their call site.
+    /// One in so many short and frequent waits has call stack and holder, and is kept one by one. All have their call
+    /// site and length.
     pub stack_one_in: u32,
     /// Waits kept one by one ([`Profile::episodes`]).
     pub episodes_kept: u64,
-    /// Waits that are in all totals, but not kept one by one, for want of room.
+    /// Waits that are in all totals, but not kept one by one: short and frequent ones, or for want of room.
     pub episodes_dropped: u64,
     /// Acquisitions that could not be told apart by lock and site, for want of room. 0 in any sound recording.
     pub acquisitions_unattributed: u64,
@@ -208,7 +210,7 @@ pub struct Usage {
     pub failed: u64,
     /// Waits of the contended acquisitions. Exact.
     pub wait: Distribution,
-    /// From acquisition to release. Of all contended acquisitions, and of a sample of the others.
+    /// From acquisition to release, of a sample.
     pub hold: Distribution,
     /// Time held in total, scaled up from the sample.
     pub hold_total_ns: u64,

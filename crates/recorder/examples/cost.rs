@@ -1,4 +1,5 @@
-//! What recording costs: `tests/c/cost.c` with and without the recorder, in turns, and the medians.
+//! What recording costs: `tests/c/cost.c` with and without the recorder, in turns: the medians, and the best of each,
+//! which say more where other programs run.
 //!
 //! ```sh
 //! cargo run --release -p turnwise-recorder --example cost -- [ROUNDS]
@@ -33,8 +34,14 @@ fn main() {
             values[1].push(run(&program, words, Some(&directory.path().join("recording"))));
         }
         let ratios = values[0].iter().zip(&values[1]).map(|(without, with)| with / without).collect();
+        let best = if what.starts_with("ns") { f64::min } else { f64::max };
+        let [best_without, best_with] = [&values[0], &values[1]].map(|all| all.iter().copied().reduce(best).unwrap());
         let [without, with] = values.map(median);
-        println!("{what}: without {without:.1}, with {with:.1}, median ratio {:.3}", median(ratios));
+        println!(
+            "{what}: without {without:.1}, with {with:.1}, median ratio {:.3}; best without {best_without:.1}, with \
+             {best_with:.1}",
+            median(ratios)
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
 
+use crate::brief::{self, Choice};
 use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
@@ -22,7 +23,7 @@ pub(crate) struct Place {
 
 impl Place {
     #[inline(always)]
-    fn is_read(&self) -> bool {
+    pub(crate) fn is_read(&self) -> bool {
         self.site >> 56 == Op::Read as u64
     }
 }
@@ -33,20 +34,79 @@ pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
+/// What the short way needs: the thread's state, and its entry of the lock and the site; that is null if the way must
+/// be the long one.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    state: *const State,
+    entry: *const Entry,
+}
+
+impl Found {
+    /// Nothing.
+    pub(crate) const NOTHING: Found = Found { state: ptr::null(), entry: ptr::null() };
+
+    #[inline(always)]
+    fn get(self) -> Option<(&'static State, &'static Entry)> {
+        // SAFETY: null, or an entry and then the calling thread's state; both stay where they are.
+        unsafe { self.entry.as_ref().map(|entry| (&*self.state, entry)) }
+    }
+}
+
+/// Before the try: finds what is needed, and counts the acquisition that is likely to come. So it is not done while the
+/// lock is held.
+#[inline(always)]
+pub(crate) fn prepare(place: Place) -> Found {
+    let Some(state) = glance() else { return Found::NOTHING };
+    let found = Found { state, entry: table::glance(state, place.address, place.site) };
+    match found.get() {
+        Some((state, entry)) if hold::count(state.record(), entry) => found,
+        _ => Found::NOTHING,
+    }
+}
+
+/// The try failed, or the long way is to be gone: what `prepare` counted is taken back.
+#[cold]
+pub(crate) fn not_at_once(found: Found) {
+    // A signal handler may have forked since then: in the child there is no record.
+    if let Some((state, entry)) = found.get()
+        && let Some(record) = state.record_if_there()
+    {
+        hold::uncount(record, entry);
+    }
+}
+
 /// The lock was there at once. `ordered`: the caller would have waited.
 #[inline(always)]
-pub(crate) fn at_once(place: Place, ordered: bool) {
-    if let Some(state) = glance()
-        && let Some(entry) = table::glance(state, place.address, place.site)
-            .or_else(|| table::second_glance(state, place.address, place.site))
-        && hold::acquired(state, entry, ordered)
-    {
-        if place.is_read() {
-            add(&state.record().reads, 1);
-        }
-        return;
+pub(crate) fn at_once(found: Found, place: Place, ordered: bool) {
+    match found.get() {
+        Some((state, entry)) if hold::acquired_only(state, entry, place.address) => count_reader(state, place),
+        // One by one: they stay in registers, and the short way has no frame for them.
+        _ => at_once_otherwise(found.state, found.entry, place.address, place.site, place.kind, ordered),
     }
-    at_once_slowly(place, ordered);
+}
+
+#[inline(always)]
+fn count_reader(state: &State, place: Place) {
+    if place.is_read()
+        && let Some(record) = state.record_if_there()
+    {
+        add(&record.reads, 1);
+    }
+}
+
+/// The thread holds others, or there is more to do.
+#[inline(never)]
+fn at_once_otherwise(state: *const State, entry: *const Entry, address: u64, site: u64, kind: Kind, ordered: bool) {
+    let place = Place { kind, address, site };
+    let found = Found { state, entry };
+    match found.get() {
+        Some((state, entry)) if hold::acquired(state, entry, address, ordered) => count_reader(state, place),
+        _ => {
+            not_at_once(found);
+            at_once_slowly(place, ordered);
+        }
+    }
 }
 
 #[cold]
@@ -58,6 +118,7 @@ fn at_once_slowly(place: Place, ordered: bool) {
                 add(&state.record().reads, 1);
             }
             hold::acquired_slowly(&state, entry, ordered);
+            table::remember(&state, entry);
         }
         None => state.process().unattributed(),
     }
@@ -70,7 +131,7 @@ pub(crate) fn failed(place: Place) {
     count_failure(&state, place);
 }
 
-fn count_failure(state: &State, place: Place) {
+pub(crate) fn count_failure(state: &State, place: Place) {
     if let Some(entry) = table::find(state, place.kind, place.address, place.site) {
         entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -81,9 +142,30 @@ fn count_failure(state: &State, place: Place) {
 #[inline(always)]
 pub(crate) fn release(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match glance() {
-        Some(state) if !hold::released(state, address) => release_slowly(address, unlock),
-        _ => unlock(),
+        Some(state) if hold::released_only(state, address) => unlock(),
+        Some(state) => release_other(state, address, unlock),
+        None => unlock(),
     }
+}
+
+/// The thread holds others, or none that is known.
+#[inline(never)]
+fn release_other(state: &State, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+    if let Some(pending) = hold::released_pending(state, address) {
+        return release_and_count(pending, unlock);
+    }
+    match hold::released(state, address) {
+        true => unlock(),
+        false => release_slowly(address, unlock),
+    }
+}
+
+fn release_and_count(pending: hold::Pending, unlock: impl FnOnce() -> c_int) -> c_int {
+    let result = unlock();
+    if let Some(state) = enter() {
+        memory::keeping_errno(|| pending.count(&state));
+    }
+    result
 }
 
 #[cold]
@@ -109,7 +191,16 @@ pub(crate) fn ended(address: u64) {
 /// Calls `lock` after a try that found the lock taken, and records the wait.
 #[cold]
 pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
-    let Some(wait) = Wait::begin(place) else { return lock() };
+    let one_in = match brief::choose(place) {
+        Choice::Brief(wait) => {
+            let result = lock();
+            memory::keeping_errno(|| wait.end(result));
+            return result;
+        }
+        Choice::Sampled(one_in) => one_in,
+        Choice::Whole => 1,
+    };
+    let Some(wait) = Wait::begin(place, one_in) else { return lock() };
     let result = lock();
     memory::keeping_errno(|| wait.end(result));
     result
@@ -127,11 +218,13 @@ struct Wait {
     holder: Option<Holder>,
     episode: *const Episode,
     began: u64,
+    /// Waits that it stands for.
+    one_in: u32,
 }
 
 impl Wait {
     /// Looks at who has the lock, and from where the caller comes. The wait is timed from the end of that.
-    fn begin(place: Place) -> Option<Wait> {
+    fn begin(place: Place, one_in: u32) -> Option<Wait> {
         let state = enter()?;
         memory::keeping_errno(|| {
             let Some(entry) = table::find(&state, place.kind, place.address, place.site) else {
@@ -144,8 +237,8 @@ impl Wait {
                 state.process().look_at_clock();
             }
             locks::contended(state.process(), entry.lock.load(Relaxed));
-            let stack = stack_of(&state, entry, place.site);
-            let holder = holder::find(&state, place.kind, place.address);
+            let stack = stack_of(&state, entry, place.site, one_in);
+            let holder = holder::find(&state, place.kind, place.address, one_in > 1);
             let episode = episode(&state, entry, stack, holder);
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.
@@ -153,7 +246,7 @@ impl Wait {
                 episode.began.store(began, Relaxed);
                 state.episodes.publish();
             }
-            Some(Wait { place, entry, stack, holder, episode, began })
+            Some(Wait { place, entry, stack, holder, episode, began, one_in })
         })
     }
 
@@ -173,7 +266,10 @@ impl Wait {
             add(&state.record().reads, 1);
         }
         let ticks = at.saturating_sub(self.began);
-        let waited = Waited { ticks, stack: self.stack, holder: self.holder };
+        let mut waited = Waited { ticks, stack: self.stack, holder: self.holder };
+        if self.one_in > 1 {
+            waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
+        }
         // What took long is counted at once: nobody knows whether the release will be seen.
         let wait = if ticks < SHORT { Some(waited) } else { None };
         let how = How { contended: true, episode: self.episode, woken_by: 0, wait };
@@ -186,9 +282,7 @@ impl Wait {
 
 /// The caller's stack, of the site's first wait, of a sample of its short ones, and of all if they are long: taking a
 /// stack is then a small part of the wait. With it, the waits that it stands for.
-fn stack_of(state: &State, entry: &Entry, site: u64) -> Option<(Ref, u32)> {
-    /// About 100 us of either clock.
-    const LONG: u64 = 200_000;
+fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref, u32)> {
     let detail = match entry.detail.load(Relaxed) {
         0 => None,
         // SAFETY: the word refers to distributions.
@@ -196,20 +290,11 @@ fn stack_of(state: &State, entry: &Entry, site: u64) -> Option<(Ref, u32)> {
     };
     let waits = detail.map_or(0, |detail| detail.contended.load(Relaxed));
     let sum = detail.map_or(0, |detail| detail.wait_sum.load(Relaxed));
-    let due = match state.stack_countdown.get() {
-        0 | 1 => {
-            state.stack_countdown.set(state.interval(STACK_ONE_IN));
-            true
-        }
-        left => {
-            state.stack_countdown.set(left - 1);
-            false
-        }
-    };
     let weight = match waits {
+        _ if one_in > 1 => one_in,
         0 => 1,
-        _ if sum / waits >= LONG => 1,
-        _ if due => STACK_ONE_IN,
+        _ if sum / waits >= brief::LONG => 1,
+        _ if state.is_stack_due() => STACK_ONE_IN,
         _ => return None,
     };
     let (_, first) = Op::split(site)?;
@@ -221,7 +306,12 @@ fn stack_of(state: &State, entry: &Entry, site: u64) -> Option<(Ref, u32)> {
 
 /// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to be
 /// seen, too.
-fn episode(state: &State, entry: &'static Entry, stack: Option<(Ref, u32)>, holder: Option<Holder>) -> *const Episode {
+pub(crate) fn episode(
+    state: &State,
+    entry: &'static Entry,
+    stack: Option<(Ref, u32)>,
+    holder: Option<Holder>,
+) -> *const Episode {
     /// Pages of episodes at most: 64 MB.
     const MOST: u64 = (64 << 20) / PAGE;
     let header = state.process().header();
@@ -239,7 +329,10 @@ fn episode(state: &State, entry: &'static Entry, stack: Option<(Ref, u32)>, hold
     } else {
         None
     };
-    header.episode_pages.fetch_add(u64::from(state.episodes.pages() - before), Relaxed);
+    // Other threads look at the header: it is written only if there is something to write.
+    if state.episodes.pages() != before {
+        header.episode_pages.fetch_add(u64::from(state.episodes.pages() - before), Relaxed);
+    }
     let Some(at) = taken else {
         add(&state.record().dropped, 1);
         return ptr::null();
@@ -248,10 +341,15 @@ fn episode(state: &State, entry: &'static Entry, stack: Option<(Ref, u32)>, hold
     let episode: &Episode = unsafe { &*at.cast() };
     episode.entry.store(state.place_of(entry), Relaxed);
     episode.thread.store(state.index.get(), Relaxed);
+    describe(episode, stack, holder);
+    episode
+}
+
+/// Notes from where the wait came, and who had the lock.
+pub(crate) fn describe(episode: &Episode, stack: Option<(Ref, u32)>, holder: Option<Holder>) {
     episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
     if let Some(holder) = holder {
         episode.holder.store(holder.thread + 1, Relaxed);
         episode.holder_site.store(holder.site, Relaxed);
     }
-    episode
 }

@@ -3,81 +3,109 @@
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
-use crate::state::{HELD, How, PAIRS, State, Waited};
+use crate::state::{HELD, Held, How, PAIRS, State, Waited};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK};
+use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK, Thread};
 
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
-const FIRST: u64 = 4;
+pub(crate) const FIRST: u64 = 4;
+/// [`State::top`]: no lock is held.
+const NOTHING: u64 = 0;
+/// [`State::top`]: `held` tells.
+const OTHERS: u64 = 1;
+/// [`State::top`]: with this bit, the wait before it is still to be counted. (Locks lie at multiples of 4.)
+pub(crate) const PENDING: u64 = 2;
 
-/// The thread has a lock that it did not wait for: the short way. `ordered`: it would have waited. `false`: there is
-/// more to do.
+/// Counts an acquisition beforehand. `false`: its hold is to be measured, so nothing is counted.
 #[inline(always)]
-pub(crate) fn acquired(state: &State, entry: &'static Entry, ordered: bool) -> bool {
-    let record = state.record();
-    let (left, so_far) = (record.left.load(Relaxed).wrapping_sub(1), entry.acquisitions.load(Relaxed));
-    if left == 0 || so_far < FIRST {
+pub(crate) fn count(record: &Thread, entry: &Entry) -> bool {
+    let (left, so_far) = (record.left.load(Relaxed), entry.acquisitions.load(Relaxed));
+    if left == 1 {
         return false;
     }
-    if state.depth.load(Relaxed) != 0 || state.top.load(Relaxed) != 0 {
-        if !nested(state, entry, ordered) {
-            return false;
-        }
-    } else {
-        state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-        state.top.store(entry.address.load(Relaxed), Relaxed);
-    }
-    record.left.store(left, Relaxed);
-    entry.acquisitions.store(so_far + 1, Relaxed);
+    record.left.store(left.wrapping_sub(1), Relaxed);
+    entry.acquisitions.store(so_far.wrapping_add(1), Relaxed);
     true
 }
 
-/// The same for a thread that holds others, in orders that it is known for.
-fn nested(state: &State, entry: &'static Entry, ordered: bool) -> bool {
+/// Takes that back.
+pub(crate) fn uncount(record: &Thread, entry: &Entry) {
+    record.left.store(record.left.load(Relaxed).wrapping_add(1), Relaxed);
+    entry.acquisitions.store(entry.acquisitions.load(Relaxed).wrapping_sub(1), Relaxed);
+}
+
+/// The thread has its only lock, which is counted, and did not wait for it: the shortest way. `false`: it holds others.
+/// (If a signal handler forked in between, the child changes memory that it does not look at before it has begun it.)
+#[inline(always)]
+pub(crate) fn acquired_only(state: &State, entry: &'static Entry, address: u64) -> bool {
+    if state.top.load(Relaxed) != NOTHING {
+        return false;
+    }
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(address, Relaxed);
+    true
+}
+
+/// The same for a thread that holds others, in orders that it is known for: the short way. `ordered`: it would have
+/// waited. `false`: there is more to do.
+pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, ordered: bool) -> bool {
+    if !state.is_idle() {
+        return false;
+    }
     settle(state);
     let depth = state.depth.load(Relaxed);
     if depth >= HELD {
         return false;
     }
-    let address = entry.address.load(Relaxed);
-    for held in &state.held[..depth] {
+    let known = |held: &Held| {
         let other = held.entry.load(Relaxed).cast_const();
-        let known = !ordered || address_of(other) == address || {
-            let (slot, key) = pair(state, other, entry);
-            slot.get() == key
-        };
-        if !known {
-            return false;
-        }
+        let (slot, key) = pair(state, other, entry);
+        slot.get() == key || address_of(other) == address
+    };
+    if ordered && !state.held[..depth].iter().all(known) {
+        return false;
     }
     let held = &state.held[depth];
     // Twice: a signal handler that comes in between uses the same place, and has left it when we go on.
     for _ in 0..2 {
         held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
         held.since.set(0);
-        // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
-        state.depth.store(depth + 1, Release);
+        set_depth(state, depth + 1);
     }
     true
 }
 
-/// Where the thread remembers that it took one lock under another, and what stands there then.
+/// Where the thread remembers that it took one lock under another, and what stands there then. Entries lie in a file of
+/// 4 GB, so the lower halves of their addresses tell them apart.
 fn pair(state: &State, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
-    let key = u64::from(state.place_of(first)) << 32 | u64::from(state.place_of(second));
+    const { assert!(turnwise_recording::FILE_BYTES <= 1 << 32) };
+    let key = (first.addr() as u64) << 32 | u64::from(second.addr() as u32);
     (&state.pairs[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS], key)
 }
 
 /// Puts the only lock, if it came by the short way, where the others go.
 fn settle(state: &State) {
-    if state.top.load(Relaxed) != 0 {
+    let top = state.top.load(Relaxed);
+    if top > OTHERS {
         let held = &state.held[0];
         held.entry.store(state.top_entry.load(Relaxed), Relaxed);
         held.since.set(0);
-        state.depth.store(1, Relaxed);
-        state.top.store(0, Relaxed);
+        if top & PENDING != 0 {
+            let (ticks, at) = state.pending.get();
+            let wait = Some(Waited { ticks, stack: None, holder: None });
+            held.how.set(How { contended: true, episode: ptr::null(), woken_by: 0, wait });
+            held.since.set(at);
+        }
+        set_depth(state, 1);
     }
+}
+
+fn set_depth(state: &State, depth: usize) {
+    // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
+    state.depth.store(depth, Release);
+    state.top.store(if depth == 0 { NOTHING } else { OTHERS }, Relaxed);
 }
 
 /// The same, whatever there is to do. `ordered`: the thread would have waited for it.
@@ -111,6 +139,21 @@ pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, h
     push(state, entry, true, since, how);
 }
 
+/// The thread has a lock after a short wait that is kept by its length alone.
+pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, address: u64, at: u64, ticks: u64) {
+    if state.top.load(Relaxed) != NOTHING {
+        let how = How { contended: true, episode: ptr::null(), woken_by: 0, wait: None };
+        acquired_after(state, entry, 0, how);
+        Waited { ticks, stack: None, holder: None }.count(state, entry, at);
+        return;
+    }
+    add(&state.record().ahead, 1);
+    add(&entry.acquisitions, 1);
+    state.pending.set((ticks, at));
+    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
+    state.top.store(address | PENDING, Relaxed);
+}
+
 fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: How) {
     settle(state);
     add(&entry.acquisitions, 1);
@@ -133,8 +176,7 @@ fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: Ho
     held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
     held.since.set(since);
     held.how.set(how);
-    // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
-    state.depth.store(depth + 1, Release);
+    set_depth(state, depth + 1);
 }
 
 /// Where an entry's lock lies, also if another lies there now. 0: no entry.
@@ -168,19 +210,52 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
     state.edges.publish();
 }
 
-/// The thread gives a lock back: the short way. `false`: there is more to do.
+/// The thread gives its only lock back: the shortest way. `false`: it is another.
 #[inline(always)]
-pub(crate) fn released(state: &State, address: u64) -> bool {
-    if state.top.load(Relaxed) == address {
-        state.top.store(0, Relaxed);
-        return true;
+pub(crate) fn released_only(state: &State, address: u64) -> bool {
+    let only = state.top.load(Relaxed) == address;
+    if only {
+        state.top.store(NOTHING, Relaxed);
     }
+    only
+}
+
+/// A wait that is to be counted once the lock is free.
+pub(crate) struct Pending {
+    entry: *const Entry,
+    ticks: u64,
+    at: u64,
+}
+
+/// The thread gives its only lock back, which it had to wait for.
+#[inline(always)]
+pub(crate) fn released_pending(state: &State, address: u64) -> Option<Pending> {
+    if state.top.load(Relaxed) != address | PENDING {
+        return None;
+    }
+    let (ticks, at) = state.pending.get();
+    let entry = state.top_entry.load(Relaxed).cast_const();
+    state.top.store(NOTHING, Relaxed);
+    Some(Pending { entry, ticks, at })
+}
+
+impl Pending {
+    pub(crate) fn count(&self, state: &State) {
+        // SAFETY: null or an entry, which stays where it is.
+        if let Some(entry) = unsafe { self.entry.as_ref() } {
+            Waited { ticks: self.ticks, stack: None, holder: None }.count(state, entry, self.at);
+        }
+    }
+}
+
+/// The thread gives a lock back: the short way. `false`: there is more to do.
+pub(crate) fn released(state: &State, address: u64) -> bool {
     let depth = state.depth.load(Relaxed);
     let Some(held) = state.held.get(depth.wrapping_sub(1)) else { return depth == 0 };
     if held.since.get() != 0 || address_of(held.entry.load(Relaxed)) != address {
         return false;
     }
-    state.depth.store(depth - 1, Relaxed);
+    set_depth(state, depth - 1);
     true
 }
 
@@ -248,7 +323,7 @@ fn remove(state: &State, index: usize) {
         to.since.set(from.since.get());
         to.how.set(from.how.get());
     }
-    state.depth.store(depth - 1, Relaxed);
+    set_depth(state, depth - 1);
 }
 
 /// The place of a lock among those that the thread is known to hold.

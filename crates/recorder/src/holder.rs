@@ -28,25 +28,35 @@ pub(crate) struct Holder {
 }
 
 /// Looks for the holder of the lock at `address`.
-pub(crate) fn find(state: &State, kind: Kind, address: u64) -> Option<Holder> {
+/// `due`: to be searched for, if that must be.
+pub(crate) fn find(state: &State, kind: Kind, address: u64, due: bool) -> Option<Holder> {
     match written_owner(kind, address) {
-        Some(tid) => {
-            // ORDERING recorder.state: Acquire; the state is filled.
-            let found = state.process().by_tid(tid).load(Acquire);
-            // SAFETY: null or a state, which is never unmapped.
-            let found = unsafe { found.as_ref() }?;
-            if found.tid.load(Relaxed) != tid {
-                return None;
-            }
-            site_of(found, address).map(|(thread, site)| Holder { thread, site, weight: 1 })
-        }
+        Some(tid) => site_of(by_tid(state, tid)?, address).map(|(thread, site)| Holder { thread, site, weight: 1 }),
+        None if due => search(state, address),
         None if state.waits.get().is_multiple_of(u64::from(SEARCH_ONE_IN)) => search(state, address),
         None => None,
     }
 }
 
+fn by_tid(state: &State, tid: u32) -> Option<&'static State> {
+    // ORDERING recorder.state: Acquire; the state is filled.
+    let found = state.process().by_tid(tid).load(Acquire);
+    // SAFETY: null or a state, which is never unmapped.
+    unsafe { found.as_ref() }.filter(|found| found.tid.load(Relaxed) == tid)
+}
+
+/// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself: it had it a
+/// moment ago.
+pub(crate) fn lately(state: &State, tid: u32, address: u64) -> Option<Holder> {
+    let other = if tid == 0 { None } else { by_tid(state, tid) }?;
+    // SAFETY: null or an entry, which stays where it is.
+    let entry =
+        unsafe { other.top_entry.load(Relaxed).as_ref() }.filter(|entry| hold::address_of(*entry) == address)?;
+    Some(Holder { thread: other.shown_index.load(Relaxed), site: entry.site.load(Relaxed), weight: 1 })
+}
+
 /// The thread number that the C library wrote into the lock.
-fn written_owner(kind: Kind, address: u64) -> Option<u32> {
+pub(crate) fn written_owner(kind: Kind, address: u64) -> Option<u32> {
     /// `__owner` of `pthread_mutex_t`.
     const OWNER: u64 = 8;
     /// `__cur_writer` of `pthread_rwlock_t`.
@@ -83,7 +93,7 @@ fn site_of(other: &State, address: u64) -> Option<(u32, u64)> {
     // ORDERING recorder.held: Acquire; locks below the depth are written. They may change while we look: then a
     // neighbour's site is counted once.
     let depth = other.depth.load(Acquire).min(HELD);
-    let top = (other.top.load(Relaxed) == address).then(|| other.top_entry.load(Relaxed).cast_const());
+    let top = (other.top.load(Relaxed) & !hold::PENDING == address).then(|| other.top_entry.load(Relaxed).cast_const());
     let entries = || other.held[..depth].iter().map(|held| held.entry.load(Relaxed).cast_const());
     let found = top.or_else(|| entries().rfind(|entry| hold::address_of(*entry) == address))?;
     // SAFETY: null or an entry, which stays where it is.

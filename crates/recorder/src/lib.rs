@@ -12,6 +12,8 @@
 //! | `exports/` | the symbols that programs see |
 //! | `real.rs` | the next library's functions |
 //! | `acquire.rs` | around lock calls: at once, or after a wait |
+//! | `brief.rs` | waits that are short and frequent |
+//! | `alone.rs` | programs of one thread |
 //! | `cond.rs`, `../c/wait.c` | around waits, signals and broadcasts; the waits' frames are C |
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
 //! | `state.rs`, `tls.rs` | what a thread has of its own, and how it gets there |
@@ -34,6 +36,8 @@ extern crate std as _;
 compile_error!("the recorder knows glibc's objects on x86-64 and aarch64 only");
 
 mod acquire;
+mod alone;
+mod brief;
 mod clock;
 mod cond;
 mod detail;

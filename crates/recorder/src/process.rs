@@ -17,7 +17,7 @@ use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 
 /// One in so many uncontended acquisitions has its hold time measured.
-pub(crate) const HOLD_ONE_IN: u32 = 128;
+pub(crate) const HOLD_ONE_IN: u32 = 512;
 /// One in so many short waits has its stack.
 pub(crate) const STACK_ONE_IN: u32 = 64;
 /// Files of other process images at most: a build may start thousands.

@@ -1,7 +1,7 @@
 //! The constructor, and the end of threads.
 
 use crate::state::State;
-use crate::{modules, process, real, stacks};
+use crate::{alone, modules, process, real, stacks};
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
@@ -21,6 +21,7 @@ extern "C" fn start() {
     for wait in [&real::COND_WAIT, &real::COND_TIMEDWAIT, &real::COND_CLOCKWAIT] {
         wait.get();
     }
+    alone::look_up();
     stacks::warm_up();
     make_key();
     process::claim();

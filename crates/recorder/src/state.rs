@@ -77,16 +77,17 @@ pub(crate) const RECENT: usize = 256;
 #[repr(C)]
 pub(crate) struct State {
     mode: AtomicU32,
-    /// The thread's only lock, if it came by the short way and nothing is measured: its address; 0: none. `held` does
-    /// not have it.
+    /// The thread's only lock, if it came by the short way and nothing is measured: its address, and `held` does not
+    /// have it; with bit 1: the wait before is `pending`. 0: no lock; 1: those in `held`.
     pub(crate) top: AtomicU64,
     /// Its entry.
     pub(crate) top_entry: AtomicPtr<Entry>,
+    /// Locks in `held`.
+    pub(crate) depth: AtomicUsize,
+    pub(crate) record: Cell<*const Thread>,
     /// The entries that were used last.
     pub(crate) recent: [Recent; RECENT],
-    pub(crate) depth: AtomicUsize,
     pub(crate) table: Table,
-    pub(crate) record: Cell<*const Thread>,
     pub(crate) held: [Held; HELD],
     pub(crate) tid: AtomicU32,
     pub(crate) index: Cell<u32>,
@@ -96,6 +97,10 @@ pub(crate) struct State {
     pub(crate) stack_countdown: Cell<u32>,
     pub(crate) random: Cell<u64>,
     pub(crate) waits: Cell<u64>,
+    /// See `brief.rs`; null: none.
+    pub(crate) under_way: Cell<*const Episode>,
+    /// The wait before the acquisition of `top`, if it is still to be counted: its ticks, and those at its end.
+    pub(crate) pending: Cell<(u64, u64)>,
     /// Pairs of locks that were written down.
     pub(crate) orders: Cell<u64>,
     pub(crate) pairs: [Cell<u64>; PAIRS],
@@ -189,6 +194,12 @@ fn enter_slowly(state: *const State) -> Option<Session> {
 }
 
 impl State {
+    /// Whether nobody is at work in it: neither the calling thread nor, after a fork, the kernel was.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.mode.load(Relaxed) == IDLE
+    }
+
     /// A state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
@@ -250,6 +261,13 @@ impl State {
         unsafe { &*self.process.get() }
     }
 
+    /// The thread's record; `None`: the memory was wiped.
+    #[inline(always)]
+    pub(crate) fn record_if_there(&self) -> Option<&'static Thread> {
+        // SAFETY: null, or set by `begin`; the file stays mapped.
+        unsafe { self.record.get().as_ref() }
+    }
+
     /// The thread's record.
     #[inline(always)]
     pub(crate) fn record(&self) -> &'static Thread {
@@ -275,6 +293,14 @@ impl State {
         x ^= x << 17;
         self.random.set(x);
         1 + ((x >> 32) as u32) % (2 * mean - 1)
+    }
+
+    /// Whether the next of the waits whose stack is sampled has its turn.
+    pub(crate) fn is_stack_due(&self) -> bool {
+        let left = self.stack_countdown.get();
+        let due = left <= 1;
+        self.stack_countdown.set(if due { self.interval(process::STACK_ONE_IN) } else { left - 1 });
+        due
     }
 
     /// The calling thread ends. `false`: not yet, other destructors may still use locks.

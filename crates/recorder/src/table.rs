@@ -1,9 +1,11 @@
 //! A thread's entries: one for each lock and call site, found by a hash of both.
 
+use crate::hold::FIRST;
 use crate::locks::{self, Kind};
 use crate::memory;
 use crate::state::{RECENT, Recent, State};
 use core::cell::Cell;
+use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::compiler_fence;
 use turnwise_recording::{ChunkKind, Entry};
@@ -47,50 +49,61 @@ impl Table {
     }
 }
 
-/// The entry of a lock and a site, if it was used lately.
+/// The entry of a lock and a site for the short way: if it was used lately, or is the first in its place of the table,
+/// and has no more first acquisitions to be measured. Null: it is to be looked up.
 #[inline(always)]
-pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+pub(crate) fn glance(state: &State, address: u64, site: u64) -> *const Entry {
     let recent = recent(state, address, site);
-    let found =
-        recent.address.get() == address && recent.site.get() == site && recent.epoch.get() == locks::epoch(address);
-    // SAFETY: `find` set it with the address; entries stay where they are.
-    found.then(|| unsafe { &*recent.entry.get() })
+    if recent.address.get() == address && recent.site.get() == site && recent.epoch.get() == locks::epoch(address) {
+        return recent.entry.get();
+    }
+    second_glance(state, address, site)
 }
 
 #[inline(always)]
 fn recent(state: &State, address: u64, site: u64) -> &Recent {
-    &state.recent[((address >> 3) ^ (address >> 9) ^ (site >> 2)) as usize % RECENT]
+    // The upper bits: locks in a row come to lie far apart.
+    &state.recent[(hash(address, site) >> (64 - RECENT.ilog2())) as usize]
 }
 
-/// The entry of a lock and a site, if it is the first in its place of the table.
+/// The same, of the table.
 #[inline(always)]
-pub(crate) fn second_glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+fn second_glance(state: &State, address: u64, site: u64) -> *const Entry {
     let table = &state.table;
     let index = (hash(address, site) >> table.shift.get()) as usize;
     // SAFETY: a slot of ours, or of a table that we had before; entries stay where they are.
-    let entry = unsafe { (*table.slot(index)).as_ref() }?;
+    let Some(entry) = (unsafe { (*table.slot(index)).as_ref() }) else { return ptr::null() };
     let found = entry.address.load(Relaxed) == address
         && entry.site.load(Relaxed) == site
-        && entry.epoch.load(Relaxed) == locks::epoch(address);
-    found.then_some(entry)
+        && entry.epoch.load(Relaxed) == locks::epoch(address)
+        && entry.acquisitions.load(Relaxed) >= FIRST;
+    if found { entry } else { ptr::null() }
 }
 
 /// The entry of a lock and a site; `None`: there is no room.
 pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    if let Some(found) = glance(state, address, site) {
-        return Some(found);
+    // SAFETY: null or an entry, which stays where it is.
+    match unsafe { glance(state, address, site).as_ref() } {
+        Some(found) => Some(found),
+        None => look_up(state, kind, address, site),
     }
-    let found = look_up(state, kind, address, site)?;
+}
+
+/// Keeps an entry for the next glance, unless all of its next acquisitions are to be measured.
+pub(crate) fn remember(state: &State, entry: &'static Entry) {
+    let (address, site) = (entry.address.load(Relaxed), entry.site.load(Relaxed));
+    if entry.acquisitions.load(Relaxed) < FIRST {
+        return;
+    }
     let recent = recent(state, address, site);
     // A signal handler that comes in between finds no address.
     recent.address.set(0);
     compiler_fence(SeqCst);
     recent.site.set(site);
-    recent.epoch.set(found.epoch.load(Relaxed));
-    recent.entry.set(found);
+    recent.epoch.set(entry.epoch.load(Relaxed));
+    recent.entry.set(entry);
     compiler_fence(SeqCst);
     recent.address.set(address);
-    Some(found)
 }
 
 fn look_up(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {

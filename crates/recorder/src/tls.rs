@@ -66,8 +66,26 @@ fn place() -> *mut *const State {
 /// The calling thread's state; null if it has none yet.
 #[inline(always)]
 pub(crate) fn get() -> *const State {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let state: *const State;
+        // SAFETY: reads the calling thread's own variable, without an addition to wait for. Signal handlers may write
+        // it; hence not `pure`.
+        unsafe {
+            core::arch::asm!(
+                "mov {state}, qword ptr [rip + turnwise_recorder_state@GOTTPOFF]",
+                "mov {state}, qword ptr fs:[{state}]",
+                state = out(reg) state,
+                options(readonly, nostack, preserves_flags),
+            );
+        }
+        state
+    }
     // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
-    unsafe { place().read_volatile() }
+    #[cfg(not(target_arch = "x86_64"))]
+    unsafe {
+        place().read_volatile()
+    }
 }
 
 /// Sets it.

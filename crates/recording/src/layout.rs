@@ -6,7 +6,7 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// Grows with every change of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Length of the file. It has holes: only what is written takes room.
 pub const FILE_BYTES: u64 = 4 << 30;
 /// The environment variable that names the file.
@@ -71,6 +71,7 @@ pub const LAYOUT: u32 = (size_of::<Header>()
 
 const _: () = assert!(size_of::<Header>() <= PAGE as usize);
 const _: () = assert!(size_of::<Entry>() == 64, "an entry is a cache line");
+const _: () = assert!(size_of::<Thread>() == 128, "a thread has two cache lines: processors fetch them in pairs");
 const _: () = assert!(FILE_BYTES / REF_UNIT <= u32::MAX as u64 + 1);
 
 /// [`Header::clock`]: the time-stamp counter of x86-64.
@@ -250,6 +251,8 @@ records! {
         dropped: u64,
         /// Acquisitions from signal handlers that interrupted the recorder, counted nowhere else.
         nested: u64,
+        /// Zero. Two threads write to no line together.
+        spare: [u64; 5],
     }
 
     /// A file that is mapped into the program.

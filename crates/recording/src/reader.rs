@@ -126,7 +126,9 @@ impl Recording {
                     self.owners.push(chunk.thread);
                 }
             } else if chunk.kind == ChunkKind::Episodes as u32 {
-                self.episodes.extend(records(&self.chunks, first, end, count).map(|(_, episode)| episode));
+                let all = records::<EpisodeCopy>(&self.chunks, first, end, count).map(|(_, episode)| episode);
+                // Those without an entry are kept for waits to come.
+                self.episodes.extend(all.filter(|episode| episode.entry != 0));
             } else if chunk.kind == ChunkKind::Edges as u32 {
                 self.edges.extend(records(&self.chunks, first, end, count).map(|(_, edge)| edge));
             }

@@ -151,7 +151,11 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     }
     let of_holders: u64 = recording.threads.iter().map(|thread| thread.dropped).sum();
     if of_holders > 0 {
-        remarks.push(format!("{of_holders} waits are in all totals, but not kept one by one, for want of room"));
+        remarks.push(format!(
+            "{of_holders} waits are in all totals, but not kept one by one: 1 in {} of the short and frequent ones is, \
+             and fewer as room gets scarce",
+            header.stack_one_in
+        ));
     }
     remarks.push(
         "what happens inside the locks (sleeps, steals, hand-offs, spins) is not recorded: those counts are 0"

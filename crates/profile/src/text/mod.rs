@@ -226,9 +226,10 @@ fn notes(text: &mut String, profile: &Profile) {
     let recording = &profile.recording;
     let _ = writeln!(
         text,
-        "\nEvery acquisition and wait is counted. Hold times: of all contended acquisitions, 1 in {} others.\n\
-         Stacks: of long waits, of each site's first, of 1 in {} others.",
-        recording.hold_one_in, recording.stack_one_in
+        "\nEvery acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of\n\
+         each site's first waits, of waits of 100 us and more, of 1 in {} others; hold times of 1 in {}\n\
+         uncontended acquisitions. Totals of what is sampled are scaled up.",
+        recording.stack_one_in, recording.hold_one_in
     );
     if recording.acquisitions_unattributed > 0 {
         let _ = writeln!(text, "{} acquisitions are in no line above.", count(recording.acquisitions_unattributed));

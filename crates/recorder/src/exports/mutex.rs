@@ -1,6 +1,7 @@
 //! `pthread_mutex_*`.
 
-use crate::acquire::{self, Place, has};
+use crate::acquire::{self, Found, Place, has};
+use crate::alone;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
@@ -16,22 +17,31 @@ fn place(object: *mut pthread_mutex_t, site: u64) -> Place {
 /// # Safety
 /// As POSIX says; so for all functions here.
 pub(super) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, site: u64) -> c_int {
-    // SAFETY: the caller's mutex.
-    let result = unsafe { real::mutex_trylock(object) };
+    let place = place(object, site);
+    let found = acquire::prepare(place);
+    let result = match alone::has_it_at_once(object) {
+        // SAFETY: the caller's mutex.
+        true => unsafe { real::mutex_lock(object) },
+        // SAFETY: the caller's mutex.
+        false => unsafe { real::mutex_trylock(object) },
+    };
     if result == 0 {
-        acquire::at_once(place(object, site), true);
+        acquire::at_once(found, place, true);
         return 0;
     }
+    acquire::not_at_once(found);
     // SAFETY: the caller's mutex.
-    after_try(object, site, result, || unsafe { real::mutex_lock(object) })
+    after_try(object, place.site, result, move || unsafe { real::mutex_lock(object) })
 }
 
+/// What there is of the place one by one: see `acquire::at_once`.
 #[cold]
 fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
+    let place = place(object, site);
     match result {
-        EBUSY => acquire::by_waiting(place(object, site), lock),
+        EBUSY => acquire::by_waiting(place, lock),
         result if has(result) => {
-            acquire::at_once(place(object, site), true);
+            acquire::at_once(Found::NOTHING, place, true);
             result
         }
         // What is wrong with it is said by the function that was called.
@@ -42,12 +52,17 @@ fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl 
 /// # Safety
 /// As POSIX says.
 pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64) -> c_int {
+    let place = place(object, site);
+    let found = acquire::prepare(place);
     // SAFETY: the caller's mutex.
     let result = unsafe { real::mutex_trylock(object) };
     if has(result) {
-        acquire::at_once(place(object, site), false);
-    } else if result == EBUSY {
-        acquire::failed(place(object, site));
+        acquire::at_once(found, place, false);
+        return result;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
+        acquire::failed(place);
     }
     result
 }
@@ -55,14 +70,17 @@ pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64)
 /// # Safety
 /// As POSIX says.
 pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, site: u64) -> c_int {
+    let place = place(object, site);
+    let found = acquire::prepare(place);
     // SAFETY: the caller's mutex and time.
     let result = unsafe { real::mutex_trylock(object) };
     if has(result) {
-        acquire::at_once(place(object, site), true);
+        acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     // SAFETY: as above.
-    after_try(object, site, result, || unsafe { real::mutex_timedlock(object, at) })
+    after_try(object, place.site, result, move || unsafe { real::mutex_timedlock(object, at) })
 }
 
 /// # Safety
@@ -73,14 +91,17 @@ unsafe extern "C" fn clocklock(
     at: *const timespec,
     site: u64,
 ) -> c_int {
+    let place = place(object, site);
+    let found = acquire::prepare(place);
     // SAFETY: the caller's mutex and time.
     let result = unsafe { real::mutex_trylock(object) };
     if has(result) {
-        acquire::at_once(place(object, site), true);
+        acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     // SAFETY: as above.
-    after_try(object, site, result, || unsafe { real::mutex_clocklock(object, clock, at) })
+    after_try(object, place.site, result, move || unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
 /// # Safety
@@ -126,7 +147,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
-    acquire::release(object as u64, || unsafe { real::mutex_unlock(object) })
+    acquire::release(object as u64, move || unsafe { real::mutex_unlock(object) })
 }
 
 /// Ends a mutex's life.

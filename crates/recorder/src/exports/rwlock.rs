@@ -13,13 +13,16 @@ fn place(object: *mut pthread_rwlock_t, op: Op, site: u64) -> Place {
     Place { kind: Kind::RwLock, address: object as u64, site: op.at(site) }
 }
 
-/// Records what a try answered, and waits if there is something to wait for.
+/// Tries, records what that answered, and waits if there is something to wait for.
 #[inline(always)]
-fn after_try(place: Place, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
+fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -> c_int) -> c_int {
+    let found = acquire::prepare(place);
+    let result = attempt();
     if has(result) {
-        acquire::at_once(place, true);
+        acquire::at_once(found, place, true);
         return result;
     }
+    acquire::not_at_once(found);
     match result {
         EBUSY => acquire::by_waiting(place, lock),
         // What is wrong with it is said by the function that was called.
@@ -27,12 +30,17 @@ fn after_try(place: Place, result: c_int, lock: impl FnOnce() -> c_int) -> c_int
     }
 }
 
-/// Records what the program's own try answered.
+/// Records what the program's own try answers.
 #[inline(always)]
-fn tried(place: Place, result: c_int) -> c_int {
+fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
+    let found = acquire::prepare(place);
+    let result = attempt();
     if has(result) {
-        acquire::at_once(place, false);
-    } else if result == EBUSY {
+        acquire::at_once(found, place, false);
+        return result;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
         acquire::failed(place);
     }
     result
@@ -46,21 +54,25 @@ macro_rules! acquire {
         /// As POSIX says.
         unsafe extern "C" fn $lock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
             // SAFETY: the caller's lock.
-            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real(object) })
+            let attempt = move || unsafe { $try(object) };
+            // SAFETY: the caller's lock.
+            acquired(place(object, $op, site), attempt, move || unsafe { $real(object) })
         }
 
         /// # Safety
         /// As POSIX says.
         unsafe extern "C" fn $trylock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
             // SAFETY: the caller's lock.
-            tried(place(object, $op, site), unsafe { $try(object) })
+            tried(place(object, $op, site), move || unsafe { $try(object) })
         }
 
         /// # Safety
         /// As POSIX says.
         unsafe extern "C" fn $timed(object: *mut pthread_rwlock_t, at: *const timespec, site: u64) -> c_int {
+            // SAFETY: the caller's lock.
+            let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real_timed(object, at) })
+            acquired(place(object, $op, site), attempt, move || unsafe { $real_timed(object, at) })
         }
 
         /// # Safety
@@ -71,8 +83,10 @@ macro_rules! acquire {
             at: *const timespec,
             site: u64,
         ) -> c_int {
+            // SAFETY: the caller's lock.
+            let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            after_try(place(object, $op, site), unsafe { $try(object) }, || unsafe { $real_clocked(object, clock, at) })
+            acquired(place(object, $op, site), attempt, move || unsafe { $real_clocked(object, clock, at) })
         }
     };
 }
@@ -133,7 +147,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's lock.
-    acquire::release(object as u64, || unsafe { real::rwlock_unlock(object) })
+    acquire::release(object as u64, move || unsafe { real::rwlock_unlock(object) })
 }
 
 /// Ends a lock's life.

@@ -16,25 +16,33 @@ fn place(object: *mut pthread_spinlock_t, site: u64) -> Place {
 /// # Safety
 /// As POSIX says; so for all functions here.
 unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
+    let place = place(object, site);
+    let found = acquire::prepare(place);
     // SAFETY: the caller's lock.
     let result = unsafe { real::spin_trylock(object) };
     if result == 0 {
-        acquire::at_once(place(object, site), true);
+        acquire::at_once(found, place, true);
         return 0;
     }
+    acquire::not_at_once(found);
     // SAFETY: the caller's lock.
-    acquire::by_waiting(place(object, site), || unsafe { real::spin_lock(object) })
+    acquire::by_waiting(place, move || unsafe { real::spin_lock(object) })
 }
 
 /// # Safety
 /// As POSIX says.
 unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
+    let place = place(object, site);
+    let found = acquire::prepare(place);
     // SAFETY: the caller's lock.
     let result = unsafe { real::spin_trylock(object) };
-    match result {
-        0 => acquire::at_once(place(object, site), false),
-        EBUSY => acquire::failed(place(object, site)),
-        _ => {}
+    if result == 0 {
+        acquire::at_once(found, place, false);
+        return 0;
+    }
+    acquire::not_at_once(found);
+    if result == EBUSY {
+        acquire::failed(place);
     }
     result
 }
@@ -68,7 +76,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_unlock(object: *mut pthread_spinlock_t) -> c_int {
     // SAFETY: the caller's lock.
-    acquire::release(object as u64, || unsafe { real::spin_unlock(object) })
+    acquire::release(object as u64, move || unsafe { real::spin_unlock(object) })
 }
 
 /// Ends a spin lock's life.

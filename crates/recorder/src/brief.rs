@@ -1,0 +1,154 @@
+//! Short and frequent waits. To look at who has the lock and from where the caller comes would take longer than they
+//! do, and disturb the holder. Of them 1 in [`STACK_ONE_IN`] is kept whole; all are counted, with their lengths, and
+//! those that turn out to be long are kept one by one.
+
+use crate::acquire::{self, Place};
+use crate::hold;
+use crate::holder;
+use crate::process::{STACK_ONE_IN, add};
+use crate::state::{How, State, Waited, enter};
+use crate::{clock, stacks, table};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::c_int;
+use turnwise_recording::{ACQUIRED, Detail, Entry, Episode, Op};
+
+/// Waits of a thread at a site that are all kept whole.
+const FIRST: u64 = 64;
+/// Length from which on a wait is kept, and mean length from which on all are, whole: about 100 us of either clock.
+/// They are then rare enough.
+pub(crate) const LONG: u64 = 200_000;
+
+/// How a wait is to be recorded.
+pub(crate) enum Choice {
+    /// With stack, holder and hold time.
+    Whole,
+    /// The same; it stands for so many.
+    Sampled(u32),
+    /// By its length.
+    Brief(Brief),
+}
+
+/// A wait under way.
+pub(crate) struct Brief {
+    place: Place,
+    entry: &'static Entry,
+    /// Where it is to be seen as long as it lasts.
+    episode: *const Episode,
+    /// Thread number of the holder; 0: not known.
+    owner: u32,
+    began: u64,
+}
+
+/// Begins a wait, if it is likely to be one of many short ones.
+pub(crate) fn choose(place: Place) -> Choice {
+    let Some(state) = enter() else { return Choice::Whole };
+    let Some(entry) = table::find(&state, place.kind, place.address, place.site) else { return Choice::Whole };
+    let frequent = match entry.detail.load(Relaxed) {
+        0 => false,
+        known => {
+            // SAFETY: the word refers to distributions.
+            let detail: &Detail = unsafe { state.at(known) };
+            let waits = detail.contended.load(Relaxed);
+            waits >= FIRST && detail.wait_sum.load(Relaxed) < waits.saturating_mul(LONG)
+        }
+    };
+    if !frequent {
+        return Choice::Whole;
+    }
+    if state.is_stack_due() {
+        return Choice::Sampled(STACK_ONE_IN);
+    }
+    state.waits.set(state.waits.get() + 1);
+    let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
+    let episode = under_way(&state, entry);
+    let began = clock::ticks();
+    // SAFETY: null, or an episode in the file.
+    if let Some(episode) = unsafe { episode.as_ref() } {
+        episode.began.store(began, Relaxed);
+        episode.entry.store(state.place_of(entry), Relaxed);
+    }
+    Choice::Brief(Brief { place, entry, episode, owner, began })
+}
+
+/// An episode that the thread keeps for what is under way: its entry is 0 in between, and readers pass it by.
+fn under_way(state: &State, entry: &'static Entry) -> *const Episode {
+    if state.under_way.get().is_null() {
+        let episode = acquire::episode(state, entry, None, None);
+        // SAFETY: null, or an episode in the file.
+        if let Some(episode) = unsafe { episode.as_ref() } {
+            episode.entry.store(0, Relaxed);
+            state.episodes.publish();
+        }
+        state.under_way.set(episode);
+    }
+    // SAFETY: as above.
+    if let Some(episode) = unsafe { state.under_way.get().as_ref() } {
+        episode.thread.store(state.index.get(), Relaxed);
+    }
+    state.under_way.get()
+}
+
+impl Brief {
+    pub(crate) fn end(&self, result: c_int) {
+        let at = clock::ticks();
+        let Some(state) = enter() else { return };
+        let ticks = at.saturating_sub(self.began);
+        let has = acquire::has(result);
+        let mut waited = Waited { ticks, stack: None, holder: None };
+        let mut kept = ptr::null();
+        if ticks >= LONG {
+            kept = self.keep(&state, &mut waited, at, has);
+        } else {
+            // SAFETY: null, or an episode in the file.
+            if let Some(episode) = unsafe { self.episode.as_ref() } {
+                episode.entry.store(0, Relaxed);
+            }
+            add(&state.record().dropped, 1);
+        }
+        if !has {
+            acquire::count_failure(&state, self.place);
+            return;
+        }
+        if self.place.is_read() {
+            add(&state.record().reads, 1);
+        }
+        if ticks < LONG {
+            hold::acquired_briefly(&state, self.entry, self.place.address, at, ticks);
+            return;
+        }
+        let how = How { contended: true, episode: kept, woken_by: 0, wait: None };
+        hold::acquired_after(&state, self.entry, at, how);
+        waited.count(&state, self.entry, at);
+    }
+
+    /// It was a long one: what can still be known of it.
+    fn keep(&self, state: &State, waited: &mut Waited, at: u64, has: bool) -> *const Episode {
+        let first = Op::split(self.place.site).map_or(0, |(_, first)| first);
+        let stack = stacks::take(state, first);
+        waited.stack = (stack != 0).then_some((stack, 1));
+        waited.holder = holder::lately(state, self.owner, self.place.address);
+        // SAFETY: null, or an episode in the file.
+        if let Some(episode) = unsafe { self.episode.as_ref() } {
+            acquire::describe(episode, waited.stack, waited.holder);
+            episode.acquired.store(at, Relaxed);
+            episode.flags.store(if has { ACQUIRED } else { 0 }, Relaxed);
+        }
+        state.under_way.set(ptr::null());
+        self.episode
+    }
+}
+
+impl Waited {
+    /// Of sampled waits, those that are long stand for themselves: all of them are kept. Holders that had to be
+    /// searched for are known of the sampled ones alone.
+    pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
+        let weight = if self.ticks >= LONG { 1 } else { one_in };
+        if let Some((_, stands_for)) = &mut self.stack {
+            *stands_for = weight;
+        }
+        if let Some(holder) = &mut self.holder {
+            holder.weight = if searched { one_in } else { weight };
+        }
+    }
+}
