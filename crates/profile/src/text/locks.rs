@@ -127,6 +127,7 @@ fn kind(kind: LockKind) -> &'static str {
         LockKind::SpecialMutex => "mutex (robust, shared, or with priorities)",
         LockKind::RwLock => "readers-writer lock",
         LockKind::SpinLock => "spin lock",
+        LockKind::Futex => "futex",
     }
 }
 
