@@ -40,8 +40,7 @@ pub(crate) enum Call {
 }
 
 impl SysCall {
-    pub(crate) const ALL: [SysCall; 4] =
-        [SysCall::Futex, SysCall::FutexWait, SysCall::FutexWake, SysCall::FutexWaitv];
+    pub(crate) const ALL: [SysCall; 4] = [SysCall::Futex, SysCall::FutexWait, SysCall::FutexWake, SysCall::FutexWaitv];
 
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -197,9 +197,15 @@ fn affordable(tracepoints: &[Tracepoint], each: usize) -> Result<&[Tracepoint]> 
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     }
     let room = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |most| most as usize).saturating_sub(OTHERS);
-    [tracepoints, &tracepoints[..2.min(tracepoints.len())]].into_iter().find(|some| each * some.len() <= room).with_context(
-        || format!("{} events (threads times CPUs times 2) need more files than may be open; raise `ulimit -n`", 2 * each),
-    )
+    [tracepoints, &tracepoints[..2.min(tracepoints.len())]]
+        .into_iter()
+        .find(|some| each * some.len() <= room)
+        .with_context(|| {
+            format!(
+                "{} events (threads times CPUs times 2) need more files than may be open; raise `ulimit -n`",
+                2 * each
+            )
+        })
 }
 
 fn explain(error: &io::Error) -> anyhow::Error {

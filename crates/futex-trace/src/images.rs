@@ -64,9 +64,8 @@ impl Image {
             let (offset, bytes) = (header.p_offset(endian), header.p_filesz(endian));
             (offset & !mask)..offset + bytes
         };
-        let code = loaded().find(|header| {
-            header.p_flags(endian).0 & elf::PF_X.0 != 0 && pages(header).contains(&mapping.offset)
-        })?;
+        let code = loaded()
+            .find(|header| header.p_flags(endian).0 & elf::PF_X.0 != 0 && pages(header).contains(&mapping.offset))?;
         let in_file = code.p_vaddr(endian).wrapping_sub(code.p_offset(endian)).wrapping_add(mapping.offset);
         let base = mapping.start.wrapping_sub(in_file);
         let first = loaded().map(|header| header.p_vaddr(endian)).min()?;
@@ -77,12 +76,7 @@ impl Image {
 
     /// As the symbolizer has it.
     pub(crate) fn module(&self) -> Module {
-        Module {
-            range: self.range.clone(),
-            base: self.base,
-            path: self.path.clone(),
-            build_id: self.build_id.clone(),
-        }
+        Module { range: self.range.clone(), base: self.base, path: self.path.clone(), build_id: self.build_id.clone() }
     }
 
     /// The file's tables of how to unwind.

@@ -28,11 +28,13 @@ pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec
     }
     let unfinished = known.process.pairing.kept.iter().filter(|wait| wait.outcome == Outcome::Unfinished).count();
     if unfinished > 0 {
-        remarks.push(format!("{unfinished} waits had not ended when their thread or the trace did; they count to there"));
+        remarks
+            .push(format!("{unfinished} waits had not ended when their thread or the trace did; they count to there"));
     }
     if known.process.pairing.not_slept > 0 {
         let number = known.process.pairing.not_slept;
-        remarks.push(format!("{number} waiting calls did not sleep, since the value had changed; they are in no figure"));
+        remarks
+            .push(format!("{number} waiting calls did not sleep, since the value had changed; they are in no figure"));
     }
     if known.left_out > 0 {
         remarks.push(format!("{} futexes are left out: nobody waited long for them", known.left_out));
