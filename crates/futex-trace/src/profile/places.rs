@@ -24,13 +24,11 @@ const FUNCTIONS: &[&str] = &[
     "cnd_",
     "std::sys::",
     "std::sync::",
-    "std::thread::park",
-    "std::thread::Thread::unpark",
+    "std::thread::",
     "<std::",
     "core::",
     "parking_lot",
     "lock_api::",
-    "runtime.futex",
 ];
 
 /// A stack as a profile has it.
@@ -103,7 +101,8 @@ impl<'a> Places<'a> {
 fn passes_on(frame: &Frame) -> bool {
     let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
     let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));
-    library || function || is_lock_class(frame)
+    let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
+    library || function || last.contains("futex") || is_lock_class(frame)
 }
 
 /// `function (file:line)`.
@@ -127,9 +126,9 @@ mod tests {
             module: module.to_owned(),
             ..Frame::default()
         };
-        let library = [("syscall", "libc.so.6"), ("std::sync::mutex::Mutex<T>::lock", "app"), ("__lll_lock_wait", "a")];
+        let library = [("syscall", "libc.so.6"), ("std::sync::mutex::Mutex<T>::lock", "app"), ("sys_futex", "a")];
         assert!(library.iter().all(|(function, module)| passes_on(&frame(function, module))));
-        let own = [("consume", "app"), ("corelate", "app"), ("runtime.notesleep", "app")];
+        let own = [("consume", "app"), ("corelate", "app"), ("futex::Pool::take", "app")];
         assert!(own.iter().all(|(function, module)| !passes_on(&frame(function, module))));
     }
 }
