@@ -18,7 +18,9 @@
   const tiles = [
     [time(totals.wait_ns), "waited for locks, all threads", hot],
     [share, "of the threads’ time", hot],
-    [percent(totals.contended, totals.acquisitions), `of ${count(totals.acquisitions)} acquisitions contended`, false],
+    view.recorded
+      ? [percent(totals.contended, totals.acquisitions), `of ${count(totals.acquisitions)} acquisitions contended`, false]
+      : [count(totals.contended), "waits in futex calls", false],
     [time(totals.longest_ns), "longest wait", false],
     [count(totals.locks), `locks, ${count(totals.sites)} call sites`, false],
     [count(totals.threads), `threads on ${program.cpus} CPUs, ${time(program.duration_ns)}`, false],

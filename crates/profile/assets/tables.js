@@ -17,7 +17,15 @@
     meter: true,
   };
 
-  const figures = [
+  // Of a trace of futex calls, acquisitions and holds are not known.
+  const ofTrace = [
+    waited,
+    number("waits", (row) => row.figures.contended, "futex calls that slept"),
+    span("wait p50", (row) => row.figures.wait[1], "half of the waits took at most so long"),
+    span("p99", (row) => row.figures.wait[2], "99 of 100 waits took at most so long"),
+    span("max", (row) => row.figures.wait[3], "the longest wait"),
+  ];
+  const ofRecording = [
     waited,
     number("acquired", (row) => row.figures.acquisitions, "acquisitions"),
     share(
@@ -34,6 +42,7 @@
     span("p99", (row) => row.figures.hold[2], "99 of 100 holds took at most so long"),
     span("max", (row) => row.figures.hold[3], "the longest hold"),
   ];
+  const figures = view.recorded ? ofRecording : ofTrace;
   // Columns that say something of this run only if anything is in them.
   const rare = [
     {
@@ -124,7 +133,7 @@
       view.totals.threads,
     ],
     [
-      "Who blocked whom",
+      view.recorded ? "Who blocked whom" : "Who woke whom",
       view.blocked,
       [
         text(
@@ -138,9 +147,9 @@
           "call site of who waited",
         ),
         text(
-          "held by",
+          view.recorded ? "held by" : "woken by",
           name((row) => row.holder),
-          "call site of who had the lock when the wait began",
+          view.recorded ? "call site of who had the lock when the wait began" : "call site of who ended the wait",
         ),
         { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true },
         number("waits", (row) => row.waits, "how often"),

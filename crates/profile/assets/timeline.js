@@ -232,6 +232,16 @@ let showLock = () => {};
       wait.holder < 0
         ? "the holder was not seen"
         : `held by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid}, which took it in ${said(wait.holderSite)}`;
+    if (!view.recorded) {
+      const waker =
+        wait.holder < 0
+          ? "who woke it was not seen"
+          : `woken by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid} in ${said(wait.holderSite)}`;
+      return [
+        `${who.name} ${who.tid} waited ${time(wait.acquired - wait.began)} at ${time(wait.began)}`,
+        `in ${said(wait.site)}; ${wait.gaveUp ? "not woken: timed out, interrupted, or still waiting" : waker}.`,
+      ];
+    }
     const end = wait.gaveUp
       ? "then gave up"
       : wait.released < 0

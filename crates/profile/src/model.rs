@@ -100,6 +100,33 @@ pub struct Recording {
     pub acquisitions_unattributed: u64,
     /// Whoever reads the profile should know these.
     pub remarks: Vec<String>,
+    /// What saw the waits.
+    #[serde(default)]
+    pub method: Method,
+    /// Records of a trace that were lost for want of room: their waits are in no figure.
+    #[serde(default)]
+    pub records_lost: u64,
+}
+
+/// What a profile was made with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The preloaded recorder, by the calls of pthread's functions.
+    #[default]
+    Recorder,
+    /// The kernel's futex calls. [`Usage::contended`] counts waits in them, [`Usage::failed`] those that timed out, and
+    /// a [`Blocked`] pair's or an [`Episode`]'s holder is who woke the waiter. Acquisitions, holds and what happens in
+    /// the lock are not known: 0 here, absent in JSON.
+    FutexTrace,
+}
+
+impl Recording {
+    /// Whether acquisitions and holds are known.
+    #[must_use]
+    pub fn knows_acquisitions(&self) -> bool {
+        self.method == Method::Recorder
+    }
 }
 
 /// A thread of the program.
@@ -134,6 +161,8 @@ pub enum LockKind {
     RwLock,
     /// `pthread_spinlock_t`.
     SpinLock,
+    /// A word that threads sleep on by the kernel's futex calls: a lock's, a condition variable's, any.
+    Futex,
 }
 
 /// One lock.
@@ -161,6 +190,7 @@ pub struct Lock {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Step {
     /// Acquisitions that ended in it.
+    #[serde(default)]
     pub acquisitions: u64,
     /// Of them, contended.
     pub contended: u64,
@@ -199,6 +229,7 @@ pub struct StackUsage {
 
 /// What happened at a lock, a site, or in a thread.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Usage {
     /// Acquisitions, readers' included.
     pub acquisitions: u64,

@@ -1,5 +1,6 @@
 //! `turnwise profile`: runs a program under the recorder, and says what it did with its locks.
 
+mod futex;
 mod outputs;
 mod record;
 mod source;
@@ -31,6 +32,17 @@ pub(crate) struct Args {
     /// Keep the recording itself, for --from
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     recording: Option<PathBuf>,
+    /// Trace the kernel's futex calls instead of pthread's functions: for Go, static programs, Rust's std, raw futexes.
+    /// Needs root or CAP_PERFMON. What no library can be loaded into is traced so by itself
+    #[arg(long, conflicts_with_all = ["lock", "recording", "from"])]
+    futex: bool,
+    /// Trace a process that runs already, until Ctrl-C, --seconds, or its end. This is --futex: the recorder must be
+    /// there from the start
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "recording", "from"])]
+    pid: Option<u32>,
+    /// Stop after so long
+    #[arg(long, value_name = "N", requires = "pid", value_parser = seconds)]
+    seconds: Option<std::time::Duration>,
     /// Report on a recording or a JSON profile that is there already, instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "command"])]
     from: Option<PathBuf>,
@@ -41,12 +53,22 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let parsed: f64 = text.parse().map_err(|_| format!("{text} is not a number of seconds"))?;
+    match std::time::Duration::try_from_secs_f64(parsed) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("it must be above zero".to_owned()),
+    }
+}
+
 static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
 
 const EXAMPLES: &str = "\
 Examples:
   turnwise profile -- ./server --port 8080
   turnwise profile --json profile.json -- kccachetest wicked -th 4 -capcnt 100000 400000
+  turnwise profile --pid 1234 --seconds 10 --html waits.html
+  turnwise profile --futex -- ./go-or-rust-program
   turnwise profile --lock adaptive -- @sample -t 8
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
@@ -74,9 +96,13 @@ pub(crate) fn of_one_run(target: &Target, show_output: bool, any_status: bool) -
 /// The program cannot be run or recorded; a file cannot be read or written.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let outputs = args.outputs.open()?;
-    let (profile, status) = match &args.from {
-        Some(file) => (source::read(file)?, ExitCode::SUCCESS),
-        None => record::run(args.lock, args.recording.as_deref(), &args.command)?,
+    let (profile, status) = match (&args.from, args.pid) {
+        (Some(file), _) => (source::read(file)?, ExitCode::SUCCESS),
+        (_, Some(pid)) => (futex::attached(pid, args.seconds)?, ExitCode::SUCCESS),
+        _ => match of_command(args)? {
+            (Some(profile), status) => (profile, status),
+            (None, status) => return Ok(status),
+        },
     };
     outputs.write(&profile)?;
     crate::print(&text::report(&profile))?;
@@ -85,4 +111,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         crate::print(&format!("\n{answer}"))?;
     }
     Ok(status)
+}
+
+/// Runs the command under the recorder, or under a trace of its futex calls if that is asked for or is the only way.
+/// No profile: the program ran, but could not be traced.
+fn of_command(args: &Args) -> Result<(Option<Profile>, ExitCode)> {
+    let target = Target::find(&args.command)?;
+    let reason = if args.futex { None } else { futex::only_way(&target.path) };
+    if args.futex || reason.is_some() && args.recording.is_none() && args.lock.name == "libc" {
+        return futex::run(&target, reason.as_deref());
+    }
+    let (profile, status) = record::run(args.lock, args.recording.as_deref(), &target)?;
+    Ok((Some(profile), status))
 }

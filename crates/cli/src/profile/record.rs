@@ -10,7 +10,6 @@ use anyhow::{Context, Result, anyhow};
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -26,8 +25,8 @@ const ROOM_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// It cannot be run or recorded.
-pub(super) fn run(policy: &Policy, keep: Option<&Path>, command: &[OsString]) -> Result<(Profile, ExitCode)> {
-    let (profile, status) = record(policy, keep, &Target::find(command)?, |_| ())?;
+pub(super) fn run(policy: &Policy, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode)> {
+    let (profile, status) = record(policy, keep, target, |_| ())?;
     Ok((profile, exit_code(status)))
 }
 
@@ -86,7 +85,7 @@ impl Place {
 }
 
 /// Waits for the program. What the terminal sends, it has got itself; what is sent to us alone is handed on.
-fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
+pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
     let handle = signals.handle();
     let pid = rustix::process::Pid::from_child(&child);
     std::thread::scope(|scope| {
@@ -109,14 +108,19 @@ fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus> {
 /// Writes into the recording how the program ended.
 fn finish(file: &Path, status: ExitStatus) -> Result<(), Error> {
     let now = clock_gettime(ClockId::Monotonic);
-    let machine = Machine::look();
-    let machine = format!("{} x {}, Linux {}, {}", machine.cpus, machine.cpu_model, machine.kernel, machine.libc);
+    let machine = machine();
     let (ending, value) = match (status.code(), status.signal()) {
         (Some(code), _) => (EXITED, code),
         (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
     };
     let monotonic_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
     Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine: &machine })?)
+}
+
+/// This machine, in a line.
+pub(super) fn machine() -> String {
+    let machine = Machine::look();
+    format!("{} x {}, Linux {}, {}", machine.cpus, machine.cpu_model, machine.kernel, machine.libc)
 }
 
 fn explain(error: Error, target: &Target) -> anyhow::Error {
@@ -131,7 +135,7 @@ fn explain(error: Error, target: &Target) -> anyhow::Error {
 }
 
 /// As a shell has it.
-fn exit_code(status: ExitStatus) -> ExitCode {
+pub(super) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

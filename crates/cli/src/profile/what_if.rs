@@ -31,6 +31,12 @@ impl WhatIf {
     /// There is no such machine, or it is too small; the program took no locks.
     pub(super) fn report(&self, profile: &Profile) -> Result<Option<String>> {
         let Some(cpus) = self.cpus else { return Ok(None) };
+        if !profile.recording.knows_acquisitions() {
+            bail!(
+                "--what-if-cpus: a trace of futex calls has no acquisitions and hold times to replay; it takes a \
+                 program with pthread locks, profiled without --futex or --pid"
+            );
+        }
         let machine = Arc::new(self.machine(cpus)?);
         let recorded = Recorded::of(profile)?;
         let counts = counts(cpus);

@@ -1,6 +1,6 @@
 //! `turnwise profile`.
 
-use crate::common::{executable, expect, expect_complaint, scratch, shown};
+use crate::common::{executable, expect, expect_complaint, expect_of, scratch, shown, turnwise};
 use turnwise_profile::model::Profile;
 
 fn json(path: &std::path::Path) -> Profile {
@@ -64,4 +64,63 @@ fn what_cannot_be_recorded_is_said_beforehand() {
     let damaged = executable(directory.path(), "damaged", b"\x7fELF\x02\x01\x01");
     expect_complaint(2, &["profile", "--", shown(&damaged)], &["damaged"]);
     expect_complaint(2, &["profile", "--json", "/no/such/dir/x", "--", "true"], &["--json"]);
+}
+
+/// A static program whose waits are known; see its source.
+fn static_waits(directory: &std::path::Path) -> std::path::PathBuf {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../futex-trace/tests/c/waits.c");
+    let program = directory.join("waits");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-g", "-O1", "-static", "-pthread", source, "-o"]).arg(&program);
+    assert!(compiler.status().unwrap().success());
+    program
+}
+
+#[test]
+fn futex_calls_stand_in_where_no_library_can_be_loaded() {
+    let directory = scratch();
+    let program = static_waits(directory.path());
+    let forms = ["json", "html", "folded", "flame", "pprof", "firefox", "perfetto"];
+    let files = forms.map(|form| directory.path().join(form));
+    let mut command = turnwise(&["profile"]);
+    for (form, file) in forms.iter().zip(&files) {
+        command.arg(format!("--{form}")).arg(file);
+    }
+    let (report, stderr) = expect_of(3, command.arg("--").arg(&program));
+    assert!(stderr.contains("statically linked") && stderr.contains("tracing its futex calls"), "{stderr}");
+    if stderr.contains("it runs without a profile") {
+        return eprintln!("skipped: {stderr}");
+    }
+    assert!(report.lines().all(|line| line.chars().count() <= 100), "{report}");
+    for part in ["FUTEXES BY WAIT TIME", "Most of it on: gate", "woken by open_slowly", "await_change (waits.c:"] {
+        assert!(report.contains(part), "no {part} in\n{report}");
+    }
+    assert!(!report.contains("acquisitions,") && !report.contains("held"), "{report}");
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    assert!(!text.contains("\"acquisitions\":") && !text.contains("\"hold\""), "{text}");
+    assert_eq!(json(&files[0]).locks[0].usage.wait.count, 9);
+    assert!(files.iter().all(|file| std::fs::metadata(file).unwrap().len() > 100));
+    let (again, _) = expect(0, &["profile", "--from", shown(&files[0])]);
+    assert_eq!(again, report);
+    expect_complaint(2, &["profile", "--from", shown(&files[0]), "--what-if-cpus", "4"], &["no acquisitions"]);
+}
+
+#[test]
+fn running_processes_are_traced_for_a_time() {
+    expect_complaint(2, &["profile", "--pid", "4294967295"], &["--pid 4294967295", "there is no process"]);
+    expect_complaint(2, &["profile", "--pid", "1", "--", "true"], &["cannot be used with"]);
+    expect_complaint(2, &["profile", "--seconds", "1", "--", "true"], &["--pid"]);
+    expect_complaint(2, &["profile", "--pid", "1", "--seconds", "0"], &["above zero"]);
+    let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let pid = sleeper.id().to_string();
+    let output = turnwise(&["profile", "--pid", &pid, "--seconds", "0.1"]).output().unwrap();
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    if output.status.code() == Some(2) {
+        assert!(stderr.contains("as root") || stderr.contains("mount -t tracefs"), "{stderr}");
+        return eprintln!("skipped: {stderr}");
+    }
+    assert!(stderr.contains(&format!("tracing the futex calls of process {pid}, sleep 60")), "{stderr}");
+    assert!(stdout.contains("still running") && stdout.contains("No thread slept in a futex call"), "{stdout}");
 }

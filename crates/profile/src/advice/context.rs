@@ -90,6 +90,17 @@ impl<'a> Context<'a> {
         (self.profile.program.policy != "adaptive").then_some(Experiment { policy: "adaptive", scope })
     }
 
+    /// Of a trace of futex calls: without acquisitions and holds no rule can judge.
+    pub(super) fn futex_verdict(&self) -> String {
+        let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+        format!(
+            "Threads slept {} in futex calls, {} of their time. Whether that is contention or waiting for work, the \
+             call sites tell: acquisitions and hold times are not known, so no rule judges them.",
+            time(waited),
+            percent(waited, self.thread_ns)
+        )
+    }
+
     pub(super) fn verdict(&self, nothing_found: bool) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         let spent =

@@ -84,6 +84,9 @@ impl Advice {
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
+    if !profile.recording.knows_acquisitions() {
+        return Advice { verdict: context.futex_verdict(), findings: Vec::new(), left_out: 0 };
+    }
     let all = rules::RULES.iter().flat_map(|rule| rule(&context)).collect();
     let mut findings = distinct(all);
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);

@@ -13,7 +13,7 @@ mod waits;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::symbols::{Module, Symbols};
 use clock::Clock;
-pub use names::is_wrapper;
+pub use names::{is_lock_class, is_wrapper};
 use sites::Sites;
 use std::path::{Path, PathBuf};
 use sums::Sum;

@@ -33,7 +33,9 @@ const LOCK_CLASSES: &[&str] = &[
     "<std::",
 ];
 
-fn is_lock_class(frame: &Frame) -> bool {
+/// Whether a frame is of a class of C++ or of the C library that only passes a lock on.
+#[must_use]
+pub fn is_lock_class(frame: &Frame) -> bool {
     let plain = frame.function.strip_prefix("void ").unwrap_or(&frame.function);
     LOCK_CLASSES.iter().any(|class| plain.starts_with(class))
 }

@@ -8,11 +8,36 @@ use crate::model::{Profile, Usage};
 #[must_use]
 pub fn headlines(profile: &Profile) -> Vec<String> {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    if !profile.recording.knows_acquisitions() {
+        return of_futexes(profile, waited);
+    }
     let mut lines = vec![overall(profile, waited)];
     if waited > 0 {
         lines.extend([lock(profile, waited), site(profile, waited), pair(profile, waited)].into_iter().flatten());
     }
     lines.extend(hazards(profile));
+    lines
+}
+
+/// Of a trace of futex calls.
+fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
+    if waited == 0 {
+        return vec!["No thread slept in a futex call.".to_owned()];
+    }
+    let waits: u64 = profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
+    let share = percent(waited, thread_ns(profile));
+    let mut lines =
+        vec![format!("Threads slept {} in {} futex calls, {share} of their time.", time(waited), count(waits))];
+    lines.extend(profile.locks.first().map(|lock| {
+        let (wait, part) = (lock.usage.wait.sum_ns, percent(lock.usage.wait.sum_ns, waited));
+        format!("They slept longest on {}: {}, {part} of all.", names::lock_in_sentence(&lock.name), time(wait))
+    }));
+    lines.extend(site(profile, waited));
+    lines.extend(profile.blocked.first().map(|pair| {
+        let [waiter, waker] =
+            [pair.waiter, pair.holder].map(|site| names::brief_site(profile, &profile.sites[site as usize]));
+        format!("Most waiting was ended by {waker}: {} of {waiter}.", time(pair.wait_ns))
+    }));
     lines
 }
 

@@ -4,6 +4,7 @@ use super::{check, plausible};
 use crate::model::{Profile, SCHEMA};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use serde_json::Value;
 use std::io::Write;
 
 /// Only this is read of a profile whose schema may be another's.
@@ -13,9 +14,31 @@ struct Head {
 }
 
 pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer(&mut *to, profile).context("the profile could not be written as JSON")?;
+    let written = if profile.recording.knows_acquisitions() {
+        serde_json::to_writer(&mut *to, profile)
+    } else {
+        serde_json::to_value(profile).and_then(|whole| serde_json::to_writer(&mut *to, &without_unknown(whole)))
+    };
+    written.context("the profile could not be written as JSON")?;
     writeln!(to)?;
     Ok(())
+}
+
+/// What a trace of futex calls cannot know is left out, so that nobody takes its zeros for counts.
+fn without_unknown(mut profile: Value) -> Value {
+    const OF_USAGE: [&str; 5] = ["acquisitions", "reads", "hold", "hold_total_ns", "events"];
+    for list in ["locks", "sites", "threads"] {
+        for one in profile[list].as_array_mut().into_iter().flatten() {
+            if let Some(usage) = one["usage"].as_object_mut() {
+                usage.retain(|key, _| !OF_USAGE.contains(&key.as_str()));
+            }
+            let steps = one.get_mut("over_time").and_then(Value::as_array_mut);
+            for step in steps.into_iter().flatten().filter_map(Value::as_object_mut) {
+                step.remove("acquisitions");
+            }
+        }
+    }
+    profile
 }
 
 /// Reads what `--json` wrote.

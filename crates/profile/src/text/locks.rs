@@ -76,9 +76,8 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
         },
         if usage.failed > 0 { format!("; {} attempts failed", count(usage.failed)) } else { String::new() },
     );
-    if lock.over_time.iter().any(|step| step.wait_ns > 0) {
-        let shown = course(&lock.over_time);
-        let _ = writeln!(text, "  waits over time: {shown} ({} each)", time(lock.step_ns * step_width(lock)));
+    if let Some(shown) = over_time(lock) {
+        let _ = writeln!(text, "  waits over time: {shown}");
     }
     let sites = profile.sites.iter().zip(0..).filter(|(site, _)| site.lock == id);
     for (site, number) in sites.clone().take(SITES) {
@@ -127,7 +126,14 @@ fn kind(kind: LockKind) -> &'static str {
         LockKind::SpecialMutex => "mutex (robust, shared, or with priorities)",
         LockKind::RwLock => "readers-writer lock",
         LockKind::SpinLock => "spin lock",
+        LockKind::Futex => "futex",
     }
+}
+
+/// Wait time over time as bars, and how long each is; `None`: there was no wait.
+pub(super) fn over_time(lock: &Lock) -> Option<String> {
+    let waited = lock.over_time.iter().any(|step| step.wait_ns > 0);
+    waited.then(|| format!("{} ({} each)", course(&lock.over_time), time(lock.step_ns * step_width(lock))))
 }
 
 /// Steps in one column.

@@ -1,6 +1,7 @@
 //! The report for a terminal: 100 columns, what matters first.
 
 mod figures;
+mod futex;
 mod locks;
 
 use crate::model::{Ending, FrameId, Profile, Site};
@@ -16,29 +17,42 @@ const LINES: usize = 5;
 #[must_use]
 pub fn report(profile: &Profile) -> String {
     let mut text = String::new();
-    summary(&mut text, profile);
-    if !profile.locks.is_empty() {
-        locks::table(&mut text, profile);
-        locks::details(&mut text, profile);
+    if profile.recording.knows_acquisitions() {
+        recorded(&mut text, profile);
+    } else {
+        futex::report(&mut text, profile);
     }
-    conditions(&mut text, profile);
-    inversions(&mut text, profile);
-    shared_lines(&mut text, profile);
-    threads(&mut text, profile);
-    notes(&mut text, profile);
     let lines = text.lines().map(|line| cut(line.trim_end(), COLUMNS));
     lines.fold(String::new(), |text, line| text + &line + "\n")
+}
+
+/// The report on what the recorder saw.
+fn recorded(text: &mut String, profile: &Profile) {
+    summary(text, profile);
+    if !profile.locks.is_empty() {
+        locks::table(text, profile);
+        locks::details(text, profile);
+    }
+    conditions(text, profile);
+    inversions(text, profile);
+    shared_lines(text, profile);
+    threads(text, profile);
+    notes(text, profile);
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Running => ", still running".to_owned(),
+        Ending::Exited(0) => String::new(),
+        Ending::Exited(status) => format!(", exit status {status}"),
+        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
+    }
 }
 
 /// The lines that matter.
 fn summary(text: &mut String, profile: &Profile) {
     let program = &profile.program;
-    let ending = match program.ending {
-        Ending::Running => ", still running".to_owned(),
-        Ending::Exited(0) => String::new(),
-        Ending::Exited(status) => format!(", exit status {status}"),
-        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
-    };
+    let ending = ending(program.ending);
     let _ = writeln!(
         text,
         "{}: {}, {}, {} locks{ending}",
@@ -56,7 +70,7 @@ fn summary(text: &mut String, profile: &Profile) {
         let _ = writeln!(
             text,
             "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's monitors, raw\n\
-             futexes) cannot be recorded by this way; `perf trace -s -e futex -- CMD` counts their sleeps."
+             futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps."
         );
         return;
     }
@@ -234,7 +248,11 @@ fn notes(text: &mut String, profile: &Profile) {
     if recording.acquisitions_unattributed > 0 {
         let _ = writeln!(text, "{} acquisitions are in no line above.", count(recording.acquisitions_unattributed));
     }
-    for remark in &recording.remarks {
+    wrapped_notes(text, &recording.remarks);
+}
+
+fn wrapped_notes(text: &mut String, remarks: &[String]) {
+    for remark in remarks {
         for (index, line) in wrapped(remark).iter().enumerate() {
             let _ = writeln!(text, "{}{line}", if index == 0 { "Note: " } else { "      " });
         }

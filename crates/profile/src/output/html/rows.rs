@@ -124,6 +124,7 @@ fn kind(kind: LockKind) -> &'static str {
         LockKind::SpecialMutex => "special",
         LockKind::RwLock => "rwlock",
         LockKind::SpinLock => "spin lock",
+        LockKind::Futex => "futex",
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct View {
     lines: Vec<LineRow>,
     flame: Flame,
     timelines: Vec<Timeline>,
+    /// Whether acquisitions and holds are known; else columns and tiles of them are left out, and holders are wakers.
+    recorded: bool,
     /// Whether waits over time are where they were, rather than where they ended.
     spread: bool,
     limits: Vec<String>,
@@ -102,6 +104,7 @@ impl View {
             inversions: rows::inversions(profile, &mut strings),
             lines: rows::lines(profile, &mut strings),
             flame: Flame::of(profile, &mut strings, &mut omitted),
+            recorded: profile.recording.knows_acquisitions(),
             spread: profile.recording.episodes_dropped == 0,
             timelines: timeline::of(profile, &mut strings, &mut omitted),
             limits: limits(profile),
@@ -157,6 +160,9 @@ fn totals(profile: &Profile) -> Totals {
 /// How the figures came about, in plain words.
 fn limits(profile: &Profile) -> Vec<String> {
     let recording = &profile.recording;
+    if !recording.knows_acquisitions() {
+        return recording.remarks.clone();
+    }
     let mut limits = vec!["Acquisitions, contention and wait times are counted whole, none is estimated.".to_owned()];
     limits.push(match recording.hold_one_in {
         0 | 1 => "Every hold was timed.".to_owned(),

@@ -105,6 +105,7 @@ fn kind(kind: LockKind) -> &'static str {
     match kind {
         LockKind::RwLock => "rwlock",
         LockKind::SpinLock => "spin lock",
+        LockKind::Futex => "futex",
         _ => "mutex",
     }
 }

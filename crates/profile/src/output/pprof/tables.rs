@@ -109,5 +109,6 @@ fn kind(kind: LockKind) -> &'static str {
         LockKind::SpecialMutex => "special mutex",
         LockKind::RwLock => "rwlock",
         LockKind::SpinLock => "spin lock",
+        LockKind::Futex => "futex",
     }
 }

@@ -1,0 +1,122 @@
+//! Profiles by the kernel's futex calls: of programs that no library can be loaded into, and of processes that run.
+
+use super::record::{self, exit_code};
+use crate::program;
+use crate::target::Target;
+use anyhow::{Context, Result};
+use object::{Object, ReadCache};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use turnwise_futex_trace::{Run, Trace, Tracer};
+use turnwise_profile::model::{Ending, Profile};
+
+/// How long to wait for records before looking whether all is over.
+const STEP: Duration = Duration::from_millis(20);
+
+/// Why a program can be traced only by its futex calls; `None`: the recorder can see its locks, or nothing can.
+pub(super) fn only_way(path: &Path) -> Option<String> {
+    if is_go(path) {
+        return Some("it is a Go program, whose locks are not pthread's".to_owned());
+    }
+    let error = program::check_interposable(path).err()?;
+    let cause = error.root_cause().to_string();
+    let told = ["it is statically linked", "it is built for musl"].into_iter().find(|told| cause.starts_with(told))?;
+    Some(told.to_owned())
+}
+
+/// Whether Go's linker made it.
+fn is_go(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let cache = ReadCache::new(file);
+    let Ok(file) = object::File::parse(&cache) else { return false };
+    file.section_by_name(".go.buildinfo").is_some()
+}
+
+/// Runs a program under a trace. With a reason it was not asked for: then the program runs even if it cannot be traced.
+///
+/// # Errors
+/// The program cannot be run; or a trace was asked for and is not possible.
+pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profile>, ExitCode)> {
+    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+    if let Some(reason) = reason {
+        let shown = target.path.display();
+        eprintln!("turnwise: {shown}: {reason}, so no recorder can see its locks; tracing its futex calls instead");
+    }
+    // The program inherits the trace from the thread that starts it: this one.
+    let tracer = match Tracer::of_children() {
+        Ok(tracer) => Some(tracer),
+        Err(error) if reason.is_some() => {
+            eprintln!("turnwise: it runs without a profile: {error:#}");
+            None
+        }
+        Err(error) => return Err(error.context("--futex")),
+    };
+    let started = SystemTime::now();
+    let child = target.start().spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+    let (trace, status) = std::thread::scope(|scope| {
+        let waiter = scope.spawn(|| record::wait(child, &mut signals));
+        let trace = tracer.map(|tracer| follow(tracer, || waiter.is_finished()));
+        (trace, waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let status = status?;
+    let command = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let profile = trace.map(|trace| trace.profile(&about(command, started, ending(status))));
+    Ok((profile, exit_code(status)))
+}
+
+/// The profile of a process that runs, until Ctrl-C, its end, or so much time has passed.
+///
+/// # Errors
+/// There is no such process, or it cannot be traced.
+pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let tracer = Tracer::attach(pid).with_context(|| format!("--pid {pid}"))?;
+    let until = if time.is_some() { "" } else { "; Ctrl-C ends the trace and shows the report" };
+    eprintln!("turnwise: tracing the futex calls of process {pid}, {}{until}", command.join(" "));
+    let (started, began) = (SystemTime::now(), Instant::now());
+    let (mut is_gone, directory) = (false, format!("/proc/{pid}"));
+    let trace = follow(tracer, || {
+        is_gone = is_gone || has_ended(&directory);
+        is_gone || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
+    });
+    Ok(trace.profile(&about(command, started, Ending::Running)))
+}
+
+/// Whether the process is gone, or a zombie.
+fn has_ended(directory: &str) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("{directory}/stat")) else { return true };
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+}
+
+fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
+    while !is_over() {
+        tracer.step(STEP);
+    }
+    tracer.finish()
+}
+
+fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Run {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    Run {
+        command,
+        started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        ending,
+        cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
+        machine: record::machine(),
+    }
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (_, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}

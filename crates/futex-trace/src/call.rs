@@ -1,0 +1,109 @@
+//! What a futex call asks for.
+
+/// The system calls of the family whose tracepoints are read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum SysCall {
+    /// `futex`, with its many operations.
+    Futex,
+    /// `futex_wait`, Linux 6.7.
+    FutexWait,
+    /// `futex_wake`, Linux 6.7.
+    FutexWake,
+    /// `futex_waitv`, Linux 5.16: a list of futexes. Their addresses are not in the record; the list's stands for them.
+    FutexWaitv,
+}
+
+/// One call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Call {
+    /// Sleeps until woken, or takes a priority-inheriting lock.
+    Wait {
+        /// What it sleeps on.
+        address: u64,
+    },
+    /// Wakes so many at most.
+    Wake {
+        /// Whom: who sleeps on it.
+        address: u64,
+        /// How many at most.
+        most: u64,
+    },
+    /// Wakes some and moves the other sleepers to another address.
+    Requeue {
+        /// Who sleeps on this
+        from: u64,
+        /// sleeps on this from now on.
+        to: u64,
+        /// So many at most are woken instead.
+        most: u64,
+    },
+}
+
+impl SysCall {
+    pub(crate) const ALL: [SysCall; 4] = [SysCall::Futex, SysCall::FutexWait, SysCall::FutexWake, SysCall::FutexWaitv];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            SysCall::Futex => "futex",
+            SysCall::FutexWait => "futex_wait",
+            SysCall::FutexWake => "futex_wake",
+            SysCall::FutexWaitv => "futex_waitv",
+        }
+    }
+
+    /// The arguments that [`SysCall::decode`] takes.
+    pub(crate) fn fields(self) -> &'static [&'static str] {
+        match self {
+            SysCall::Futex => &["uaddr", "op", "val", "uaddr2"],
+            SysCall::FutexWait => &["uaddr"],
+            SysCall::FutexWake => &["uaddr", "nr"],
+            SysCall::FutexWaitv => &["waiters"],
+        }
+    }
+
+    /// The call, by its arguments; `None`: it neither waits nor wakes.
+    pub(crate) fn decode(self, arguments: &[u64]) -> Option<Call> {
+        let argument = |place: usize| arguments.get(place).copied();
+        let address = argument(0)?;
+        match self {
+            SysCall::Futex => futex(address, argument(1)?, argument(2)?, argument(3)?),
+            SysCall::FutexWait | SysCall::FutexWaitv => Some(Call::Wait { address }),
+            SysCall::FutexWake => Some(Call::Wake { address, most: argument(1)? }),
+        }
+    }
+}
+
+fn futex(address: u64, operation: u64, value: u64, other: u64) -> Option<Call> {
+    let most = u64::from(value as u32);
+    match operation as i32 & libc::FUTEX_CMD_MASK {
+        libc::FUTEX_WAIT
+        | libc::FUTEX_WAIT_BITSET
+        | libc::FUTEX_WAIT_REQUEUE_PI
+        | libc::FUTEX_LOCK_PI
+        | libc::FUTEX_LOCK_PI2 => Some(Call::Wait { address }),
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_WAKE_OP => Some(Call::Wake { address, most }),
+        libc::FUTEX_UNLOCK_PI => Some(Call::Wake { address, most: 1 }),
+        libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE | libc::FUTEX_CMP_REQUEUE_PI => {
+            Some(Call::Requeue { from: address, to: other, most })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_count_without_their_flags() {
+        let futex = |operation: i32, value| SysCall::Futex.decode(&[0x10, operation as u64, value, 0x20]);
+        assert_eq!(futex(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, 5), Some(Call::Wait { address: 0x10 }));
+        let realtime = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
+        assert_eq!(futex(realtime, 5), Some(Call::Wait { address: 0x10 }));
+        assert_eq!(futex(libc::FUTEX_WAKE, 3), Some(Call::Wake { address: 0x10, most: 3 }));
+        let requeue = Some(Call::Requeue { from: 0x10, to: 0x20, most: 1 });
+        assert_eq!(futex(libc::FUTEX_CMP_REQUEUE, 1), requeue);
+        assert_eq!(futex(libc::FUTEX_TRYLOCK_PI, 0), None);
+        assert_eq!(SysCall::FutexWake.decode(&[0x10]), None, "an argument is missing");
+    }
+}

@@ -1,0 +1,293 @@
+//! Beginnings and ends of futex calls, paired up to waits, and waits to the calls that ended them.
+
+use crate::call::Call;
+use crate::sums::{Course, Sum};
+use std::collections::{HashMap, VecDeque};
+
+/// Number of a call stack of the process.
+pub(crate) type StackId = u32;
+
+/// Waits kept one by one; later ones are in the sums only.
+const MOST_KEPT: usize = 200_000;
+/// Calls that may wake somebody, remembered for each address.
+const MOST_WAKES: usize = 64;
+
+/// One wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wait {
+    pub(crate) tid: u32,
+    pub(crate) address: u64,
+    pub(crate) stack: StackId,
+    pub(crate) began_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) outcome: Outcome,
+    /// The thread that woke it, and from where.
+    pub(crate) waker: Option<(u32, StackId)>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    Woken,
+    TimedOut,
+    /// By a signal.
+    Interrupted,
+    /// It had not ended when the thread or the trace did.
+    Unfinished,
+}
+
+/// What pairing makes of a process's calls.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing {
+    open: HashMap<u32, Open>,
+    wakes: HashMap<u64, VecDeque<Wake>>,
+    /// Where those who slept on an address were moved.
+    moved: HashMap<u64, u64>,
+    /// By address and stack.
+    pub(crate) sites: HashMap<(u64, StackId), Sum>,
+    pub(crate) threads: HashMap<u32, Sum>,
+    pub(crate) courses: HashMap<u64, Course>,
+    /// Number and time of waits, by address, the waiter's stack and the waker's.
+    pub(crate) wakers: HashMap<(u64, StackId, StackId), (u64, u64)>,
+    pub(crate) kept: Vec<Wait>,
+    /// In the sums only.
+    pub(crate) dropped: u64,
+    /// Calls that did not sleep, since the value had changed already (or an argument was wrong).
+    pub(crate) not_slept: u64,
+    /// Calls whose beginning was not seen: they were under way, or the record was lost.
+    pub(crate) without_beginning: u64,
+    /// Waits whose end was lost.
+    pub(crate) without_end: u64,
+}
+
+/// A call under way.
+#[derive(Debug)]
+struct Open {
+    call: Call,
+    stack: StackId,
+    at_ns: u64,
+}
+
+/// A call that may have woken somebody.
+#[derive(Debug)]
+struct Wake {
+    tid: u32,
+    stack: StackId,
+    at_ns: u64,
+    /// So many more at most.
+    left: u64,
+}
+
+impl Pairing {
+    /// A thread begins a call.
+    pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, stack: StackId) {
+        if let Some(Open { call: Call::Wait { .. }, .. }) = self.open.insert(tid, Open { call, stack, at_ns }) {
+            self.without_end += 1;
+        }
+        let (address, left) = match call {
+            Call::Wait { .. } => return,
+            Call::Wake { address, most } => (address, most),
+            Call::Requeue { from, to, most } => {
+                self.moved.insert(from, to);
+                (from, most)
+            }
+        };
+        let wakes = self.wakes.entry(address).or_default();
+        wakes.push_back(Wake { tid, stack, at_ns, left });
+        if wakes.len() > MOST_WAKES {
+            wakes.pop_front();
+        }
+    }
+
+    /// A thread's call ends.
+    pub(crate) fn exit(&mut self, tid: u32, at_ns: u64, result: i64) {
+        let Some(open) = self.open.remove(&tid) else {
+            self.without_beginning += 1;
+            return;
+        };
+        match open.call {
+            Call::Wait { address } => match outcome(result) {
+                Some(outcome) => self.wait(tid, address, &open, at_ns, outcome),
+                None => self.not_slept += 1,
+            },
+            // Who woke nobody is nobody's waker.
+            Call::Wake { address, .. } | Call::Requeue { from: address, .. } if result <= 0 => {
+                let wakes = self.wakes.entry(address).or_default();
+                wakes.retain(|wake| (wake.tid, wake.at_ns) != (tid, open.at_ns));
+            }
+            Call::Wake { .. } | Call::Requeue { .. } => {}
+        }
+    }
+
+    /// A thread ends, in whatever call it is.
+    pub(crate) fn thread_ends(&mut self, tid: u32, at_ns: u64) {
+        if let Some(open) = self.open.remove(&tid)
+            && let Call::Wait { address } = open.call
+        {
+            self.wait(tid, address, &open, at_ns, Outcome::Unfinished);
+        }
+    }
+
+    /// The trace ends.
+    pub(crate) fn end(&mut self, at_ns: u64) {
+        let mut threads: Vec<u32> = self.open.keys().copied().collect();
+        threads.sort_unstable();
+        for tid in threads {
+            self.thread_ends(tid, at_ns);
+        }
+    }
+
+    fn wait(&mut self, tid: u32, address: u64, open: &Open, ended_ns: u64, outcome: Outcome) {
+        let (stack, began_ns) = (open.stack, open.at_ns);
+        let ended_ns = ended_ns.max(began_ns);
+        let waker = if outcome == Outcome::Woken { self.waker(tid, address, began_ns, ended_ns) } else { None };
+        let (waited, timed_out) = (ended_ns - began_ns, outcome == Outcome::TimedOut);
+        self.sites.entry((address, stack)).or_default().add(waited, timed_out);
+        self.threads.entry(tid).or_default().add(waited, timed_out);
+        self.courses.entry(address).or_default().add(ended_ns, waited);
+        if let Some((_, from)) = waker {
+            let pair = self.wakers.entry((address, stack, from)).or_default();
+            *pair = (pair.0 + 1, pair.1.saturating_add(waited));
+        }
+        if self.kept.len() < MOST_KEPT {
+            self.kept.push(Wait { tid, address, stack, began_ns, ended_ns, outcome, waker });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// The first call during the wait that could wake it and has not woken as many as it may.
+    fn waker(&mut self, tid: u32, address: u64, began_ns: u64, ended_ns: u64) -> Option<(u32, StackId)> {
+        let moved = self.moved.get(&address).copied();
+        for address in [Some(address), moved].into_iter().flatten() {
+            let calls = self.wakes.get_mut(&address).into_iter().flatten();
+            let during = |wake: &&mut Wake| (began_ns..=ended_ns).contains(&wake.at_ns);
+            if let Some(wake) = calls.filter(during).find(|wake| wake.left > 0 && wake.tid != tid) {
+                wake.left -= 1;
+                return Some((wake.tid, wake.stack));
+            }
+        }
+        None
+    }
+}
+
+/// What a waiting call's result says; `None`: it did not sleep.
+fn outcome(result: i64) -> Option<Outcome> {
+    /// What the kernel returns to itself where a call is to begin again after a signal.
+    const RESTARTED: std::ops::RangeInclusive<i64> = -516..=-512;
+    const TIMED_OUT: i64 = -(libc::ETIMEDOUT as i64);
+    const INTERRUPTED: i64 = -(libc::EINTR as i64);
+    match result {
+        0.. => Some(Outcome::Woken),
+        TIMED_OUT => Some(Outcome::TimedOut),
+        INTERRUPTED => Some(Outcome::Interrupted),
+        restarted if RESTARTED.contains(&restarted) => Some(Outcome::Interrupted),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: u64 = 0x1000;
+    const B: u64 = 0x2000;
+    const WAIT: Call = Call::Wait { address: A };
+
+    fn wake(most: u64) -> Call {
+        Call::Wake { address: A, most }
+    }
+
+    #[test]
+    fn a_wait_is_paired_with_its_end_and_its_waker() {
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(2, 150, wake(1), 8);
+        // The woken thread may be out before its waker.
+        pairing.exit(1, 160, 0);
+        pairing.exit(2, 170, 1);
+        let woken = Outcome::Woken;
+        let expected =
+            Wait { tid: 1, address: A, stack: 7, began_ns: 100, ended_ns: 160, outcome: woken, waker: Some((2, 8)) };
+        assert_eq!(pairing.kept, [expected]);
+        assert_eq!(pairing.sites[&(A, 7)].distribution().sum_ns, 60);
+        assert_eq!(pairing.wakers[&(A, 7, 8)], (1, 60));
+        assert_eq!((pairing.threads[&1].waits, pairing.threads.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_call_wakes_no_more_than_it_may_and_only_those_who_slept_then() {
+        let mut pairing = Pairing::default();
+        pairing.enter(9, 50, wake(5), 1);
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(2, 101, WAIT, 7);
+        pairing.exit(9, 102, 0);
+        pairing.enter(3, 150, wake(1), 8);
+        pairing.exit(3, 151, 1);
+        pairing.enter(4, 160, wake(1), 9);
+        pairing.exit(4, 161, 1);
+        pairing.exit(1, 170, 0);
+        pairing.exit(2, 171, 0);
+        let wakers: Vec<_> = pairing.kept.iter().map(|wait| wait.waker).collect();
+        assert_eq!(wakers, [Some((3, 8)), Some((4, 9))]);
+    }
+
+    #[test]
+    fn who_woke_nobody_is_no_waker() {
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(2, 110, wake(1), 8);
+        pairing.exit(2, 111, 0);
+        pairing.enter(3, 120, wake(1), 9);
+        pairing.exit(3, 121, 1);
+        pairing.exit(1, 130, 0);
+        assert_eq!(pairing.kept[0].waker, Some((3, 9)));
+    }
+
+    #[test]
+    fn who_was_moved_is_woken_at_the_other_address() {
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(2, 110, Call::Requeue { from: A, to: B, most: 0 }, 8);
+        pairing.exit(2, 111, 1);
+        pairing.enter(3, 120, Call::Wake { address: B, most: 1 }, 9);
+        pairing.exit(3, 121, 1);
+        pairing.exit(1, 130, 0);
+        assert_eq!(pairing.kept[0].waker, Some((3, 9)));
+    }
+
+    #[test]
+    fn results_tell_how_a_wait_ended() {
+        let mut pairing = Pairing::default();
+        for (result, at) in [(-110, 0), (-4, 100), (-512, 200), (-11, 300), (0, 400)] {
+            pairing.enter(1, at, WAIT, 7);
+            pairing.exit(1, at + 10, result);
+        }
+        let outcomes: Vec<_> = pairing.kept.iter().map(|wait| wait.outcome).collect();
+        assert_eq!(outcomes, [Outcome::TimedOut, Outcome::Interrupted, Outcome::Interrupted, Outcome::Woken]);
+        assert_eq!((pairing.not_slept, pairing.sites[&(A, 7)].timed_out, pairing.threads[&1].sum_ns), (1, 1, 40));
+    }
+
+    #[test]
+    fn lost_records_make_no_waits_up() {
+        let mut pairing = Pairing::default();
+        pairing.exit(1, 50, 0);
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(1, 900, WAIT, 7);
+        pairing.exit(1, 910, 0);
+        assert_eq!((pairing.without_beginning, pairing.without_end), (1, 1));
+        assert_eq!(pairing.sites[&(A, 7)].sum_ns, 10, "the first wait's length is not known");
+    }
+
+    #[test]
+    fn waits_that_go_on_count_up_to_the_end() {
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7);
+        pairing.enter(2, 200, WAIT, 7);
+        pairing.enter(3, 250, wake(1), 7);
+        pairing.thread_ends(2, 300);
+        pairing.end(1000);
+        let ends: Vec<_> = pairing.kept.iter().map(|wait| (wait.tid, wait.ended_ns, wait.outcome)).collect();
+        assert_eq!(ends, [(2, 300, Outcome::Unfinished), (1, 1000, Outcome::Unfinished)]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Call sites of call stacks: where the program calls what sleeps for it.
+
+use crate::pairing::StackId;
+use crate::process::Process;
+use std::collections::HashMap;
+use turnwise_profile::analysis::is_lock_class;
+use turnwise_profile::model::{Frame, FrameId};
+use turnwise_profile::symbols::Symbols;
+
+/// Libraries whose functions only pass a wait on to the kernel.
+const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
+/// The same in other files, by the beginnings of their names.
+const FUNCTIONS: &[&str] = &[
+    "__futex",
+    "__lll_",
+    "__internal_syscall",
+    "__syscall",
+    "__pthread_",
+    "___pthread_",
+    "pthread_",
+    "__new_sem_",
+    "sem_",
+    "mtx_",
+    "cnd_",
+    "std::sys::",
+    "std::sync::",
+    "std::thread::",
+    "<std::",
+    "core::",
+    "parking_lot",
+    "lock_api::",
+];
+
+/// A stack as a profile has it.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The call site's frames, innermost first.
+    pub(super) site: Vec<FrameId>,
+    /// The stack from there on.
+    pub(super) stack: u32,
+}
+
+pub(super) struct Places<'a> {
+    process: &'a Process,
+    pub(super) symbols: Symbols,
+    known: HashMap<StackId, Place>,
+    stacks: Vec<Vec<FrameId>>,
+    numbers: HashMap<Vec<FrameId>, u32>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(process: &'a Process) -> Places<'a> {
+        let symbols = Symbols::new(process.images.iter().map(|image| image.module()).collect());
+        Places { process, symbols, known: HashMap::new(), stacks: Vec::new(), numbers: HashMap::new() }
+    }
+
+    pub(super) fn of(&mut self, stack: StackId) -> Place {
+        if let Some(known) = self.known.get(&stack) {
+            return known.clone();
+        }
+        let place = self.find(stack);
+        self.known.insert(stack, place.clone());
+        place
+    }
+
+    fn find(&mut self, stack: StackId) -> Place {
+        let addresses = &self.process.stacks[stack as usize];
+        let calls: Vec<(u64, Vec<FrameId>)> =
+            addresses.iter().map(|address| (*address, self.symbols.of_return_address(*address))).collect();
+        let passes = |frame: &FrameId| passes_on(self.symbols.frame(*frame));
+        let first = calls.iter().position(|(_, frames)| !frames.iter().all(passes)).unwrap_or(0);
+        let Some((address, frames)) = calls.get(first) else {
+            return Place { site: Vec::new(), stack: self.number(Vec::new()) };
+        };
+        let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
+        let site = frames[own..].to_vec();
+        let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
+        let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
+        let site = self.symbols.told_apart(site, *address);
+        Place { site, stack: self.number(whole) }
+    }
+
+    fn number(&mut self, stack: Vec<FrameId>) -> u32 {
+        if let Some(known) = self.numbers.get(&stack) {
+            return *known;
+        }
+        let number = self.stacks.len() as u32;
+        self.stacks.push(stack.clone());
+        self.numbers.insert(stack, number);
+        number
+    }
+
+    /// The stacks, the frames, and files whose names could not be read.
+    pub(super) fn finish(self) -> (Vec<Vec<FrameId>>, Vec<Frame>, Vec<String>) {
+        let (frames, troubles) = self.symbols.finish();
+        (self.stacks, frames, troubles)
+    }
+}
+
+/// Whether a function only passes a wait on to the kernel.
+fn passes_on(frame: &Frame) -> bool {
+    let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
+    let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));
+    let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
+    library || function || last.contains("futex") || is_lock_class(frame)
+}
+
+/// `function (file:line)`.
+pub(super) fn shown(frame: &Frame) -> String {
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => {
+            format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))
+        }
+        _ => frame.function.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_passes_a_wait_on_is_no_call_site() {
+        let frame = |function: &str, module: &str| Frame {
+            function: function.to_owned(),
+            module: module.to_owned(),
+            ..Frame::default()
+        };
+        let library = [("syscall", "libc.so.6"), ("std::sync::mutex::Mutex<T>::lock", "app"), ("sys_futex", "a")];
+        assert!(library.iter().all(|(function, module)| passes_on(&frame(function, module))));
+        let own = [("consume", "app"), ("corelate", "app"), ("futex::Pool::take", "app")];
+        assert!(own.iter().all(|(function, module)| !passes_on(&frame(function, module))));
+    }
+}

@@ -1,0 +1,75 @@
+//! What a reader of the profile should know.
+
+use crate::pairing::Outcome;
+use crate::process::Process;
+use crate::trace::Trace;
+use turnwise_profile::model::Profile;
+
+pub(super) struct Known<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) process: &'a Process,
+    /// Futexes that are not in the profile.
+    pub(super) left_out: usize,
+}
+
+pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec<String> {
+    let mut remarks = vec![
+        "made of the kernel's futex calls: a wait is any sleep in one, for a lock, a condition variable or for work to \
+         do; what is had without the kernel (acquisitions, hold times, spinning) is not known"
+            .to_owned(),
+    ];
+    remarks.extend(losses(known));
+    if profile.frames.iter().any(|frame| frame.function.starts_with("runtime.futex")) {
+        remarks.push(
+            "a Go program: sync.Mutex and channels park goroutines, not threads, so these waits are of Go's own \
+             threads; for the others see Go's mutex and block profiles (runtime.SetMutexProfileFraction)"
+                .to_owned(),
+        );
+    }
+    let unfinished = known.process.pairing.kept.iter().filter(|wait| wait.outcome == Outcome::Unfinished).count();
+    if unfinished > 0 {
+        remarks
+            .push(format!("{unfinished} waits had not ended when their thread or the trace did; they count to there"));
+    }
+    if known.process.pairing.not_slept > 0 {
+        let number = known.process.pairing.not_slept;
+        remarks
+            .push(format!("{number} waiting calls did not sleep, since the value had changed; they are in no figure"));
+    }
+    if known.left_out > 0 {
+        remarks.push(format!("{} futexes are left out: nobody waited long for them", known.left_out));
+    }
+    remarks.extend(others(known));
+    remarks.extend(troubles);
+    remarks
+}
+
+fn losses(known: &Known) -> Vec<String> {
+    let pairing = &known.process.pairing;
+    let mut remarks = Vec::new();
+    if known.trace.lost > 0 {
+        remarks.push(format!(
+            "the kernel lost {} records of calls for want of room (too many calls at a time): their waits are in no figure",
+            known.trace.lost
+        ));
+    }
+    let (begun, ended) = (pairing.without_beginning, pairing.without_end);
+    if begun + ended > 0 {
+        remarks.push(format!(
+            "of {begun} calls only the end was seen (they had begun before, or the record was lost), of {ended} waits \
+             only the beginning: they are in no figure"
+        ));
+    }
+    remarks
+}
+
+fn others(known: &Known) -> Option<String> {
+    const SHOWN: usize = 3;
+    let others: Vec<_> =
+        known.trace.processes().into_iter().skip(1).filter(|process| process.waited_ns() > 0).collect();
+    let named: Vec<String> = others.iter().take(SHOWN).map(|process| process.pid.to_string()).collect();
+    let more = if others.len() > SHOWN { ", …" } else { "" };
+    (!others.is_empty()).then(|| {
+        format!("this is the process that waited most; {} more waited: {}{more}", others.len(), named.join(", "))
+    })
+}

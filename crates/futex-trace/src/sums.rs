@@ -1,0 +1,112 @@
+//! Sums over waits.
+
+use std::collections::BTreeMap;
+use turnwise_profile::model::{Distribution, Step};
+use turnwise_recording::scale::{self, STEPS};
+
+/// The waits of a site, a thread or an address.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sum {
+    pub(crate) waits: u64,
+    pub(crate) timed_out: u64,
+    pub(crate) sum_ns: u64,
+    max_ns: u64,
+    buckets: BTreeMap<usize, u64>,
+}
+
+impl Sum {
+    pub(crate) fn add(&mut self, ns: u64, timed_out: bool) {
+        self.waits += 1;
+        self.timed_out += u64::from(timed_out);
+        self.sum_ns = self.sum_ns.saturating_add(ns);
+        self.max_ns = self.max_ns.max(ns);
+        *self.buckets.entry(scale::bucket(ns)).or_default() += 1;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Sum) {
+        self.waits += other.waits;
+        self.timed_out += other.timed_out;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += count;
+        }
+    }
+
+    pub(crate) fn distribution(&self) -> Distribution {
+        Distribution {
+            count: self.waits,
+            sum_ns: self.sum_ns,
+            max_ns: self.max_ns,
+            buckets: self.buckets.iter().map(|(bucket, count)| (scale::bound(*bucket), *count)).collect(),
+        }
+    }
+}
+
+/// The waits of an address over time, each where it ended. The steps double in length as the run gets longer.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    step_ns: u64,
+    steps: [(u64, u64); STEPS],
+}
+
+impl Default for Course {
+    fn default() -> Course {
+        Course { step_ns: 1 << 20, steps: [(0, 0); STEPS] }
+    }
+}
+
+impl Course {
+    pub(crate) fn add(&mut self, ended_ns: u64, waited_ns: u64) {
+        while ended_ns / self.step_ns >= STEPS as u64 {
+            self.coarsen();
+        }
+        let step = &mut self.steps[(ended_ns / self.step_ns) as usize];
+        step.0 += 1;
+        step.1 = step.1.saturating_add(waited_ns);
+    }
+
+    fn coarsen(&mut self) {
+        for place in 0..STEPS {
+            let pair = [2 * place, 2 * place + 1].map(|from| self.steps.get(from).copied().unwrap_or_default());
+            self.steps[place] = (pair[0].0 + pair[1].0, pair[0].1.saturating_add(pair[1].1));
+        }
+        self.step_ns *= 2;
+    }
+
+    /// The steps of a run of this length, and how long each is. Acquisitions are not known.
+    pub(crate) fn steps(&self, duration_ns: u64) -> (Vec<Step>, u64) {
+        let step = |&(contended, wait_ns)| Step { acquisitions: 0, contended, wait_ns };
+        let mut steps: Vec<Step> = self.steps.iter().map(step).collect();
+        steps.truncate(duration_ns.div_ceil(self.step_ns).max(1) as usize);
+        (steps, self.step_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_get_longer_with_the_run() {
+        let mut course = Course::default();
+        course.add(0, 5);
+        course.add(1 << 20, 7);
+        course.add(200 << 20, 9);
+        let (steps, step_ns) = course.steps(201 << 20);
+        assert_eq!(step_ns, 4 << 20);
+        assert_eq!((steps[0].contended, steps[0].wait_ns, steps[50].wait_ns), (2, 12, 9));
+        assert_eq!(steps.len(), 51);
+    }
+
+    #[test]
+    fn sums_add_up() {
+        let (mut one, mut other) = (Sum::default(), Sum::default());
+        one.add(10, false);
+        other.add(1000, true);
+        one.merge(&other);
+        let times = one.distribution();
+        assert_eq!((times.count, times.sum_ns, times.max_ns, one.timed_out), (2, 1010, 1000, 1));
+        assert!(times.quantile(0.5) >= 10 && times.quantile(0.5) < 14, "{times:?}");
+    }
+}

@@ -1,0 +1,120 @@
+//! All that was traced, by process.
+
+use crate::process::{Life, Process};
+use crate::records::{Event, What};
+use std::collections::BTreeMap;
+use turnwise_profile::model::Ending;
+
+/// The futex calls of one or more processes.
+#[derive(Default)]
+pub struct Trace {
+    pub(crate) began_ns: u64,
+    pub(crate) ended_ns: u64,
+    /// The one that was attached to; others are left out.
+    pub(crate) attached: Option<u32>,
+    running: BTreeMap<u32, Process>,
+    /// Their programs have ended.
+    ended: Vec<Process>,
+    /// Records that did not fit.
+    pub(crate) lost: u64,
+}
+
+/// What is known of a run from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Command line.
+    pub command: Vec<String>,
+    /// Seconds since 1970.
+    pub started_unix_s: u64,
+    /// How it ended.
+    pub ending: Ending,
+    /// CPUs that it could use.
+    pub cpus: u32,
+    /// Host, processor and kernel.
+    pub machine: String,
+}
+
+impl Trace {
+    /// Of programs that are yet to start.
+    pub(crate) fn beginning(now_ns: u64) -> Trace {
+        Trace { began_ns: now_ns, ..Trace::default() }
+    }
+
+    /// Of a process that runs.
+    pub(crate) fn attached(pid: u32, now_ns: u64) -> Trace {
+        let running = BTreeMap::from([(pid, Process::running(pid))]);
+        Trace { began_ns: now_ns, attached: Some(pid), running, ..Trace::default() }
+    }
+
+    /// All processes, the one that waited most first.
+    pub(crate) fn processes(&self) -> Vec<&Process> {
+        let mut all: Vec<&Process> = self.ended.iter().chain(self.running.values()).collect();
+        all.sort_by_key(|process| std::cmp::Reverse(process.waited_ns()));
+        all
+    }
+
+    /// Takes the next event; they come in order of time.
+    pub(crate) fn take(&mut self, event: Event) {
+        let Event { at_ns, pid, tid, what } = event;
+        let at_ns = at_ns.saturating_sub(self.began_ns);
+        match what {
+            What::Lost(number) => return self.lost += number,
+            What::Begins { parent } if parent != pid && self.attached.is_none() => self.fork(parent, pid),
+            What::Named(_, true) => self.exec(pid),
+            _ => {}
+        }
+        if self.attached.is_some_and(|attached| attached != pid) {
+            return;
+        }
+        let process = self.running.entry(pid).or_insert_with(|| Process::new(pid));
+        match what {
+            What::Enter(call, dump) => process.enter(tid, at_ns, call, &dump),
+            What::Exit(result) => process.pairing.exit(tid, at_ns, result),
+            What::Named(name, _) => {
+                process.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() }).name = name;
+            }
+            What::Begins { .. } => {
+                // A thread has its maker's name until it is given one.
+                let name = process.threads.get(&pid).map(|first| first.name.clone()).unwrap_or_default();
+                process.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
+            }
+            What::Ends => {
+                process.pairing.thread_ends(tid, at_ns);
+                if let Some(life) = process.threads.get_mut(&tid) {
+                    life.ended_ns = Some(at_ns);
+                }
+            }
+            What::Maps(mapping) => process.maps(&mapping),
+            What::Lost(_) => {}
+        }
+    }
+
+    fn fork(&mut self, parent: u32, pid: u32) {
+        let child = self.running.get(&parent).map_or_else(|| Process::new(pid), |parent| parent.forked(pid));
+        self.put_away(pid);
+        self.running.insert(pid, child);
+    }
+
+    /// A process becomes another program: what lay at its addresses is gone.
+    fn exec(&mut self, pid: u32) {
+        self.put_away(pid);
+        self.running.insert(pid, Process::new(pid));
+    }
+
+    fn put_away(&mut self, pid: u32) {
+        if let Some(old) = self.running.remove(&pid)
+            && old.waited_ns() > 0
+        {
+            self.ended.push(old);
+        }
+    }
+
+    /// The trace is over.
+    pub(crate) fn end(&mut self, now_ns: u64) {
+        self.ended_ns = now_ns;
+        let at_ns = now_ns.saturating_sub(self.began_ns);
+        for process in self.running.values_mut().chain(&mut self.ended) {
+            process.pairing.end(at_ns);
+        }
+    }
+}

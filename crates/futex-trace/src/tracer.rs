@@ -1,0 +1,99 @@
+//! Traces a process, or the programs that a thread starts.
+
+use crate::events::{Rings, Whom};
+use crate::records::Event;
+use crate::trace::Trace;
+use crate::tracefs;
+use anyhow::{Context, Result, bail};
+use rustix::time::{ClockId, clock_gettime};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A trace under way.
+pub struct Tracer {
+    rings: Rings,
+    trace: Trace,
+    /// Read, but there may be earlier ones that are not.
+    pending: Vec<Event>,
+    /// When the last round of reading began: all before it has been read.
+    read_until_ns: u64,
+}
+
+impl Tracer {
+    /// Traces a process that runs: all its threads, and those that they make.
+    ///
+    /// # Errors
+    /// There is no such process, it may not be traced, or the kernel forbids it; says what to do.
+    pub fn attach(pid: u32) -> Result<Tracer> {
+        let directory = PathBuf::from(format!("/proc/{pid}"));
+        if !directory.exists() {
+            bail!("there is no process {pid}; `pgrep -a NAME` shows the numbers of running programs");
+        }
+        let status = std::fs::read_to_string(directory.join("status")).context("the process ended meanwhile")?;
+        let group = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map_or("", str::trim);
+        if group != pid.to_string() {
+            bail!("{pid} is a thread of process {group}; name that");
+        }
+        if std::fs::read(directory.join("maps")).is_ok_and(|maps| maps.is_empty()) {
+            bail!("{pid} has no memory of its own: it is a thread of the kernel, or has ended and was not waited for");
+        }
+        if let Err(error) = std::fs::read_dir(directory.join("map_files")).and(std::fs::read(directory.join("maps"))) {
+            bail!("process {pid} may not be looked at ({error}): run turnwise as the user that it runs as, or as root");
+        }
+        let tracepoints = tracefs::find()?;
+        let began_ns = now_ns();
+        let threads = threads(pid);
+        if threads.is_empty() {
+            bail!("process {pid} ended meanwhile");
+        }
+        let rings = Rings::open(&tracepoints, &Whom::Threads(threads))?;
+        Ok(Tracer { rings, trace: Trace::attached(pid, began_ns), pending: Vec::new(), read_until_ns: 0 })
+    }
+
+    /// Traces the programs that the calling thread starts from now on, from their first instruction.
+    ///
+    /// # Errors
+    /// The kernel forbids it; says what to do.
+    pub fn of_children() -> Result<Tracer> {
+        let rings = Rings::open(&tracefs::find()?, &Whom::Children)?;
+        Ok(Tracer { rings, trace: Trace::beginning(now_ns()), pending: Vec::new(), read_until_ns: 0 })
+    }
+
+    /// Waits so long at most, and reads what there is.
+    pub fn step(&mut self, timeout: Duration) {
+        self.rings.wait(timeout);
+        // What was timed before the last round began is in by now: then all in order may be told.
+        let (complete, until) = (self.read_until_ns, now_ns());
+        self.rings.read(until, |event| self.pending.push(event));
+        self.read_until_ns = until;
+        self.tell(complete);
+    }
+
+    /// Reads the rest.
+    #[must_use]
+    pub fn finish(mut self) -> Trace {
+        let ended_ns = now_ns();
+        self.rings.read(u64::MAX, |event| self.pending.push(event));
+        self.tell(u64::MAX);
+        self.trace.end(ended_ns);
+        self.trace
+    }
+
+    fn tell(&mut self, until_ns: u64) {
+        self.pending.sort_by_key(|event| event.at_ns);
+        let complete = self.pending.partition_point(|event| event.at_ns <= until_ns);
+        for event in self.pending.drain(..complete) {
+            self.trace.take(event);
+        }
+    }
+}
+
+fn threads(pid: u32) -> Vec<u32> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,81 @@
+//! Call stacks of a thread's registers and a piece of its stack.
+
+use crate::images::Image;
+use framehop::{
+    CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _,
+    UnwinderNative,
+};
+
+/// Frames beyond this are cut off.
+const MOST_FRAMES: usize = 128;
+
+/// What the kernel saw of a thread at a call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dump {
+    pub(crate) instruction: u64,
+    pub(crate) stack_pointer: u64,
+    pub(crate) frame_pointer: u64,
+    /// The address that the function returns to.
+    #[cfg(target_arch = "aarch64")]
+    pub(crate) link: u64,
+    /// The stack from its pointer upwards.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Unwinds the stacks of one process.
+#[derive(Default)]
+pub(crate) struct Unwinder {
+    native: UnwinderNative<Vec<u8>, MayAllocateDuringUnwind>,
+    cache: CacheNative<MayAllocateDuringUnwind>,
+}
+
+impl Unwinder {
+    pub(crate) fn add(&mut self, image: &Image) {
+        let Some(sections) = image.sections() else { return };
+        let (eh_frame_svma, eh_frame) = sections.eh_frame.unzip();
+        let (eh_frame_hdr_svma, eh_frame_hdr) = sections.eh_frame_header.unzip();
+        let info = ExplicitModuleSectionInfo {
+            // Offsets in a module have 32 bits, and a program may be linked to high addresses.
+            base_svma: image.range.start.wrapping_sub(image.base),
+            eh_frame_svma,
+            eh_frame,
+            eh_frame_hdr_svma,
+            eh_frame_hdr,
+            debug_frame: sections.debug_frame,
+            ..ExplicitModuleSectionInfo::default()
+        };
+        let name = image.path.display().to_string();
+        self.native.remove_module(image.range.start);
+        self.native.add_module(Module::new(name, image.range.clone(), image.range.start, info));
+    }
+
+    /// The addresses that the calls return to, innermost first. The first is where the system call returns to.
+    pub(crate) fn stack(&mut self, dump: &Dump) -> Vec<u64> {
+        let mut read = |address: u64| {
+            let start = address.checked_sub(dump.stack_pointer).ok_or(())? as usize;
+            let bytes = dump.bytes.get(start..start.checked_add(8).ok_or(())?).ok_or(())?;
+            bytes.try_into().map(u64::from_ne_bytes).map_err(drop)
+        };
+        let mut frames = self.native.iter_frames(dump.instruction, registers(dump), &mut self.cache, &mut read);
+        let mut found = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            found.push(frame.address());
+            if found.len() >= MOST_FRAMES {
+                break;
+            }
+        }
+        found
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(dump: &Dump) -> UnwindRegsNative {
+    UnwindRegsNative::new(dump.instruction, dump.stack_pointer, dump.frame_pointer)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(dump: &Dump) -> UnwindRegsNative {
+    // Return addresses may be signed in their upper bits; user space has 48.
+    let mask = framehop::aarch64::PtrAuthMask::from_max_known_address((1 << 48) - 1);
+    UnwindRegsNative::new_with_ptr_auth_mask(mask, dump.link, dump.stack_pointer, dump.frame_pointer)
+}

@@ -1,0 +1,133 @@
+//! The report on a trace of futex calls: waits and who ended them; what is not known is not there.
+
+use super::figures::{count, cut, plural, share, time};
+use super::{callers, ending, more, place, site_name, wrapped_notes};
+use crate::model::{Lock, Profile, Site};
+use std::fmt::Write;
+
+/// Futexes in the table, and those with their sites.
+const FUTEXES: usize = 10;
+const DETAILED: usize = 3;
+/// Sites of a futex, wakers of a site, threads.
+const LINES: usize = 5;
+
+/// All of it.
+pub(super) fn report(text: &mut String, profile: &Profile) {
+    summary(text, profile);
+    if !profile.locks.is_empty() {
+        table(text, profile);
+        for (number, lock) in (0..).zip(&profile.locks).take(DETAILED) {
+            details(text, profile, number, lock);
+        }
+        threads(text, profile);
+    }
+    let recording = &profile.recording;
+    let _ = writeln!(text, "\nEvery futex call that the kernel recorded is counted, with its call stack.");
+    if recording.episodes_dropped > 0 {
+        let dropped = count(recording.episodes_dropped);
+        let _ = writeln!(text, "{dropped} waits are in all sums, but not kept one by one.");
+    }
+    wrapped_notes(text, &recording.remarks);
+}
+
+fn summary(text: &mut String, profile: &Profile) {
+    let program = &profile.program;
+    let _ = writeln!(
+        text,
+        "{}: {}, {}, futex calls of process {}{}",
+        cut(&program.command.join(" "), 50),
+        time(program.duration_ns),
+        plural(profile.threads.len() as u64, "thread", "threads"),
+        program.pid,
+        ending(program.ending),
+    );
+    let sum = |of: fn(&Lock) -> u64| profile.locks.iter().map(of).sum::<u64>();
+    let (waited, waits) = (sum(|lock| lock.usage.wait.sum_ns), sum(|lock| lock.usage.wait.count));
+    if waits == 0 {
+        let _ = writeln!(text, "No thread slept in a futex call.");
+        return;
+    }
+    let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
+    let _ = writeln!(
+        text,
+        "Slept in futex calls: {} ({} of the threads' time), {}, {} timed out",
+        time(waited),
+        share(waited, alive),
+        plural(waits, "wait", "waits"),
+        count(sum(|lock| lock.usage.failed)),
+    );
+    if let Some(lock) = profile.locks.first() {
+        let _ = writeln!(text, "Most of it on: {} ({})", lock.name, share(lock.usage.wait.sum_ns, waited));
+    }
+    if let Some(site) = profile.sites.first() {
+        let part = share(site.usage.wait.sum_ns, waited);
+        let _ = writeln!(text, "Most of it in: {} ({part})", site_name(profile, site));
+    }
+    if let Some(pair) = profile.blocked.first() {
+        let [waiter, waker] = [pair.waiter, pair.holder].map(|site| &profile.sites[site as usize]);
+        let (waiter, waker) = (site_name(profile, waiter), site_name(profile, waker));
+        let _ = writeln!(text, "Who woke whom: {waker} ended {} of waiting in {waiter}", time(pair.wait_ns));
+    }
+}
+
+fn table(text: &mut String, profile: &Profile) {
+    let _ = writeln!(text, "\nFUTEXES BY WAIT TIME");
+    let _ = writeln!(
+        text,
+        "{:>9} {:>8} {:>8} {:>8} {:>9} {:>9}  futex",
+        "waited", "p50", "p99", "max", "waits", "timed out"
+    );
+    for lock in profile.locks.iter().take(FUTEXES) {
+        let wait = &lock.usage.wait;
+        let [sum, half, most, max] = [wait.sum_ns, wait.quantile(0.5), wait.quantile(0.99), wait.max_ns].map(time);
+        let (waits, timed_out) = (count(wait.count), count(lock.usage.failed));
+        let _ = writeln!(text, "{sum:>9} {half:>8} {most:>8} {max:>8} {waits:>9} {timed_out:>9}  {}", lock.name);
+    }
+    if profile.locks.len() > FUTEXES {
+        let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - FUTEXES);
+    }
+}
+
+fn details(text: &mut String, profile: &Profile, number: u32, lock: &Lock) {
+    let _ = writeln!(text, "\n{} at {:#x}, futex", lock.name, lock.address);
+    if let Some(symbol) = &lock.symbol {
+        let _ = writeln!(text, "  variable: {symbol}");
+    }
+    if let Some(course) = super::locks::over_time(lock) {
+        let _ = writeln!(text, "  waits over time: {course}");
+    }
+    let waiting = (0..).zip(&profile.sites).filter(|(_, site)| site.lock == number && site.usage.wait.count > 0);
+    for (id, site) in waiting.take(LINES) {
+        self::site(text, profile, id, site, lock);
+    }
+}
+
+fn site(text: &mut String, profile: &Profile, id: u32, site: &Site, lock: &Lock) {
+    let wait = &site.usage.wait;
+    let part = share(wait.sum_ns, lock.usage.wait.sum_ns);
+    let _ = writeln!(text, "  {part:>5}  {}", site_name(profile, site));
+    let waits = plural(wait.count, "wait", "waits");
+    let (mean, max, timed_out) = (time(wait.mean_ns()), time(wait.max_ns), count(site.usage.failed));
+    let _ = writeln!(text, "         {waits}, mean {mean}, max {max}, {timed_out} timed out");
+    for pair in profile.blocked.iter().filter(|pair| pair.waiter == id).take(LINES) {
+        let waker = site_name(profile, &profile.sites[pair.holder as usize]);
+        let waits = plural(pair.waits, "wait", "waits");
+        let _ = writeln!(text, "         woken by {waker}: {waits}, {}", time(pair.wait_ns));
+    }
+    for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {
+        let _ = writeln!(text, "         called from {}: {}", place(profile, caller), time(wait));
+    }
+}
+
+fn threads(text: &mut String, profile: &Profile) {
+    let mut order: Vec<_> = profile.threads.iter().collect();
+    order.sort_by_key(|thread| std::cmp::Reverse(thread.usage.wait.sum_ns));
+    let _ = writeln!(text, "\nTHREADS\n    waited  of its time      waits  thread");
+    for thread in order.iter().take(LINES) {
+        let wait = &thread.usage.wait;
+        let alive = thread.ended_ns.saturating_sub(thread.began_ns);
+        let (sum, part, waits) = (time(wait.sum_ns), share(wait.sum_ns, alive), count(wait.count));
+        let _ = writeln!(text, "{sum:>10} {part:>12} {waits:>10}  {} ({})", thread.name, thread.tid);
+    }
+    more(text, order.len());
+}
