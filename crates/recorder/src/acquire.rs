@@ -194,7 +194,7 @@ pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
     let one_in = match brief::choose(place) {
         Choice::Brief(wait) => {
             let result = lock();
-            memory::keeping_errno(|| wait.end(result));
+            wait.end(result);
             return result;
         }
         Choice::Sampled(one_in) => one_in,

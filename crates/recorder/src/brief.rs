@@ -7,7 +7,7 @@ use crate::hold;
 use crate::holder;
 use crate::process::{STACK_ONE_IN, add};
 use crate::state::{How, State, Waited, enter};
-use crate::{clock, stacks, table};
+use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
@@ -125,7 +125,7 @@ impl Brief {
     /// It was a long one: what can still be known of it.
     fn keep(&self, state: &State, waited: &mut Waited, at: u64, has: bool) -> *const Episode {
         let first = Op::split(self.place.site).map_or(0, |(_, first)| first);
-        let stack = stacks::take(state, first);
+        let stack = memory::keeping_errno(|| stacks::take(state, first));
         waited.stack = (stack != 0).then_some((stack, 1));
         waited.holder = holder::lately(state, self.owner, self.place.address);
         // SAFETY: null, or an episode in the file.

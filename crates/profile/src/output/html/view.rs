@@ -167,8 +167,8 @@ fn limits(profile: &Profile) -> Vec<String> {
     limits.push(match recording.hold_one_in {
         0 | 1 => "Every hold was timed.".to_owned(),
         one_in => format!(
-            "Holds were timed of 1 in {one_in} uncontended acquisitions, and of the contended ones that were kept one by \
-             one; totals are scaled up."
+            "Holds were timed of 1 in {one_in} uncontended acquisitions, and of the contended ones that were kept one \
+             by one; totals are scaled up."
         ),
     });
     limits.push(match recording.stack_one_in {
@@ -182,8 +182,8 @@ fn limits(profile: &Profile) -> Vec<String> {
     limits.push(match recording.episodes_dropped {
         0 => format!("All {kept} waits were kept one by one, for the timelines."),
         _ => format!(
-            "{kept} waits were kept one by one, for the timelines; {dropped} others, short ones of busy call sites, are \
-             in the totals only."
+            "{kept} waits were kept one by one, for the timelines; {dropped} others, short ones of busy call sites, \
+             are in the totals only."
         ),
     });
     if recording.acquisitions_unattributed > 0 {
