@@ -213,8 +213,8 @@ fn explain(error: &io::Error) -> anyhow::Error {
     let paranoid = paranoid.trim();
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::PermissionDenied, _) => anyhow!(
-            "the kernel forbids perf events on its futex calls ({error}; kernel.perf_event_paranoid is {paranoid}): run \
-             turnwise as root, or give it the capability: setcap cap_perfmon,cap_sys_ptrace=ep on its file. In a \
+            "the kernel forbids perf events on its futex calls ({error}; kernel.perf_event_paranoid is {paranoid}): \
+             run turnwise as root, or give it the capability: setcap cap_perfmon,cap_sys_ptrace=ep on its file. In a \
              container, perf_event_open must be allowed (--cap-add PERFMON, or another seccomp profile)"
         ),
         (_, Some(libc::EMFILE | libc::ENFILE)) => {

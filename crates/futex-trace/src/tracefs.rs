@@ -77,7 +77,7 @@ fn read(directory: &Path, call: SysCall, is_entry: bool) -> Result<Tracepoint> {
     Ok(Tracepoint { call, is_entry, id, offsets: fields.iter().map(offset).collect::<Result<_>>()? })
 }
 
-/// Where a field lies, by a line such as `field:u32 * uaddr;	offset:16;	size:8;	signed:0;`.
+/// Where a field lies, by a line such as `field:u32 * uaddr; offset:16; size:8; signed:0;`.
 fn offset_of(format: &str, field: &str) -> Option<usize> {
     let mut lines = format.lines().filter_map(|line| line.trim().strip_prefix("field:"));
     let parts = lines.find_map(|line| {

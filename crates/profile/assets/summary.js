@@ -5,18 +5,20 @@
   const share = percent(totals.wait_ns, totals.thread_ns);
   const name = view.title.replace(/^Locks of /, "");
   byId("brand").textContent = view.title;
+  const waiting = view.recorded ? "waiting for locks" : "asleep in futex calls";
   byId("title").textContent =
     totals.wait_ns > 0
-      ? `${name}: threads spent ${share} of their time waiting for locks`
+      ? `${name}: threads spent ${share} of their time ${waiting}`
       : `${name}: no thread waited for a lock`;
   byId("subtitle").append(
     element("code", {}, program.command),
-    ` on the locks “${program.policy}”, ${program.machine}`,
+    view.recorded ? ` on the locks “${program.policy}”, ` : " by the kernel’s futex calls, ",
+    program.machine,
   );
 
   const hot = totals.wait_ns > 0.05 * totals.thread_ns;
   const tiles = [
-    [time(totals.wait_ns), "waited for locks, all threads", hot],
+    [time(totals.wait_ns), view.recorded ? "waited for locks, all threads" : "asleep in futex calls, all threads", hot],
     [share, "of the threads’ time", hot],
     view.recorded
       ? [percent(totals.contended, totals.acquisitions), `of ${count(totals.acquisitions)} acquisitions contended`, false]

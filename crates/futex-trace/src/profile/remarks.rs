@@ -49,7 +49,8 @@ fn losses(known: &Known) -> Vec<String> {
     let mut remarks = Vec::new();
     if known.trace.lost > 0 {
         remarks.push(format!(
-            "the kernel lost {} records of calls for want of room (too many calls at a time): their waits are in no figure",
+            "the kernel lost {} records of calls for want of room (too many calls at a time): their waits are in no \
+             figure",
             known.trace.lost
         ));
     }

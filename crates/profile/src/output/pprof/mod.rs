@@ -1,7 +1,7 @@
 //! pprof's format, with the sample types of Go's mutex profile and, beside them, acquisitions and hold time.
 //!
 //! Stacks are those of the threads that waited. Acquisitions and hold time stand at the call sites. The lock is a label
-//! (`-tagfocus lock=NAME`, `-tagroot lock`).
+//! (`-tagfocus lock=NAME`, `-tagroot lock`). A trace of futex calls has waits only.
 
 mod message;
 mod tables;
@@ -29,14 +29,15 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
 
 fn converted(profile: &Profile) -> message::Profile {
     let mut tables = Tables::new(profile);
-    let sample_type = SAMPLE_TYPES.map(|(name, unit)| value_type(&mut tables, name, unit)).to_vec();
+    let types = if profile.recording.knows_acquisitions() { &SAMPLE_TYPES[..] } else { &SAMPLE_TYPES[..2] };
+    let sample_type = types.iter().map(|(name, unit)| value_type(&mut tables, name, unit)).collect();
     let mut sample = Vec::new();
     for wait in stacks::waits(profile) {
         let site = &profile.sites[wait.site as usize];
-        let value = [wait.waits, wait.wait_ns, 0, 0].map(number).to_vec();
+        let value = [wait.waits, wait.wait_ns, 0, 0].map(number)[..types.len()].to_vec();
         sample.push(Sample { location_id: tables.locations(wait.frames), value, label: tables.labels(site) });
     }
-    for site in &profile.sites {
+    for site in profile.sites.iter().filter(|_| types.len() > 2) {
         let Site { frames, usage, .. } = site;
         let value = [0, 0, usage.acquisitions, usage.hold_total_ns].map(number).to_vec();
         sample.push(Sample { location_id: tables.locations(frames), value, label: tables.labels(site) });
