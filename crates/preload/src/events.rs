@@ -14,9 +14,9 @@
 
 use crate::layout::{Mutex, RwLock};
 use crate::rules::Caller;
-use crate::{exports, mutex};
+use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
-use libc::{c_int, pthread_mutex_t, pthread_rwlock_t};
+use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
 use turnwise::events::here;
 
 /// What `class` says an object is: a mutex.
@@ -76,7 +76,15 @@ fn told(attempt: impl FnOnce() -> c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn turnwise_mutex_trylock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
-    told(|| unsafe { exports::mutex::pthread_mutex_trylock(object) })
+    told(|| unsafe {
+        let mutex = Mutex::of(object);
+        match mutex.is_fast() {
+            true if mutex.lock.adaptive().try_lock() => 0,
+            true => EBUSY,
+            // Not the exported function: its name means the recorder's.
+            false => exports::mutex::try_lock_slowly(object),
+        }
+    })
 }
 
 /// `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is an acquisition, too.
@@ -86,5 +94,8 @@ pub(crate) unsafe extern "C" fn turnwise_mutex_trylock(object: *mut pthread_mute
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn turnwise_rwlock_trywrlock(object: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's lock.
-    told(|| unsafe { exports::rwlock::pthread_rwlock_trywrlock(object) })
+    told(|| unsafe {
+        let lock = RwLock::of(object);
+        if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock_slowly(object) }
+    })
 }

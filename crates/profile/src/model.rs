@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Grows when a reader of an older profile would misunderstand a newer one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Index in [`Profile::locks`].
 pub type LockId = u32;
@@ -212,23 +212,32 @@ pub struct Usage {
     pub hold: Distribution,
     /// Time held in total, scaled up from the sample.
     pub hold_total_ns: u64,
-    /// What happened inside the lock, where the lock tells (Turnwise's do, the C library's do not).
+    /// What happened inside the lock, where that is known.
     pub events: Events,
 }
 
-/// What a lock counts by itself; sums over the contended acquisitions.
+/// What happened inside a lock; sums over the contended acquisitions and, of steals, over the others, too. `None`:
+/// unknown.
+///
+/// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look at
+/// their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in waits
+/// that were long enough to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Events {
-    /// Waits that slept.
-    pub sleeps: u64,
+    /// Sleeps, of the waits [`Events::watched`]; one wait may have several.
+    pub sleeps: Option<u64>,
     /// Acquisitions past threads that slept for it.
-    pub steals: u64,
+    pub steals: Option<u64>,
     /// Acquisitions by a promised turn.
-    pub handoffs: u64,
-    /// Spins not begun or given up since the owner was off its CPU.
-    pub spins_off_cpu: u64,
+    pub handoffs: Option<u64>,
+    /// Spins that ended with the lock.
+    pub spins_won: Option<u64>,
+    /// Spins not begun or given up since the owner was off its CPU, or since a sleeper went first.
+    pub spins_off_cpu: Option<u64>,
     /// Spins given up since their time was spent.
-    pub spins_timed_out: u64,
+    pub spins_timed_out: Option<u64>,
+    /// Waits whose sleeps are known: if fewer than were contended, there may have been more sleeps.
+    pub watched: u64,
 }
 
 /// How long something took, how often.

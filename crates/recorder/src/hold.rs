@@ -228,9 +228,11 @@ impl Waited {
         let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
         if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
             detail::acquired(state, detail, what);
+            self.events.count(detail);
         }
         let Some(detail) = detail::of(state, &entry.detail, Limit::Waits) else { return };
         detail::acquired(state, detail, what);
+        self.events.count(detail);
         if let Some((stack, weight)) = self.stack {
             detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.ticks);
         }

@@ -18,6 +18,7 @@
 //! | `table.rs` | a thread's entries by lock and site |
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
+//! | `events.rs` | what waits were made of, where the locks tell |
 //! | `holder.rs` | who has a lock that another waits for |
 //! | `process.rs`, `memory.rs`, `environment.rs` | the file, chunks of it, private memory; forked children |
 //! | `start.rs` | the constructor |
@@ -38,6 +39,7 @@ mod clock;
 mod cond;
 mod detail;
 mod environment;
+mod events;
 mod exports;
 mod hold;
 mod holder;

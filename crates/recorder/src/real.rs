@@ -14,8 +14,13 @@ pub(crate) struct Real {
     name: &'static CStr,
     /// On x86-64 condition variables have an older version, too, which nobody may reach by this way.
     version: Option<&'static CStr>,
+    /// What the preload library has in its place.
+    ours: Option<&'static CStr>,
     address: AtomicPtr<c_void>,
 }
+
+/// What a try of the preload library's answers of a lock that was acquired past sleepers.
+pub(crate) const PAST_SLEEPERS: c_int = -1;
 
 #[cfg(target_arch = "x86_64")]
 const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
@@ -24,11 +29,16 @@ const COND_VERSION: Option<&CStr> = None;
 
 impl Real {
     const fn plain(name: &'static CStr) -> Real {
-        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
+        Real { name, version: None, ours: None, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// May answer [`PAST_SLEEPERS`].
+    const fn telling(name: &'static CStr, ours: &'static CStr) -> Real {
+        Real { name, version: None, ours: Some(ours), address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     const fn cond(name: &'static CStr) -> Real {
-        Real { name, version: COND_VERSION, address: AtomicPtr::new(ptr::null_mut()) }
+        Real { name, version: COND_VERSION, ours: None, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// Its address; null if there is no such function.
@@ -50,6 +60,15 @@ impl Real {
             let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
             if !versioned.is_null() {
                 found = versioned;
+            }
+        }
+        if let Some(ours) = self.ours
+            && next_is_preload()
+        {
+            // SAFETY: a string.
+            let telling = unsafe { libc::dlsym(libc::RTLD_NEXT, ours.as_ptr()) };
+            if !telling.is_null() {
+                found = telling;
             }
         }
         self.address.store(found, Relaxed);
@@ -92,7 +111,7 @@ fn contains(text: &CStr, part: &[u8]) -> bool {
 
 /// Defines a function that calls the real one, or answers ENOSYS where there is none.
 macro_rules! real {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $symbol:literal;)*) => {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {
         $(
             /// The next library's function.
             ///
@@ -100,7 +119,7 @@ macro_rules! real {
             /// As the POSIX function.
             #[inline(always)]
             pub(crate) unsafe fn $name($($arg: $type),*) -> c_int {
-                static REAL: Real = Real::$kind($symbol);
+                static REAL: Real = Real::$kind($($symbol),+);
                 let address = REAL.get();
                 if address.is_null() {
                     return libc::ENOSYS;
@@ -118,7 +137,7 @@ real! {
     fn mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) = plain c"pthread_mutex_init";
     fn mutex_destroy(m: *mut pthread_mutex_t) = plain c"pthread_mutex_destroy";
     fn mutex_lock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_lock";
-    fn mutex_trylock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_trylock";
+    fn mutex_trylock(m: *mut pthread_mutex_t) = telling c"pthread_mutex_trylock", c"turnwise_mutex_trylock";
     fn mutex_unlock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_unlock";
     fn mutex_timedlock(m: *mut pthread_mutex_t, t: *const timespec) = plain c"pthread_mutex_timedlock";
     fn mutex_clocklock(m: *mut pthread_mutex_t, clock: clockid_t, t: *const timespec)
@@ -135,7 +154,8 @@ real! {
     fn rwlock_clockrdlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
         = plain c"pthread_rwlock_clockrdlock";
     fn rwlock_wrlock(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_wrlock";
-    fn rwlock_trywrlock(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_trywrlock";
+    fn rwlock_trywrlock(l: *mut pthread_rwlock_t)
+        = telling c"pthread_rwlock_trywrlock", c"turnwise_rwlock_trywrlock";
     fn rwlock_timedwrlock(l: *mut pthread_rwlock_t, t: *const timespec) = plain c"pthread_rwlock_timedwrlock";
     fn rwlock_clockwrlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
         = plain c"pthread_rwlock_clockwrlock";
@@ -146,6 +166,9 @@ real! {
     fn spin_trylock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_trylock";
     fn spin_unlock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_unlock";
 }
+
+/// The preload library's counters of the calling thread.
+pub(crate) static THREAD_EVENTS: Real = Real::plain(c"turnwise_thread_events");
 
 /// The next library's waits, for `c/wait.c`.
 pub(crate) static COND_WAIT: Real = Real::cond(c"pthread_cond_wait");

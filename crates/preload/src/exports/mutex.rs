@@ -39,7 +39,7 @@ with_caller! {
     /// [`mutex::lock`] for a fast path.
     lock_slowly(*mut pthread_mutex_t) -> mutex::lock, "rsi", "x1";
     /// [`mutex::try_lock`] for a fast path.
-    try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
+    pub(crate) try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
     /// Acquires, or ETIMEDOUT at a time on the wall clock.
     #[unsafe(no_mangle)]
     pub(crate) pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";

@@ -2,6 +2,7 @@
 
 use super::with_site;
 use crate::acquire::{self, Place, has};
+use crate::events::is_steal;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
@@ -30,6 +31,7 @@ pub(super) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, site: u64) ->
 fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
     match result {
         EBUSY => acquire::by_waiting(place(object, site), lock),
+        result if is_steal(result) => acquire::past_sleepers(place(object, site), true),
         result if has(result) => {
             acquire::at_once(place(object, site), true);
             result
@@ -48,6 +50,8 @@ pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64)
         acquire::at_once(place(object, site), false);
     } else if result == EBUSY {
         acquire::failed(place(object, site));
+    } else if is_steal(result) {
+        return acquire::past_sleepers(place(object, site), false);
     }
     result
 }

@@ -2,6 +2,7 @@
 
 use super::with_site;
 use crate::acquire::{self, Place, has};
+use crate::events::is_steal;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
@@ -22,6 +23,7 @@ fn after_try(place: Place, result: c_int, lock: impl FnOnce() -> c_int) -> c_int
     }
     match result {
         EBUSY => acquire::by_waiting(place, lock),
+        result if is_steal(result) => acquire::past_sleepers(place, true),
         // What is wrong with it is said by the function that was called.
         _ => lock(),
     }
@@ -34,6 +36,8 @@ fn tried(place: Place, result: c_int) -> c_int {
         acquire::at_once(place, false);
     } else if result == EBUSY {
         acquire::failed(place);
+    } else if is_steal(result) {
+        return acquire::past_sleepers(place, false);
     }
     result
 }
