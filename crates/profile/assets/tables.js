@@ -5,7 +5,7 @@
   const all = view.totals.wait_ns;
   const text = (title, of, help) => ({ title, of, help, text: true });
   const number = (title, of, help) => ({ title, of, help, show: count });
-  const span = (title, of, help) => ({ title, of, help, show: time });
+  const span = (title, of, help) => ({ title, of, help, show: (value) => time(value) });
   const share = (title, part, whole, help) => ({
     title,
     help,

@@ -47,6 +47,9 @@ pub struct Profile {
     pub stacks: Vec<Vec<FrameId>>,
     /// The frames of the stacks.
     pub frames: Vec<Frame>,
+    /// The same locks with more CPUs, if somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
 }
 
 /// What ran.
@@ -333,6 +336,58 @@ pub struct SharedLine {
     pub line: u64,
     /// The locks on it, busiest first.
     pub locks: Vec<LockId>,
+}
+
+/// The recorded locks on a simulated machine, a thread on each CPU: `--what-if-cpus`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Scaling {
+    /// The simulated machine: name and title.
+    pub machine: String,
+    /// Of the simulator's chance.
+    pub seed: u64,
+    /// The model beside what was recorded.
+    pub check: ScalingCheck,
+    /// The same for each design of locks.
+    pub designs: Vec<Design>,
+}
+
+/// How far the model is off where that can be seen.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScalingCheck {
+    /// Threads that were there at once.
+    pub threads: u32,
+    /// CPUs that they could use.
+    pub cpus: u32,
+    /// As recorded.
+    pub recorded_per_s: f64,
+    /// As the model has it, with the locks that the program ran on.
+    pub model_per_s: f64,
+}
+
+/// One design of locks over numbers of CPUs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Design {
+    /// Which locks, as the second half of "with …".
+    pub name: String,
+    /// In few words.
+    pub title: String,
+    /// By CPUs, ascending.
+    pub points: Vec<ScalingPoint>,
+    /// The first number of CPUs at which threads wait for one lock for more than half their time, and the lock.
+    pub wall: Option<(u32, LockId)>,
+}
+
+/// One forecast.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScalingPoint {
+    /// CPUs, and as many threads.
+    pub cpus: u32,
+    /// Acquisitions a second.
+    pub acquisitions_per_s: f64,
+    /// Share of the threads' time that they wait for locks.
+    pub waiting: f64,
+    /// The lock that they wait most for, if for any.
+    pub lock: Option<LockId>,
 }
 
 /// A place in the program.

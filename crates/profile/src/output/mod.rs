@@ -11,6 +11,7 @@ pub(crate) mod names;
 mod perfetto;
 mod plausible;
 mod pprof;
+pub mod scaling;
 mod stacks;
 
 use crate::model::Profile;

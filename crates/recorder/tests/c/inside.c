@@ -237,7 +237,7 @@ static int starve(void)
 
 static void *many(void *unused)
 {
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 2000; i++) {
         pthread_mutex_lock(&first);
         pthread_mutex_unlock(&first);
     }
@@ -246,7 +246,7 @@ static void *many(void *unused)
 
 static void *many_elsewhere(void *unused)
 {
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < 2000; i++) {
         pthread_mutex_lock(&first);
         pthread_mutex_unlock(&first);
     }
