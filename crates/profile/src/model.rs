@@ -222,8 +222,8 @@ pub struct Usage {
 /// What happened inside a lock; sums over the contended acquisitions and, of steals, over the others, too. `None`:
 /// unknown.
 ///
-/// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look at
-/// their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in waits
+/// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look
+/// at their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in waits
 /// that were long enough to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Events {
