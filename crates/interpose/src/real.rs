@@ -10,6 +10,8 @@ pub struct Real {
     name: &'static CStr,
     /// On x86-64 condition variables have an older version, too, which nobody may reach by this way.
     version: Option<&'static CStr>,
+    /// Another name that the same library may have for a function that does more.
+    other: Option<&'static CStr>,
     address: AtomicPtr<c_void>,
 }
 
@@ -21,12 +23,17 @@ const COND_VERSION: Option<&CStr> = None;
 impl Real {
     /// A function that has one version.
     pub const fn plain(name: &'static CStr) -> Real {
-        Real { name, version: None, address: AtomicPtr::new(ptr::null_mut()) }
+        Real { name, version: None, other: None, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// A function on condition variables.
     pub const fn cond(name: &'static CStr) -> Real {
-        Real { name, version: COND_VERSION, address: AtomicPtr::new(ptr::null_mut()) }
+        Real { name, version: COND_VERSION, other: None, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// A function in whose place the same library may have `other`, which is then meant.
+    pub const fn telling(name: &'static CStr, other: &'static CStr) -> Real {
+        Real { name, version: None, other: Some(other), address: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// Its address; null if there is no such function.
@@ -51,6 +58,13 @@ impl Real {
                 found = versioned;
             }
         }
+        if let Some(other) = self.other {
+            // SAFETY: a string.
+            let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
+            if !other.is_null() && are_of_one_library(found, other) {
+                found = other;
+            }
+        }
         self.address.store(found, Relaxed);
         found
     }
@@ -67,11 +81,11 @@ fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
     start(a) == start(b)
 }
 
-/// Defines functions that call the real ones, or answer ENOSYS where there is none: `plain` or `cond` stands for
-/// [`Real::plain`] or [`Real::cond`].
+/// Defines functions that call the real ones, or answer ENOSYS where there is none: `plain`, `cond` or `telling`
+/// stands for [`Real::plain`], [`Real::cond`] or [`Real::telling`].
 #[macro_export]
 macro_rules! real {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $symbol:literal;)*) => {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {
         $(
             /// The next library's function.
             ///
@@ -79,7 +93,7 @@ macro_rules! real {
             /// As the POSIX function.
             #[inline(always)]
             pub(crate) unsafe fn $name($($arg: $type),*) -> $crate::c_int {
-                static REAL: $crate::Real = $crate::Real::$kind($symbol);
+                static REAL: $crate::Real = $crate::Real::$kind($($symbol),+);
                 let address = REAL.get();
                 if address.is_null() {
                     return $crate::ENOSYS;

@@ -17,6 +17,7 @@
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
+//! | `events.rs` | what waits were made of, for a recorder in front |
 //! | `start.rs` | the constructor |
 //!
 //! The code is `core` only, so that no path can allocate; `std` is linked for its panic handler alone, and a panic
@@ -34,6 +35,7 @@ extern crate std as _;
 compile_error!("the preload library knows glibc's objects on x86-64 and aarch64 only");
 
 mod cond;
+mod events;
 mod exports;
 mod layout;
 mod module;

@@ -18,7 +18,8 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::pthread_spinlock_t;
 use turnwise::backoff::{Backoff, Exponential};
-use turnwise::platform::{Clock, Deadline, Lane, Native, Platform};
+use turnwise::events::{Event, here};
+use turnwise::platform::{Clock, Deadline, Lane, Native, Parked, Platform};
 
 /// Longer than most sections, and about twice what two context switches cost.
 const SPIN_NS: u64 = 10_000;
@@ -82,6 +83,7 @@ pub(crate) fn lock(word: &AtomicU32) {
 fn wait(protocol: Protocol, word: &AtomicU32) {
     let mut round = 0;
     while !spin(protocol, word) {
+        here::count(Event::SpinTimedOut);
         if round < YIELDS {
             // SAFETY: no arguments; it cannot fail on Linux.
             unsafe { libc::sched_yield() };
@@ -90,6 +92,7 @@ fn wait(protocol: Protocol, word: &AtomicU32) {
         }
         round += 1;
     }
+    here::count(Event::Spun);
 }
 
 /// Looks until the lock could be taken or the time is up; whether it was taken.
@@ -110,6 +113,8 @@ fn sleep(protocol: Protocol, word: &AtomicU32, times: u32) {
     if found != protocol.free {
         let ns = (SLEEP_MIN_NS << times.min(8)).min(SLEEP_MAX_NS);
         let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + ns };
-        let _ = Native::park(word, found, Lane::Waiters, Some(deadline));
+        if Native::park(word, found, Lane::Waiters, Some(deadline)) != Parked::Changed {
+            here::count(Event::Slept);
+        }
     }
 }

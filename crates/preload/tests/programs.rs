@@ -169,7 +169,8 @@ const EXPORTS: &str = "
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     pthread_spin_lock
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
-    cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast";
+    cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \
+    turnwise_thread_events turnwise_mutex_trylock turnwise_rwlock_trywrlock";
 
 #[test]
 fn exports_the_interposed_symbols_without_versions_and_nothing_else() {

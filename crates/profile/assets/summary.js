@@ -77,6 +77,7 @@
   const sections = [
     ["advice", "Advice"],
     ["course", "Over time"],
+    ...(view.scaling ? [["scaling", "More CPUs"]] : []),
     ["flame", "Flame graph"],
     ["timeline", "Timeline"],
     ["tables", "Tables"],

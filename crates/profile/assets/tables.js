@@ -5,7 +5,7 @@
   const all = view.totals.wait_ns;
   const text = (title, of, help) => ({ title, of, help, text: true });
   const number = (title, of, help) => ({ title, of, help, show: count });
-  const span = (title, of, help) => ({ title, of, help, show: time });
+  const span = (title, of, help) => ({ title, of, help, show: (value) => time(value) });
   const share = (title, part, whole, help) => ({
     title,
     help,
@@ -52,16 +52,24 @@
       help: "acquisitions for reading",
     },
     number("failed", (row) => row.figures.failed, "attempts that failed: trylock, time-outs"),
-    number("sleeps", (row) => row.figures.sleeps, "waits that slept"),
+  ];
+  // What happened inside the locks: null where they do not tell. Shown if any of them tells.
+  const inside = [
+    {
+      ...number("sleeps", (row) => row.figures.sleeps, "sleeps in waits; with a +: not all waits were watched"),
+      show: (value, row) => count(value) + (row.figures.sleeps_least ? "+" : ""),
+    },
     number("steals", (row) => row.figures.steals, "acquisitions past threads that slept"),
     number("handed", (row) => row.figures.handoffs, "acquisitions by a promised turn"),
+    number("spun in", (row) => row.figures.spins_won, "spins that ended with the lock"),
     number(
       "owner away",
       (row) => row.figures.spins_off_cpu,
-      "spins not begun or given up since the owner was off its CPU",
+      "spins not begun or given up since the owner was off its CPU, or since a sleeper went first",
     ),
     number("spun out", (row) => row.figures.spins_timed_out, "spins given up since their time was spent"),
   ];
+  const says = (column, row) => (inside.includes(column) ? column.of(row) !== null : column.of(row));
   const name = (of) => (row) => said(of(row));
 
   const TABLES = [
@@ -80,6 +88,7 @@
         text("type", (row) => row.kind, "as the program declared it"),
         ...figures,
         ...rare,
+        ...inside,
         text("address", (row) => row.address, "where it lies"),
         text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "who initialised it"),
       ],
@@ -101,6 +110,7 @@
         ),
         ...figures,
         ...rare,
+        ...inside,
         text(
           "file",
           name((row) => row.file),
@@ -129,6 +139,7 @@
         ),
         ...figures.slice(1),
         ...rare,
+        ...inside,
       ],
       view.totals.threads,
     ],
@@ -202,7 +213,9 @@
     title,
     rows,
     total: total ?? rows.length,
-    columns: columns.filter((column) => !rare.includes(column) || rows.some((row) => column.of(row))),
+    columns: columns.filter(
+      (column) => !(rare.includes(column) || inside.includes(column)) || rows.some((row) => says(column, row)),
+    ),
   }));
 
   let shown = TABLES[0];
@@ -234,7 +247,7 @@
         node.className = "metered";
         node.append(element("span", { class: "meter" }, element("i", { style: `width:${(100 * value) / all}%` })));
       }
-      node.append(column.meter ? element("span", {}, column.show(value)) : column.show(value));
+      node.append(column.meter ? element("span", {}, column.show(value, row)) : column.show(value, row));
       return node;
     }
     const place = column.lock ? view.locks.indexOf(row) : -1;

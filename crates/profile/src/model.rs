@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Grows when a reader of an older profile would misunderstand a newer one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Index in [`Profile::locks`].
 pub type LockId = u32;
@@ -47,6 +47,9 @@ pub struct Profile {
     pub stacks: Vec<Vec<FrameId>>,
     /// The frames of the stacks.
     pub frames: Vec<Frame>,
+    /// The same locks with more CPUs, if somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
 }
 
 /// What ran.
@@ -245,23 +248,32 @@ pub struct Usage {
     pub hold: Distribution,
     /// Time held in total, scaled up from the sample.
     pub hold_total_ns: u64,
-    /// What happened inside the lock, where the lock tells (Turnwise's do, the C library's do not).
+    /// What happened inside the lock, where that is known.
     pub events: Events,
 }
 
-/// What a lock counts by itself; sums over the contended acquisitions.
+/// What happened inside a lock; sums over the contended acquisitions and, of steals, over the others, too. `None`:
+/// unknown.
+///
+/// Turnwise's locks tell all of it, each as far as it can happen there: the spin locks never sleep, hand over or look
+/// at their owner. The C library's tell nothing: there the thread's voluntary context switches stand for sleeps, in
+/// waits that were long enough to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Events {
-    /// Waits that slept.
-    pub sleeps: u64,
+    /// Sleeps, of the waits [`Events::watched`]; one wait may have several.
+    pub sleeps: Option<u64>,
     /// Acquisitions past threads that slept for it.
-    pub steals: u64,
+    pub steals: Option<u64>,
     /// Acquisitions by a promised turn.
-    pub handoffs: u64,
-    /// Spins not begun or given up since the owner was off its CPU.
-    pub spins_off_cpu: u64,
+    pub handoffs: Option<u64>,
+    /// Spins that ended with the lock.
+    pub spins_won: Option<u64>,
+    /// Spins not begun or given up since the owner was off its CPU, or since a sleeper went first.
+    pub spins_off_cpu: Option<u64>,
     /// Spins given up since their time was spent.
-    pub spins_timed_out: u64,
+    pub spins_timed_out: Option<u64>,
+    /// Waits whose sleeps are known: if fewer than were contended, there may have been more sleeps.
+    pub watched: u64,
 }
 
 /// How long something took, how often.
@@ -357,6 +369,58 @@ pub struct SharedLine {
     pub line: u64,
     /// The locks on it, busiest first.
     pub locks: Vec<LockId>,
+}
+
+/// The recorded locks on a simulated machine, a thread on each CPU: `--what-if-cpus`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Scaling {
+    /// The simulated machine: name and title.
+    pub machine: String,
+    /// Of the simulator's chance.
+    pub seed: u64,
+    /// The model beside what was recorded.
+    pub check: ScalingCheck,
+    /// The same for each design of locks.
+    pub designs: Vec<Design>,
+}
+
+/// How far the model is off where that can be seen.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScalingCheck {
+    /// Threads that were there at once.
+    pub threads: u32,
+    /// CPUs that they could use.
+    pub cpus: u32,
+    /// As recorded.
+    pub recorded_per_s: f64,
+    /// As the model has it, with the locks that the program ran on.
+    pub model_per_s: f64,
+}
+
+/// One design of locks over numbers of CPUs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Design {
+    /// Which locks, as the second half of "with …".
+    pub name: String,
+    /// In few words.
+    pub title: String,
+    /// By CPUs, ascending.
+    pub points: Vec<ScalingPoint>,
+    /// The first number of CPUs at which threads wait for one lock for more than half their time, and the lock.
+    pub wall: Option<(u32, LockId)>,
+}
+
+/// One forecast.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ScalingPoint {
+    /// CPUs, and as many threads.
+    pub cpus: u32,
+    /// Acquisitions a second.
+    pub acquisitions_per_s: f64,
+    /// Share of the threads' time that they wait for locks.
+    pub waiting: f64,
+    /// The lock that they wait most for, if for any.
+    pub lock: Option<LockId>,
 }
 
 /// A place in the program.

@@ -17,6 +17,8 @@ struct wait {
     const void *site;
     uint64_t began;
     const void *entry;
+    /* src/events.rs, `Before`. */
+    uint32_t before[7];
 };
 
 typedef int wait_fn(pthread_cond_t *, pthread_mutex_t *);

@@ -1,6 +1,7 @@
 //! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
 
 use crate::brief::{self, Choice};
+use crate::events::{Before, Events};
 use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
@@ -10,7 +11,7 @@ use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, ChunkKind, Entry, Episode, Op, PAGE, Ref};
+use turnwise_recording::{ACQUIRED, ChunkKind, Detail, Entry, Episode, Op, PAGE, Ref};
 
 /// What is acquired, and where.
 #[derive(Clone, Copy)]
@@ -124,6 +125,19 @@ fn at_once_slowly(place: Place, ordered: bool) {
     }
 }
 
+/// The lock was there at once, though threads slept for it. `ordered`: the caller would have waited.
+#[cold]
+pub(crate) fn past_sleepers(place: Place, ordered: bool) -> c_int {
+    at_once(Found::NOTHING, place, ordered);
+    if let Some(state) = enter()
+        && let Some(entry) = table::find(&state, place.kind, place.address, place.site)
+    {
+        add(&entry.timed_out_or_stolen, 1);
+        add(&state.record().stolen, 1);
+    }
+    0
+}
+
 /// A try failed.
 #[cold]
 pub(crate) fn failed(place: Place) {
@@ -217,6 +231,7 @@ struct Wait {
     stack: Option<(Ref, u32)>,
     holder: Option<Holder>,
     episode: *const Episode,
+    before: Before,
     began: u64,
     /// Waits that it stands for.
     one_in: u32,
@@ -240,13 +255,14 @@ impl Wait {
             let stack = stack_of(&state, entry, place.site, one_in);
             let holder = holder::find(&state, place.kind, place.address, one_in > 1);
             let episode = episode(&state, entry, stack, holder);
+            let before = Before::look(place.kind, place.address, takes_long(&state, entry));
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.
             if let Some(episode) = unsafe { episode.as_ref() } {
                 episode.began.store(began, Relaxed);
                 state.episodes.publish();
             }
-            Some(Wait { place, entry, stack, holder, episode, began, one_in })
+            Some(Wait { place, entry, stack, holder, episode, before, began, one_in })
         })
     }
 
@@ -266,7 +282,8 @@ impl Wait {
             add(&state.record().reads, 1);
         }
         let ticks = at.saturating_sub(self.began);
-        let mut waited = Waited { ticks, stack: self.stack, holder: self.holder };
+        let events: Events = self.before.until_now(self.place.kind, self.place.address);
+        let mut waited = Waited { ticks, stack: self.stack, holder: self.holder, events };
         if self.one_in > 1 {
             waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
         }
@@ -283,17 +300,9 @@ impl Wait {
 /// The caller's stack, of the site's first wait, of a sample of its short ones, and of all if they are long: taking a
 /// stack is then a small part of the wait. With it, the waits that it stands for.
 fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref, u32)> {
-    let detail = match entry.detail.load(Relaxed) {
-        0 => None,
-        // SAFETY: the word refers to distributions.
-        place => Some(unsafe { state.at::<turnwise_recording::Detail>(place) }),
-    };
-    let waits = detail.map_or(0, |detail| detail.contended.load(Relaxed));
-    let sum = detail.map_or(0, |detail| detail.wait_sum.load(Relaxed));
-    let weight = match waits {
+    let weight = match one_in {
         _ if one_in > 1 => one_in,
-        0 => 1,
-        _ if sum / waits >= brief::LONG => 1,
+        _ if takes_long(state, entry) => 1,
         _ if state.is_stack_due() => STACK_ONE_IN,
         _ => return None,
     };
@@ -302,6 +311,18 @@ fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref
         0 => None,
         stack => Some((stack, weight)),
     }
+}
+
+/// Whether waits of the site last so long that looking closely is a small part of them; its first counts as long.
+fn takes_long(state: &State, entry: &Entry) -> bool {
+    let place = entry.detail.load(Relaxed);
+    if place == 0 {
+        return true;
+    }
+    // SAFETY: the word refers to distributions.
+    let detail: &Detail = unsafe { state.at(place) };
+    let waits = detail.contended.load(Relaxed);
+    waits == 0 || detail.wait_sum.load(Relaxed) / waits >= brief::LONG
 }
 
 /// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to be

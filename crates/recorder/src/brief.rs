@@ -3,6 +3,7 @@
 //! those that turn out to be long are kept one by one.
 
 use crate::acquire::{self, Place};
+use crate::events::Before;
 use crate::hold;
 use crate::holder;
 use crate::process::{STACK_ONE_IN, add};
@@ -37,6 +38,7 @@ pub(crate) struct Brief {
     episode: *const Episode,
     /// Thread number of the holder; 0: not known.
     owner: u32,
+    before: Before,
     began: u64,
 }
 
@@ -62,13 +64,14 @@ pub(crate) fn choose(place: Place) -> Choice {
     state.waits.set(state.waits.get() + 1);
     let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
     let episode = under_way(&state, entry);
+    let before = Before::look(place.kind, place.address, false);
     let began = clock::ticks();
     // SAFETY: null, or an episode in the file.
     if let Some(episode) = unsafe { episode.as_ref() } {
         episode.began.store(began, Relaxed);
         episode.entry.store(state.place_of(entry), Relaxed);
     }
-    Choice::Brief(Brief { place, entry, episode, owner, began })
+    Choice::Brief(Brief { place, entry, episode, owner, before, began })
 }
 
 /// An episode that the thread keeps for what is under way: its entry is 0 in between, and readers pass it by.
@@ -95,7 +98,8 @@ impl Brief {
         let Some(state) = enter() else { return };
         let ticks = at.saturating_sub(self.began);
         let has = acquire::has(result);
-        let mut waited = Waited { ticks, stack: None, holder: None };
+        let events = self.before.until_now(self.place.kind, self.place.address);
+        let mut waited = Waited { ticks, stack: None, holder: None, events };
         let mut kept = ptr::null();
         if ticks >= LONG {
             kept = self.keep(&state, &mut waited, at, has);
@@ -114,7 +118,7 @@ impl Brief {
             add(&state.record().reads, 1);
         }
         if ticks < LONG {
-            hold::acquired_briefly(&state, self.entry, self.place.address, at, ticks);
+            hold::acquired_briefly(&state, self.entry, self.place.address, at, waited);
             return;
         }
         let how = How { contended: true, episode: kept, woken_by: 0, wait: None };

@@ -3,6 +3,7 @@
 
 use crate::acquire;
 use crate::detail::{self, Limit};
+use crate::events::Before;
 use crate::hold;
 use crate::locks::Kind;
 use crate::process::add;
@@ -22,6 +23,8 @@ pub(crate) struct Wait {
     site: u64,
     began: u64,
     entry: *const Entry,
+    /// The mutex's, before it was released.
+    before: Before,
 }
 
 /// `CANCELLED` of `c/wait.c`.
@@ -47,6 +50,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     if let Some(later) = hold::released_slowly(&state, wait.mutex) {
         later.count(&state);
     }
+    wait.before = Before::look(Kind::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
 }
 
@@ -61,7 +65,7 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
     let Some(entry) = (unsafe { wait.entry.as_ref() }) else { return };
     memory::keeping_errno(|| {
         if result == libc::ETIMEDOUT {
-            add(&entry.timed_out, 1);
+            add(&entry.timed_out_or_stolen, 1);
         }
         if let Some(detail) = detail::of(&state, &entry.detail, Limit::Waits) {
             add(&detail.contended, 1);
@@ -80,6 +84,7 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
         return;
     };
     let woken_by = if woken { wait.cond } else { 0 };
+    wait.before.until_now(Kind::Mutex, wait.mutex).count_at(state, entry);
     hold::acquired_after(state, entry, now, How { contended: false, episode: ptr::null(), woken_by, wait: None });
 }
 

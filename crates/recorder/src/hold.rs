@@ -93,9 +93,8 @@ fn settle(state: &State) {
         held.entry.store(state.top_entry.load(Relaxed), Relaxed);
         held.since.set(0);
         if top & PENDING != 0 {
-            let (ticks, at) = state.pending.get();
-            let wait = Some(Waited { ticks, stack: None, holder: None });
-            held.how.set(How { contended: true, episode: ptr::null(), woken_by: 0, wait });
+            let (waited, at) = state.pending.get();
+            held.how.set(How { contended: true, episode: ptr::null(), woken_by: 0, wait: Some(waited) });
             held.since.set(at);
         }
         set_depth(state, 1);
@@ -140,16 +139,16 @@ pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, h
 }
 
 /// The thread has a lock after a short wait that is kept by its length alone.
-pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, address: u64, at: u64, ticks: u64) {
+pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, address: u64, at: u64, waited: Waited) {
     if state.top.load(Relaxed) != NOTHING {
         let how = How { contended: true, episode: ptr::null(), woken_by: 0, wait: None };
         acquired_after(state, entry, 0, how);
-        Waited { ticks, stack: None, holder: None }.count(state, entry, at);
+        waited.count(state, entry, at);
         return;
     }
     add(&state.record().ahead, 1);
     add(&entry.acquisitions, 1);
-    state.pending.set((ticks, at));
+    state.pending.set((waited, at));
     state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
     state.top.store(address | PENDING, Relaxed);
 }
@@ -223,7 +222,7 @@ pub(crate) fn released_only(state: &State, address: u64) -> bool {
 /// A wait that is to be counted once the lock is free.
 pub(crate) struct Pending {
     entry: *const Entry,
-    ticks: u64,
+    waited: Waited,
     at: u64,
 }
 
@@ -233,17 +232,17 @@ pub(crate) fn released_pending(state: &State, address: u64) -> Option<Pending> {
     if state.top.load(Relaxed) != address | PENDING {
         return None;
     }
-    let (ticks, at) = state.pending.get();
+    let (waited, at) = state.pending.get();
     let entry = state.top_entry.load(Relaxed).cast_const();
     state.top.store(NOTHING, Relaxed);
-    Some(Pending { entry, ticks, at })
+    Some(Pending { entry, waited, at })
 }
 
 impl Pending {
     pub(crate) fn count(&self, state: &State) {
         // SAFETY: null or an entry, which stays where it is.
         if let Some(entry) = unsafe { self.entry.as_ref() } {
-            Waited { ticks: self.ticks, stack: None, holder: None }.count(state, entry, self.at);
+            self.waited.count(state, entry, self.at);
         }
     }
 }
@@ -303,9 +302,11 @@ impl Waited {
         let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
         if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
             detail::acquired(state, detail, what);
+            self.events.count(detail);
         }
         let Some(detail) = detail::of(state, &entry.detail, Limit::Waits) else { return };
         detail::acquired(state, detail, what);
+        self.events.count(detail);
         if let Some((stack, weight)) = self.stack {
             detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.ticks);
         }

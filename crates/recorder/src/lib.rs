@@ -20,6 +20,7 @@
 //! | `table.rs` | a thread's entries by lock and site |
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
+//! | `events.rs` | what waits were made of, where the locks tell |
 //! | `holder.rs` | who has a lock that another waits for |
 //! | `process.rs`, `memory.rs` | the file, chunks of it, private memory; forked children |
 //! | `start.rs` | the constructor |
@@ -41,6 +42,7 @@ mod brief;
 mod clock;
 mod cond;
 mod detail;
+mod events;
 mod exports;
 mod hold;
 mod holder;

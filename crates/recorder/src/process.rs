@@ -203,6 +203,8 @@ impl Process {
         header.ticks_start.store(clock::ticks(), Relaxed);
         header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
         self.look_at_clock();
+        let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
+        header.lock_events.store(u32::from(tells), Relaxed);
         header.can_unwind.store(u32::from(turnwise_interpose::can_find()), Relaxed);
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);

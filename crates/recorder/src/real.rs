@@ -8,11 +8,14 @@ use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t
 use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
 use turnwise_interpose::{Real, real};
 
+/// What a try of the preload library's answers of a lock that was acquired past sleepers.
+pub(crate) const PAST_SLEEPERS: c_int = -1;
+
 real! {
     fn mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) = plain c"pthread_mutex_init";
     fn mutex_destroy(m: *mut pthread_mutex_t) = plain c"pthread_mutex_destroy";
     fn mutex_lock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_lock";
-    fn mutex_trylock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_trylock";
+    fn mutex_trylock(m: *mut pthread_mutex_t) = telling c"pthread_mutex_trylock", c"turnwise_mutex_trylock";
     fn mutex_unlock(m: *mut pthread_mutex_t) = plain c"pthread_mutex_unlock";
     fn mutex_timedlock(m: *mut pthread_mutex_t, t: *const timespec) = plain c"pthread_mutex_timedlock";
     fn mutex_clocklock(m: *mut pthread_mutex_t, clock: clockid_t, t: *const timespec)
@@ -29,7 +32,8 @@ real! {
     fn rwlock_clockrdlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
         = plain c"pthread_rwlock_clockrdlock";
     fn rwlock_wrlock(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_wrlock";
-    fn rwlock_trywrlock(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_trywrlock";
+    fn rwlock_trywrlock(l: *mut pthread_rwlock_t)
+        = telling c"pthread_rwlock_trywrlock", c"turnwise_rwlock_trywrlock";
     fn rwlock_timedwrlock(l: *mut pthread_rwlock_t, t: *const timespec) = plain c"pthread_rwlock_timedwrlock";
     fn rwlock_clockwrlock(l: *mut pthread_rwlock_t, clock: clockid_t, t: *const timespec)
         = plain c"pthread_rwlock_clockwrlock";
@@ -40,6 +44,9 @@ real! {
     fn spin_trylock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_trylock";
     fn spin_unlock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_unlock";
 }
+
+/// The preload library's counters of the calling thread.
+pub(crate) static THREAD_EVENTS: Real = Real::plain(c"turnwise_thread_events");
 
 /// The next library's waits, for `c/wait.c`.
 pub(crate) static COND_WAIT: Real = Real::cond(c"pthread_cond_wait");

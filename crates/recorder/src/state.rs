@@ -1,6 +1,7 @@
 //! What a thread has of its own. A state outlives its thread: the next thread goes on with its entries, so that a
 //! program of a million short threads needs no more room than its threads at one time.
 
+use crate::events::Events;
 use crate::holder::Holder;
 use crate::process::{self, Process, add};
 use crate::table::Table;
@@ -49,6 +50,7 @@ pub(crate) struct Waited {
     /// The stack, and the waits that it stands for.
     pub(crate) stack: Option<(Ref, u32)>,
     pub(crate) holder: Option<Holder>,
+    pub(crate) events: Events,
 }
 
 /// Where a thread takes records of one kind from.
@@ -100,7 +102,7 @@ pub(crate) struct State {
     /// See `brief.rs`; null: none.
     pub(crate) under_way: Cell<*const Episode>,
     /// The wait before the acquisition of `top`, if it is still to be counted: its ticks, and those at its end.
-    pub(crate) pending: Cell<(u64, u64)>,
+    pub(crate) pending: Cell<(Waited, u64)>,
     /// Pairs of locks that were written down.
     pub(crate) orders: Cell<u64>,
     pub(crate) pairs: [Cell<u64>; PAIRS],

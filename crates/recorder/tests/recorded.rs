@@ -1,6 +1,7 @@
 //! Programs whose locks do what is known: the recording must say just that.
 
 mod harness;
+mod inside;
 
 use harness::{Run, function, library, lock, profile};
 use std::os::unix::process::ExitStatusExt;

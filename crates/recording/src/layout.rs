@@ -161,6 +161,21 @@ pub const TALLY_HOLDER: u32 = 2;
 /// [`Episode::flags`]: the lock was acquired in the end.
 pub const ACQUIRED: u32 = 1;
 
+/// Number in [`Detail::events`]: sleeps.
+pub const LOCK_SLEEPS: usize = 0;
+/// Acquisitions past threads that slept, after a wait.
+pub const LOCK_STEALS: usize = 1;
+/// Acquisitions by a promised turn.
+pub const LOCK_HANDOFFS: usize = 2;
+/// Spins that ended with the lock.
+pub const LOCK_SPINS_WON: usize = 3;
+/// Spins not begun or given up, since the owner was off its CPU.
+pub const LOCK_SPINS_OFF_CPU: usize = 4;
+/// Spins given up, since their time was spent.
+pub const LOCK_SPINS_TIMED_OUT: usize = 5;
+/// So many.
+pub const LOCK_EVENTS: usize = 6;
+
 /// Frames of a stack at most.
 pub const STACK_FRAMES: usize = 48;
 
@@ -215,6 +230,10 @@ records! {
         ending: u32,
         /// Status or signal.
         ending_value: u32,
+        /// Not 0: the locks tell what their waits were made of ([`Detail::told`]).
+        lock_events: u32,
+        /// Zero.
+        reserved: u32,
         /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
         policy: [u8; 32],
         /// Machine, as the reports name it.
@@ -251,8 +270,10 @@ records! {
         dropped: u64,
         /// Acquisitions from signal handlers that interrupted the recorder, counted nowhere else.
         nested: u64,
+        /// Acquisitions at once, past threads that slept.
+        stolen: u64,
         /// Zero. Two threads write to no line together.
-        spare: [u64; 5],
+        spare: [u64; 4],
     }
 
     /// A file that is mapped into the program.
@@ -327,8 +348,9 @@ records! {
         failed: u32,
         /// Of condition variables: the mutex's address.
         mutex: u64,
-        /// Of condition variables: waits that ended by their time.
-        timed_out: u64,
+        /// Of condition variables: waits that ended by their time. Of locks: acquisitions at once, past threads that
+        /// slept.
+        timed_out_or_stolen: u64,
         /// Of condition variables: woken for nothing.
         for_nothing: u64,
     }
@@ -357,6 +379,12 @@ records! {
         step_shift: u32,
         /// Tallies that found no room.
         tallies_dropped: u64,
+        /// Waits of which the lock told what they were made of.
+        told: u64,
+        /// Others whose sleeps are known all the same.
+        watched: u64,
+        /// What they were made of, by the `LOCK_*` numbers.
+        events: [u64; LOCK_EVENTS],
         /// Waits by length.
         wait: [u32; BUCKETS],
         /// Holds by length.

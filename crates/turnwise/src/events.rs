@@ -10,7 +10,9 @@
 //! println!("{}", turnwise::events::totals(turnwise::events::Kind::Mutex));
 //! ```
 //!
-//! Without the feature a `Counters` has no bytes and counting is no instruction. With it a lock has 8 bytes more for
+//! A second sink, feature `thread-events`, leaves the locks as they are: see [`here`].
+//!
+//! Without features a `Counters` has no bytes and counting is no instruction. With `stats` a lock has 8 bytes more for
 //! each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is shared
 //! by all locks of the kind whose addresses fall into one of [`SHARDS`] shards. docs/design/events.md states the cost.
 //!
@@ -190,9 +192,80 @@ impl fmt::Display for Stats {
 /// Shards of the totals of one kind of lock: as many locks may count at a time without touching one cache line.
 pub const SHARDS: usize = 16;
 
+/// What happened in the calling thread's waits, whatever the locks: for whoever may not make a lock grow, and looks at
+/// the counters before and after a wait.
+///
+/// Only what happens to a thread that does not get its lock at once is counted: the uncontended paths are the same
+/// instructions with and without this. The counters are 32 bytes of static thread-local storage, need no allocation and
+/// wrap; take differences. A signal handler's waits count for the thread that it interrupted.
+#[cfg(feature = "thread-events")]
+pub mod here {
+    use super::Event;
+    use crate::platform::native::thread_counts;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    /// The counters, each with the events that it adds up.
+    pub const COUNTED: [&[Event]; 6] = [
+        &[Event::Slept],
+        &[Event::Stole],
+        &[Event::HandedOff],
+        &[Event::Spun, Event::SpunQueued],
+        &[Event::SpinOffCpu],
+        &[Event::SpinTimedOut],
+    ];
+    const _: () = assert!(COUNTED.len() <= crate::platform::native::THREAD_COUNTS);
+
+    const fn place(event: Event) -> Option<usize> {
+        let mut place = 0;
+        while place < COUNTED.len() {
+            let mut at = 0;
+            while at < COUNTED[place].len() {
+                if COUNTED[place][at] as usize == event as usize {
+                    return Some(place);
+                }
+                at += 1;
+            }
+            place += 1;
+        }
+        None
+    }
+
+    const PLACES: [Option<usize>; Event::ALL.len()] = {
+        let mut places = [None; Event::ALL.len()];
+        let mut at = 0;
+        while at < places.len() {
+            places[at] = place(Event::ALL[at]);
+            at += 1;
+        }
+        places
+    };
+
+    /// Counts an event of a lock that is not of this crate.
+    #[inline(always)]
+    pub fn count(event: Event) {
+        if let Some(place) = PLACES[event as usize] {
+            let counter = &thread_counts()[place];
+            counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+    }
+
+    /// The counters of [`COUNTED`].
+    #[must_use]
+    pub fn read() -> [u32; COUNTED.len()] {
+        let counters = thread_counts();
+        core::array::from_fn(|place| counters[place].load(Relaxed))
+    }
+}
+
+#[cfg(not(feature = "thread-events"))]
+mod here {
+    #[inline(always)]
+    pub(super) fn count(_: super::Event) {}
+}
+
 #[cfg(not(feature = "stats"))]
 mod counters {
-    use super::Event;
+    use super::{Event, here};
 
     /// Counts nothing, in no bytes.
     pub(crate) struct Counters<const KIND: usize>;
@@ -203,10 +276,16 @@ mod counters {
         }
 
         #[inline(always)]
-        pub(crate) fn count(&self, _event: Event) {}
+        pub(crate) fn count(&self, event: Event) {
+            here::count(event);
+        }
 
         #[inline(always)]
-        pub(crate) fn count_if(&self, _happened: bool, _event: Event) {}
+        pub(crate) fn count_if(&self, happened: bool, event: Event) {
+            if happened {
+                self.count(event);
+            }
+        }
     }
 
     const _: () = assert!(size_of::<Counters<0>>() == 0 && align_of::<Counters<0>>() == 1, "costs nothing when off");
@@ -214,7 +293,7 @@ mod counters {
 
 #[cfg(feature = "stats")]
 mod counters {
-    use super::{Event, Kind, SHARDS, Stats};
+    use super::{Event, Kind, SHARDS, Stats, here};
     use core::sync::atomic::AtomicU64;
     use core::sync::atomic::Ordering::Relaxed;
 
@@ -249,6 +328,7 @@ mod counters {
         pub(crate) fn count(&self, event: Event) {
             self.0.0[event as usize].fetch_add(1, Relaxed);
             TOTALS[KIND][self.shard()].0.0[event as usize].fetch_add(1, Relaxed);
+            here::count(event);
         }
 
         #[inline]
@@ -340,6 +420,33 @@ mod tests {
             assert_eq!(Event::ALL.iter().filter(|other| other.name() == event.name()).count(), 1);
         }
         assert!(Kind::ALL.iter().enumerate().all(|(index, kind)| *kind as usize == index));
+    }
+
+    #[cfg(feature = "thread-events")]
+    #[test]
+    fn a_thread_counts_its_own_waits_and_nothing_else() {
+        use crate::platform::{Clock, Deadline};
+        let mutex = crate::RawMutex::new();
+        let before = here::read();
+        mutex.lock();
+        assert_eq!(here::read(), before, "nobody waited");
+        std::thread::scope(|threads| {
+            let waiter = threads.spawn(|| {
+                let soon = Deadline { clock: Clock::Monotonic, at: 1 };
+                assert!(!mutex.lock_until(soon));
+                let before = here::read();
+                here::count(Event::Spun);
+                here::count(Event::SpunQueued);
+                here::count(Event::Acquired);
+                let between: std::vec::Vec<u32> =
+                    here::read().iter().zip(before).map(|(now, then)| now - then).collect();
+                assert_eq!(between, [0, 0, 0, 2, 0, 0]);
+            });
+            waiter.join().unwrap();
+        });
+        assert_eq!(here::read(), before, "another thread's");
+        // SAFETY: locked above.
+        unsafe { mutex.unlock() };
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub(crate) fn of_one_run(target: &Target, show_output: bool, any_status: bool) -
 /// The program cannot be run or recorded; a file cannot be read or written.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let outputs = args.outputs.open()?;
-    let (profile, status) = match (&args.from, args.pid) {
+    let (mut profile, status) = match (&args.from, args.pid) {
         (Some(file), _) => (source::read(file)?, ExitCode::SUCCESS),
         (_, Some(pid)) => (futex::attached(pid, args.seconds)?, ExitCode::SUCCESS),
         _ => match of_command(args)? {
@@ -104,11 +104,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             (None, status) => return Ok(status),
         },
     };
+    // If there is no answer, what was recorded is written all the same.
+    let forecast = args.what_if.forecast(&profile);
+    if let Ok(Some(scaling)) = &forecast {
+        profile.scaling = Some(scaling.clone());
+    }
     outputs.write(&profile)?;
     crate::print(&text::report(&profile))?;
     crate::print(&format!("\nADVICE\n{}", advice::text(&advice::advise(&profile), &profile)))?;
-    if let Some(answer) = args.what_if.report(&profile)? {
-        crate::print(&format!("\n{answer}"))?;
+    forecast?;
+    if let Some(scaling) = &profile.scaling {
+        crate::print(&format!("\n{}", what_if::told(&profile, scaling)))?;
     }
     Ok(status)
 }

@@ -5,7 +5,8 @@ use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 use std::sync::Arc;
-use turnwise_profile::model::{Distribution, LockId, LockKind, Profile};
+use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
+use turnwise_profile::output::scaling::sentences;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 
@@ -23,13 +24,21 @@ pub(crate) struct WhatIf {
 /// Threads that wait for one lock for more of their time have met a wall.
 const WALL: f64 = 0.5;
 const SEED: u64 = 1;
+/// Of the report.
+const COLUMNS: usize = 100;
+
+/// The designs of locks that are compared: what follows "with", and few words.
+const DESIGNS: [(Locks, &str, &str); 2] = [
+    (Locks::Sleeping, "locks that sleep, as the C library's", "locks that sleep"),
+    (Locks::Adaptive, "Turnwise's locks", "Turnwise"),
+];
 
 impl WhatIf {
-    /// The answer, if it was asked for.
+    /// The forecast, if it was asked for.
     ///
     /// # Errors
     /// There is no such machine, or it is too small; the program took no locks.
-    pub(super) fn report(&self, profile: &Profile) -> Result<Option<String>> {
+    pub(super) fn forecast(&self, profile: &Profile) -> Result<Option<Scaling>> {
         let Some(cpus) = self.cpus else { return Ok(None) };
         if !profile.recording.knows_acquisitions() {
             bail!(
@@ -39,15 +48,13 @@ impl WhatIf {
         }
         let machine = Arc::new(self.machine(cpus)?);
         let recorded = Recorded::of(profile)?;
-        let counts = counts(cpus);
-        let mut rows = Vec::new();
-        for &cpus in &counts {
-            let both = [Locks::Sleeping, Locks::Adaptive]
-                .map(|locks| replay(&recorded.program, &machine, Crowd { threads: cpus, cpus }, locks, SEED));
-            let [sleeping, adaptive] = both;
-            rows.push((cpus, [sleeping?, adaptive?]));
-        }
-        Ok(Some(recorded.told(profile, &machine, &rows)?))
+        let designs = DESIGNS.map(|(locks, name, title)| recorded.design(&machine, &counts(cpus), locks, name, title));
+        Ok(Some(Scaling {
+            machine: format!("{} ({})", machine.name, machine.title),
+            seed: SEED,
+            check: recorded.check(profile, &machine)?,
+            designs: designs.into_iter().collect::<Result<_>>()?,
+        }))
     }
 
     fn machine(&self, cpus: u32) -> Result<Machine> {
@@ -108,50 +115,51 @@ impl Recorded {
         })
     }
 
-    fn told(&self, profile: &Profile, machine: &Arc<Machine>, rows: &[(u32, [Forecast; 2])]) -> Result<String> {
-        let name = |place: usize| profile.locks[self.locks[place] as usize].name.as_str();
-        let mut text = format!("WHAT IF THERE WERE {} CPUS\n", rows.last().map_or(0, |(cpus, _)| *cpus));
-        let _ = writeln!(
-            text,
-            "simulated: a thread on each CPU of {} ({}), each as busy as one of",
-            machine.name, machine.title
-        );
-        let _ = writeln!(text, "the recorded; seed {SEED}\n");
-        let _ = writeln!(text, "{}\n", table(rows, &name));
-        for (which, column) in [("locks that sleep, as the C library's", 0), ("Turnwise's locks", 1)] {
-            let wall = rows.iter().find_map(|(cpus, forecasts)| {
-                let (place, share) = worst(&forecasts[column])?;
-                (share > WALL).then_some((cpus, place))
+    /// One design over numbers of CPUs.
+    fn design(&self, machine: &Arc<Machine>, counts: &[u32], locks: Locks, name: &str, title: &str) -> Result<Design> {
+        let mut design = Design { name: name.to_owned(), title: title.to_owned(), ..Design::default() };
+        for &cpus in counts {
+            let forecast = replay(&self.program, machine, Crowd { threads: cpus, cpus }, locks, SEED)?;
+            let worst = worst(&forecast).map(|(place, share)| (self.locks[place], share));
+            if let (None, Some((lock, share))) = (design.wall, worst)
+                && share > WALL
+            {
+                design.wall = Some((cpus, lock));
+            }
+            design.points.push(ScalingPoint {
+                cpus,
+                acquisitions_per_s: forecast.acquisitions_per_s,
+                waiting: forecast.waiting.iter().sum(),
+                lock: worst.filter(|(_, share)| *share > 0.01).map(|(lock, _)| lock),
             });
-            let _ = match wall {
-                Some((cpus, place)) => writeln!(
-                    text,
-                    "With {which}, `{}` becomes the wall first: from {cpus} CPUs on threads wait for it for more than \
-                     half their time.",
-                    name(place)
-                ),
-                None => writeln!(text, "With {which} no lock becomes a wall."),
-            };
         }
-        text += &self.error(profile, machine)?;
-        Ok(text)
+        Ok(design)
     }
 
-    /// How far the model is off where that can be seen: at the recorded numbers of threads and CPUs.
-    fn error(&self, profile: &Profile, machine: &Arc<Machine>) -> Result<String> {
+    /// The model at the recorded numbers of threads and CPUs.
+    fn check(&self, profile: &Profile, machine: &Arc<Machine>) -> Result<ScalingCheck> {
         let locks = if profile.program.policy == "libc" { Locks::Sleeping } else { Locks::Adaptive };
-        let again = replay(&self.program, machine, self.crowd, locks, SEED)?.acquisitions_per_s;
-        let off = (again / self.acquisitions_per_s - 1.0) * 100.0;
-        Ok(format!(
-            "The model's error where it can be seen: with {} threads on {} CPUs it gives {} acquisitions a second, \
-             and {} were recorded ({off:+.0}%).\nIt knows how often each lock is taken and how long it is held, not \
-             in which order, nor phases, nor locks within one another.\n",
-            self.crowd.threads,
-            self.crowd.cpus,
-            scaled(again),
-            scaled(self.acquisitions_per_s)
-        ))
+        Ok(ScalingCheck {
+            threads: self.crowd.threads,
+            cpus: self.crowd.cpus,
+            recorded_per_s: self.acquisitions_per_s,
+            model_per_s: replay(&self.program, machine, self.crowd, locks, SEED)?.acquisitions_per_s,
+        })
     }
+}
+
+/// The forecast for a terminal.
+pub(super) fn told(profile: &Profile, scaling: &Scaling) -> String {
+    let points = |design: &Design| design.points.last().map_or(0, |point| point.cpus);
+    let mut text = format!("WHAT IF THERE WERE {} CPUS\n", scaling.designs.first().map_or(0, points));
+    let machine = &scaling.machine;
+    let said = format!("simulated: a thread on each CPU of {machine}, each as busy as one of the recorded");
+    let _ = writeln!(text, "{}\n", textwrap::fill(&format!("{said}; seed {}", scaling.seed), COLUMNS));
+    let _ = writeln!(text, "{}\n", table(profile, scaling));
+    for sentence in sentences(profile, scaling) {
+        let _ = writeln!(text, "{}", textwrap::fill(&sentence, COLUMNS));
+    }
+    text
 }
 
 /// The locks that are held most.
@@ -206,19 +214,21 @@ fn worst(forecast: &Forecast) -> Option<(usize, f64)> {
     forecast.waiting.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn table<'a>(rows: &[(u32, [Forecast; 2])], name: &impl Fn(usize) -> &'a str) -> Table {
+fn table(profile: &Profile, scaling: &Scaling) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
-    table.set_header(["CPUs", "sleeping: per s", "waiting", "mostly for", "Turnwise: per s", "waiting", "mostly for"]);
-    for (cpus, forecasts) in rows {
-        let mut cells = vec![cpus.to_string()];
-        for forecast in forecasts {
-            let all: f64 = forecast.waiting.iter().sum();
-            cells.push(scaled(forecast.acquisitions_per_s));
-            cells.push(format!("{:.0}%", all * 100.0));
-            cells.push(
-                worst(forecast).filter(|(_, share)| *share > 0.01).map_or("-", |(place, _)| name(place)).to_owned(),
-            );
+    let titles = scaling.designs.iter().flat_map(|design| {
+        let title = design.title.trim_start_matches("locks that ").replace("sleep", "sleeping");
+        [format!("{title}: per s"), "waiting".to_owned(), "mostly for".to_owned()]
+    });
+    table.set_header(["CPUs".to_owned()].into_iter().chain(titles));
+    let rows = scaling.designs.iter().map(|design| design.points.len()).min().unwrap_or(0);
+    for row in 0..rows {
+        let mut cells = vec![scaling.designs[0].points[row].cpus.to_string()];
+        for point in scaling.designs.iter().map(|design| &design.points[row]) {
+            cells.push(scaled(point.acquisitions_per_s));
+            cells.push(format!("{:.0}%", point.waiting * 100.0));
+            cells.push(point.lock.map_or("-", |lock| profile.locks[lock as usize].name.as_str()).to_owned());
         }
         table.add_row(cells);
     }
@@ -262,17 +272,29 @@ mod tests {
     #[test]
     fn the_wall_is_named_with_the_models_error() {
         let args = WhatIf { cpus: Some(16), machine: None };
-        let text = args.report(&profile()).unwrap().unwrap();
+        let mut profile = profile();
+        let scaling = args.forecast(&profile).unwrap().unwrap();
+        let [sleeping, _] = &scaling.designs[..] else { panic!("two designs") };
+        assert_eq!(sleeping.points.iter().map(|point| point.cpus).collect::<Vec<_>>(), [2, 4, 8, 16]);
+        assert!(sleeping.points.iter().all(|point| point.acquisitions_per_s > 0.0 && point.waiting <= 1.0));
+        let text = told(&profile, &scaling);
         assert!(text.contains("`hot` becomes the wall first"), "{text}");
         assert!(text.contains("with 4 threads on 2 CPUs it gives"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let wall = scaling.designs[0].wall;
+        (profile.schema, profile.scaling) = (turnwise_profile::model::SCHEMA, Some(scaling));
+        let mut json = Vec::new();
+        turnwise_profile::output::by_flag("json").unwrap().write(&profile, &mut json).unwrap();
+        let again = turnwise_profile::output::json::read(&json).unwrap().scaling.unwrap();
+        assert_eq!((again.designs[0].wall, again.designs[1].points.len()), (wall, 4));
     }
 
     #[test]
     fn nothing_to_replay_is_an_error() {
-        let error = WhatIf { cpus: Some(4), machine: None }.report(&Profile::default()).unwrap_err();
+        let error = WhatIf { cpus: Some(4), machine: None }.forecast(&Profile::default()).unwrap_err();
         assert!(error.to_string().contains("no acquisitions"), "{error}");
-        assert!(WhatIf { cpus: None, machine: None }.report(&Profile::default()).unwrap().is_none());
-        let error = WhatIf { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.report(&profile()).unwrap_err();
+        assert!(WhatIf { cpus: None, machine: None }.forecast(&Profile::default()).unwrap().is_none());
+        let error = WhatIf { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.forecast(&profile()).unwrap_err();
         assert!(format!("{error:#}").contains("--what-if-machine pdp-11"), "{error:#}");
     }
 

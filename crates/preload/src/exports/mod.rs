@@ -2,7 +2,7 @@
 //! definition satisfy references to any version, so old binaries find them, too.
 
 mod cond;
-mod mutex;
-mod rwlock;
+pub(crate) mod mutex;
+pub(crate) mod rwlock;
 mod spin;
 mod threads;

@@ -33,7 +33,7 @@ with_caller! {
     /// [`wrlock`] for a fast path.
     wrlock_slowly(Object) -> wrlock, "rsi", "x1";
     /// [`trywrlock`] for a fast path.
-    trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
+    pub(crate) trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
 }
 
 /// Defines the functions that acquire without a time: the fast path, and what it goes on to.

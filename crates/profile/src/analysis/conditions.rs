@@ -37,7 +37,7 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
             Op::Broadcast => raw.broadcasts += entry.acquisitions,
             _ => {
                 raw.waits += entry.acquisitions;
-                raw.timed_out += entry.timed_out;
+                raw.timed_out += entry.timed_out_or_stolen;
                 raw.for_nothing += entry.for_nothing;
                 raw.mutex = entry.mutex;
                 raw.sum.add(entry, recording.detail(entry.detail).as_ref());

@@ -29,6 +29,8 @@ struct Work<'a> {
     clock: Clock,
     symbols: Symbols,
     duration_ns: u64,
+    /// The locks tell what happens inside.
+    tells: bool,
 }
 
 /// The profile of a recording.
@@ -38,7 +40,7 @@ pub fn analyse(recording: &Recording) -> Profile {
     let clock = Clock::of(header);
     let duration_ns = clock.since_start(header.ticks_end);
     let symbols = Symbols::new(modules(recording));
-    let mut work = Work { recording, clock, symbols, duration_ns };
+    let mut work = Work { recording, clock, symbols, duration_ns, tells: header.lock_events != 0 };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
     let mut sites = Sites::collect(recording);
     let left_out = sites.keep(MOST_LOCKS);
@@ -116,7 +118,7 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
         address: copy.address,
         kind: kind(copy),
         symbol: work.symbols.variable(copy.address).map(|found| format!("{} ({})", found.name, found.module)),
-        usage: sum.usage(work.clock),
+        usage: sum.usage(work.clock, work.tells),
         over_time,
         step_ns,
         ..Lock::default()
@@ -157,9 +159,13 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
             header.stack_one_in
         ));
     }
-    remarks.push(
-        "what happens inside the locks (sleeps, steals, hand-offs, spins) is not recorded: those counts are 0"
-            .to_owned(),
-    );
+    if header.lock_events == 0 {
+        remarks.push(
+            "the C library's locks do not tell what happens inside: of steals, hand-offs and spins nothing is known, \
+             and sleeps are the voluntary context switches in long waits (a site's first, and all of sites whose waits \
+             last over about 100 us in the mean)"
+                .to_owned(),
+        );
+    }
     remarks
 }

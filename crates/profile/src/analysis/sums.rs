@@ -1,10 +1,13 @@
 //! Sums over entries: what belongs to one lock, site, thread or condition variable.
 
 use super::clock::Clock;
-use crate::model::{Distribution, Step, Usage};
+use crate::model::{Distribution, Events, Step, Usage};
 use std::collections::BTreeMap;
 use turnwise_recording::scale::{self, STEPS};
-use turnwise_recording::{DetailCopy, EntryCopy, Op};
+use turnwise_recording::{
+    DetailCopy, EntryCopy, LOCK_EVENTS, LOCK_HANDOFFS, LOCK_SLEEPS, LOCK_SPINS_OFF_CPU, LOCK_SPINS_TIMED_OUT,
+    LOCK_SPINS_WON, LOCK_STEALS, Op,
+};
 
 /// Entries and distributions added up, in ticks.
 #[derive(Clone, Default)]
@@ -17,7 +20,44 @@ pub(super) struct Sum {
     hold: Ticks,
     hold_contended: (u64, u64),
     hold_sampled: (u64, u64),
+    pub(super) inside: Inside,
     courses: Vec<Course>,
+}
+
+/// What the waits were made of.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Inside {
+    told: u64,
+    watched: u64,
+    /// Acquisitions at once, past sleepers.
+    pub(super) stolen: u64,
+    events: [u64; LOCK_EVENTS],
+}
+
+impl Inside {
+    fn merge(&mut self, other: &Inside) {
+        self.told += other.told;
+        self.watched += other.watched;
+        self.stolen += other.stolen;
+        for (sum, count) in self.events.iter_mut().zip(other.events) {
+            *sum += count;
+        }
+    }
+
+    /// `tells`: the locks of this run tell. Where nobody waited, they have told all.
+    fn events(&self, contended: u64, tells: bool) -> Events {
+        let known = self.told > 0 || self.stolen > 0 || tells && contended == 0;
+        let told = |place: usize| known.then(|| self.events[place]);
+        Events {
+            sleeps: (known || self.watched > 0).then(|| self.events[LOCK_SLEEPS]),
+            steals: told(LOCK_STEALS).map(|steals| steals + self.stolen),
+            handoffs: told(LOCK_HANDOFFS),
+            spins_won: told(LOCK_SPINS_WON),
+            spins_off_cpu: told(LOCK_SPINS_OFF_CPU),
+            spins_timed_out: told(LOCK_SPINS_TIMED_OUT),
+            watched: self.told + self.watched,
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -71,6 +111,7 @@ impl Sum {
     pub(super) fn add(&mut self, entry: &EntryCopy, detail: Option<&DetailCopy>) {
         self.acquisitions += entry.acquisitions;
         self.failed += u64::from(entry.failed);
+        self.inside.stolen += entry.timed_out_or_stolen;
         if Op::split(entry.site).is_some_and(|(op, _)| op == Op::Read) {
             self.reads += entry.acquisitions;
         }
@@ -88,6 +129,8 @@ impl Sum {
         self.hold_contended.1 += detail.hold_contended_sum;
         self.hold_sampled.0 += detail.hold_sampled;
         self.hold_sampled.1 += detail.hold_sampled_sum;
+        let (told, watched, events) = (detail.told, detail.watched, detail.events);
+        self.inside.merge(&Inside { told, watched, stolen: 0, events });
         let step = |at: usize| {
             (u64::from(detail.step_acquisitions[at]), u64::from(detail.step_contended[at]), detail.step_wait[at])
         };
@@ -112,6 +155,7 @@ impl Sum {
             to.0 += from.0;
             to.1 += from.1;
         }
+        self.inside.merge(&other.inside);
         self.courses.extend(other.courses.iter().cloned());
     }
 
@@ -125,7 +169,8 @@ impl Sum {
         self.wait.distribution(clock)
     }
 
-    pub(super) fn usage(&self, clock: Clock) -> Usage {
+    /// `tells`: the locks of this run tell what happens inside.
+    pub(super) fn usage(&self, clock: Clock, tells: bool) -> Usage {
         let uncontended = self.acquisitions.saturating_sub(self.contended);
         Usage {
             acquisitions: self.acquisitions,
@@ -139,7 +184,7 @@ impl Sum {
                 uncontended,
                 self.hold_sampled,
             )),
-            ..Usage::default()
+            events: self.inside.events(self.contended, tells),
         }
     }
 

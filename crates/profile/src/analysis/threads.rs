@@ -12,13 +12,14 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
         }
         (sum.acquisitions, sum.reads, sum.failed) =
             (thread.ahead.saturating_sub(u64::from(thread.left)), thread.reads, thread.failed);
+        sum.inside.stolen = thread.stolen;
         let ended = if thread.ended == 0 { work.duration_ns } else { work.clock.since_start(thread.ended) };
         Thread {
             tid: thread.tid,
             name: text(&thread.name),
             began_ns: work.clock.since_start(thread.began),
             ended_ns: ended,
-            usage: sum.usage(work.clock),
+            usage: sum.usage(work.clock, work.tells),
         }
     });
     threads.collect()

@@ -69,7 +69,7 @@ fn site(
         frames: super::names::without_lock_classes(&mut work.symbols, frames, raw.address),
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
-        usage: raw.sum.usage(work.clock),
+        usage: raw.sum.usage(work.clock, work.tells),
         stacks: usages,
     }
 }

@@ -23,7 +23,16 @@ pub(super) fn references(profile: &Profile) -> Result<()> {
     };
     locks_and_sites(profile, &lengths)?;
     waits(profile, &lengths)?;
+    scaling(profile, &lengths)?;
     findings(profile, &lengths)
+}
+
+fn scaling(profile: &Profile, has: &Lengths) -> Result<()> {
+    for design in profile.scaling.iter().flat_map(|scaling| &scaling.designs) {
+        let named = design.points.iter().filter_map(|point| point.lock.as_ref());
+        all("scaling", "lock", named.chain(design.wall.iter().map(|(_, lock)| lock)), has.locks)?;
+    }
+    Ok(())
 }
 
 fn locks_and_sites(profile: &Profile, has: &Lengths) -> Result<()> {

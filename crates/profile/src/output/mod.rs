@@ -12,6 +12,7 @@ pub mod page;
 mod perfetto;
 mod plausible;
 mod pprof;
+pub mod scaling;
 mod stacks;
 
 use crate::model::Profile;

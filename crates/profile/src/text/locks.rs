@@ -2,7 +2,7 @@
 
 use super::figures::{count, share, time};
 use super::{callers, place, site_name};
-use crate::model::{Lock, LockId, LockKind, Profile, Site, Step};
+use crate::model::{Lock, LockId, LockKind, Profile, Site, Step, Usage};
 use std::fmt::Write;
 
 /// Locks in the table.
@@ -76,6 +76,7 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
         },
         if usage.failed > 0 { format!("; {} attempts failed", count(usage.failed)) } else { String::new() },
     );
+    inside(text, "  ", usage);
     if let Some(shown) = over_time(lock) {
         let _ = writeln!(text, "  waits over time: {shown}");
     }
@@ -102,6 +103,7 @@ fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock:
         time(usage.wait.max_ns),
         time(usage.hold.max_ns),
     );
+    inside(text, "         ", usage);
     let holders = profile.blocked.iter().filter(|pair| pair.waiter == number).take(SITES);
     for pair in holders {
         let holder = &profile.sites[pair.holder as usize];
@@ -116,6 +118,27 @@ fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock:
     for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {
         let _ = writeln!(text, "         called from {}: about {}", place(profile, caller), time(wait));
     }
+}
+
+/// What happened inside a lock, if anything is known: `-` is not.
+fn inside(text: &mut String, indent: &str, usage: &Usage) {
+    let events = &usage.events;
+    let known = [events.sleeps, events.steals, events.handoffs, events.spins_won, events.spins_off_cpu];
+    if known.iter().all(|count| count.is_none()) || usage.contended == 0 && events.steals.unwrap_or(0) == 0 {
+        return;
+    }
+    let told = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
+    let more = if events.watched < usage.contended { "+" } else { "" };
+    let _ = writeln!(
+        text,
+        "{indent}{}{more} sleeps, {} steals, {} hand-offs; spins: {} won, {} owner away, {} timed out",
+        told(events.sleeps),
+        told(events.steals),
+        told(events.handoffs),
+        told(events.spins_won),
+        told(events.spins_off_cpu),
+        told(events.spins_timed_out),
+    );
 }
 
 fn kind(kind: LockKind) -> &'static str {

@@ -65,7 +65,7 @@ fn what_matters_comes_first() {
         assert_eq!(browser.value("document.querySelectorAll('#findings article').length"), 4);
         assert!(text(browser, "findings").contains("the policy adaptive for cache_lock"));
         let order = browser.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
-        assert_eq!(order, json!(["overview", "advice", "course", "flame", "timeline", "tables", "about"]));
+        assert_eq!(order, json!(["overview", "advice", "course", "scaling", "flame", "timeline", "tables", "about"]));
         assert!(text(browser, "limits").contains("of the others 1 in 16"));
     });
 }
@@ -180,6 +180,37 @@ fn the_timeline_zooms_and_tells_single_waits() {
 }
 
 #[test]
+fn the_scaling_curve_tells_its_points_and_its_error() {
+    const BUTTONS: &str = "document.querySelectorAll('#scaling-what button')";
+    look(&fixture::server(), |browser| {
+        let marks = "['path.curve', '.point', '.wall', '.recorded'].map( \
+             (kind) => document.querySelectorAll('#scaling-chart ' + kind).length)";
+        assert_eq!(browser.value(marks), json!([2, 12, 1, 1]));
+        let said = text(browser, "scaling-sentences");
+        assert!(said.contains("cache_lock becomes the wall first: from 8 CPUs on"), "{said}");
+        assert!(said.contains("With Turnwise's locks no lock becomes a wall."), "{said}");
+        assert!(said.contains("gives 1,600,000 acquisitions a second, and 1,450,000 were recorded (+10%)"), "{said}");
+        browser.value("document.getElementById('scaling-chart').focus()");
+        for (key, told) in [
+            ("End", "64 CPUs. locks that sleep: 600 k acquisitions a second, 95% of the time waiting, mostly for "),
+            ("ArrowLeft", "32 CPUs. "),
+            ("Home", "2 CPUs. "),
+        ] {
+            browser.key(key);
+            let line = text(browser, "scaling-told");
+            assert!(line.starts_with(told), "{key}: {line}");
+        }
+        // The other share: up to the whole time, without the recorded run.
+        browser.click(&format!("{BUTTONS}[1]"));
+        assert_eq!(browser.value(marks), json!([2, 12, 1, 0]));
+        let pressed = format!("[...{BUTTONS}].map((button) => button.getAttribute('aria-pressed'))");
+        assert_eq!(browser.value(&pressed), json!(["false", "true"]));
+        let labels = browser.value("document.getElementById('scaling-chart').textContent");
+        assert!(labels.as_str().is_some_and(|text| text.contains("100%") && text.contains("64 CPUs")), "{labels}");
+    });
+}
+
+#[test]
 fn light_and_dark_have_enough_contrast_and_the_button_overrides() {
     look(&fixture::server(), |browser| {
         for (scheme, dark) in [("light", false), ("dark", true)] {
@@ -272,8 +303,9 @@ fn a_profile_without_waits_says_so_and_hides_what_would_be_empty() {
     quiet.threads.push(Default::default());
     look(&quiet, |browser| {
         assert_eq!(text(browser, "title"), "kvserver: no thread waited for a lock");
-        let hidden = browser.value("['course', 'flame', 'timeline'].map((id) => document.getElementById(id).hidden)");
-        assert_eq!(hidden, json!([true, true, true]));
+        let hidden = "['course', 'scaling', 'flame', 'timeline'].map((id) => document.getElementById(id).hidden)";
+        assert_eq!(browser.value(hidden), json!([true, true, true, true]));
+        assert_eq!(browser.value("document.querySelectorAll('#nav a[href=\"#scaling\"]').length"), 0);
         assert_eq!(browser.value(ROWS), 1);
         assert_eq!(browser.value(FIRST), Value::from("none in this run"));
     });

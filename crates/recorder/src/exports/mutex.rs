@@ -2,6 +2,7 @@
 
 use crate::acquire::{self, Found, Place, has};
 use crate::alone;
+use crate::events::is_steal;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
@@ -40,6 +41,7 @@ fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl 
     let place = place(object, site);
     match result {
         EBUSY => acquire::by_waiting(place, lock),
+        result if is_steal(result) => acquire::past_sleepers(place, true),
         result if has(result) => {
             acquire::at_once(Found::NOTHING, place, true);
             result
@@ -63,6 +65,8 @@ pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64)
     acquire::not_at_once(found);
     if result == EBUSY {
         acquire::failed(place);
+    } else if is_steal(result) {
+        return acquire::past_sleepers(place, false);
     }
     result
 }

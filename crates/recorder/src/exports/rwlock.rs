@@ -1,6 +1,7 @@
 //! `pthread_rwlock_*`.
 
 use crate::acquire::{self, Place, has};
+use crate::events::is_steal;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
@@ -25,6 +26,7 @@ fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -
     acquire::not_at_once(found);
     match result {
         EBUSY => acquire::by_waiting(place, lock),
+        result if is_steal(result) => acquire::past_sleepers(place, true),
         // What is wrong with it is said by the function that was called.
         _ => lock(),
     }
@@ -42,6 +44,8 @@ fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
     acquire::not_at_once(found);
     if result == EBUSY {
         acquire::failed(place);
+    } else if is_steal(result) {
+        return acquire::past_sleepers(place, false);
     }
     result
 }

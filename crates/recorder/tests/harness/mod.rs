@@ -22,19 +22,22 @@ pub(crate) fn library(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name} in {folders:?}: build it with cargo in the same profile"))
 }
 
-/// The program of `tests/c/truth.c`, built once.
-pub(crate) fn truth() -> &'static Path {
-    static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
-        let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("truth-{}-{moment}", std::process::id()));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/truth.c");
-        let mut command = Command::new("gcc");
-        command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(source);
-        let output = command.output().expect("gcc runs; these tests need it");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        path
-    });
-    &BUILT
+/// A program of `tests/c`, built once.
+fn program(name: &str) -> &'static Path {
+    static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("truth"));
+    static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("inside"));
+    if name == "inside" { &INSIDE } else { &TRUTH }
+}
+
+fn built(name: &str) -> PathBuf {
+    let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{moment}", std::process::id()));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/c/{name}.c"));
+    let mut command = Command::new("gcc");
+    command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(source);
+    let output = command.output().expect("gcc runs; these tests need it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    path
 }
 
 /// A run that was recorded.
@@ -46,11 +49,11 @@ pub(crate) struct Run {
 impl Run {
     /// Of `truth NAME`.
     pub(crate) fn of(name: &str) -> Run {
-        Run::with(name, &[])
+        Run::program("truth", name, &[], &[])
     }
 
-    /// With further libraries behind the recorder.
-    pub(crate) fn with(name: &str, more: &[PathBuf]) -> Run {
+    /// Of a program with this argument, further libraries behind the recorder, and these variables.
+    pub(crate) fn program(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("recording");
         writer::create(&file).expect("a recording");
@@ -58,7 +61,9 @@ impl Run {
             [library("libturnwise_recorder.so")].iter().chain(more).map(|path| path.display().to_string()).collect();
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env"]).arg(format!("LD_PRELOAD={}", libraries.join(":")));
-        command.arg(format!("TURNWISE_RECORDING={}", file.display())).arg(truth()).arg(name);
+        command.arg(format!("TURNWISE_RECORDING={}", file.display()));
+        command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
+        command.arg(self::program(program)).arg(name);
         let status = command.status().expect("timeout of coreutils");
         let (ending, value) = match (status.code(), status.signal()) {
             (Some(code), _) => (EXITED, code),

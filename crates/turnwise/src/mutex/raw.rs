@@ -128,21 +128,38 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        let mut word = 0;
-        loop {
-            // ORDERING mutex.acquire: as in `lock`.
-            match self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed) {
-                Ok(_) => break,
-                Err(found) if found & BLOCKED != 0 => {
-                    self.counters.count(Event::TryFailed);
-                    return false;
+        match self.try_take(0) {
+            Ok(_) => {
+                self.counters.count(Event::Acquired);
+                true
+            }
+            Err(found) => self.try_past(found),
+        }
+    }
+
+    /// `word`, whose owner is nobody -> ours.
+    #[inline(always)]
+    fn try_take(&self, word: u32) -> Result<u32, u32> {
+        // ORDERING mutex.acquire: as in `lock`.
+        self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed)
+    }
+
+    /// A try that found flags or an owner: the lock may be free though threads sleep.
+    #[cold]
+    fn try_past(&self, found: u32) -> bool {
+        let mut word = found;
+        while word & BLOCKED == 0 {
+            match self.try_take(word) {
+                Ok(_) => {
+                    self.counters.count(Event::Acquired);
+                    self.counters.count_if(word & WAITERS != 0, Event::Stole);
+                    return true;
                 }
                 Err(found) => word = found,
             }
         }
-        self.counters.count(Event::Acquired);
-        self.counters.count_if(word & WAITERS != 0, Event::Stole);
-        true
+        self.counters.count(Event::TryFailed);
+        false
     }
 
     /// Releases the lock, then wakes a waiter if there is one.

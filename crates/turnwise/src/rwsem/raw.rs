@@ -41,7 +41,7 @@
 //!    the woken writer, or who takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
 
-use crate::events::{Counters, Kind};
+use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
@@ -242,14 +242,26 @@ impl<P: Platform> RawRwSem<P> {
 
     #[inline]
     pub(super) fn take_write(&self) -> bool {
-        let mut word = 0;
-        loop {
+        match self.take(0, WRITER) {
+            Ok(_) => self.own(),
+            Err(found) => self.take_write_past(found),
+        }
+    }
+
+    /// The same, of a word that has flags or a count: the lock may be free though threads sleep.
+    #[cold]
+    fn take_write_past(&self, found: u32) -> bool {
+        let mut word = found;
+        while word & (HELD | HANDOFF) == 0 {
             match self.take(word, word | WRITER) {
-                Ok(_) => return self.own(),
-                Err(found) if found & (HELD | HANDOFF) != 0 => return false,
+                Ok(_) => {
+                    self.counters.count_if(word & (READERS | WRITERS) != 0, Event::Stole);
+                    return self.own();
+                }
                 Err(found) => word = found,
             }
         }
+        false
     }
 
     /// Acquires the lock for reading, with the right to upgrade: beside readers, but not beside another such lock.

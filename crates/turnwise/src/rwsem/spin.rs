@@ -3,6 +3,7 @@
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
+use crate::events::Event;
 use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_limit, spin_ns, take_turns};
 use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
@@ -44,6 +45,7 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
     let address = core::ptr::from_ref(lock).addr();
     let mut notes = Notes::of(&me.slot.private, address);
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+        lock.counters.count(Event::SpinOffCpu);
         return false;
     }
     take_turns::<P>(&me.slot.private, address, notes.is_patient());
@@ -52,7 +54,17 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
     }
     let end = read_spinning(lock, prefer, Until::now::<P>(deadline).long);
     notes.ended(&end);
+    count_end(lock, &end);
     end.is_ok()
+}
+
+/// Counts a spin that was given up; whoever asked for it counts one that ended with the lock.
+fn count_end<P: Platform, T>(lock: &RawRwSem<P>, end: &Result<T, SpinEnd>) {
+    match end {
+        Ok(_) => {}
+        Err(SpinEnd::Deadline) => lock.counters.count(Event::SpinTimedOut),
+        Err(SpinEnd::NotRunning) => lock.counters.count(Event::SpinOffCpu),
+    }
 }
 
 fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) -> Result<(), SpinEnd> {
@@ -93,6 +105,7 @@ fn queued<P: Platform>(
     let address = core::ptr::from_ref(lock).addr();
     let mut notes = Notes::of(private, address);
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+        lock.counters.count(Event::SpinOffCpu);
         return false;
     }
     take_turns::<P>(private, address, notes.is_patient());
@@ -105,6 +118,7 @@ fn queued<P: Platform>(
         behind_queue(lock, me, until, &mut notes, |until, tries, rests| first(lock, barred, until, tries, rests, take));
     private.node_busy.set(false);
     notes.ended(&end);
+    count_end(lock, &end);
     end.is_ok()
 }
 
@@ -145,6 +159,7 @@ pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Dead
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
+    lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
 }
 

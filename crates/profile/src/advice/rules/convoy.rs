@@ -3,11 +3,13 @@
 
 use crate::advice::Finding;
 use crate::advice::context::Context;
-use crate::figures::{percent, share};
-use crate::model::{Lock, LockKind};
+use crate::figures::{count, percent, share};
+use crate::model::{Lock, LockKind, Usage};
 
 /// So many acquisitions find it taken: the queue never empties.
 const NEARLY_ALL: f64 = 0.9;
+/// Fewer sleeps in a wait than this: nobody waits for somebody to wake up.
+const SELDOM: f64 = 0.1;
 /// Held for a smaller part of the time than this; above, the sections themselves are what takes time.
 const PART: f64 = 0.6;
 
@@ -20,6 +22,9 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         if share(lock.usage.contended, lock.usage.acquisitions) < NEARLY_ALL || held >= PART {
             return None;
         }
+        if seldom_sleep(&lock.usage) {
+            return None;
+        }
         let name = context.lock_name(number);
         let title =
             format!("A convoy at {name}: nearly every thread queues for it, and most time goes into hand-overs");
@@ -29,10 +34,24 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         finding.evidence.push(format!(
             "while it was in use it was held for {held} of the time, so it was not the sections that took long"
         ));
+        if let Some(sleeps) = lock.usage.events.sleeps.filter(|_| most_watched(&lock.usage)) {
+            let (sleeps, waits) = (count(sleeps), count(lock.usage.events.watched));
+            finding.evidence.push(format!("in {waits} waits threads slept {sleeps} times for it"));
+        }
         finding.experiment = Some(experiment);
         Some(finding)
     });
     locks.collect()
+}
+
+/// Whether it is known of most waits whether they slept.
+fn most_watched(usage: &Usage) -> bool {
+    usage.events.watched * 2 >= usage.contended && usage.contended > 0
+}
+
+/// Waiters are known to be awake: then hand-overs are not what takes time.
+fn seldom_sleep(usage: &Usage) -> bool {
+    most_watched(usage) && usage.events.sleeps.is_some_and(|sleeps| share(sleeps, usage.events.watched) < SELDOM)
 }
 
 /// The part of the run in which the lock was taken at all.
@@ -57,6 +76,20 @@ mod tests {
         assert!(with(9_000, 20_000));
         assert!(!with(8_900, 20_000), "the queue empties");
         assert!(!with(9_000, 60_000), "the lock is never free");
+    }
+
+    #[test]
+    fn waiters_that_do_not_sleep_are_no_convoy() {
+        let with = |watched, sleeps| {
+            let mut profile = quiet();
+            let lock = lock_with_site(&mut profile, usage(10_000, 9_000, 100_000, 20_000));
+            let events = &mut profile.locks[lock as usize].usage.events;
+            (events.watched, events.sleeps) = (watched, Some(sleeps));
+            fired(&profile).contains(&"convoy")
+        };
+        assert!(with(9_000, 900));
+        assert!(!with(9_000, 899));
+        assert!(with(100, 0), "of most waits it is not known");
     }
 
     #[test]

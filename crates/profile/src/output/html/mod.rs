@@ -18,6 +18,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("../../../assets/base.js"),
     include_str!("../../../assets/summary.js"),
     include_str!("../../../assets/course.js"),
+    include_str!("../../../assets/scaling.js"),
     include_str!("../../../assets/flame.js"),
     include_str!("../../../assets/histogram.js"),
     include_str!("../../../assets/timeline.js"),

@@ -20,11 +20,15 @@ struct Figures {
     /// Sum, median, 99th percentile, longest.
     wait: [u64; 4],
     hold: [u64; 4],
-    sleeps: u64,
-    steals: u64,
-    handoffs: u64,
-    spins_off_cpu: u64,
-    spins_timed_out: u64,
+    /// Those that are unknown are null.
+    sleeps: Option<u64>,
+    /// Whether more sleeps are possible: not all waits were watched.
+    sleeps_least: bool,
+    steals: Option<u64>,
+    handoffs: Option<u64>,
+    spins_won: Option<u64>,
+    spins_off_cpu: Option<u64>,
+    spins_timed_out: Option<u64>,
 }
 
 impl Figures {
@@ -38,8 +42,10 @@ impl Figures {
             wait: four(&usage.wait, usage.wait.sum_ns),
             hold: four(&usage.hold, usage.hold_total_ns),
             sleeps: usage.events.sleeps,
+            sleeps_least: usage.events.watched < usage.contended,
             steals: usage.events.steals,
             handoffs: usage.events.handoffs,
+            spins_won: usage.events.spins_won,
             spins_off_cpu: usage.events.spins_off_cpu,
             spins_timed_out: usage.events.spins_timed_out,
         }

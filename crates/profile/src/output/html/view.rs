@@ -1,5 +1,6 @@
 //! What the page is made of: the profile, bounded, with what was left out said in words.
 
+use super::super::scaling::sentences;
 use super::super::{headlines, names};
 use super::flame::Flame;
 use super::rows::{self, BlockedRow, ConditionRow, LineRow, LockRow, MOST_ROWS, SiteRow, ThreadRow};
@@ -7,7 +8,7 @@ use super::strings::Strings;
 use super::timeline::{self, Timeline};
 use crate::advice::{self, Finding};
 use crate::figures::count;
-use crate::model::{Ending, Profile, Usage};
+use crate::model::{Ending, LockId, Profile, Usage};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -30,6 +31,7 @@ pub(super) struct View {
     timelines: Vec<Timeline>,
     /// Whether acquisitions and holds are known; else columns and tiles of them are left out, and holders are wakers.
     recorded: bool,
+    scaling: Option<Forecast>,
     /// Whether waits over time are where they were, rather than where they ended.
     spread: bool,
     limits: Vec<String>,
@@ -47,6 +49,25 @@ struct Program {
     policy: String,
     cpus: u32,
     machine: String,
+}
+
+/// The scaling curve.
+#[derive(Serialize)]
+struct Forecast {
+    machine: String,
+    seed: u64,
+    /// CPUs and acquisitions a second of the recorded run.
+    recorded: (u32, f64),
+    designs: Vec<Curve>,
+    sentences: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Curve {
+    title: String,
+    /// CPUs, acquisitions a second, share of the time waited, the lock's name.
+    points: Vec<(u32, f64, f64, Option<u32>)>,
+    wall: Option<(u32, u32)>,
 }
 
 #[derive(Serialize)]
@@ -106,6 +127,7 @@ impl View {
             flame: Flame::of(profile, &mut strings, &mut omitted),
             recorded: profile.recording.knows_acquisitions(),
             spread: profile.recording.episodes_dropped == 0,
+            scaling: forecast(profile, &mut strings),
             timelines: timeline::of(profile, &mut strings, &mut omitted),
             limits: limits(profile),
             omitted,
@@ -131,6 +153,27 @@ fn program(profile: &Profile) -> Program {
         cpus: program.cpus,
         machine: program.machine.clone(),
     }
+}
+
+fn forecast(profile: &Profile, strings: &mut Strings) -> Option<Forecast> {
+    let scaling = profile.scaling.as_ref()?;
+    let mut name = |lock: LockId| strings.number(&names::cut(&profile.locks[lock as usize].name));
+    let designs = scaling.designs.iter().map(|design| Curve {
+        title: design.title.clone(),
+        points: design
+            .points
+            .iter()
+            .map(|point| (point.cpus, point.acquisitions_per_s, point.waiting, point.lock.map(&mut name)))
+            .collect(),
+        wall: design.wall.map(|(cpus, lock)| (cpus, name(lock))),
+    });
+    Some(Forecast {
+        machine: scaling.machine.clone(),
+        seed: scaling.seed,
+        recorded: (scaling.check.cpus, scaling.check.recorded_per_s),
+        designs: designs.collect(),
+        sentences: sentences(profile, scaling),
+    })
 }
 
 fn advised(profile: &Profile, finding: &Finding, evidence: &[&str]) -> Advised {

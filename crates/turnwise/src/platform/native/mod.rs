@@ -25,6 +25,18 @@ pub(crate) fn thread_address() -> usize {
     tls::words().addr()
 }
 
+/// Counters that every thread has of its own: [`crate::events::here`].
+#[cfg(feature = "thread-events")]
+pub(crate) const THREAD_COUNTS: usize = 8;
+
+/// The calling thread's.
+#[cfg(feature = "thread-events")]
+#[inline(always)]
+pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
+    // SAFETY: they live as long as the thread, and the reference does not leave it: callers use it at once.
+    unsafe { &*tls::counts() }
+}
+
 /// The Linux platform.
 pub struct Native;
 

@@ -129,3 +129,81 @@ pub(super) fn token() -> Token {
     // tokens in the first.
     unsafe { Token::new_unchecked((*words()).token) }
 }
+
+/// The counters of `events::here`, in the same way: each thread's begin at 0.
+#[cfg(feature = "thread-events")]
+mod counts {
+    use super::super::THREAD_COUNTS;
+    use core::sync::atomic::AtomicU32;
+
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    core::arch::global_asm!(
+        #[cfg(target_arch = "x86_64")]
+        ".pushsection .tbss.turnwise_counts,\"awT\",@nobits",
+        #[cfg(target_arch = "aarch64")]
+        ".pushsection .tbss.turnwise_counts,\"awT\",%nobits",
+        ".hidden turnwise_thread_counts",
+        ".globl turnwise_thread_counts",
+        #[cfg(target_arch = "x86_64")]
+        ".type turnwise_thread_counts,@object",
+        #[cfg(target_arch = "aarch64")]
+        ".type turnwise_thread_counts,%object",
+        ".size turnwise_thread_counts,{bytes}",
+        ".p2align 5",
+        "turnwise_thread_counts:",
+        ".zero {bytes}",
+        ".popsection",
+        bytes = const size_of::<[AtomicU32; THREAD_COUNTS]>(),
+    );
+
+    /// The calling thread's.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+    #[inline(always)]
+    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
+        let offset: usize;
+        let base: usize;
+        // SAFETY: as in `words`.
+        unsafe {
+            core::arch::asm!(
+                "mov {offset}, qword ptr [rip + turnwise_thread_counts@GOTTPOFF]",
+                "mov {base}, qword ptr fs:[0]",
+                offset = out(reg) offset,
+                base = out(reg) base,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        core::ptr::with_exposed_provenance(base.wrapping_add(offset))
+    }
+
+    /// The calling thread's.
+    #[cfg(all(target_os = "linux", target_arch = "aarch64", not(miri)))]
+    #[inline(always)]
+    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
+        let address: usize;
+        // SAFETY: as in `words`.
+        unsafe {
+            core::arch::asm!(
+                "adrp {a}, :gottprel:turnwise_thread_counts",
+                "ldr {a}, [{a}, :gottprel_lo12:turnwise_thread_counts]",
+                "mrs {t}, tpidr_el0",
+                "add {a}, {a}, {t}",
+                a = out(reg) address,
+                t = out(reg) _,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        core::ptr::with_exposed_provenance(address)
+    }
+
+    #[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
+        extern crate std;
+        std::thread_local! {
+            static COUNTS: [AtomicU32; THREAD_COUNTS] = const { [const { AtomicU32::new(0) }; THREAD_COUNTS] };
+        }
+        COUNTS.with(core::ptr::from_ref)
+    }
+}
+
+#[cfg(feature = "thread-events")]
+pub(super) use counts::counts;

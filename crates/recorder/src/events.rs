@@ -1,0 +1,139 @@
+//! What a wait was made of: sleeps, steals, spins and what became of them.
+//!
+//! The locks of `libturnwise_preload.so` count it for each thread, and tell: the counters before and after a wait
+//! differ by what happened in it. The C library's locks tell nothing; there the thread's voluntary context switches are
+//! the sleeps. Asking for them is a system call before and one after, so it is done only where waits are long: a
+//! site's first, and those of sites whose waits last over about 100 us in the mean.
+
+use crate::detail;
+use crate::locks::Kind;
+use crate::process::add;
+use crate::real::{self, PAST_SLEEPERS, THREAD_EVENTS};
+use crate::state::State;
+use core::ffi::c_void;
+use core::mem::{transmute, zeroed};
+use libc::c_int;
+use turnwise_recording::{Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
+
+/// Counters of `turnwise_thread_events`, in the order of `crates/preload/src/events.rs`, which is that of the
+/// recording.
+pub(crate) type Counts = [u32; LOCK_EVENTS];
+
+/// What is known at a wait's beginning.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Before {
+    how: u32,
+    counts: Counts,
+}
+
+/// What a wait was made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Events {
+    how: u32,
+    counts: Counts,
+}
+
+/// [`Before::how`]: nothing is known.
+const UNKNOWN: u32 = 0;
+/// The lock tells.
+const TOLD: u32 = 1;
+/// The thread's voluntary context switches stand for sleeps.
+const WATCHED: u32 = 2;
+
+impl Before {
+    /// Looks now. `long`: the wait may cost two system calls.
+    pub(crate) fn look(kind: Kind, address: u64, long: bool) -> Before {
+        let mut counts = [0; LOCK_EVENTS];
+        let how = if tells(kind, address, &mut counts) {
+            TOLD
+        } else if long {
+            counts[LOCK_SLEEPS] = switches();
+            WATCHED
+        } else {
+            UNKNOWN
+        };
+        Before { how, counts }
+    }
+
+    /// What happened since, in a wait that ended with the lock.
+    pub(crate) fn until_now(&self, kind: Kind, address: u64) -> Events {
+        let mut now = [0; LOCK_EVENTS];
+        let how = match self.how {
+            TOLD if tells(kind, address, &mut now) => TOLD,
+            WATCHED => {
+                now[LOCK_SLEEPS] = switches();
+                WATCHED
+            }
+            _ => UNKNOWN,
+        };
+        Events { how, counts: core::array::from_fn(|place| now[place].wrapping_sub(self.counts[place])) }
+    }
+}
+
+impl Events {
+    /// Adds them to a site's, or a thread's.
+    pub(crate) fn count(&self, detail: &Detail) {
+        match self.how {
+            TOLD => add(&detail.told, 1),
+            WATCHED => add(&detail.watched, 1),
+            _ => return,
+        }
+        for (sum, count) in detail.events.iter().zip(self.counts).filter(|(_, count)| *count > 0) {
+            add(sum, u64::from(count));
+        }
+    }
+
+    /// Adds those of a wait that is counted nowhere else: a condition variable's, for the mutex.
+    pub(crate) fn count_at(&self, state: &State, entry: &Entry) {
+        if self.how == UNKNOWN || self.counts == [0; LOCK_EVENTS] {
+            return;
+        }
+        for word in [&entry.detail, &state.record().detail] {
+            if let Some(detail) = detail::of(state, word, detail::Limit::Waits) {
+                self.count(detail);
+            }
+        }
+    }
+}
+
+/// The counters of the calling thread, if the lock tells.
+fn tells(kind: Kind, address: u64, counts: &mut Counts) -> bool {
+    /// What the preload library calls the classes of locks.
+    const fn class(kind: Kind) -> c_int {
+        match kind {
+            Kind::Mutex => 1,
+            Kind::RwLock => 2,
+            Kind::Spin => 3,
+            Kind::Condition => 0,
+        }
+    }
+    if !real::next_is_preload() {
+        return false;
+    }
+    let function = THREAD_EVENTS.get();
+    if function.is_null() {
+        return false; // an older preload library
+    }
+    type Function = unsafe extern "C" fn(c_int, *mut c_void, *mut u32, usize) -> usize;
+    // SAFETY: the symbol of this name has this signature.
+    let function: Function = unsafe { transmute(function) };
+    // SAFETY: the program's lock, and room for so many.
+    unsafe { function(class(kind), address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
+}
+
+/// The calling thread's voluntary context switches.
+fn switches() -> u32 {
+    // SAFETY: zero bytes are valid, and the call fills it.
+    unsafe {
+        let mut usage: libc::rusage = zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage.ru_nvcsw as u32
+    }
+}
+
+/// Whether a try answered that the lock was acquired past sleepers.
+#[inline(always)]
+pub(crate) fn is_steal(result: c_int) -> bool {
+    result == PAST_SLEEPERS
+}
