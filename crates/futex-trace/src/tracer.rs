@@ -41,13 +41,13 @@ impl Tracer {
             bail!("process {pid} may not be looked at ({error}): run turnwise as the user that it runs as, or as root");
         }
         let tracepoints = tracefs::find()?;
-        let began_ns = now_ns();
         let threads = threads(pid);
         if threads.is_empty() {
             bail!("process {pid} ended meanwhile");
         }
         let rings = Rings::open(&tracepoints, &Whom::Threads(threads))?;
-        Ok(Tracer { rings, trace: Trace::attached(pid, began_ns), pending: Vec::new(), read_until_ns: 0 })
+        // To open many events takes its time, and is no part of the trace.
+        Ok(Tracer { rings, trace: Trace::attached(pid, now_ns()), pending: Vec::new(), read_until_ns: 0 })
     }
 
     /// Traces the programs that the calling thread starts from now on, from their first instruction.

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "recording", "from"])]
     pid: Option<u32>,
     /// Stop after so long
-    #[arg(long, value_name = "N", requires = "pid", value_parser = seconds)]
+    #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"], value_parser = seconds)]
     seconds: Option<std::time::Duration>,
     /// Report on a recording or a JSON profile that is there already, instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "command"])]

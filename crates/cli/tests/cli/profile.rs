@@ -109,7 +109,8 @@ fn futex_calls_stand_in_where_no_library_can_be_loaded() {
 fn running_processes_are_traced_for_a_time() {
     expect_complaint(2, &["profile", "--pid", "4294967295"], &["--pid 4294967295", "there is no process"]);
     expect_complaint(2, &["profile", "--pid", "1", "--", "true"], &["cannot be used with"]);
-    expect_complaint(2, &["profile", "--seconds", "1", "--", "true"], &["--pid"]);
+    expect_complaint(2, &["profile", "--seconds", "1", "--", "true"], &["cannot be used with"]);
+    expect_complaint(2, &["profile", "--seconds", "1"], &["--pid"]);
     expect_complaint(2, &["profile", "--pid", "1", "--seconds", "0"], &["above zero"]);
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();

@@ -93,6 +93,9 @@ impl<'a> Context<'a> {
     /// Of a trace of futex calls: without acquisitions and holds no rule can judge.
     pub(super) fn futex_verdict(&self) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+        if waited == 0 {
+            return "No thread slept in a futex call: other locks would change nothing.".to_owned();
+        }
         format!(
             "Threads slept {} in futex calls, {} of their time. Whether that is contention or waiting for work, the \
              call sites tell: acquisitions and hold times are not known, so no rule judges them.",
