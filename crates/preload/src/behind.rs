@@ -1,5 +1,5 @@
-//! The program's call where the recorder stands between: the program calls the recorder, which calls us. Rules are about
-//! the program's calls.
+//! The program's call where the recorder stands between: the program calls the recorder, which calls us. Rules are
+//! about the program's calls.
 //!
 //! Asked once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that register
 //! code of their own), which may have to be decided about, too: such a call is nobody's.

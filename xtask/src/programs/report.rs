@@ -95,7 +95,8 @@ fn self_tests(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> 
     }
     writeln!(
         page,
-        "\n## Their own tests\n\nAs Debian packages them, once under each policy: they pass, and print the same results.\n"
+        "\n## Their own tests\n\nAs Debian packages them, once under each policy: they pass, and print \
+         the same results.\n"
     )?;
     writeln!(page, "| tests | under `{}` and `{}` |\n|---|---|", POLICIES[0], POLICIES[1])?;
     for (program, outcome) in tests {

@@ -51,8 +51,8 @@ pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Removes what the children of an earlier run left beside a recording that is about to be made again: they are nobody's
-/// children then. Files of such names that are no recordings stay.
+/// Removes what the children of an earlier run left beside a recording that is about to be made again: they are
+/// nobody's children then. Files of such names that are no recordings stay.
 ///
 /// # Errors
 /// A file cannot be read or removed.
