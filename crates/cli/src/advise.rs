@@ -5,9 +5,11 @@ use crate::contender::Contender;
 use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::report::Report;
+use crate::stats::Ratio;
 use crate::target::Target;
-use crate::verdict::Finding as Outcome;
+use crate::verdict::{Finding as Outcome, Verdict};
 use anyhow::{Context, Result};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use turnwise_profile::advice::{Advice, Experiment, Scope};
@@ -112,15 +114,97 @@ fn conditions(key: &str, name: &str, module: &str) -> String {
     format!("{key} = {}\n{of_module}", quoted(name))
 }
 
-/// What was proved, and how to use it; `None` for `report`: nothing could be tried.
-pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: Option<&Report>, target: &Target) -> String {
-    let mut text = String::new();
-    let outcome = |trial: &Trial| {
-        let verdicts = report.map_or(&[][..], |report| &report.verdicts);
-        verdicts.iter().find(|verdict| verdict.policy == trial.name).map(|verdict| verdict.finding)
+/// What a profile advised, and what became of it: for `--json`.
+#[derive(Serialize)]
+pub(crate) struct Advised {
+    /// How much contention there is, in one sentence.
+    verdict: String,
+    findings: Vec<AdvisedFinding>,
+    /// Findings left out since there were more.
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct AdvisedFinding {
+    /// From 1, as in the text.
+    number: usize,
+    rule: &'static str,
+    title: String,
+    evidence: Vec<String>,
+    locks: Vec<String>,
+    change: Option<String>,
+    experiment: Option<Tried>,
+}
+
+/// An experiment and its result.
+#[derive(Serialize)]
+struct Tried {
+    policy: &'static str,
+    /// `program`: all of its locks; `locks`: those of the finding.
+    scope: &'static str,
+    /// Its name among the policies; none: it was not tried.
+    name: Option<String>,
+    policy_file: Option<String>,
+    metric: Option<String>,
+    finding: Option<Outcome>,
+    to_baseline: Option<Ratio>,
+    /// Whether it was proved better.
+    kept: bool,
+}
+
+/// What became of all findings.
+pub(crate) fn results(advice: &Advice, trials: &[Trial], report: &Report, profile: &Profile) -> Advised {
+    let findings = (1..).zip(&advice.findings).map(|(number, finding)| AdvisedFinding {
+        number,
+        rule: finding.rule,
+        title: finding.title.clone(),
+        evidence: finding.evidence.clone(),
+        locks: finding.locks.iter().map(|lock| profile.locks[*lock as usize].name.clone()).collect(),
+        change: finding.change.clone(),
+        experiment: finding.experiment.as_ref().map(|experiment| {
+            let trial = trials.iter().find(|trial| trial.finding == number);
+            result(experiment, trial, report)
+        }),
+    });
+    Advised { verdict: advice.verdict.clone(), findings: findings.collect(), left_out: advice.left_out }
+}
+
+fn result(experiment: &Experiment, trial: Option<&Trial>, report: &Report) -> Tried {
+    let verdict = trial.and_then(|trial| trial.verdict(report));
+    let of = |verdict: &Verdict| {
+        let mut rows = report.summaries.iter();
+        rows.find(|row| row.policy == verdict.policy && row.metric == verdict.metric)?.to_baseline
     };
+    Tried {
+        policy: experiment.policy,
+        scope: match experiment.scope {
+            Scope::Program => "program",
+            Scope::Locks(_) => "locks",
+        },
+        name: trial.map(|trial| trial.name.clone()),
+        policy_file: trial.and_then(|trial| trial.file.clone()),
+        metric: verdict.map(|verdict| verdict.metric.clone()),
+        finding: verdict.map(|verdict| verdict.finding),
+        to_baseline: verdict.and_then(of),
+        kept: verdict.is_some_and(|verdict| verdict.finding == Outcome::Better),
+    }
+}
+
+impl Trial {
+    fn verdict<'a>(&self, report: &'a Report) -> Option<&'a Verdict> {
+        report.verdicts.iter().find(|verdict| verdict.policy == self.name)
+    }
+
+    fn is_proved(&self, report: &Report) -> bool {
+        self.verdict(report).is_some_and(|verdict| verdict.finding == Outcome::Better)
+    }
+}
+
+/// What was proved, and how to use it.
+pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, target: &Target) -> String {
+    let mut text = String::new();
     let mut proved = 0;
-    for trial in trials.iter().filter(|trial| outcome(trial) == Some(Outcome::Better)) {
+    for trial in trials.iter().filter(|trial| trial.is_proved(report)) {
         proved += 1;
         let _ = writeln!(text, "Proved: finding {}, {}.", trial.finding, use_it(trial, target));
         if let Some(file) = &trial.file {

@@ -2,7 +2,7 @@
 
 use crate::contender::Contender;
 use crate::json::Destination;
-use crate::measure::Runner;
+use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
 use crate::policy::{self, Policy};
 use crate::policy_file::PolicyFile;
@@ -139,22 +139,32 @@ fn finish(report: &Report, json: Option<Destination>, conclusion: &str) -> Resul
 
 /// Profiles, tries what the profile advises, and says what of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
-    let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
+    let (json, how, stop) =
+        (args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?, How::of(args), stop_flag()?);
     let is_for_people = !matches!(json, Some(Destination::Stdout));
-    let profile = profile::of_one_run(target, args.show_output, args.any_status)?;
+    let bounds = Bounds { timeout: how.timeout, stop: &stop };
+    let profile = profile::of_one_run(target, &bounds, how.any_status, |output| {
+        if how.show_output {
+            eprintln!("--- profiled\n{}", output.trim_end());
+        }
+    })?;
     let advice = advise(&profile);
     if is_for_people {
         crate::print(&(advice::text(&advice, &profile) + "\n"))?;
     }
     let (contenders, trials) = advise::contenders(&advice, &profile, target)?;
-    if trials.is_empty() {
-        if !is_for_people {
-            bail!("the profile advises nothing that other locks could do: {}", advice.verdict);
-        }
-        return crate::print(&advise::conclusion(&advice, &trials, None, target)).map(|()| ExitCode::SUCCESS);
+    let settings = how.settings(&contenders);
+    let mut report = match trials.as_slice() {
+        [] => Report::without_runs(&settings, target, &metrics),
+        _ => compare_until(contenders, target, metrics, &how, &stop)?,
+    };
+    let conclusion = advise::conclusion(&advice, &trials, &report, target);
+    report.advice = Some(advise::results(&advice, &trials, &report, &profile));
+    if trials.is_empty() && is_for_people {
+        crate::print(&conclusion)?;
+        return json.map_or(Ok(()), |file| file.write(&report)).map(|()| ExitCode::SUCCESS);
     }
-    let report = compare(contenders, target, metrics, &How::of(args))?;
-    finish(&report, json, &format!("\n{}", advise::conclusion(&advice, &trials, Some(&report), target)))
+    finish(&report, json, &format!("\n{conclusion}"))
 }
 
 /// How to compare.
@@ -184,6 +194,17 @@ impl How {
             show_output: args.show_output,
         }
     }
+
+    fn settings(&self, contenders: &[Contender]) -> Settings {
+        Settings {
+            policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
+            runs: self.runs,
+            warmup: self.warmup,
+            seed: self.seed,
+            timeout_s: self.timeout.as_secs_f64(),
+            any_status: self.any_status,
+        }
+    }
 }
 
 /// Compares contenders under a program; the first is the baseline, and the first metric decides.
@@ -191,18 +212,22 @@ impl How {
 /// # Errors
 /// The program cannot be interposed, or fails, or does not print a metric.
 pub(crate) fn compare(contenders: Vec<Contender>, target: &Target, metrics: Vec<Metric>, how: &How) -> Result<Report> {
-    let library = library(&contenders, target)?;
     let stop = stop_flag()?;
+    compare_until(contenders, target, metrics, how, &stop)
+}
+
+/// The same; `stop` ends it early.
+fn compare_until(
+    contenders: Vec<Contender>,
+    target: &Target,
+    metrics: Vec<Metric>,
+    how: &How,
+    stop: &AtomicBool,
+) -> Result<Report> {
+    let library = library(&contenders, target)?;
     let watch = library.as_ref().and_then(Watch::new);
-    let runner = Runner { target, library: library.as_ref(), watch, timeout: how.timeout, stop: &stop };
-    let settings = Settings {
-        policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
-        runs: how.runs,
-        warmup: how.warmup,
-        seed: how.seed,
-        timeout_s: how.timeout.as_secs_f64(),
-        any_status: how.any_status,
-    };
+    let runner = Runner { target, library: library.as_ref(), watch, timeout: how.timeout, stop };
+    let settings = how.settings(&contenders);
     Session { settings, contenders, metrics, runner, show_output: how.show_output }.measure()
 }
 

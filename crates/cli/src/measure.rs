@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -91,27 +91,47 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the program once under `contender`: without input, its output kept, in a process group of its own, of which
-    /// nothing is left afterwards.
+    /// Runs the program once under `contender`.
     ///
     /// # Errors
     /// The program cannot be started or watched.
     pub(crate) fn run(&self, contender: &Contender) -> Result<Outcome> {
-        let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
         let mut command = self.target.start();
-        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
         if let Some(library) = self.library {
             contender.apply(library, &mut command);
-        }
-        // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
-        unsafe {
-            command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
         }
         if let Some(watch) = &self.watch {
             watch.opened();
         }
+        let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, self.target)?;
+        let asked = contender.is_interposed();
+        Ok(Outcome { library_loaded: self.watch.as_ref().filter(|_| asked).map(Watch::opened), ..outcome })
+    }
+}
+
+/// For how long a program may run.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) timeout: Duration,
+    /// Set by a signal handler when the user wants to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl Bounds<'_> {
+    /// Runs `command`, which starts `target`, once: without input, its output kept, in a process group of its own, of
+    /// which nothing is left afterwards.
+    ///
+    /// # Errors
+    /// It cannot be started or watched.
+    pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
+        let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
+        // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
+        unsafe {
+            command.pre_exec(|| Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?));
+        }
         let start = Instant::now();
-        let child = command.spawn().with_context(|| format!("cannot start {}", self.target.path.display()))?;
+        let child = command.spawn().with_context(|| format!("cannot start {}", target.path.display()))?;
         let group = Group(Pid::from_child(&child));
         let pidfd =
             pidfd_open(group.0, PidfdFlags::empty()).context("cannot watch the program (Linux 5.3 is needed)")?;
@@ -119,12 +139,11 @@ impl Runner<'_> {
         let wall_s = start.elapsed().as_secs_f64();
         group.kill();
         let (status, usage) = group.reap()?;
-        let asked = contender.is_interposed();
         Ok(Outcome {
             end: ours.unwrap_or(End::Ended(status)),
             usage: Usage { wall_s, ..usage },
             output: read_all(&mut output).context("cannot read the program's output")?,
-            library_loaded: self.watch.as_ref().filter(|_| asked).map(Watch::opened),
+            library_loaded: None,
         })
     }
 

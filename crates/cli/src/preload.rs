@@ -1,5 +1,6 @@
 //! The preload library: where it lies, how a program gets it, and whether a program took it.
 
+use crate::contender::Contender;
 use crate::install::{Payload, install};
 use crate::policy::{POLICY_VARIABLE, Policy};
 use crate::policy_file::Compiled;
@@ -75,18 +76,18 @@ impl Table {
     }
 }
 
-/// Lets `command` run under `policy` with the recorder in front, which writes to `recording`.
+/// Lets `command` run under `locks` with the recorder in front, which writes to `recording`.
 ///
 /// # Errors
 /// No private directory is to be had.
-pub(crate) fn apply_recorder(policy: &Policy, recording: &Path, command: &mut Command) -> Result<()> {
+pub(crate) fn apply_recorder(locks: &Contender, recording: &Path, command: &mut Command) -> Result<()> {
     let recorder = install(&RECORDER)?;
-    let value = match policy.setting {
-        None => before_others([recorder.as_path()]),
-        Some(setting) => {
-            command.env(POLICY_VARIABLE, setting);
-            before_others([recorder.as_path(), Library::install()?.path()])
-        }
+    let value = if locks.is_interposed() {
+        let library = Library::install()?;
+        locks.apply(&library, command);
+        before_others([recorder.as_path(), library.path()])
+    } else {
+        before_others([recorder.as_path()])
     };
     command.env(VARIABLE, value).env(turnwise_recording::VARIABLE, recording);
     Ok(())

@@ -1,6 +1,7 @@
 //! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it as it is; its
 //! fields are described in `crates/cli/README.md`.
 
+use crate::advise::Advised;
 use crate::machine::Machine;
 use crate::measure::Usage;
 use crate::metric::{Better, Combine, Metric, Unit};
@@ -33,6 +34,9 @@ pub(crate) struct Report {
     pub(crate) notes: Vec<String>,
     /// Whether the user stopped it early.
     pub(crate) interrupted: bool,
+    /// With `--advise`: what a profile advised, and what became of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) advice: Option<Advised>,
 }
 
 impl Report {
@@ -59,7 +63,24 @@ impl Report {
         if interrupted {
             notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
         }
-        Ok(Report {
+        let verdicts = judge(&metrics[0], &settings.policies[0], &summaries);
+        let empty = Report::empty(started, machine, settings, target, metrics);
+        Ok(Report { runs, summaries, verdicts, notes, interrupted, ..empty })
+    }
+
+    /// A profile advised nothing that could be run.
+    pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
+        Report::empty(SystemTime::now(), Machine::look(), settings, target, metrics)
+    }
+
+    fn empty(
+        started: SystemTime,
+        machine: Machine,
+        settings: &Settings,
+        target: &Target,
+        metrics: &[Metric],
+    ) -> Report {
+        Report {
             schema: SCHEMA,
             turnwise_version: env!("CARGO_PKG_VERSION"),
             started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -67,12 +88,13 @@ impl Report {
             machine,
             settings: settings.clone(),
             metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
-            verdicts: judge(&metrics[0], &settings.policies[0], &summaries),
-            summaries,
-            runs,
-            notes,
-            interrupted,
-        })
+            runs: Vec::new(),
+            summaries: Vec::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
+            interrupted: false,
+            advice: None,
+        }
     }
 }
 

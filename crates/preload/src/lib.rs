@@ -9,6 +9,7 @@
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock, one by one: a policy file's table |
+//! | `behind.rs` | the program's calls behind the recorder |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs` | the lock itself, by policy |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
@@ -34,6 +35,7 @@ extern crate std as _;
 )))]
 compile_error!("the preload library knows glibc's objects on x86-64 and aarch64 only");
 
+mod behind;
 mod cond;
 mod events;
 mod exports;

@@ -12,6 +12,7 @@
 //! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: whoever finds none makes one
 //! from what it knows itself, and of racing deciders all take the first one's.
 
+use crate::behind;
 use crate::module::place;
 use crate::policy::Policy;
 use core::ffi::CStr;
@@ -101,6 +102,7 @@ fn count(decision: u32) {
 fn decide(object: usize, caller: Caller) -> u32 {
     let Some(rules) = rules() else { return 1 };
     let program = rules.program.get(..rules.program_length).unwrap_or_default();
+    let caller = behind::call_of_program(caller);
     // The return address may belong to the next function already; the call does not.
     let call = if caller.0 == 0 { None } else { place(caller.0 - 1, program) };
     let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);

@@ -209,6 +209,7 @@ impl Process {
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
+            true if variable("TURNWISE_POLICY_TABLE").is_some_and(|table| !table.is_empty()) => c"policy file",
             true => variable("TURNWISE_LOCK").filter(|name| !name.is_empty()).unwrap_or(c"adaptive"),
             false => c"libc",
         };

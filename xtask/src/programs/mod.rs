@@ -37,6 +37,8 @@ const POLICIES: [&str; 2] = ["libc", "adaptive"];
 /// What became of a program.
 enum Outcome {
     Measured(Measured),
+    /// It tests itself: what it printed, the same under all policies.
+    Passed(String),
     /// It cannot run here; why.
     Skipped(String),
     /// It failed, or its results differ.
@@ -63,6 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let outcome = one(&turnwise, &program, &here, args.runs);
         match &outcome {
             Outcome::Measured(measured) => eprintln!("    {}", report::speed(measured)),
+            Outcome::Passed(results) => eprintln!("    passed: {}", report::shortened(results)),
             Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
             Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
         }
@@ -90,16 +93,19 @@ fn one(turnwise: &Turnwise, program: &Program, here: &Path, runs: u32) -> Outcom
         Err(error) => return Outcome::Failed(format!("{error:#}")),
     };
     match measure(turnwise, program, &ready, runs) {
-        Ok(measured) => Outcome::Measured(measured),
+        Ok(outcome) => outcome,
         Err(error) => Outcome::Failed(format!("{error:#}")),
     }
 }
 
-fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> Result<Measured> {
-    let results: Vec<_> =
+fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> Result<Outcome> {
+    let mut results: Vec<_> =
         POLICIES.iter().map(|policy| turnwise.results(policy, program, ready)).collect::<Result<_>>()?;
     if results.iter().any(|result| *result != results[0]) {
         bail!("the results differ: {} under {}, {} under {}", results[0], POLICIES[0], results[1], POLICIES[1]);
     }
-    turnwise.compare(program, ready, runs)
+    match &program.metric {
+        Some(metric) => turnwise.compare(program, metric, ready, runs).map(Outcome::Measured),
+        None => Ok(Outcome::Passed(results.swap_remove(0))),
+    }
 }

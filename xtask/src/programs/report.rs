@@ -48,20 +48,21 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
     )?;
     table(&mut page, outcomes)?;
     bars(&mut page, outcomes)?;
+    self_tests(&mut page, outcomes)?;
     Ok(page)
 }
 
 fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, &Measured)> {
     outcomes.iter().filter_map(|(program, outcome)| match outcome {
         Outcome::Measured(measured) => Some((program, measured)),
-        Outcome::Skipped(_) | Outcome::Failed(_) => None,
+        Outcome::Passed(_) | Outcome::Skipped(_) | Outcome::Failed(_) => None,
     })
 }
 
 fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
     writeln!(page, "| program | lock-bound | {} | spread | {} | spread | speed | 95% |", POLICIES[0], POLICIES[1])?;
     writeln!(page, "|---|---|---|---|---|---|---|---|")?;
-    for (program, outcome) in outcomes {
+    for (program, outcome) in outcomes.iter().filter(|(program, _)| program.metric.is_some()) {
         let bound = if program.bound { "yes" } else { "" };
         match outcome {
             Outcome::Measured(m) => writeln!(
@@ -76,6 +77,7 @@ fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
                 m.speed[1],
                 m.speed[2]
             )?,
+            Outcome::Passed(_) => {}
             Outcome::Skipped(why) => writeln!(page, "| {} | {bound} | not run: {why} | | | | | |", program.name)?,
             Outcome::Failed(why) => {
                 writeln!(page, "| {} | {bound} | FAILED: {} | | | | | |", program.name, why.replace(['\n', '|'], " "))?;
@@ -83,6 +85,40 @@ fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Programs that test themselves: not measured.
+fn self_tests(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
+    let mut tests = outcomes.iter().filter(|(program, _)| program.metric.is_none()).peekable();
+    if tests.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(
+        page,
+        "\n## Their own tests\n\nAs Debian packages them, once under each policy: they pass, and print \
+         the same results.\n"
+    )?;
+    writeln!(page, "| tests | under `{}` and `{}` |\n|---|---|", POLICIES[0], POLICIES[1])?;
+    for (program, outcome) in tests {
+        let what = match outcome {
+            Outcome::Measured(_) => continue,
+            Outcome::Passed(results) => format!("pass: {}", shortened(results)),
+            Outcome::Skipped(why) => format!("not run: {why}"),
+            Outcome::Failed(why) => format!("FAILED: {why}"),
+        };
+        writeln!(page, "| {} | {} |", program.name, what.replace(['\n', '|'], " "))?;
+    }
+    Ok(())
+}
+
+/// The beginning of a program's results, and how many there are.
+pub(super) fn shortened(results: &str) -> String {
+    const SHOWN: usize = 3;
+    let all: Vec<_> = results.split(", ").collect();
+    match all.len() {
+        number if number > SHOWN + 1 => format!("{}, … ({number} results)", all[..SHOWN].join(", ")),
+        _ => results.to_owned(),
+    }
 }
 
 fn figure(value: f64, seconds: bool) -> String {
@@ -133,6 +169,12 @@ fn commit() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_results_are_counted() {
+        assert_eq!(shortened("ok 1, ok 2, ok 3, ok 4"), "ok 1, ok 2, ok 3, ok 4");
+        assert_eq!(shortened("a, b, c, d, e"), "a, b, c, … (5 results)");
+    }
 
     #[test]
     fn figures_have_units() {

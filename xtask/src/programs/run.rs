@@ -98,12 +98,12 @@ impl Turnwise {
     }
 
     /// Both policies, interleaved.
-    pub(super) fn compare(&self, program: &Program, ready: &Ready, runs: u32) -> Result<Measured> {
+    pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
         let json = tempfile::NamedTempFile::new().context("cannot make a file")?;
         let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
         let mut compare = Command::new(&self.path);
         compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
-        compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){}", program.metric)]);
+        compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.path().display())).arg("--").args(&ready.command);
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
         if !output.status.success() {

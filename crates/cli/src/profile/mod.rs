@@ -6,16 +6,48 @@ mod record;
 mod source;
 mod what_if;
 
+use crate::contender::Contender;
+use crate::measure::{Bounds, End};
 use crate::policy::{self, Policy};
+use crate::policy_file::PolicyFile;
 use crate::target::{SAMPLE_HELP, Target};
+use crate::{Failure, INTERRUPTED};
 use anyhow::{Result, bail};
 use outputs::Outputs;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::LazyLock;
 use turnwise_profile::model::Profile;
 use turnwise_profile::{advice, text};
+
+/// The locks that a program runs on while it is recorded.
+#[derive(clap::Args)]
+struct Locks {
+    /// The locks to run on
+    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = "libc")]
+    lock: &'static Policy,
+    /// A policy file: single locks go by its rules (docs/policy-files.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "lock")]
+    policy: Option<PathBuf>,
+}
+
+impl Locks {
+    /// Nothing was asked for.
+    fn are_the_programs_own(&self) -> bool {
+        self.policy.is_none() && std::ptr::eq(self.lock, policy::libc())
+    }
+
+    /// What looks wrong in a policy file goes to standard error.
+    fn on(&self, target: &Target) -> Result<Contender> {
+        let Some(path) = &self.policy else { return Ok(Contender::policy(self.lock)) };
+        let (contender, warnings) = Contender::file(&PolicyFile::read(path)?, target)?;
+        if !warnings.is_empty() {
+            eprintln!("{warnings}");
+        }
+        Ok(contender)
+    }
+}
 
 /// Record what a program does with its locks, and say which of them cost how much, and where
 ///
@@ -25,8 +57,8 @@ use turnwise_profile::{advice, text};
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
     /// The locks to run on
-    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = "libc")]
-    lock: &'static Policy,
+    #[command(flatten)]
+    locks: Locks,
     #[command(flatten)]
     outputs: Outputs,
     /// Keep the recording itself, for --from
@@ -34,17 +66,17 @@ pub(crate) struct Args {
     recording: Option<PathBuf>,
     /// Trace the kernel's futex calls instead of pthread's functions: for Go, static programs, Rust's std, raw futexes.
     /// Needs root or CAP_PERFMON. What no library can be loaded into is traced so by itself
-    #[arg(long, conflicts_with_all = ["lock", "recording", "from"])]
+    #[arg(long, conflicts_with_all = ["lock", "policy", "recording", "from"])]
     futex: bool,
     /// Trace a process that runs already, until Ctrl-C, --seconds, or its end. This is --futex: the recorder must be
     /// there from the start
-    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "recording", "from"])]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
     pid: Option<u32>,
     /// Stop after so long
     #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"], value_parser = seconds)]
     seconds: Option<std::time::Duration>,
     /// Report on a recording or a JSON profile that is there already, instead of running a program
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
     from: Option<PathBuf>,
     #[command(flatten)]
     what_if: what_if::WhatIf,
@@ -70,23 +102,36 @@ Examples:
   turnwise profile --pid 1234 --seconds 10 --html waits.html
   turnwise profile --futex -- ./go-or-rust-program
   turnwise profile --lock adaptive -- @sample -t 8
+  turnwise profile --policy server.toml -- ./server --port 8080
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
 
-/// The profile of one run on the C library's locks, without input; what the program prints goes to standard error, or
-/// nowhere.
+/// The profile of one run on the C library's locks, without input and within bounds; what the program printed is shown
+/// by `show`.
 ///
 /// # Errors
-/// The program cannot be run or recorded, or fails.
-pub(crate) fn of_one_run(target: &Target, show_output: bool, any_status: bool) -> Result<Profile> {
-    let (profile, status) = record::record(policy::libc(), None, target, |command| {
-        let output = || if show_output { Stdio::from(std::io::stderr()) } else { Stdio::null() };
-        command.stdin(Stdio::null()).stdout(output()).stderr(output());
+/// The program cannot be run or recorded, fails, or takes too long.
+pub(crate) fn of_one_run(
+    target: &Target,
+    bounds: &Bounds,
+    any_status: bool,
+    show: impl FnOnce(&str),
+) -> Result<Profile> {
+    let (profile, _) = record::record(&Contender::policy(policy::libc()), None, target, |command| {
+        let outcome = bounds.run(command, target)?;
+        show(&outcome.output);
+        match outcome.end {
+            End::Ended(status) if status.success() || any_status && status.code().is_some() => Ok(status),
+            End::Interrupted => {
+                let message = "interrupted while the program was profiled; there is nothing to report";
+                Err(Failure::error(INTERRUPTED, message.to_owned()))
+            }
+            end => {
+                let what = end.describe(bounds.timeout);
+                bail!("under the recorder the program {what}; try it by itself: {}", target.shown())
+            }
+        }
     })?;
-    let counts = status.success() || any_status && status.code().is_some();
-    if !counts {
-        bail!("under the recorder the program ended with {status}; try it by itself: {}", target.shown());
-    }
     Ok(profile)
 }
 
@@ -124,9 +169,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn of_command(args: &Args) -> Result<(Option<Profile>, ExitCode)> {
     let target = Target::find(&args.command)?;
     let reason = if args.futex { None } else { futex::only_way(&target.path) };
-    if args.futex || reason.is_some() && args.recording.is_none() && args.lock.name == "libc" {
+    if args.futex || reason.is_some() && args.recording.is_none() && args.locks.are_the_programs_own() {
         return futex::run(&target, reason.as_deref());
     }
-    let (profile, status) = record::run(args.lock, args.recording.as_deref(), &target)?;
+    let (profile, status) = record::run(&args.locks, args.recording.as_deref(), &target)?;
     Ok((Some(profile), status))
 }

@@ -1,8 +1,8 @@
 //! Runs a program under the recorder.
 
-use super::source;
+use super::{Locks, source};
+use crate::contender::Contender;
 use crate::machine::Machine;
-use crate::policy::Policy;
 use crate::preload;
 use crate::program::check_interposable;
 use crate::target::Target;
@@ -25,31 +25,33 @@ const ROOM_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// It cannot be run or recorded.
-pub(super) fn run(policy: &Policy, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode)> {
-    let (profile, status) = record(policy, keep, target, |_| ())?;
+pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode)> {
+    let (profile, status) = record(&locks.on(target)?, keep, target, |mut start| {
+        // From here on Ctrl-C is the program's, which shares our terminal.
+        let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
+        let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
+        wait(child, &mut signals)
+    })?;
     Ok((profile, exit_code(status)))
 }
 
-/// Runs `target`, as `prepare` changes it, and makes its profile; with it, how it ended.
+/// Makes the profile of what `run` runs, which is `target` with the recorder; with it, how it ended.
 ///
 /// # Errors
 /// It cannot be run or recorded.
 pub(super) fn record(
-    policy: &Policy,
+    locks: &Contender,
     keep: Option<&Path>,
     target: &Target,
-    prepare: impl FnOnce(&mut Command),
+    run: impl FnOnce(Command) -> Result<ExitStatus>,
 ) -> Result<(Profile, ExitStatus)> {
     check_interposable(&target.path)?;
     let place = Place::new(keep)?;
+    source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
     writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
-    preload::apply_recorder(policy, &place.file, &mut start)?;
-    prepare(&mut start);
-    // From here on Ctrl-C is the program's, which shares our terminal.
-    let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
-    let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
-    let status = wait(child, &mut signals)?;
+    preload::apply_recorder(locks, &place.file, &mut start)?;
+    let status = run(start)?;
     let files = source::family(&place.file)?;
     let profile = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
     let profile = profile.map_err(|error| explain(error, target))?;

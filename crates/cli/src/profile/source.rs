@@ -51,6 +51,23 @@ pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// Removes what the children of an earlier run left beside a recording that is about to be made again: they are
+/// nobody's children then. Files of such names that are no recordings stay.
+///
+/// # Errors
+/// A file cannot be read or removed.
+pub(super) fn remove_children(path: &Path) -> Result<()> {
+    for child in family(path)?.into_iter().filter(|file| file != path) {
+        let mut start = Vec::new();
+        let read = File::open(&child).and_then(|file| file.take(8).read_to_end(&mut start));
+        read.with_context(|| format!("cannot read {}", child.display()))?;
+        if start == MAGIC.to_ne_bytes() {
+            std::fs::remove_file(&child).with_context(|| format!("cannot remove {}", child.display()))?;
+        }
+    }
+    Ok(())
+}
+
 /// The profile of the process that waited most, of all that were recorded; the others are named in a remark.
 ///
 /// # Errors
@@ -97,4 +114,24 @@ fn remark(others: &[(Recording, &PathBuf)], kept: bool) -> String {
         others.len(),
         named.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_of_an_earlier_run_go_and_other_files_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        turnwise_recording::writer::create(&at("run")).unwrap();
+        for name in ["run.17", "run.17.1", "run.old"] {
+            std::fs::copy(at("run"), at(name)).unwrap();
+        }
+        std::fs::write(at("run.18"), "notes").unwrap();
+        remove_children(&at("run")).unwrap();
+        let left: Vec<bool> =
+            ["run", "run.17", "run.17.1", "run.18", "run.old"].iter().map(|name| at(name).exists()).collect();
+        assert_eq!(left, [true, false, false, true, true]);
+    }
 }

@@ -264,3 +264,54 @@ fn advice_is_tried_and_only_what_wins_is_kept() {
     expect_complaint(2, &["compare", "--advise", "--lock", "mcs"], &["--advise", "cannot be used with"]);
     expect_complaint(2, &["compare", "--advise", "--", "false"], &["under the recorder", "try it by itself: false"]);
 }
+
+#[test]
+fn what_was_proved_is_kept_in_words_and_in_json() {
+    let bench = Bench::new("starved.c", OPTIMISED);
+    let folder = scratch();
+    let json = folder.path().join("advice.json");
+    let (file, program) = (format!("--json={}", shown(&json)), shown(&bench.program));
+    let options = ["--runs", "6", "--warmup", "0", "--metric", "turns: (?<turns>[0-9]+)", &file];
+    let (stdout, _) = expect(0, &[&["compare", "--advise"], &options[..], &["--", program]].concat());
+    for part in ["starve", "Proved: finding ", "turnwise run --policy FILE", "    lock = \"adaptive\""] {
+        assert!(stdout.contains(part), "no {part:?} in:\n{stdout}");
+    }
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let findings = report["advice"]["findings"].as_array().unwrap();
+    let starved = findings.iter().find(|finding| finding["rule"] == "writers-starve").expect("what it is about");
+    assert_eq!(starved["locks"], serde_json::json!(["table"]));
+    assert!(!starved["evidence"].as_array().unwrap().is_empty());
+    let tried = &starved["experiment"];
+    assert_eq!((&tried["policy"], &tried["scope"]), (&"adaptive".into(), &"locks".into()));
+    assert_eq!((&tried["finding"], &tried["kept"]), (&"better".into(), &true.into()));
+    for bound in ["ratio", "low", "high"] {
+        assert_eq!(tried["to_baseline"][bound], 4.0, "{tried}");
+    }
+    assert!(tried["policy_file"].as_str().unwrap().contains("symbol = \"table\""), "{tried}");
+}
+
+#[test]
+fn the_profile_for_advice_has_a_time_limit() {
+    let slow = ["compare", "--advise", "--timeout", "0.2", "--", "sleep", "60"];
+    expect_complaint(2, &slow, &["under the recorder", "still running after 0.2 s (--timeout)", "killed"]);
+}
+
+#[test]
+fn advice_that_cannot_be_tried_is_json_all_the_same() {
+    let (stdout, _) = expect(0, &["compare", "--advise", "--json", "--", "true"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["advice"]["findings"], serde_json::json!([]));
+    assert!(report["advice"]["verdict"].as_str().is_some_and(|verdict| !verdict.is_empty()));
+    assert_eq!((&report["runs"], &report["verdicts"]), (&serde_json::json!([]), &serde_json::json!([])));
+}
+
+#[test]
+fn while_it_is_profiled_rules_are_about_the_programs_calls() {
+    let bench = Bench::new("locks.c", OPTIMISED);
+    let rules = ["take_first", "make_job"].map(|name| rule(&format!("function = \"{name}\""), "ticket")).concat();
+    let policy = bench.policy(&(rules + &rule("symbol = \"hot\"", "mcs")));
+    let (stdout, stderr) = expect(0, &["profile", "--policy", &policy, "--", shown(&bench.program)]);
+    for line in ["hot mcs\n", "cold adaptive\n", "taken ticket\n", "job ticket\n", "policy file"] {
+        assert!(stdout.contains(line), "no {line:?} in:\n{stdout}{stderr}");
+    }
+}

@@ -178,12 +178,13 @@ static inline int is_done(struct call *c)
     return __atomic_load_n(&c->done, __ATOMIC_SEQ_CST);
 }
 
-/* Waits until the call's thread sleeps in the kernel, as it does in every wait that is not a spin lock's; at most for
-   some seconds. */
+/* Waits until the call's thread sleeps in the kernel, as it does in every wait that is not a spin lock's. On a machine
+   with much else to do that may take long. */
 static inline int falls_asleep(struct call *c)
 {
     char path[64], text[256] = "", *end;
-    for (int i = 0; i < 1000 && !is_done(c); i++) {
+    long long begun = now_ns();
+    while (!is_done(c) && now_ns() - begun < LIMIT_S / 2 * (long long)SECOND) {
         snprintf(path, sizeof path, "/proc/self/task/%d/stat", c->tid);
         FILE *file = fopen(path, "r");
         MUST(file != NULL);

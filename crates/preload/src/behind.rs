@@ -1,0 +1,84 @@
+//! The program's call where the recorder stands between: the program calls the recorder, which calls us. Rules are
+//! about the program's calls.
+//!
+//! Asked once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that register
+//! code of their own), which may have to be decided about, too: such a call is nobody's.
+
+use crate::owner;
+use crate::rules::Caller;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise_interpose::{Module, find};
+
+// SAFETY: libgcc's, with these types on all architectures.
+unsafe extern "C" {
+    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+const NO_REASON: c_int = 0;
+const END_OF_STACK: c_int = 5;
+
+/// What the recorder's file is called.
+const RECORDER: &[u8] = b"libturnwise_recorder";
+
+/// The threads that unwind their stacks; 0: a free place.
+static UNWINDING: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
+
+/// The program's call that led to ours.
+pub(crate) fn call_of_program(caller: Caller) -> Caller {
+    match find(caller.0).filter(is_recorder) {
+        Some(recorder) => alone(|| call_behind(recorder)),
+        None => caller,
+    }
+}
+
+fn is_recorder(module: &Module) -> bool {
+    // SAFETY: the module has called us, so it is loaded.
+    let path = unsafe { module.name() }.to_bytes();
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(RECORDER))
+}
+
+/// Asks, unless this thread is asking already.
+fn alone(ask: impl FnOnce() -> Caller) -> Caller {
+    let me = owner::current();
+    if UNWINDING.iter().any(|place| place.load(Relaxed) == me) {
+        return Caller::UNKNOWN;
+    }
+    loop {
+        if let Some(place) = UNWINDING.iter().find(|place| place.compare_exchange(0, me, Relaxed, Relaxed).is_ok()) {
+            let answer = ask();
+            place.store(0, Relaxed);
+            return answer;
+        }
+        // SAFETY: gives up the CPU.
+        unsafe { libc::sched_yield() };
+    }
+}
+
+/// What the unwinder looks for: the first frame behind those of the recorder.
+struct Search {
+    recorder: Module,
+    is_inside: bool,
+    found: usize,
+}
+
+fn call_behind(recorder: Module) -> Caller {
+    let mut search = Search { recorder, is_inside: false, found: 0 };
+    // SAFETY: `look` gets what it expects.
+    unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
+    Caller(search.found)
+}
+
+extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
+    // SAFETY: `call_behind` passes its search; the unwinder passes its context.
+    let (search, address) = unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIP(context)) };
+    let is_recorders = search.recorder.contains(address);
+    if search.is_inside && !is_recorders {
+        search.found = address;
+        return END_OF_STACK;
+    }
+    search.is_inside |= is_recorders;
+    NO_REASON
+}
