@@ -18,6 +18,7 @@ use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
 use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
 use turnwise::events::here;
+use turnwise_interpose::export_with_caller;
 
 /// What `class` says an object is: a mutex.
 const MUTEX: c_int = 1;
@@ -69,33 +70,33 @@ fn told(attempt: impl FnOnce() -> c_int) -> c_int {
     if result == 0 && here::read()[STEALS] != before { PAST_SLEEPERS } else { result }
 }
 
-/// `pthread_mutex_trylock`; [`PAST_SLEEPERS`] is an acquisition, too.
-///
 /// # Safety
 /// As POSIX says of `pthread_mutex_trylock`.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn turnwise_mutex_trylock(object: *mut pthread_mutex_t) -> c_int {
+unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
     // SAFETY: the caller's mutex.
     told(|| unsafe {
         let mutex = Mutex::of(object);
         match mutex.is_fast() {
             true if mutex.lock.adaptive().try_lock() => 0,
             true => EBUSY,
-            // Not the exported function: its name means the recorder's.
-            false => exports::mutex::try_lock_slowly(object),
+            false => mutex::try_lock(object, caller),
         }
     })
 }
 
-/// `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is an acquisition, too.
-///
 /// # Safety
 /// As POSIX says of `pthread_rwlock_trywrlock`.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn turnwise_rwlock_trywrlock(object: *mut pthread_rwlock_t) -> c_int {
+unsafe extern "C" fn try_write(object: *mut pthread_rwlock_t, caller: Caller) -> c_int {
     // SAFETY: the caller's lock.
     told(|| unsafe {
         let lock = RwLock::of(object);
-        if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock_slowly(object) }
+        if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock(object, caller) }
     })
+}
+
+export_with_caller! {
+    /// `pthread_mutex_trylock`; [`PAST_SLEEPERS`] is an acquisition, too.
+    turnwise_mutex_trylock(*mut pthread_mutex_t) -> try_mutex, "rsi", "x1";
+    /// `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is an acquisition, too.
+    turnwise_rwlock_trywrlock(*mut pthread_rwlock_t) -> try_write, "rsi", "x1";
 }

@@ -2,7 +2,7 @@
 //! definition satisfy references to any version, so old binaries find them, too.
 
 mod cond;
-pub(crate) mod mutex;
+mod mutex;
 pub(crate) mod rwlock;
 mod spin;
 mod threads;

@@ -21,7 +21,7 @@ with_caller! {
     /// [`mutex::lock`] for a fast path.
     lock_slowly(*mut pthread_mutex_t) -> mutex::lock, "rsi", "x1";
     /// [`mutex::try_lock`] for a fast path.
-    pub(crate) try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
+    try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
 }
 
 /// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange.

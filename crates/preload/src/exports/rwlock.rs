@@ -33,7 +33,7 @@ with_caller! {
     /// [`wrlock`] for a fast path.
     wrlock_slowly(Object) -> wrlock, "rsi", "x1";
     /// [`trywrlock`] for a fast path.
-    pub(crate) trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
+    trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
 }
 
 /// Defines the functions that acquire without a time: the fast path, and what it goes on to.
@@ -57,7 +57,7 @@ macro_rules! acquire {
 
             /// # Safety
             /// As POSIX says.
-            unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
+            pub(crate) unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
                 // SAFETY: the caller's lock.
                 unsafe { either(object, caller, $ours, $theirs) }
             }

@@ -14,8 +14,35 @@ use std::rc::Rc;
 
 /// What separates placed values, whatever the machine's lines: the largest line, and the alignment of thread slots.
 pub(super) const PLACE_ALIGN: usize = 128;
+/// The smallest page.
+const PAGE: usize = 4096;
 /// Bytes below each stack that may not be touched.
-const GUARD: usize = 4096;
+const GUARD: usize = PAGE;
+
+/// Where a mapping begins: at a multiple of this. Locks hash their addresses, by at most so many lower bits; those are
+/// then the same in every process.
+const ALIGN: usize = 1 << 36;
+
+/// Address space for so many bytes, without access.
+fn reserve(bytes: usize) -> io::Result<NonNull<u8>> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let bytes = bytes.next_multiple_of(PAGE);
+    // SAFETY: a fresh anonymous mapping.
+    let found = unsafe { libc::mmap(std::ptr::null_mut(), bytes + ALIGN, libc::PROT_NONE, flags, -1, 0) };
+    if found == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let before = found.addr().next_multiple_of(ALIGN) - found.addr();
+    let base = found.wrapping_byte_add(before);
+    // SAFETY: the parts of the mapping around what is kept, in whole pages.
+    unsafe {
+        if before > 0 {
+            libc::munmap(found, before);
+        }
+        libc::munmap(base.wrapping_byte_add(bytes), ALIGN - before);
+    }
+    Ok(NonNull::new(base.cast()).expect("a mapping is not at address 0"))
+}
 
 /// The mapping.
 pub(crate) struct Region {
@@ -29,13 +56,11 @@ impl Region {
     /// Address space for so many bytes of arena and so many stacks; pages come into being as they are touched.
     pub(crate) fn map(arena_bytes: usize, stacks: usize, stack_bytes: usize) -> io::Result<Region> {
         let bytes = arena_bytes + stacks * stack_bytes;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh anonymous mapping.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
+        let base = reserve(bytes)?;
+        // SAFETY: `reserve` made the mapping; nobody uses it yet.
+        if unsafe { libc::mprotect(base.as_ptr().cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        let base = NonNull::new(base.cast()).expect("a mapping is not at address 0");
         let region = Region { base, bytes, arena_bytes, stack_bytes };
         for stack in 0..stacks {
             let lowest = region.base.as_ptr().wrapping_add(arena_bytes + stack * stack_bytes);

@@ -496,12 +496,8 @@ impl<P: Platform> LockRef<P> {
             Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
             _ => until,
         };
-        let limit = SpinLimit {
-            until: Some(until),
-            owner: named(self.word.load(Relaxed)),
-            stay_away: Some(Rests::new()),
-            ..SpinLimit::NONE
-        };
+        let owner = named(self.word.load(Relaxed));
+        let limit = SpinLimit { until: Some(until), owner, stay_away: Some(Rests::new()), ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
