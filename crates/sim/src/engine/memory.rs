@@ -235,3 +235,24 @@ impl LineTable {
         self.lines
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ALIGN, Region};
+
+    #[test]
+    fn memory_begins_at_the_same_lower_bits_and_can_be_used_to_its_end() {
+        let regions = [(8192, 2), (12_288, 1), (1 << 20, 0)].map(|(arena, stacks)| {
+            let region = Region::map(arena, stacks, 16384).expect("there is address space");
+            assert_eq!(region.base.as_ptr().addr() % ALIGN, 0);
+            region
+        });
+        for region in regions {
+            // SAFETY: the first byte and the last one of the mapping, which is writable but for the guards.
+            unsafe {
+                region.base.as_ptr().write(1);
+                region.base.as_ptr().add(region.bytes - 1).write(1);
+            }
+        }
+    }
+}
