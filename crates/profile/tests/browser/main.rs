@@ -66,7 +66,7 @@ fn what_matters_comes_first() {
         assert!(text(browser, "findings").contains("the policy adaptive for cache_lock"));
         let order = browser.value("[...document.querySelectorAll('main > section')].map((s) => s.id)");
         assert_eq!(order, json!(["overview", "advice", "course", "flame", "timeline", "tables", "about"]));
-        assert!(text(browser, "limits").contains("of the others 1 in 16"));
+        assert!(text(browser, "limits").contains("1 in 16 uncontended acquisitions"));
     });
 }
 
