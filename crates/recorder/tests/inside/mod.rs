@@ -111,7 +111,9 @@ fn a_spin_lock_spins_and_does_nothing_else() {
     // Those that are first come, first served take a time slice for each turn on a busy machine.
     let profile = on("ttas", "compete").expect("every system can");
     let usage = &lock(&profile, "first").usage;
-    let (spun, nothing) = (Some(usage.contended), Some(0));
+    let nothing = Some(0);
     let Events { sleeps, steals, handoffs, spins_won, spins_off_cpu, .. } = usage.events;
-    assert_eq!((spins_won, sleeps, steals, handoffs, spins_off_cpu), (spun, nothing, nothing, nothing, nothing));
+    assert_eq!((sleeps, steals, handoffs, spins_off_cpu), (nothing, nothing, nothing, nothing));
+    // Between the recorder's try and the acquisition the lock may have become free.
+    assert!(spins_won.is_some_and(|spun| spun <= usage.contended), "{spins_won:?} of {}", usage.contended);
 }
