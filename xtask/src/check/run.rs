@@ -3,7 +3,7 @@
 use super::{Cmd, Step};
 use anyhow::{Context, Result};
 use std::fmt;
-use std::io::{BufRead, BufReader, IsTerminal};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::process::{Command, Stdio};
 
 /// How a step ended.
@@ -48,25 +48,61 @@ pub(crate) fn step(step: &Step) -> Result<Outcome> {
         }
     }
     let mut tests = Tests::default();
-    for cmd in step.commands {
-        let limit = (!std::io::stdin().is_terminal()).then_some(cmd.minutes);
-        let done = command(cmd, None, &[], limit)?;
-        tests.passed += done.tests.passed;
-        tests.failed += done.tests.failed;
-        if !done.success {
+    for together in step.commands.chunk_by(|_, next| next.beside) {
+        let results = at_once(together)?;
+        for done in &results {
+            tests.passed += done.tests.passed;
+            tests.failed += done.tests.failed;
+        }
+        if let Some((cmd, _)) = together.iter().zip(&results).find(|(_, done)| !done.success) {
             return Ok(Outcome::Failed(cmd.line, tests));
         }
     }
     Ok(Outcome::Passed(tests))
 }
 
+/// Runs commands at the same time, where nobody sits at the terminal for their minutes at most. What those behind the
+/// first one print follows when it has ended.
+fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
+    let limit = |cmd: &Cmd| (!std::io::stdin().is_terminal()).then_some(cmd.minutes);
+    let Some((first, others)) = commands.split_first() else { return Ok(vec![]) };
+    std::thread::scope(|threads| {
+        let run = |cmd| {
+            threads.spawn(move || {
+                let mut printed = Vec::new();
+                let done = follow(cmd, None, &[], limit(cmd), &mut printed);
+                (done, printed)
+            })
+        };
+        let others: Vec<_> = others.iter().map(run).collect();
+        let mut results = vec![command(first, None, &[], limit(first))?];
+        for other in others {
+            let (done, printed) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            std::io::stdout().write_all(&printed)?;
+            results.push(done?);
+        }
+        Ok(results)
+    })
+}
+
 /// Runs one command with `args` added, for `minutes` at most.
 pub(crate) fn command(cmd: &Cmd, env: Option<(&str, &str)>, args: &[String], minutes: Option<u64>) -> Result<Finished> {
+    follow(cmd, env, args, minutes, &mut std::io::stdout())
+}
+
+/// The same; what it prints goes to `to`.
+fn follow(
+    cmd: &Cmd,
+    env: Option<(&str, &str)>,
+    args: &[String],
+    minutes: Option<u64>,
+    to: &mut impl Write,
+) -> Result<Finished> {
     let env: Vec<_> = cmd.env.iter().copied().chain(env).collect();
     let mut words: Vec<String> = cmd.line.split_whitespace().map(str::to_string).collect();
     words.extend_from_slice(args);
     let shown: Vec<_> = env.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    println!("+ {}{}", shown.concat(), words.join(" "));
+    writeln!(to, "+ {}{}", shown.concat(), words.join(" "))?;
     if let Some(minutes) = minutes {
         // coreutils' timeout, which stops the tests that cargo started too.
         words.splice(0..0, ["timeout".into(), "--kill-after=10".into(), format!("{minutes}m")]);
@@ -83,12 +119,12 @@ pub(crate) fn command(cmd: &Cmd, env: Option<(&str, &str)>, args: &[String], min
     for line in BufReader::new(out).split(b'\n') {
         let line = line.context("cannot read what the command prints")?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
+        writeln!(to, "{line}")?;
         tests.count(&line);
     }
     let status = child.wait().context("cannot wait for the command")?;
     if status.code() == Some(124) {
-        println!("stopped after {} minutes", minutes.unwrap_or(0));
+        writeln!(to, "stopped after {} minutes", minutes.unwrap_or(0))?;
     }
     Ok(Finished { success: status.success(), tests })
 }

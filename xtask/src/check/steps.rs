@@ -14,12 +14,14 @@ pub(crate) struct Step {
 pub(crate) struct Cmd {
     pub(crate) env: &'static [(&'static str, &'static str)],
     pub(crate) line: &'static str,
+    /// Runs at the same time as the command before: both use one CPU.
+    pub(crate) beside: bool,
     /// Where nobody sits at the terminal: minutes after which it is stopped.
     pub(crate) minutes: u64,
 }
 
 const fn cmd(line: &'static str) -> Cmd {
-    Cmd { env: &[], line, minutes: 20 }
+    Cmd { env: &[], line, beside: false, minutes: 20 }
 }
 
 /// Both sanitizers come with the nightly toolchain alone.
@@ -118,6 +120,7 @@ pub(crate) const STEPS: &[Step] = &[
             // Without threads: they take minutes. The chains' statistics need more names than Miri has patience for.
             Cmd {
                 env: MIRI_VFS_ENV,
+                beside: true,
                 ..cmd("cargo +nightly miri test -p turnwise-vfs --lib --target-dir target/miri -- \
                      host:: dcache:: inode:: ops:: --skip like_a_flat_file --skip at_the_same_time \
                      --skip threads_that_append --skip numbered_names")
