@@ -60,7 +60,8 @@ fn run(program: &Path, words: &[&str], recording: Option<&Path>) -> f64 {
 /// Where cargo puts it when it builds an example alone: in `deps` beside the examples' folder.
 fn library() -> PathBuf {
     let example = std::env::current_exe().expect("the example's own path");
-    let found = example.ancestors().map(|folder| folder.join("deps/libturnwise_recorder.so")).find(|path| path.is_file());
+    let found =
+        example.ancestors().map(|folder| folder.join("deps/libturnwise_recorder.so")).find(|path| path.is_file());
     found.expect("cargo built libturnwise_recorder.so")
 }
 
