@@ -93,17 +93,18 @@ fn notes() -> Vec<String> {
          the mutex, where the document's spin at the rwlock. With several directories in one file system the crowd is \
          at the rwlock here, too, but the throughput is further off; with a file system for each, which is what \
          AIM7's script makes, nothing stops the machine at all (the long version lists both).",
-        "Today's locks lose here from 2 nodes on, but not without a journal nor where each user has a CPU. Traced by \
+        "Until waiters left out early looks that hardly ever find a lock free (docs/design/mutex.md), today's locks \
+         lost here from 2 nodes on, but not without a journal nor where each user has a CPU. Then traced by \
          taking their parts away one at a time (windows of 20 ms, means of 3 seeds that differ by up to a quarter from \
          them, thousand jobs a minute): on 8 nodes 177, with both patches 247; with the patched mutex in place of ours \
          262, without the hand-offs after 4 ms of ours and of the readers-writer lock 244, without crowds' wake-ups \
          211, without turns and yields 191 (they find nobody to yield to), with 20 times the time to spin 198, with \
-         the kernel's rwlock for the journal's state 201. So it is the hand-off more than all else. More users wait \
+         the kernel's rwlock for the journal's state 201. So it was the hand-off more than all else. More users wait \
          for the directory than it can serve in 4 ms, so those that are woken late claim the next turn. Where the \
          owner then sleeps for a commit, so does the claimant, and the directory probably lies idle until it \
          runs again (inferred, not traced).",
         "On 4 nodes 211, with both patches 439; but with that kernel's mutex and rwlock among today's other locks only \
-         270. So most of what is lost there is neither lock's; what the other four change was not traced.",
+         270. So most of what was lost there is neither lock's; what the other four change was not traced.",
         "How fast 8 nodes are depends on what a commit costs, which is guessed. Nothing about the journal was tuned to \
          a row. Locks alone do not help against it: see the column of today's.",
         "On 4 nodes the journal is at the edge of being full: there and on 8 nodes a cell may differ by tens of per \
