@@ -1,7 +1,7 @@
 //! Around lock calls. A lock is contended if the next library's try failed; only then is there anything to wait for.
 
 use crate::brief::{self, Choice};
-use crate::events::{Before, Events};
+use crate::events::{Before, Events, is_steal};
 use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
@@ -10,7 +10,7 @@ use crate::state::{How, State, Waited, enter, glance};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::c_int;
+use libc::{EBUSY, c_int};
 use turnwise_recording::{ACQUIRED, ChunkKind, Detail, Entry, Episode, Op, PAGE, Ref};
 
 /// What is acquired, and where.
@@ -136,6 +136,42 @@ pub(crate) fn past_sleepers(place: Place, ordered: bool) -> c_int {
         add(&state.record().stolen, 1);
     }
     0
+}
+
+/// Tries, records what that answered, and waits if there is something to wait for.
+#[inline(always)]
+pub(crate) fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -> c_int) -> c_int {
+    let found = prepare(place);
+    let result = attempt();
+    if has(result) {
+        at_once(found, place, true);
+        return result;
+    }
+    not_at_once(found);
+    match result {
+        EBUSY => by_waiting(place, lock),
+        result if is_steal(result) => past_sleepers(place, true),
+        // What is wrong with it is said by the function that was called.
+        _ => lock(),
+    }
+}
+
+/// Records what the program's own try answers.
+#[inline(always)]
+pub(crate) fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
+    let found = prepare(place);
+    let result = attempt();
+    if has(result) {
+        at_once(found, place, false);
+        return result;
+    }
+    not_at_once(found);
+    if result == EBUSY {
+        failed(place);
+    } else if is_steal(result) {
+        return past_sleepers(place, false);
+    }
+    result
 }
 
 /// A try failed.

@@ -54,37 +54,17 @@ fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl 
 /// # Safety
 /// As POSIX says.
 pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
     // SAFETY: the caller's mutex.
-    let result = unsafe { real::mutex_trylock(object) };
-    if has(result) {
-        acquire::at_once(found, place, false);
-        return result;
-    }
-    acquire::not_at_once(found);
-    if result == EBUSY {
-        acquire::failed(place);
-    } else if is_steal(result) {
-        return acquire::past_sleepers(place, false);
-    }
-    result
+    acquire::tried(place(object, site), move || unsafe { real::mutex_trylock(object) })
 }
 
 /// # Safety
 /// As POSIX says.
 pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, site: u64) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
+    // SAFETY: the caller's mutex.
+    let attempt = move || unsafe { real::mutex_trylock(object) };
     // SAFETY: the caller's mutex and time.
-    let result = unsafe { real::mutex_trylock(object) };
-    if has(result) {
-        acquire::at_once(found, place, true);
-        return result;
-    }
-    acquire::not_at_once(found);
-    // SAFETY: as above.
-    after_try(object, place.site, result, move || unsafe { real::mutex_timedlock(object, at) })
+    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_timedlock(object, at) })
 }
 
 /// # Safety
@@ -95,17 +75,10 @@ unsafe extern "C" fn clocklock(
     at: *const timespec,
     site: u64,
 ) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
+    // SAFETY: the caller's mutex.
+    let attempt = move || unsafe { real::mutex_trylock(object) };
     // SAFETY: the caller's mutex and time.
-    let result = unsafe { real::mutex_trylock(object) };
-    if has(result) {
-        acquire::at_once(found, place, true);
-        return result;
-    }
-    acquire::not_at_once(found);
-    // SAFETY: as above.
-    after_try(object, place.site, result, move || unsafe { real::mutex_clocklock(object, clock, at) })
+    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
 /// # Safety

@@ -1,53 +1,16 @@
 //! `pthread_rwlock_*`.
 
-use crate::acquire::{self, Place, has};
-use crate::events::is_steal;
+use crate::acquire::{self, Place};
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
-use libc::{EBUSY, c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
+use libc::{c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
 fn place(object: *mut pthread_rwlock_t, op: Op, site: u64) -> Place {
     Place { kind: Kind::RwLock, address: object as u64, site: op.at(site) }
-}
-
-/// Tries, records what that answered, and waits if there is something to wait for.
-#[inline(always)]
-fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -> c_int) -> c_int {
-    let found = acquire::prepare(place);
-    let result = attempt();
-    if has(result) {
-        acquire::at_once(found, place, true);
-        return result;
-    }
-    acquire::not_at_once(found);
-    match result {
-        EBUSY => acquire::by_waiting(place, lock),
-        result if is_steal(result) => acquire::past_sleepers(place, true),
-        // What is wrong with it is said by the function that was called.
-        _ => lock(),
-    }
-}
-
-/// Records what the program's own try answers.
-#[inline(always)]
-fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
-    let found = acquire::prepare(place);
-    let result = attempt();
-    if has(result) {
-        acquire::at_once(found, place, false);
-        return result;
-    }
-    acquire::not_at_once(found);
-    if result == EBUSY {
-        acquire::failed(place);
-    } else if is_steal(result) {
-        return acquire::past_sleepers(place, false);
-    }
-    result
 }
 
 /// Defines what the exported functions jump to, for readers and writers.
@@ -60,14 +23,14 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock.
-            acquired(place(object, $op, site), attempt, move || unsafe { $real(object) })
+            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real(object) })
         }
 
         /// # Safety
         /// As POSIX says.
         unsafe extern "C" fn $trylock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
             // SAFETY: the caller's lock.
-            tried(place(object, $op, site), move || unsafe { $try(object) })
+            acquire::tried(place(object, $op, site), move || unsafe { $try(object) })
         }
 
         /// # Safety
@@ -76,7 +39,7 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            acquired(place(object, $op, site), attempt, move || unsafe { $real_timed(object, at) })
+            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real_timed(object, at) })
         }
 
         /// # Safety
@@ -90,7 +53,7 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            acquired(place(object, $op, site), attempt, move || unsafe { $real_clocked(object, clock, at) })
+            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real_clocked(object, clock, at) })
         }
     };
 }
