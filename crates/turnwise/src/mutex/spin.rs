@@ -15,6 +15,12 @@ const SPIN_NS: u64 = 50_000;
 /// A line of spinners is at most as long as there are CPUs. Where each has its turn within this, the last need not give
 /// up and sleep: on 80 simulated CPUs most did otherwise, and waited milliseconds (`docs/design/mutex.md`).
 const SPIN_NS_PER_CPU: u64 = 2_000;
+/// Longest spin of a patient thread ([`Notes::is_patient`]), whose lock is taken again and again by the same owner: a
+/// sleeper would be woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all
+/// while the owner runs.
+const SPIN_PATIENT_NS: u64 = 800_000;
+/// So often the first of the queue lets another thread have the CPU, if one wants it.
+const OFFER_NS: u64 = 200_000;
 /// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
 pub(crate) const SPIN_SHORT_NS: u64 = 500;
 /// So many exchanges lost in that time show that a crowd competes, which stands in line at less cost than it fights.
@@ -249,14 +255,25 @@ fn spin_queued<P: Platform>(
             end => return end.map(|_| Event::Spun),
         }
     }
-    spin_in_line(lock, me, until(spin_ns::<P>()), rests).map(|()| Event::SpunQueued)
+    let patient_ns = if rests == Rests::patient() { SPIN_PATIENT_NS } else { 0 };
+    spin_in_line(lock, me, until(spin_ns::<P>().max(patient_ns)), rests).map(|()| Event::SpunQueued)
 }
 
 fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, rests: Rests) -> Result<(), SpinEnd> {
     lock.spinners.lock(me, Some(until))?;
-    let end = spin_first(lock, me.token, until, u32::MAX, rests);
+    let end = spin_as_head(lock, me.token, until, rests);
     lock.spinners.unlock(me);
-    end.map(drop)
+    end
+}
+
+fn spin_as_head<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, rests: Rests) -> Result<(), SpinEnd> {
+    loop {
+        let offer_at = P::now().saturating_add(OFFER_NS).min(until);
+        match spin_first(lock, me, offer_at, u32::MAX, rests) {
+            Err(SpinEnd::Deadline) if offer_at < until => P::yield_now(),
+            end => return end.map(drop),
+        }
+    }
 }
 
 /// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep.
