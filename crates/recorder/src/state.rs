@@ -22,7 +22,7 @@ const BUSY: u32 = 2;
 /// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
 pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
-pub(crate) const PAIRS: usize = 512;
+pub(crate) const PAIRS: usize = 8192;
 
 /// A lock that the thread holds. Other threads look at the entry, which has the address.
 pub(crate) struct Held {
