@@ -1,7 +1,7 @@
 //! The lock itself, by policy, in the first 8 bytes of a mutex.
 //!
-//! `mcs` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock with a
-//! line of another process is made anew, held or not as it was, before anybody looks at it.
+//! `mcs` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock with
+//! a line of another process is made anew, held or not as it was, before anybody looks at it.
 
 use crate::generation;
 use crate::policy::Policy;
