@@ -12,6 +12,7 @@
 //! | `behind.rs` | the program's calls behind the recorder |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs` | the lock itself, by policy |
+//! | `generation.rs` | which forked child this is |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
 //! | `spin.rs` | spin locks: the C library's, waited for in another way |
@@ -39,6 +40,7 @@ mod behind;
 mod cond;
 mod events;
 mod exports;
+mod generation;
 mod layout;
 mod module;
 mod mutex;

@@ -2,7 +2,7 @@
 
 use crate::policy::{self, Policy};
 use crate::rules::{self, Unusable};
-use crate::{cond, real};
+use crate::{cond, generation, real};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -17,6 +17,7 @@ extern "C" fn start() {
         refuse_table(path, fault);
     }
     let policy = policy::current();
+    generation::watch();
     cond::find_mark();
     real::cond_waits();
     if is_verbose() {

@@ -41,24 +41,17 @@ programs! {
     cpp_shared_mutexes: "rwlock_cpp.cpp",
     a_million_mutexes: "many.c",
     tries_in_signal_handlers: "signals.c",
+    fork_with_threads: "fork.c",
+    fork_with_a_promised_turn: "fork_claimed.c",
     cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
     spin_locks_with_too_many_threads: "spin_speed.c",
     shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
-/// Policies whose locks keep no line of waiters in the word. A child inherits the line, in which its parent's threads
-/// stand for ever: a limit of `mcs` and `ticket` that the README states.
-const WITHOUT_LINE: [&str; 2] = ["adaptive", "ttas"];
-
 #[test]
-fn fork_with_threads() {
-    for source in ["fork.c", "fork_claimed.c"] {
-        let program = Build::new(source).program();
-        program.run_on_libc();
-        for policy in WITHOUT_LINE {
-            program.run(policy);
-        }
-    }
+fn fork_with_contended_locks() {
+    let handlers = Build::new("fork_handlers_library.c").shared("fork_handlers");
+    everywhere(&Build::new("fork_contended.c").link(&handlers).program());
 }
 
 /// Not under the spin policies: with 2000 spinners for each CPU each wait costs time slices without number.
@@ -85,7 +78,7 @@ fn allocators_that_lock() {
         };
         let program = Build::new("allocator.c").program().with("ALLOCATOR", name.split('.').next().expect("a name"));
         program.run_on_libc_with(name);
-        for policy in WITHOUT_LINE {
+        for policy in POLICIES {
             program.run_with(policy, &format!("{allocator}:{}", library().display()));
             program.run_with(policy, &format!("{}:{allocator}", library().display()));
         }

@@ -46,7 +46,7 @@ int main(void)
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < 3; i++)
         threads[i] = start(wants_it, NULL);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < times(8); i++) {
         overtake();
         pid_t pid = fork();
         if (pid == 0)
