@@ -32,7 +32,7 @@ const BOUND_MEAN: f64 = 2.0;
 /// The whole page.
 pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<String> {
     let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
-    let subset = if args.name.is_empty() { String::new() } else { format!(" {}", args.name.join(" ")) };
+    let subset: String = args.name.iter().map(|name| format!(" '{name}'")).collect();
     writeln!(
         page,
         "Written by `cargo xtask programs{subset} --runs {}`, commit {}; do not edit. The programs, their commands and \
@@ -50,18 +50,24 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
             machine.cpus, machine.cpu_model, machine.kernel, machine.libc
         )?;
     }
+    if outcomes.iter().any(|(program, _)| program.metric.is_some()) {
+        speeds(&mut page, outcomes, args.runs)?;
+    }
+    self_tests(&mut page, outcomes)?;
+    Ok(page)
+}
+
+fn speeds(page: &mut String, outcomes: &[(Program, Outcome)], runs: u32) -> Result<()> {
     writeln!(
         page,
         "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. \
          Speed: under `{1}` against `{0}`, above 1 is faster, with its 95% bootstrap confidence interval; {} runs \
          each, interleaved. Spread: the middle half of the runs as a share of the median.\n",
-        POLICIES[0], POLICIES[1], args.runs
+        POLICIES[0], POLICIES[1], runs
     )?;
-    table(&mut page, outcomes)?;
-    bars(&mut page, outcomes)?;
-    one_cpu(&mut page, outcomes)?;
-    self_tests(&mut page, outcomes)?;
-    Ok(page)
+    table(page, outcomes)?;
+    bars(page, outcomes)?;
+    one_cpu(page, outcomes)
 }
 
 fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, &Measured)> {
@@ -158,6 +164,9 @@ fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
             "\n- {word}: geometric mean of the {} lock-bound programs {mean:.2} (wanted: {BOUND_MEAN:.1})",
             bound.len()
         )?;
+    }
+    if measured(outcomes).next().is_none() {
+        return Ok(());
     }
     let slower: Vec<_> = measured(outcomes).filter(|(_, m)| m.speed[2] < NEVER_BELOW).collect();
     match slower.is_empty() {
@@ -267,6 +276,8 @@ mod tests {
         let outcomes = [program("free", None), (program("gone", Some(1.0)).0, Outcome::Skipped("not here".to_owned()))];
         let mut page = String::new();
         table(&mut page, &outcomes).unwrap();
+        bars(&mut page, &outcomes[1..]).unwrap();
+        assert!(!page.contains("met"), "of nothing: {page}");
         one_cpu(&mut page, &outcomes).unwrap();
         assert!(page.contains("| gone | yes | not run: not here | | | | | | |\n"), "{page}");
         assert!(!page.contains("upper bound"), "{page}");
