@@ -1,6 +1,7 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
 //! how fast: written to `docs/results/programs.md`.
 
+pub(crate) mod one_cpu;
 mod prepare;
 mod report;
 mod run;
@@ -23,9 +24,9 @@ pub(crate) struct Args {
     /// Install what is missing by apt-get (as root)
     #[arg(long)]
     install: bool,
-    /// Where to write the report
-    #[arg(long, default_value = "docs/results/programs.md")]
-    markdown: PathBuf,
+    /// Where to write the report [default: docs/results/programs.md if all programs run, else standard output]
+    #[arg(long)]
+    markdown: Option<PathBuf>,
     /// List the programs
     #[arg(long)]
     list: bool,
@@ -33,6 +34,9 @@ pub(crate) struct Args {
 
 /// The policies: the first is what the others are held against.
 const POLICIES: [&str; 2] = ["libc", "adaptive"];
+
+/// Where the report on all programs lies.
+const REPORT: &str = "docs/results/programs.md";
 
 /// What became of a program.
 enum Outcome {
@@ -64,16 +68,25 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         eprintln!("==> {}", program.name);
         let outcome = one(&turnwise, &program, &here, args.runs);
         match &outcome {
-            Outcome::Measured(measured) => eprintln!("    {}", report::speed(measured)),
+            Outcome::Measured(measured) => eprintln!("    {}", report::told(measured)),
             Outcome::Passed(results) => eprintln!("    passed: {}", report::shortened(results)),
             Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
             Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
         }
         outcomes.push((program, outcome));
     }
-    let page = report::page(&outcomes, args)?;
-    std::fs::write(&args.markdown, page).with_context(|| format!("cannot write {}", args.markdown.display()))?;
+    deliver(&report::page(&outcomes, args)?, args)?;
     Ok(!outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_))))
+}
+
+/// The report on some programs must not take the place of that on all.
+fn deliver(page: &str, args: &Args) -> Result<()> {
+    let all = || args.name.is_empty().then(|| PathBuf::from(REPORT));
+    let Some(file) = args.markdown.clone().or_else(all) else {
+        println!("{page}");
+        return Ok(());
+    };
+    std::fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))
 }
 
 fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {

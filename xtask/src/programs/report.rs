@@ -1,6 +1,6 @@
 //! The page `docs/results/programs.md`.
 
-use super::run::Measured;
+use super::run::{Measured, Speed};
 use super::table::Program;
 use super::{Args, Outcome, POLICIES};
 use anyhow::{Context, Result};
@@ -8,9 +8,20 @@ use std::fmt::Write;
 use std::process::Command;
 
 /// "1.93 times as fast (1.85 to 2.01)".
-pub(super) fn speed(measured: &Measured) -> String {
+fn speed(measured: &Measured) -> String {
     let [speed, low, high] = measured.speed;
     format!("{speed:.2} times as fast ({low:.2} to {high:.2})")
+}
+
+/// For whoever watches.
+pub(super) fn told(measured: &Measured) -> String {
+    let one_cpu = on_one_cpu(measured);
+    if one_cpu.is_empty() { speed(measured) } else { format!("{}; libc on one CPU: {one_cpu}", speed(measured)) }
+}
+
+/// "1.69 (1.60 to 1.80)"; empty: not run so.
+fn on_one_cpu(measured: &Measured) -> String {
+    measured.one_cpu.map_or_else(String::new, |[speed, low, high]| format!("{speed:.2} ({low:.2} to {high:.2})"))
 }
 
 /// No slower than this with confidence: the bar for every program.
@@ -21,7 +32,7 @@ const BOUND_MEAN: f64 = 2.0;
 /// The whole page.
 pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<String> {
     let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
-    let subset = if args.name.is_empty() { String::new() } else { format!(" {}", args.name.join(" ")) };
+    let subset: String = args.name.iter().map(|name| format!(" '{name}'")).collect();
     writeln!(
         page,
         "Written by `cargo xtask programs{subset} --runs {}`, commit {}; do not edit. The programs, their commands and \
@@ -39,17 +50,24 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
             machine.cpus, machine.cpu_model, machine.kernel, machine.libc
         )?;
     }
+    if outcomes.iter().any(|(program, _)| program.metric.is_some()) {
+        speeds(&mut page, outcomes, args.runs)?;
+    }
+    self_tests(&mut page, outcomes)?;
+    Ok(page)
+}
+
+fn speeds(page: &mut String, outcomes: &[(Program, Outcome)], runs: u32) -> Result<()> {
     writeln!(
         page,
         "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. \
          Speed: under `{1}` against `{0}`, above 1 is faster, with its 95% bootstrap confidence interval; {} runs \
          each, interleaved. Spread: the middle half of the runs as a share of the median.\n",
-        POLICIES[0], POLICIES[1], args.runs
+        POLICIES[0], POLICIES[1], runs
     )?;
-    table(&mut page, outcomes)?;
-    bars(&mut page, outcomes)?;
-    self_tests(&mut page, outcomes)?;
-    Ok(page)
+    table(page, outcomes)?;
+    bars(page, outcomes)?;
+    one_cpu(page, outcomes)
 }
 
 fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, &Measured)> {
@@ -60,14 +78,15 @@ fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, 
 }
 
 fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    writeln!(page, "| program | lock-bound | {} | spread | {} | spread | speed | 95% |", POLICIES[0], POLICIES[1])?;
-    writeln!(page, "|---|---|---|---|---|---|---|---|")?;
+    let [before, ours] = POLICIES;
+    writeln!(page, "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU |")?;
+    writeln!(page, "|---|---|---|---|---|---|---|---|---|")?;
     for (program, outcome) in outcomes.iter().filter(|(program, _)| program.metric.is_some()) {
         let bound = if program.bound { "yes" } else { "" };
         match outcome {
             Outcome::Measured(m) => writeln!(
                 page,
-                "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} |",
+                "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} | {} |",
                 program.name,
                 figure(m.medians[0], program.lower),
                 m.spread[0] * 100.0,
@@ -75,12 +94,18 @@ fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
                 m.spread[1] * 100.0,
                 m.speed[0],
                 m.speed[1],
-                m.speed[2]
+                m.speed[2],
+                on_one_cpu(m)
             )?,
             Outcome::Passed(_) => {}
-            Outcome::Skipped(why) => writeln!(page, "| {} | {bound} | not run: {why} | | | | | |", program.name)?,
+            Outcome::Skipped(why) => writeln!(page, "| {} | {bound} | not run: {why} | | | | | | |", program.name)?,
             Outcome::Failed(why) => {
-                writeln!(page, "| {} | {bound} | FAILED: {} | | | | | |", program.name, why.replace(['\n', '|'], " "))?;
+                writeln!(
+                    page,
+                    "| {} | {bound} | FAILED: {} | | | | | | |",
+                    program.name,
+                    why.replace(['\n', '|'], " ")
+                )?;
             }
         }
     }
@@ -131,15 +156,17 @@ fn figure(value: f64, seconds: bool) -> String {
 }
 
 fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    let bound: Vec<f64> = measured(outcomes).filter(|(p, _)| p.bound).map(|(_, m)| m.speed[0].ln()).collect();
-    if !bound.is_empty() {
-        let mean = (bound.iter().sum::<f64>() / bound.len() as f64).exp();
+    let bound: Vec<_> = measured(outcomes).filter(|(p, _)| p.bound).map(|(_, m)| m.speed).collect();
+    if let Some(mean) = geometric_mean(&bound) {
         let word = if mean >= BOUND_MEAN { "met" } else { "MISSED" };
         writeln!(
             page,
             "\n- {word}: geometric mean of the {} lock-bound programs {mean:.2} (wanted: {BOUND_MEAN:.1})",
             bound.len()
         )?;
+    }
+    if measured(outcomes).next().is_none() {
+        return Ok(());
     }
     let slower: Vec<_> = measured(outcomes).filter(|(_, m)| m.speed[2] < NEVER_BELOW).collect();
     match slower.is_empty() {
@@ -154,6 +181,29 @@ fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What there is to be gained from taking contention away.
+fn one_cpu(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
+    let speeds: Vec<_> = measured(outcomes).filter_map(|(_, m)| m.one_cpu).collect();
+    let Some(mean) = geometric_mean(&speeds) else { return Ok(()) };
+    writeln!(
+        page,
+        "\nOne CPU: the lock-bound programs under `{}` once more in each round, held to a single CPU, against the same \
+         on all CPUs, with its 95% interval; geometric mean of {}: {mean:.2}. There no thread waits for a lock whose \
+         owner runs, no data move between caches, and nothing runs side by side. So it tells about how much there is \
+         to be gained from taking contention away. It is no strict upper bound: work outside of the locks can run side \
+         by side, and a lock can be cheaper to take than the C library's.",
+        POLICIES[0],
+        speeds.len()
+    )?;
+    Ok(())
+}
+
+/// Of the estimates; `None` of nothing.
+fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
+    let sum: f64 = speeds.iter().map(|[speed, ..]| speed.ln()).sum();
+    (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
 }
 
 fn commit() -> Result<String> {
@@ -180,5 +230,56 @@ mod tests {
     fn figures_have_units() {
         let shown = [figure(0.25, true), figure(2.5e6, false), figure(2.5e3, false), figure(2.5, false)];
         assert_eq!(shown, ["0.250 s", "2.50 M/s", "2.5 k/s", "2.5 /s"]);
+    }
+
+    /// A program that is twice as fast, and on one CPU as fast as told.
+    fn program(name: &str, one_cpu: Option<f64>) -> (Program, Outcome) {
+        let toml =
+            format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());
+        let machine = crate::programs::run::Machine {
+            cpus: 2,
+            cpu_model: "x".to_owned(),
+            kernel: "6".to_owned(),
+            libc: "glibc".to_owned(),
+            load_1min: 0.5,
+        };
+        let measured = Measured {
+            medians: vec![1e3, 2e3],
+            spread: vec![0.1, 0.2],
+            speed: [2.0, 1.5, 2.5],
+            one_cpu: one_cpu.map(|speed| [speed, 0.9 * speed, 1.1 * speed]),
+            machine,
+        };
+        (toml::from_str(&toml).unwrap(), Outcome::Measured(measured))
+    }
+
+    #[test]
+    fn one_cpu_has_its_column_and_its_mean_over_lock_bound_programs() {
+        let outcomes = [program("free", None), program("tree", Some(1.0)), program("hash", Some(4.0))];
+        let mut page = String::new();
+        table(&mut page, &outcomes).unwrap();
+        bars(&mut page, &outcomes).unwrap();
+        one_cpu(&mut page, &outcomes).unwrap();
+        for line in [
+            "| free |  | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 |  |\n",
+            "| hash | yes | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 | 4.00 (3.60 to 4.40) |\n",
+            "- met: geometric mean of the 2 lock-bound programs 2.00 (wanted: 2.0)\n",
+            "geometric mean of 2: 2.00.",
+            "no strict upper bound",
+        ] {
+            assert!(page.contains(line), "no {line:?} in:\n{page}");
+        }
+    }
+
+    #[test]
+    fn without_lock_bound_programs_there_is_no_word_of_one_cpu() {
+        let outcomes = [program("free", None), (program("gone", Some(1.0)).0, Outcome::Skipped("not here".to_owned()))];
+        let mut page = String::new();
+        table(&mut page, &outcomes).unwrap();
+        bars(&mut page, &outcomes[1..]).unwrap();
+        assert!(!page.contains("met"), "of nothing: {page}");
+        one_cpu(&mut page, &outcomes).unwrap();
+        assert!(page.contains("| gone | yes | not run: not here | | | | | | |\n"), "{page}");
+        assert!(!page.contains("upper bound"), "{page}");
     }
 }

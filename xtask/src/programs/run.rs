@@ -2,7 +2,7 @@
 
 use super::prepare::Ready;
 use super::table::Program;
-use super::{POLICIES, table};
+use super::{POLICIES, one_cpu, table};
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde::Deserialize;
@@ -18,14 +18,19 @@ pub(super) struct Turnwise {
     path: PathBuf,
 }
 
+/// Estimate and ends of the 95% interval.
+pub(super) type Speed = [f64; 3];
+
 /// What a comparison found.
 pub(super) struct Measured {
     /// Median of each policy.
     pub(super) medians: Vec<f64>,
     /// Middle half of each policy, as a share of its median.
     pub(super) spread: Vec<f64>,
-    /// Speed against the C library's locks: estimate and ends of the 95% interval. Above 1: faster.
-    pub(super) speed: [f64; 3],
+    /// Speed against the C library's locks. Above 1: faster.
+    pub(super) speed: Speed,
+    /// Speed of the C library's locks on one CPU against the same on all; of lock-bound programs only.
+    pub(super) one_cpu: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
 }
@@ -97,42 +102,51 @@ impl Turnwise {
         Ok(found.join(", "))
     }
 
-    /// Both policies, interleaved.
+    /// Both policies, interleaved; for lock-bound programs also the C library's on one CPU.
     pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
-        let json = tempfile::NamedTempFile::new().context("cannot make a file")?;
+        let folder = tempfile::tempdir().context("cannot make a folder")?;
+        let json = folder.path().join("comparison.json");
         let direction = if program.lower { "--lower-is-better" } else { "--higher-is-better" };
         let mut compare = Command::new(&self.path);
         compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
-        compare.arg(format!("--json={}", json.path().display())).arg("--").args(&ready.command);
+        compare.arg(format!("--json={}", json.display()));
+        let mark = program.bound.then(|| one_cpu::mark(folder.path())).transpose()?;
+        match &mark {
+            Some(mark) => compare.arg("--policy").arg(mark).arg("--").args(one_cpu::in_front(&ready.command)?),
+            None => compare.arg("--").args(&ready.command),
+        };
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
-        read(json.path(), program.lower)
+        let text = std::fs::read_to_string(&json).context("cannot read the comparison")?;
+        read(&text, program.lower, mark.as_deref())
     }
 }
 
-fn read(json: &Path, lower: bool) -> Result<Measured> {
-    let text = std::fs::read_to_string(json).context("cannot read the comparison")?;
-    let comparison: Comparison = serde_json::from_str(&text).context("the comparison's JSON has changed its shape")?;
+/// Reads a comparison's JSON; `mark` is the policy file of the runs on one CPU.
+fn read(text: &str, lower: bool, mark: Option<&Path>) -> Result<Measured> {
+    let comparison: Comparison = serde_json::from_str(text).context("the comparison's JSON has changed its shape")?;
     let metric = comparison.summaries.first().context("the comparison has no figures")?.metric.clone();
     let of = |policy: &str| {
         let found = comparison.summaries.iter().find(|s| s.metric == metric && s.policy == policy);
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
-    let ratio = all[1].to_baseline.as_ref().context("the comparison has no ratio")?;
-    let speed = match lower {
-        true => [1.0 / ratio.ratio, 1.0 / ratio.high, 1.0 / ratio.low],
-        false => [ratio.ratio, ratio.low, ratio.high],
-    };
+    let one_cpu = mark.map(|mark| of(&mark.to_string_lossy()).and_then(|summary| speed(summary, lower))).transpose()?;
     Ok(Measured {
         medians: all.iter().map(|summary| summary.median).collect(),
         spread: all.iter().map(|summary| (summary.q3 - summary.q1) / summary.median).collect(),
-        speed,
+        speed: speed(all[1], lower)?,
+        one_cpu,
         machine: comparison.machine,
     })
+}
+
+fn speed(summary: &Summary, lower: bool) -> Result<Speed> {
+    let Ratio { ratio, low, high } = summary.to_baseline.as_ref().context("the comparison has no ratio")?;
+    Ok(if lower { [1.0 / ratio, 1.0 / high, 1.0 / low] } else { [*ratio, *low, *high] })
 }
 
 /// Runs a command for a bounded time; whether it succeeded, and all that it printed.
@@ -159,4 +173,41 @@ fn bounded(mut command: Command) -> Result<(bool, String)> {
 fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Twice as many under ours, half as many again on one CPU.
+    fn comparison() -> String {
+        let summary = |policy: &str, median: f64, to_baseline: serde_json::Value| {
+            serde_json::json!({ "metric": "ops", "policy": policy, "median": median, "q1": 0.9 * median,
+                "q3": 1.1 * median, "to_baseline": to_baseline })
+        };
+        let ratio = |ratio, low, high| serde_json::json!({ "ratio": ratio, "low": low, "high": high });
+        let machine = serde_json::json!({ "cpus": 2, "cpu_model": "x", "kernel": "6", "libc": "g", "load_1min": 0.5 });
+        let summaries = [
+            summary("libc", 100.0, serde_json::Value::Null),
+            summary("adaptive", 200.0, ratio(2.0, 1.6, 2.5)),
+            summary("/tmp/x/one-cpu.toml", 150.0, ratio(1.5, 1.25, 2.0)),
+        ];
+        serde_json::json!({ "summaries": summaries, "machine": machine }).to_string()
+    }
+
+    #[test]
+    fn runs_on_one_cpu_are_told_by_their_mark() {
+        let mark = Path::new("/tmp/x/one-cpu.toml");
+        let measured = read(&comparison(), false, Some(mark)).unwrap();
+        assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
+        assert_eq!(measured.medians, [100.0, 200.0]);
+        assert_eq!(read(&comparison(), false, None).unwrap().one_cpu, None);
+        assert!(read(&comparison(), false, Some(Path::new("other.toml"))).is_err());
+    }
+
+    #[test]
+    fn where_less_is_better_the_ends_change_places() {
+        let measured = read(&comparison(), true, Some(Path::new("/tmp/x/one-cpu.toml"))).unwrap();
+        assert_eq!((measured.speed, measured.one_cpu), ([0.5, 0.4, 0.625], Some([1.0 / 1.5, 0.5, 0.8])));
+    }
 }

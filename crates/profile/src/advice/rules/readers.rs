@@ -1,4 +1,4 @@
-//! Readers-writer locks that starve their writers, or that have hardly any readers.
+//! Readers-writer locks that starve their writers or their readers, or that have hardly any readers.
 
 use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
@@ -8,7 +8,7 @@ use crate::model::{Lock, LockId, LockKind, Usage};
 
 /// With so many readers among the acquisitions, writers can starve.
 const MOSTLY_READ: f64 = 0.8;
-/// An acquisition for writing waits so many times as long as one for reading.
+/// An acquisition of the one side waits so many times as long as one of the other.
 const STARVED: f64 = 10.0;
 /// With fewer readers than this a mutex, which costs less to take, keeps nobody out for long.
 const FEW_READERS: f64 = 0.5;
@@ -17,39 +17,93 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     let locks = context.profile.locks.iter().enumerate().filter(|(_, lock)| lock.kind == LockKind::RwLock);
     locks
         .filter_map(|(number, lock)| {
-            starving(context, number as LockId, lock).or_else(|| few(context, number as LockId, lock))
+            let (number, sides) = (number as LockId, Sides::of(context, number as LockId));
+            let starving = writers(context, number, &sides).or_else(|| readers(context, number, &sides));
+            starving.or_else(|| few(context, number, lock))
         })
         .collect()
 }
 
-/// Acquisitions, wait time and longest wait of the lock's readers or writers.
-fn side(context: &Context, lock: LockId, reader: bool) -> (u64, u64, u64) {
-    let sites = context.sites_of(lock).filter(|(_, site)| site.reader == reader);
-    sites.fold((0, 0, 0), |(number, wait, longest), (_, site)| {
-        let Usage { acquisitions, wait: times, .. } = &site.usage;
-        (number + acquisitions, wait + times.sum_ns, longest.max(times.max_ns))
-    })
+/// Those who read and those who write.
+struct Sides {
+    reads: Side,
+    writes: Side,
 }
 
-fn starving(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
-    let (reads, read_wait, _) = side(context, number, true);
-    let (writes, write_wait, longest) = side(context, number, false);
-    let starved = share(write_wait, writes) >= STARVED * share(read_wait, reads);
-    if share(lock.usage.reads, lock.usage.acquisitions) < MOSTLY_READ || !starved || !context.worthwhile(write_wait) {
+#[derive(Default)]
+struct Side {
+    acquisitions: u64,
+    wait_ns: u64,
+    longest_ns: u64,
+}
+
+impl Sides {
+    fn of(context: &Context, lock: LockId) -> Sides {
+        let mut sides = Sides { reads: Side::default(), writes: Side::default() };
+        for (_, site) in context.sites_of(lock) {
+            let side = if site.reader { &mut sides.reads } else { &mut sides.writes };
+            side.acquisitions += site.usage.acquisitions;
+            side.wait_ns += site.usage.wait.sum_ns;
+            side.longest_ns = side.longest_ns.max(site.usage.wait.max_ns);
+        }
+        sides
+    }
+
+    fn evidence(&self, longest_ns: u64) -> String {
+        let Sides { reads, writes } = self;
+        format!(
+            "{} of its acquisitions read; one for writing waits {} on average, one for reading {}; the longest took {}",
+            percent(reads.acquisitions, reads.acquisitions + writes.acquisitions),
+            time(writes.mean_ns() as u64),
+            time(reads.mean_ns() as u64),
+            time(longest_ns),
+        )
+    }
+}
+
+impl Side {
+    fn mean_ns(&self) -> f64 {
+        share(self.wait_ns, self.acquisitions)
+    }
+
+    /// It waits for so long, and so much longer than `other`, that it is not by chance.
+    fn starves(&self, other: &Side, context: &Context) -> bool {
+        self.mean_ns() >= STARVED * other.mean_ns() && context.worthwhile(self.wait_ns)
+    }
+}
+
+/// Only the kind of the lock helps: glibc's default kinds let readers pass writers for as long as any read, and all
+/// policies keep to the kind, since a thread of such a lock may read within a read.
+fn writers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> {
+    let Sides { reads, writes } = sides;
+    let all = reads.acquisitions + writes.acquisitions;
+    if share(reads.acquisitions, all) < MOSTLY_READ || !writes.starves(reads, context) {
         return None;
     }
     let title = format!("Writers of {} starve behind its readers", context.lock_name(number));
-    let mut finding = context.about("writers-starve", number, title, write_wait);
-    finding.evidence.push(format!(
-        "{} of its acquisitions read; one for writing waits {} on average, one for reading {}; the longest took {}",
-        percent(reads, reads + writes),
-        time(share(write_wait, writes) as u64),
-        time(share(read_wait, reads) as u64),
-        time(longest),
-    ));
+    let mut finding = context.about("writers-starve", number, title, writes.wait_ns);
+    finding.evidence.push(sides.evidence(writes.longest_ns));
+    finding.change = Some(
+        "let writers go first, if no thread reads within a read: the kind \
+         PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP (pthread_rwlockattr_setkind_np), which policies keep, too; in \
+         Rust RwSem, in C++ turnwise::shared_mutex. Under the default kind readers pass writers by every policy"
+            .to_owned(),
+    );
+    Some(finding)
+}
+
+/// The C library lets writers that follow each other keep readers out for ever where the kind prefers writers. The
+/// adaptive lock lets in a reader that has waited too long.
+fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> {
+    let Sides { reads, writes } = sides;
+    if !reads.starves(writes, context) {
+        return None;
+    }
+    let title = format!("Readers of {} starve behind its writers", context.lock_name(number));
+    let mut finding = context.about("readers-starve", number, title, reads.wait_ns);
+    finding.evidence.push(sides.evidence(reads.longest_ns));
     finding.experiment = context.adaptive(number);
-    let kind = "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP";
-    finding.change = Some(format!("or prefer writers: pthread_rwlockattr_setkind_np with {kind}"));
+    finding.change = Some("or give it the default kind, which lets readers go first".to_owned());
     Some(finding)
 }
 
@@ -70,6 +124,7 @@ fn few(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use crate::advice::sample::{fired, lock, quiet, site, usage};
+    use crate::advice::{Experiment, Scope, advise};
     use crate::model::{LockKind, Profile};
 
     fn profile(reads: u64, writes: u64, read_wait_ns: u64, write_wait_ns: u64) -> Profile {
@@ -90,6 +145,31 @@ mod tests {
         assert!(!fired(&profile(79_000, 21_000, 1_000, 10_000)).contains(&"writers-starve"), "fewer readers");
         assert!(!fired(&profile(80_000, 20_000, 1_000, 9_900)).contains(&"writers-starve"), "not that long");
         assert!(!fired(&profile(80_000, 200, 1_000, 10_000)).contains(&"writers-starve"), "hardly any time");
+    }
+
+    #[test]
+    fn no_policy_is_proposed_where_all_let_readers_pass() {
+        let advice = advise(&profile(80_000, 20_000, 1_000, 10_000));
+        let found = advice.findings.iter().find(|finding| finding.rule == "writers-starve").unwrap();
+        assert_eq!(found.experiment, None);
+        assert!(found.change.as_ref().is_some_and(|change| change.contains("PREFER_WRITER_NONRECURSIVE_NP")));
+        assert!(found.evidence[1].contains("writing waits 10.0 us on average, one for reading 1.00 us"), "{found:?}");
+    }
+
+    #[test]
+    fn readers_that_wait_much_longer_starve_and_the_adaptive_lock_lets_them_in() {
+        let profile_of = |policy: &str, read_wait_ns| {
+            let mut profile = profile(2_000, 50_000, read_wait_ns, 2_000);
+            profile.program.policy = policy.to_owned();
+            profile
+        };
+        let advice = advise(&profile_of("libc", 20_000));
+        let found = advice.findings.iter().find(|finding| finding.rule == "readers-starve").unwrap();
+        assert_eq!(found.experiment, Some(Experiment { policy: "adaptive", scope: Scope::Locks(vec![0]) }));
+        assert!(!fired(&profile_of("libc", 19_900)).contains(&"readers-starve"), "not that long");
+        let mut ours = advise(&profile_of("adaptive", 20_000)).findings.into_iter();
+        assert_eq!(ours.find(|finding| finding.rule == "readers-starve").unwrap().experiment, None);
+        assert!(!fired(&profile(200, 50_000, 20_000, 2_000)).contains(&"readers-starve"), "hardly any time");
     }
 
     #[test]
