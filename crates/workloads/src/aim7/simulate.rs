@@ -37,6 +37,8 @@ pub struct Plan {
     pub users: u32,
     /// What is measured.
     pub length: Length,
+    /// Users are forked one after the other over this time; 0: all at once.
+    pub ramp_ns: u64,
 }
 
 /// What is measured.
@@ -72,7 +74,7 @@ impl Plan {
         let cpus = (0..machine.topology.cpus()).collect();
         let setup = Setup { scale: 50, ..Setup::new(workfile) };
         let length = Length::Window { warm_up_ns: 20_000_000, measured_ns: 40_000_000 };
-        Plan { setup, locks, machine, cpus, users, length }
+        Plan { setup, locks, machine, cpus, users, length, ramp_ns: 0 }
     }
 
     /// Uses the first so many nodes' CPUs, as numactl has it.
@@ -183,7 +185,11 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     let stage = Rc::new(Stage::new(plan.users));
     for number in 0..plan.users {
         let (site, stage, length) = (Rc::clone(&site), Rc::clone(&stage), plan.length);
+        let later_ns = plan.ramp_ns * u64::from(number) / u64::from(plan.users);
         simulation.spawn(Affinity::Any, move || {
+            if later_ns > 0 {
+                Sim::sleep(later_ns);
+            }
             if let Err(error) = user(&site, &stage, number, length) {
                 stage.fail(error);
             }

@@ -41,6 +41,8 @@ pub(super) struct Run {
     pub(super) scale: u32,
     pub(super) constants: Constants,
     pub(super) seed: u64,
+    /// Users are forked one after the other over this part of the time of warming up; 0: all at once.
+    pub(super) ramp_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) measured_ns: u64,
 }
@@ -69,6 +71,7 @@ impl Run {
         let orphan_ns = orphan_ns as u32;
         plan.setup.journal =
             journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) });
+        plan.ramp_ns = self.ramp_ns;
         plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
         aim7::simulate(&plan)
     }

@@ -19,6 +19,7 @@ pub mod pool;
 pub mod published;
 pub mod report;
 mod rwsem_stealing;
+mod scaling;
 mod spin_backoff;
 pub mod stage;
 

@@ -147,8 +147,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let published: HandoffSpin = published::typed(NAME)?;
     let curves = Curves::run(context, &machine)?;
     let mut listings = curves.techniques();
+    let mut plots = vec![curves.plot(&published)];
     if !context.quick {
-        listings.push(tables::to_1024(context)?);
+        tables::to_1024(context)?.show(&mut listings, &mut plots);
     }
     if context.metal {
         listings.push(tables::metal(context));
@@ -166,7 +167,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: vec![curves.table(&published)?, curves.unchanged()?],
         bars: curves.bars(&published),
         listings,
-        plots: vec![curves.plot(&published)],
+        plots,
         notes: vec![NOTE.to_owned()],
         left_out: context.choose(vec!["four fifths of the rounds; threads to 1024 (mesh-1024)".to_owned()], Vec::new()),
     })

@@ -6,11 +6,11 @@ use crate::figure;
 use crate::reproduce::Context;
 use crate::reproduce::published::HandoffSpin;
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::reproduce::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_sim::Sim;
-use turnwise_sim::spec;
 
 impl Curves {
     pub(super) fn table(&self, published: &HandoffSpin) -> Result<Table> {
@@ -108,10 +108,9 @@ impl Curves {
 }
 
 /// The same workload on a machine of 1024 CPUs.
-pub(super) fn to_1024(context: &Context<'_>) -> Result<Listing> {
-    const MANY: [u32; 6] = [1, 4, 16, 64, 256, 1024];
+pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
     const ROUNDS: u32 = 20_000;
-    let machine = Arc::new(spec::load("mesh-1024")?);
+    let machine = scaling::machine()?;
     let run = |kind, threads| Run {
         machine: Arc::clone(&machine),
         cpus: threads,
@@ -121,15 +120,11 @@ pub(super) fn to_1024(context: &Context<'_>) -> Result<Listing> {
     };
     let runs: Vec<Run> = Kind::ALL.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
     let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| run.kind.play::<Sim, _>(run))?;
-    let mut listing = Listing::new(
-        "Today, on mesh-1024: nanoseconds for an acquisition, by threads",
-        &["lock", "1", "4", "16", "64", "256", "1024"],
-    );
+    let mut scaling = Scaling::new("time for an acquisition", "ns", "threads", &MANY);
     for (kind, row) in Kind::ALL.into_iter().zip(shown.chunks(MANY.len())) {
-        let cells = row.iter().map(|shown| digits(shown.each_ns));
-        listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
+        scaling.push(kind.name(), row.iter().map(|shown| shown.each_ns));
     }
-    Ok(listing)
+    Ok(scaling)
 }
 
 pub(super) fn metal(context: &Context<'_>) -> Listing {

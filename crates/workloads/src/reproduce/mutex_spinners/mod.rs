@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `model.rs` | runs of AIM7, and the constants that are fitted |
 //! | `tables.rs` | the published rows beside ours, and more |
+//! | `today.rs` | curves to 1024 CPUs |
 //! | `markov.rs` | one lock as a Markov chain, for comparison |
 
 mod markov;
 mod model;
 mod tables;
+mod today;
 
 use super::report::{DocumentReport, Simulated};
 use super::{Context, published};
@@ -29,8 +31,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     tables.push(tables::in_words(context, &model)?);
     let bars = cells.bars(&tables[3]);
     let mut listings = vec![cells.chain()?];
+    let (mut plots, mut notes) = (vec![cells.plot()], notes());
     if !context.quick {
         listings.push(tables::placements(context, &model)?);
+        today::to_1024(context, &model)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
+        notes.push(today::note());
     }
     if context.metal {
         listings.push(tables::metal(context, &model)?);
@@ -48,12 +53,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables,
         bars,
         listings,
-        plots: vec![cells.plot()],
-        notes: notes(),
+        plots,
+        notes,
         left_out: context.choose(
             vec![
-                "10-100 and 200-1000 users of the second table; other places of the files; half of the simulated time \
-                 and of the fit"
+                "10-100 and 200-1000 users of the second table; other places of the files; curves to 1024 \
+                 CPUs (mesh-1024); half of the simulated time and of the fit"
                     .to_owned(),
             ],
             Vec::new(),

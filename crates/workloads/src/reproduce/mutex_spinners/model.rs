@@ -90,6 +90,7 @@ impl Model {
             scale: 50,
             constants: self.constants,
             seed: context.seed,
+            ramp_ns: 0,
             warm_up_ns: if context.least { 200_000 } else { WARM_UP_NS },
             measured_ns: if context.least { 300_000 } else { context.choose(6_000_000, 20_000_000) },
         }

@@ -6,11 +6,11 @@ use super::{CPUS, NAME};
 use crate::reproduce::Context;
 use crate::reproduce::published::RwsemStealing;
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::reproduce::scaling::{self, FEW, Scaling};
 use crate::reproduce::stage::{Stage, here, voluntary};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
-use turnwise_sim::spec;
 
 /// What all locks showed on one machine.
 pub(super) struct Found {
@@ -187,15 +187,11 @@ pub(super) fn by_hold(context: &Context<'_>, wanted: f64) -> Result<Listing> {
     Ok(listing)
 }
 
-/// The same workload on a machine of 1024 CPUs.
-pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
-    const MANY: [u32; 4] = [16, 64, 256, 1024];
+/// The same workload on a machine of 1024 CPUs, a user for each.
+pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     const KINDS: [Kind; 4] = [Kind::Fifo, Kind::Stealing, Kind::XaddFast, Kind::Today];
     const END_NS: u64 = 25_000_000;
-    let mut machine = spec::load("mesh-1024")?;
-    // The lock is a kernel's, which knows who runs.
-    machine.system.on_cpu = spec::OnCpuView::Exact;
-    let machine = Arc::new(machine);
+    let machine = scaling::machine_of_a_kernel()?;
     let run = |kind, cpus| Run {
         machine: Arc::clone(&machine),
         kind,
@@ -203,15 +199,13 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
         shape: model.shape(cpus, END_NS),
         seed: context.seed,
     };
-    let runs: Vec<Run> = KINDS.iter().flat_map(|&kind| MANY.map(|cpus| run(kind, cpus))).collect();
+    let runs: Vec<Run> = KINDS.iter().flat_map(|&kind| FEW.map(|cpus| run(kind, cpus))).collect();
     let shown = context.pool.map("rwsem_stealing: 1024 CPUs", &runs, Run::run)?;
-    let title = "Today, on mesh-1024, a user for each CPU: thousand forks per second, by CPUs";
-    let mut listing = Listing::new(title, &["lock", "16", "64", "256", "1024"]);
-    for (kind, row) in KINDS.iter().zip(shown.chunks(MANY.len())) {
-        let cells = row.iter().map(|shown| digits(shown.forks_per_s / 1e3));
-        listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
+    let mut scaling = Scaling::new("forks, a user for each CPU", "thousand/s", "CPUs", &FEW);
+    for (kind, row) in KINDS.iter().zip(shown.chunks(FEW.len())) {
+        scaling.push(kind.name(), row.iter().map(|shown| shown.forks_per_s / 1e3));
     }
-    Ok(listing)
+    Ok(scaling)
 }
 
 /// The same workload on this machine's CPUs.

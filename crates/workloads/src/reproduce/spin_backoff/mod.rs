@@ -27,8 +27,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let curves = tables::Curves::run(context, &model)?;
     let mut listings = vec![curves.beyond()];
     listings.push(tables::baseline(&model.published));
+    let mut plots = vec![curves.plot(&model)];
     if !context.quick {
-        listings.push(tables::to_1024(context, &model)?);
+        tables::to_1024(context, &model)?.show(&mut listings, &mut plots);
     }
     if context.metal {
         listings.push(tables::metal(&model)?);
@@ -45,7 +46,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: curves.tables(&model)?,
         bars: curves.bars(),
         listings,
-        plots: vec![curves.plot(&model)],
+        plots,
         notes: notes(),
         left_out: context.choose(vec!["curves to 1024 CPUs (mesh-1024)".to_owned()], Vec::new()),
     })

@@ -6,11 +6,11 @@ use crate::figure;
 use crate::reproduce::Context;
 use crate::reproduce::published::SpinBackoff;
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::reproduce::scaling::{self, MANY, Scaling};
 use crate::reproduce::stage::here;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
-use turnwise_sim::spec;
 
 const CPUS: [u32; 4] = [8, 16, 32, 64];
 const FIGURES: [&str; 3] = ["wall", "system", "user"];
@@ -192,9 +192,8 @@ pub(super) fn baseline(published: &SpinBackoff) -> Listing {
 }
 
 /// The same workload on a machine of 1024 CPUs.
-pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
-    const MANY: [u32; 6] = [1, 4, 16, 64, 256, 1024];
-    let machine = Arc::new(spec::load("mesh-1024")?);
+pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
+    let machine = scaling::machine()?;
     let constants = Constants { acquisitions: 2, ..model.constants };
     let run = |kind, threads| Run {
         machine: Arc::clone(&machine),
@@ -207,18 +206,12 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let kinds = Kind::ALL;
     let runs: Vec<Run> = kinds.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
     let took = context.pool.map("spin_backoff: 1024 CPUs", &runs, Run::run)?;
-    let mut listing = Listing::new(
-        "Today, on mesh-1024: microseconds for an acquisition, by threads",
-        &["lock", "1", "4", "16", "64", "256", "1024"],
-    );
+    let mut scaling = Scaling::new("time for an acquisition", "us", "threads", &MANY);
     for (kind, row) in kinds.iter().zip(took.chunks(MANY.len())) {
-        let cells = row
-            .iter()
-            .zip(MANY)
-            .map(|(took, threads)| digits(took.wall_ns / 1e3 / f64::from(threads * constants.acquisitions)));
-        listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
+        let acquisitions = |threads: u32| f64::from(threads * constants.acquisitions);
+        scaling.push(kind.name(), row.iter().zip(MANY).map(|(took, n)| took.wall_ns / 1e3 / acquisitions(n)));
     }
-    Ok(listing)
+    Ok(scaling)
 }
 
 /// The same workload on this machine's CPUs.

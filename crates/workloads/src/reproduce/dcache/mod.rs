@@ -1,5 +1,7 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
+mod today;
+
 use super::Context;
 use super::aim7_runs::{self, Constants, Run};
 use super::fit::{Unknown, distance, fit};
@@ -7,6 +9,7 @@ use super::published::{self, Dcache};
 use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
 use crate::aim7::Outcome;
 use crate::aim7::meter::COMMS;
+use crate::stats::Spread;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_sim::spec::Machine;
@@ -37,6 +40,7 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
         scale: if context.least { 50 } else { 1 },
         constants: Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler },
         seed: context.seed,
+        ramp_ns: 0,
         warm_up_ns: if context.least { 500_000 } else { WARM_UP_NS },
         measured_ns: if context.least { 1_000_000 } else { context.choose(7_000_000, 20_000_000) },
     }
@@ -57,13 +61,24 @@ impl Kernel {
         Ok(runs.iter().map(|runs| Kernel(outcomes.by_ref().take(runs.len()).collect())).collect())
     }
 
+    /// Of all seeds.
+    fn spread(&self, of: impl Fn(&Outcome) -> f64) -> Spread {
+        let values: Vec<f64> = self.0.iter().map(of).collect();
+        Spread::of(&values).unwrap_or(Spread { median: 0.0, min: 0.0, max: 0.0 })
+    }
+
     fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
         self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
     }
 
-    /// Per cent of the busy time that a command spends in taking spin locks, waiting included; `total`: all commands.
+    /// The median of all seeds; see [`Kernel::spin_spread`].
     fn spin_percent(&self, command: &str) -> f64 {
-        self.mean(|outcome| match command {
+        self.spin_spread(command).median
+    }
+
+    /// Per cent of the busy time that a command spends in taking spin locks, waiting included; `total`: all commands.
+    fn spin_spread(&self, command: &str) -> Spread {
+        self.spread(|outcome| match command {
             "total" => outcome.busy_share(SPIN_LOCKS) * 100.0,
             _ => outcome.command_share(command, None, SPIN_LOCKS) * 100.0,
         })
@@ -125,6 +140,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let plans = |profiler| LOCKS.map(|locks| plan(context, &machine, locks, compute_ns, profiler));
     let profiled = Kernel::run_all(context, "dcache: kernels", &plans(true))?;
     let plain = Kernel::run_all(context, "dcache: without a profiler", &plans(false))?;
+    let mut listings = vec![kernels(&profiled, &plain), commands(&profiled)];
+    let (mut plots, mut notes) = (Vec::new(), notes(profiled[0].spin_percent("total"), wanted));
+    if !context.quick {
+        today::to_1024(context, compute_ns)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
+        notes.push(today::note());
+    }
     let key = format!("{NAME}.raw_spin_lock_percent[3].percent[0]");
     Ok(DocumentReport {
         name: NAME.to_owned(),
@@ -141,11 +162,16 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         }],
         tables: tables(&published, &profiled)?,
         bars: bars(&published, &profiled, &plain),
-        listings: vec![kernels(&profiled, &plain), commands(&profiled)],
-        plots: Vec::new(),
-        notes: notes(profiled[0].spin_percent("total"), wanted),
-        left_out: context
-            .choose(vec!["half of the fit, three of four seeds, two thirds of the time".to_owned()], Vec::new()),
+        listings,
+        plots,
+        notes,
+        left_out: context.choose(
+            vec![
+                "half of the fit, three of four seeds, two thirds of the time; curves to 1024 CPUs (mesh-1024)"
+                    .to_owned(),
+            ],
+            Vec::new(),
+        ),
     })
 }
 
@@ -192,10 +218,12 @@ fn tables(published: &Dcache, profiled: &[Kernel]) -> Result<Vec<Table>> {
         for (column, variant) in ["baseline", "patched"].into_iter().enumerate() {
             let key = format!("{NAME}.raw_spin_lock_percent[{n}].percent[{column}]");
             let label = format!("{}, {variant}", row.command);
-            let ours = profiled[column].spin_percent(&row.command);
+            let Spread { median, min, max } = profiled[column].spin_spread(&row.command);
             let fitted = column == 0 && row.command == "total";
-            let row = Row::of(key, label)?.ours(ours).today(profiled[TODAY].spin_percent(&row.command));
-            rows.push(row.within(Bound::Share(0.25)).fitted_if(fitted));
+            let row = Row::of(key, label)?.ours(median).today(profiled[TODAY].spin_percent(&row.command));
+            let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
+            let several = profiled[column].0.len() > 1;
+            rows.push(if several { row.remark(format!("{} to {}", digits(min), digits(max))) } else { row });
         }
     }
     let today = Some("the locks of turnwise throughout".to_owned());

@@ -1,0 +1,58 @@
+//! The same workload on a modern machine of up to 1024 CPUs.
+
+use super::{Kernel, LOCKS, plan};
+use crate::reproduce::Context;
+use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::scaling::{self, FEW, Scaling};
+use anyhow::Result;
+
+const USERS_PER_CPU: u32 = 2;
+/// Jobs of a tenth: a whole one lasts several milliseconds, and a window should see many of them.
+const SCALE: u32 = 10;
+/// Users that are forked all at once queue for so long that the window would show little else.
+const RAMP_NS: u64 = 2_000_000;
+const WARM_UP_NS: u64 = 5_000_000;
+const MEASURED_NS: u64 = 2_000_000;
+
+/// Paths asked for by the profiler, jobs a minute, and the time in spin locks.
+pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scaling>> {
+    let machine = scaling::machine_of_a_kernel()?;
+    let run = |locks, cpus: u32| Run {
+        nodes: scaling::nodes(&machine, cpus),
+        users: USERS_PER_CPU * cpus,
+        scale: SCALE,
+        ramp_ns: RAMP_NS,
+        warm_up_ns: WARM_UP_NS,
+        measured_ns: MEASURED_NS,
+        ..plan(context, &machine, locks, compute_ns, true)
+    };
+    let runs: Vec<Run> = LOCKS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
+    let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Kernel(vec![run.run()?])))?;
+    let title = |what: &str| format!("high_systime under a profiler, {USERS_PER_CPU} users for each CPU: {what}");
+    let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Kernel) -> f64| {
+        let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);
+        for (locks, row) in LOCKS.iter().zip(outcomes.chunks(FEW.len())) {
+            scaling.push(locks, row.iter().map(of));
+        }
+        scaling
+    };
+    let seconds = MEASURED_NS as f64 / 1e9;
+    Ok(vec![
+        curves("paths made", "thousand/s", &|kernel| kernel.counts()[1] as f64 / seconds / 1e3),
+        curves("jobs", "thousand/min", &|kernel| kernel.mean(|outcome| outcome.jpm / 1e3)),
+        curves("time in spin locks", "% of busy time", &|kernel| kernel.spin_percent("total")),
+    ])
+}
+
+/// What these curves are.
+pub(super) fn note() -> String {
+    format!(
+        "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms after \
+         {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
+         1000; jobs of a {SCALE}th; one seed.",
+        scaling::MACHINE,
+        MEASURED_NS / 1_000_000,
+        WARM_UP_NS / 1_000_000,
+        RAMP_NS / 1_000_000
+    )
+}

@@ -1,0 +1,59 @@
+//! The same workload on a modern machine of up to 1024 CPUs.
+
+use super::model::{Model, TODAY, VARIANTS};
+use crate::reproduce::Context;
+use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::scaling::{self, FEW, Scaling};
+use anyhow::Result;
+use std::sync::Arc;
+
+/// The document has 19; with these, too, all CPUs are busy until a lock is in the way.
+const USERS_PER_CPU: u32 = 2;
+/// Users that are forked all at once queue for so long that the window would show little else.
+const RAMP_NS: u64 = 10_000_000;
+const WARM_UP_NS: u64 = 30_000_000;
+const MEASURED_NS: u64 = 10_000_000;
+/// Directories, each in a file system of its own: that of the tables above, and one for each node of the machine.
+const PLACES: [(u32, &str); 2] = [(1, "one directory"), (64, "64 directories in 64 file systems")];
+const NAMES: [&str; 4] = ["baseline", "patch 1", "patches 1 and 2", "turnwise"];
+
+/// Jobs a minute of the document's kernels and of today's locks.
+pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scaling>> {
+    let machine = scaling::machine_of_a_kernel()?;
+    let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+    let run = |directories, locks, cpus: u32| Run {
+        machine: Arc::clone(&machine),
+        directories,
+        file_systems: directories,
+        ramp_ns: RAMP_NS,
+        warm_up_ns: WARM_UP_NS,
+        measured_ns: MEASURED_NS,
+        ..model.run(context, "fserver", locks, scaling::nodes(&machine, cpus), USERS_PER_CPU * cpus)
+    };
+    let rows = || PLACES.iter().flat_map(|&(directories, _)| locks.map(|locks| (directories, locks)));
+    let runs: Vec<Run> = rows().flat_map(|(place, locks)| FEW.map(|cpus| run(place, locks, cpus))).collect();
+    let outcomes = context.pool.map("mutex_spinners: 1024 CPUs", &runs, Run::run)?;
+    let mut of_all = outcomes.chunks(FEW.len());
+    let scaling = PLACES.map(|(_, place)| {
+        let title = format!("AIM7 fserver, {USERS_PER_CPU} users for each CPU, {place}");
+        let mut scaling = Scaling::new(&title, "thousand jobs/min", "CPUs", &FEW);
+        for (name, row) in NAMES.into_iter().zip(of_all.by_ref()) {
+            scaling.push(name, row.iter().map(|outcome| outcome.jpm / 1e3));
+        }
+        scaling
+    });
+    Ok(scaling.into())
+}
+
+/// What these curves are.
+pub(super) fn note() -> String {
+    format!(
+        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms after \
+         {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
+         1500; one seed. Where directories have to share a journal, that is the wall at 16 CPUs already.",
+        scaling::MACHINE,
+        MEASURED_NS / 1_000_000,
+        WARM_UP_NS / 1_000_000,
+        RAMP_NS / 1_000_000
+    )
+}
