@@ -42,7 +42,13 @@ pub(super) struct Scaling {
 impl Scaling {
     /// Without rows yet. `counted`: `CPUs` or `threads`; `unit`: of the figures.
     pub(super) fn new(title: &str, unit: &'static str, counted: &'static str, counts: &[u32]) -> Scaling {
-        Scaling { title: format!("Predicted, on {MACHINE}: {title}"), unit, counted, counts: counts.to_vec(), rows: vec![] }
+        Scaling {
+            title: format!("Predicted, on {MACHINE}: {title}"),
+            unit,
+            counted,
+            counts: counts.to_vec(),
+            rows: vec![],
+        }
     }
 
     /// A lock's figures, one for each number of CPUs.
