@@ -79,14 +79,17 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(!outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_))))
 }
 
-/// The report on some programs must not take the place of that on all.
 fn deliver(page: &str, args: &Args) -> Result<()> {
-    let all = || args.name.is_empty().then(|| PathBuf::from(REPORT));
-    let Some(file) = args.markdown.clone().or_else(all) else {
+    let Some(file) = report_file(args) else {
         println!("{page}");
         return Ok(());
     };
     std::fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// `None`: standard output. The report on some programs must not take the place of that on all.
+fn report_file(args: &Args) -> Option<PathBuf> {
+    args.markdown.clone().or_else(|| args.name.is_empty().then(|| PathBuf::from(REPORT)))
 }
 
 fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
@@ -120,5 +123,35 @@ fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> 
     match &program.metric {
         Some(metric) => turnwise.compare(program, metric, ready, runs).map(Outcome::Measured),
         None => Ok(Outcome::Passed(results.swap_remove(0))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_report_on_some_programs_goes_only_where_it_is_told() {
+        let file = |line: &[&str]| report_file(&Line::parse_from([&["programs"], line].concat()).args);
+        assert_eq!(file(&[]), Some(PathBuf::from(REPORT)));
+        assert_eq!(file(&["Tokyo"]), None);
+        assert_eq!(file(&["Tokyo", "--markdown", "part.md"]), Some(PathBuf::from("part.md")));
+    }
+
+    #[test]
+    fn programs_are_chosen_by_parts_of_their_names() {
+        let all = || table::load(Path::new("programs")).unwrap();
+        assert_eq!(chosen(all(), &[]).unwrap().len(), all().len());
+        let some = chosen(all(), &["TESTS OF".to_owned(), "verified".to_owned()]).unwrap();
+        assert!(some.len() == 3 && some.iter().all(|program| program.metric.is_none()));
+        let Err(error) = chosen(all(), &["no such".to_owned()]) else { panic!("found") };
+        assert!(error.to_string().contains("--list"), "{error}");
     }
 }

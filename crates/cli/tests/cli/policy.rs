@@ -266,27 +266,27 @@ fn advice_is_tried_and_only_what_wins_is_kept() {
 }
 
 #[test]
-fn what_was_proved_is_kept_in_words_and_in_json() {
+fn a_policy_that_wins_is_proved_and_kept_in_words_and_in_json() {
     let bench = Bench::new("starved.c", OPTIMISED);
     let folder = scratch();
     let json = folder.path().join("advice.json");
     let (file, program) = (format!("--json={}", shown(&json)), shown(&bench.program));
-    let options = ["--runs", "6", "--warmup", "0", "--metric", "turns: (?<turns>[0-9]+)", &file];
+    let metric = ["--metric", "turn: (?<turn>[0-9]+)", "--lower-is-better"];
+    let options = [&["--runs", "6", "--warmup", "0", &file], &metric[..]].concat();
     let (stdout, _) = expect(0, &[&["compare", "--advise"], &options[..], &["--", program]].concat());
     for part in ["starve", "Proved: finding ", "turnwise run --policy FILE", "    lock = \"adaptive\""] {
         assert!(stdout.contains(part), "no {part:?} in:\n{stdout}");
     }
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
     let findings = report["advice"]["findings"].as_array().unwrap();
-    let starved = findings.iter().find(|finding| finding["rule"] == "writers-starve").expect("what it is about");
+    let starved = findings.iter().find(|finding| finding["rule"] == "readers-starve").expect("what it is about");
     assert_eq!(starved["locks"], serde_json::json!(["table"]));
     assert!(!starved["evidence"].as_array().unwrap().is_empty());
     let tried = &starved["experiment"];
     assert_eq!((&tried["policy"], &tried["scope"]), (&"adaptive".into(), &"locks".into()));
     assert_eq!((&tried["finding"], &tried["kept"]), (&"better".into(), &true.into()));
-    for bound in ["ratio", "low", "high"] {
-        assert_eq!(tried["to_baseline"][bound], 4.0, "{tried}");
-    }
+    // A tenth, mostly. Nobody had to pretend: the program knows nothing of its policy.
+    assert!(tried["to_baseline"]["high"].as_f64().is_some_and(|high| high < 0.5), "{tried}");
     assert!(tried["policy_file"].as_str().unwrap().contains("symbol = \"table\""), "{tried}");
 }
 

@@ -103,7 +103,8 @@ fn readers(context: &Context, number: LockId, sides: &Sides) -> Option<Finding> 
     let mut finding = context.about("readers-starve", number, title, reads.wait_ns);
     finding.evidence.push(sides.evidence(reads.longest_ns));
     finding.experiment = context.adaptive(number);
-    finding.change = Some("or give it the default kind, which lets readers go first".to_owned());
+    let or = if finding.experiment.is_some() { "or " } else { "" };
+    finding.change = Some(format!("{or}give it the default kind, which lets readers go first"));
     Some(finding)
 }
 
