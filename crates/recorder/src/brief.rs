@@ -1,24 +1,26 @@
 //! Short and frequent waits. To look at who has the lock and from where the caller comes would take longer than they
 //! do, and disturb the holder. Of them 1 in [`STACK_ONE_IN`] is kept whole; all are counted, with their lengths, and
-//! those that turn out to be long are kept one by one.
+//! those that turn out to be long are kept one by one, with the stacks of a sample and of the very long.
 
 use crate::acquire::{self, Place};
 use crate::events::Before;
 use crate::hold;
 use crate::holder;
-use crate::process::{STACK_ONE_IN, add};
+use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
 use crate::state::{How, State, Waited, enter};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, Detail, Entry, Episode, Op};
+use turnwise_recording::{ACQUIRED, Detail, Entry, Episode, Op, Ref};
 
 /// Waits of a thread at a site that are all kept whole.
 const FIRST: u64 = 64;
 /// Length from which on a wait is kept, and mean length from which on all are, whole: about 100 us of either clock.
 /// They are then rare enough.
 pub(crate) const LONG: u64 = 200_000;
+/// Length from which on a stack is a small part of a wait, though the lock is held meanwhile: about 1 ms.
+const VERY_LONG: u64 = 10 * LONG;
 
 /// How a wait is to be recorded.
 pub(crate) enum Choice {
@@ -126,11 +128,21 @@ impl Brief {
         waited.count(&state, self.entry, at);
     }
 
+    /// The stack, and the waits that it stands for. The others wait meanwhile, as the lock is held by now.
+    fn stack(&self, state: &State, ticks: u64) -> Option<(Ref, u32)> {
+        let stands_for = match ticks {
+            VERY_LONG.. => 1,
+            _ if state.is_long_stack_due() => LONG_STACK_ONE_IN,
+            _ => return None,
+        };
+        let (_, first) = Op::split(self.place.site)?;
+        let stack = memory::keeping_errno(|| stacks::take(state, first));
+        (stack != 0).then_some((stack, stands_for))
+    }
+
     /// It was a long one: what can still be known of it.
     fn keep(&self, state: &State, waited: &mut Waited, at: u64, has: bool) -> *const Episode {
-        let first = Op::split(self.place.site).map_or(0, |(_, first)| first);
-        let stack = memory::keeping_errno(|| stacks::take(state, first));
-        waited.stack = (stack != 0).then_some((stack, 1));
+        waited.stack = self.stack(state, waited.ticks);
         waited.holder = holder::lately(state, self.owner, self.place.address);
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { self.episode.as_ref() } {

@@ -7,8 +7,10 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording::scale::{self, STEPS};
 use turnwise_recording::{Detail, Tally};
 
-/// Histograms for locks that only samples made interesting: 50 MB of them.
-pub(crate) const FOR_SAMPLES: u64 = 20_000;
+/// Histograms for locks of which only the first acquisitions were measured: 10 MB of them.
+const FOR_RARE: u64 = 4_000;
+/// For locks that only samples made interesting: 50 MB.
+const FOR_SAMPLES: u64 = 20_000;
 /// For all.
 const FOR_ALL: u64 = 200_000;
 /// Tallies of one entry.
@@ -36,6 +38,7 @@ pub(crate) fn of(state: &State, word: &AtomicU32, limit: Limit) -> Option<&'stat
     }
     let header = state.process().header();
     let room = match limit {
+        Limit::Rare => FOR_RARE,
         Limit::Samples => FOR_SAMPLES,
         Limit::Waits => FOR_ALL,
     };
@@ -55,6 +58,7 @@ pub(crate) fn of(state: &State, word: &AtomicU32, limit: Limit) -> Option<&'stat
 /// How many there may be.
 #[derive(Clone, Copy)]
 pub(crate) enum Limit {
+    Rare,
     Samples,
     Waits,
 }

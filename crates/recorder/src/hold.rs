@@ -11,6 +11,8 @@ use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK, Thre
 
 /// Acquisitions of an entry that are all measured: rare locks have hold times, too.
 pub(crate) const FIRST: u64 = 4;
+/// Orders that one thread may note: 256 pages of them.
+const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
 /// [`State::top`]: no lock is held.
 const NOTHING: u64 = 0;
 /// [`State::top`]: `held` tells.
@@ -64,7 +66,7 @@ pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, order
         let (slot, key) = pair(state, other, entry);
         slot.get() == key || address_of(other) == address
     };
-    if ordered && !state.held[..depth].iter().all(known) {
+    if ordered && state.orders.get() < ORDERS && !state.held[..depth].iter().all(known) {
         return false;
     }
     let held = &state.held[depth];
@@ -124,7 +126,8 @@ fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
         add(&state.record().ahead, u64::from(interval));
         state.record().left.store(interval, Relaxed);
     }
-    let Some(detail) = detail::of(state, &entry.detail, Limit::Samples) else { return 0 };
+    let limit = if due { Limit::Samples } else { Limit::Rare };
+    let Some(detail) = detail::of(state, &entry.detail, limit) else { return 0 };
     let at = clock::ticks();
     let weight = if so_far < FIRST { 1 } else { HOLD_ONE_IN };
     detail::acquired(state, detail, Acquisition { at, weight, waited: None });
@@ -193,9 +196,7 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
         return;
     }
     slot.set(key);
-    /// Pages of orders that one thread may fill.
-    const MOST: u64 = 256;
-    if state.orders.get() >= MOST * turnwise_recording::PAGE / size_of::<Edge>() as u64 {
+    if state.orders.get() >= ORDERS {
         return;
     }
     state.orders.set(state.orders.get() + 1);

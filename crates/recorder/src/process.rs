@@ -6,7 +6,7 @@
 //! operation whichever way it was made, without a handler and without a test of its own on the fast path.
 
 use crate::state::State;
-use crate::{clock, locks, memory, real};
+use crate::{clock, locks, memory, real, stacks};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::ptr;
@@ -20,6 +20,8 @@ use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 pub(crate) const HOLD_ONE_IN: u32 = 512;
 /// One in so many short waits has its stack.
 pub(crate) const STACK_ONE_IN: u32 = 64;
+/// Of waits that turned out to be long, mean interval of those whose stack is taken: it is taken with the lock held.
+pub(crate) const LONG_STACK_ONE_IN: u32 = 8;
 /// Files of other process images at most: a build may start thousands.
 const CHILDREN: u32 = 512;
 /// Slots by thread number.
@@ -205,7 +207,7 @@ impl Process {
         self.look_at_clock();
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
-        header.can_unwind.store(u32::from(turnwise_interpose::can_find()), Relaxed);
+        header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {

@@ -1,19 +1,24 @@
 //! Call stacks, each kept once.
 //!
-//! The unwinder finds its tables by `_dl_find_object`, without locks and without allocating; where the C library does
-//! not have that (before glibc 2.35), no stacks are taken.
+//! The unwinder is libgcc's, which finds its tables by `_dl_find_object`, without locks and without allocating; where
+//! the C library does not have that (before glibc 2.35), no stacks are taken. It is asked for by name: in programs that
+//! load libunwind, that one's functions of the same names come first, and lock mutexes, which we record.
 
 use crate::state::State;
-use core::ffi::{c_int, c_void};
-use core::sync::atomic::AtomicU64;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::ffi::{CStr, c_int, c_void};
+use core::mem;
+use core::ptr::{self, null_mut};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU64};
 use turnwise_recording::{REF_UNIT, Ref, STACK_FRAMES, STACK_SLOTS};
 
-// SAFETY: libgcc's, with these types on all architectures.
-unsafe extern "C" {
-    fn _Unwind_Backtrace(each: extern "C" fn(*mut c_void, *mut c_void) -> c_int, argument: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut c_void) -> usize;
-}
+type EachFrame = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+type Backtrace = unsafe extern "C" fn(each: EachFrame, argument: *mut c_void) -> c_int;
+type GetIp = unsafe extern "C" fn(context: *mut c_void) -> usize;
+
+/// libgcc's `_Unwind_Backtrace` and `_Unwind_GetIP`; null: there are no stacks.
+static BACKTRACE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+static GET_IP: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 const NO_REASON: c_int = 0;
 const END_OF_STACK: c_int = 5;
@@ -28,8 +33,10 @@ struct Frames {
 }
 
 extern "C" fn collect(context: *mut c_void, argument: *mut c_void) -> c_int {
-    // SAFETY: `take` passes its frames; the unwinder passes its context.
-    let (frames, address) = unsafe { (&mut *argument.cast::<Frames>(), _Unwind_GetIP(context) as u64) };
+    // SAFETY: `unwind` passes its frames.
+    let frames = unsafe { &mut *argument.cast::<Frames>() };
+    // SAFETY: libgcc's, with this type on all architectures; found before `BACKTRACE`, which calls this.
+    let address = unsafe { mem::transmute::<*mut c_void, GetIp>(GET_IP.load(Relaxed))(context) } as u64;
     frames.begun |= address == frames.first;
     if !frames.begun {
         return NO_REASON;
@@ -42,11 +49,37 @@ extern "C" fn collect(context: *mut c_void, argument: *mut c_void) -> c_int {
     NO_REASON
 }
 
-/// Makes the unwinder do what it does only once.
+/// Finds the unwinder, and makes it do what it does only once. For the constructor: it loads libgcc if need be.
 pub(crate) fn warm_up() {
-    let mut frames = Frames { first: 0, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
-    // SAFETY: `collect` gets what it expects.
-    unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
+    // SAFETY: a string; the library stays loaded.
+    let libgcc = unsafe { libc::dlopen(c"libgcc_s.so.1".as_ptr(), libc::RTLD_NOW) };
+    if libgcc.is_null() {
+        return;
+    }
+    // SAFETY: an open library and a string. It and what it needs are searched, not what was loaded before it.
+    let find = |name: &CStr| unsafe { libc::dlsym(libgcc, name.as_ptr()) };
+    let (get_ip, backtrace) = (find(c"_Unwind_GetIP"), find(c"_Unwind_Backtrace"));
+    if get_ip.is_null() || backtrace.is_null() {
+        return;
+    }
+    GET_IP.store(get_ip, Relaxed);
+    // ORDERING recorder.unwinder: Release; who finds it finds `_Unwind_GetIP`, too.
+    BACKTRACE.store(backtrace, Release);
+    unwind(&mut Frames { first: 0, begun: false, count: 0, addresses: [0; STACK_FRAMES] });
+}
+
+/// Whether stacks can be taken without locks.
+pub(crate) fn can_unwind() -> bool {
+    turnwise_interpose::can_find() && !BACKTRACE.load(Relaxed).is_null()
+}
+
+fn unwind(frames: &mut Frames) {
+    // ORDERING recorder.unwinder: Acquire.
+    let backtrace = BACKTRACE.load(Acquire);
+    if !backtrace.is_null() {
+        // SAFETY: libgcc's, with this type on all architectures; `collect` gets what it expects.
+        unsafe { mem::transmute::<*mut c_void, Backtrace>(backtrace)(collect, ptr::from_mut(frames).cast()) };
+    }
 }
 
 /// The stack from the frame that returns to `first` outwards; the frame alone where there is no more to be had. 0: no
@@ -54,8 +87,7 @@ pub(crate) fn warm_up() {
 pub(crate) fn take(state: &State, first: u64) -> Ref {
     let mut frames = Frames { first, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
     if state.process().header().can_unwind.load(Relaxed) != 0 {
-        // SAFETY: as above.
-        unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
+        unwind(&mut frames);
     }
     if frames.count == 0 {
         return single(state, first);

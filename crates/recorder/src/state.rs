@@ -22,7 +22,7 @@ const BUSY: u32 = 2;
 /// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
 pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
-pub(crate) const PAIRS: usize = 512;
+pub(crate) const PAIRS: usize = 8192;
 
 /// A lock that the thread holds. Other threads look at the entry, which has the address.
 pub(crate) struct Held {
@@ -97,6 +97,8 @@ pub(crate) struct State {
     pub(crate) shown_index: AtomicU32,
     pub(crate) process: Cell<*const Process>,
     pub(crate) stack_countdown: Cell<u32>,
+    /// The same for single long waits.
+    pub(crate) long_countdown: Cell<u32>,
     pub(crate) random: Cell<u64>,
     pub(crate) waits: Cell<u64>,
     /// See `brief.rs`; null: none.
@@ -299,9 +301,18 @@ impl State {
 
     /// Whether the next of the waits whose stack is sampled has its turn.
     pub(crate) fn is_stack_due(&self) -> bool {
-        let left = self.stack_countdown.get();
+        self.is_due(&self.stack_countdown, process::STACK_ONE_IN)
+    }
+
+    /// The same for the single long waits of a site whose waits are short.
+    pub(crate) fn is_long_stack_due(&self) -> bool {
+        self.is_due(&self.long_countdown, process::LONG_STACK_ONE_IN)
+    }
+
+    fn is_due(&self, countdown: &Cell<u32>, mean: u32) -> bool {
+        let left = countdown.get();
         let due = left <= 1;
-        self.stack_countdown.set(if due { self.interval(process::STACK_ONE_IN) } else { left - 1 });
+        countdown.set(if due { self.interval(mean) } else { left - 1 });
         due
     }
 

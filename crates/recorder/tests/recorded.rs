@@ -3,9 +3,9 @@
 mod harness;
 mod inside;
 
-use harness::{Run, function, library, lock, profile};
+use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;
-use turnwise_profile::model::LockKind;
+use turnwise_profile::model::{LockKind, Profile};
 use turnwise_recording::reader::{Error, Recording};
 
 #[test]
@@ -44,11 +44,23 @@ fn the_holder_is_named() {
     let (holder, _) = episode.holder.expect("a holder");
     assert_eq!(profile.threads[holder as usize].name, "holder");
     assert!(episode.acquired && episode.released_ns.is_some());
-    let stack = &profile.stacks[episode.stack.expect("the first wait has its stack") as usize];
-    let functions: Vec<_> = stack.iter().map(|frame| profile.frames[*frame as usize].function.as_str()).collect();
-    assert!(functions.starts_with(&["waiter", "holder", "main"]), "{functions:?}");
+    assert_stack_of_first_wait(&profile);
     let waits: u64 = first.over_time.iter().map(|step| step.wait_ns).sum();
     assert!(waits > 50_000_000, "{:?}", first.over_time);
+}
+
+#[track_caller]
+fn assert_stack_of_first_wait(profile: &Profile) {
+    let stack = profile.episodes.first().expect("an episode").stack.expect("the first wait has its stack");
+    let frames = &profile.stacks[stack as usize];
+    let functions: Vec<_> = frames.iter().map(|frame| profile.frames[*frame as usize].function.as_str()).collect();
+    assert!(functions.starts_with(&["waiter", "holder", "main"]), "{functions:?}");
+}
+
+#[test]
+fn stacks_are_taken_by_libgcc_whatever_unwinder_the_program_loads() {
+    let profile = Run::program("truth", "holder", &[shared_object("unwinder")], &[]).profile();
+    assert_stack_of_first_wait(&profile);
 }
 
 #[test]

@@ -24,17 +24,23 @@ pub(crate) fn library(name: &str) -> PathBuf {
 
 /// A program of `tests/c`, built once.
 fn program(name: &str) -> &'static Path {
-    static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("truth"));
-    static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("inside"));
+    static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("truth", &[]));
+    static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("inside", &[]));
     if name == "inside" { &INSIDE } else { &TRUTH }
 }
 
-fn built(name: &str) -> PathBuf {
+/// A shared object of `tests/c`.
+pub(crate) fn shared_object(name: &str) -> PathBuf {
+    built(name, &["-shared", "-fPIC"])
+}
+
+fn built(name: &str, how: &[&str]) -> PathBuf {
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{moment}", std::process::id()));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/c/{name}.c"));
     let mut command = Command::new("gcc");
-    command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(source);
+    command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(how);
+    command.arg("-o").arg(&path).arg(source);
     let output = command.output().expect("gcc runs; these tests need it");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     path
