@@ -21,6 +21,12 @@ static const struct kind {
     {.name = "shared with shared", .by = BY_INIT, .shared = 1, .mutex_shared = 1},
     {.name = "shared monotonic", .by = BY_INIT, .clock = CLOCK_MONOTONIC, .shared = 1, .mutex_shared = 1},
     {.name = "shared with private", .by = BY_INIT, .shared = 1},
+    {.name = "shared with recursive", .by = BY_INIT, .shared = 1, .mutex_type = PTHREAD_MUTEX_RECURSIVE},
+    {.name = "shared monotonic with errorcheck",
+     .by = BY_INIT,
+     .clock = CLOCK_MONOTONIC,
+     .shared = 1,
+     .mutex_type = PTHREAD_MUTEX_ERRORCHECK},
 };
 enum { COUNT = sizeof KINDS / sizeof *KINDS };
 

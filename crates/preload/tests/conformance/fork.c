@@ -42,6 +42,89 @@ SENTENCE(the_child_finds_taken_what_was_taken, EBUSY, "What another thread had a
     return KINDS[variant].owned ? EBUSY : in_child(try_lock, m);
 }
 
+static int lock_unlock_rwlock(void *l)
+{
+    STEP(pthread_rwlock_wrlock(l));
+    return pthread_rwlock_unlock(l);
+}
+
+static int child_has_the_read_lock(void *l)
+{
+    STEP(pthread_rwlock_tryrdlock(l));
+    STEP(pthread_rwlock_unlock(l));
+    if (pthread_rwlock_trywrlock(l) != EBUSY)
+        return EDOM;
+    STEP(pthread_rwlock_unlock(l));
+    STEP(lock_unlock_rwlock(l));
+    return elsewhere(lock_unlock_rwlock, l);
+}
+
+SENTENCE(the_child_has_the_read_lock, ONCE(0), "A child's only thread reads on if the forking thread was reading.")
+{
+    pthread_rwlock_t l;
+    STEP(pthread_rwlock_init(&l, NULL));
+    STEP(pthread_rwlock_rdlock(&l));
+    STEP(in_child(child_has_the_read_lock, &l));
+    return pthread_rwlock_unlock(&l);
+}
+
+static int child_has_the_spin_lock(void *l)
+{
+    if (pthread_spin_trylock(l) != EBUSY)
+        return EDOM;
+    STEP(pthread_spin_unlock(l));
+    STEP(pthread_spin_lock(l));
+    return pthread_spin_unlock(l);
+}
+
+SENTENCE(the_child_has_the_spin_lock, ONCE(0), "A child's only thread has the spin lock that the forking thread had.")
+{
+    pthread_spinlock_t l;
+    STEP(pthread_spin_init(&l, PTHREAD_PROCESS_PRIVATE));
+    STEP(pthread_spin_lock(&l));
+    STEP(in_child(child_has_the_spin_lock, (void *)&l));
+    return pthread_spin_unlock(&l);
+}
+
+static pthread_cond_t used = PTHREAD_COND_INITIALIZER;
+static int turn;
+
+static int answer_turns(void *m)
+{
+    STEP(pthread_mutex_lock(m));
+    for (int i = 0; i < 20; i++) {
+        while (turn == 0)
+            STEP(pthread_cond_wait(&used, m));
+        turn = 0;
+        STEP(pthread_cond_signal(&used));
+    }
+    return pthread_mutex_unlock(m);
+}
+
+static int hand_turns_over(void *m)
+{
+    struct call c;
+    turn = 0;
+    begin(&c, answer_turns, m);
+    STEP(pthread_mutex_lock(m));
+    for (int i = 0; i < 20; i++) {
+        turn = 1;
+        STEP(pthread_cond_signal(&used));
+        while (turn != 0)
+            STEP(pthread_cond_wait(&used, m));
+    }
+    STEP(pthread_mutex_unlock(m));
+    return end(&c);
+}
+
+SENTENCE(the_child_waits_and_signals, 0, "A condition variable that was used before works.")
+{
+    pthread_mutex_t *m;
+    STEP(make_from_inherited(variant, &m));
+    STEP(hand_turns_over(m));
+    return in_child(hand_turns_over, m);
+}
+
 static void take(void)
 {
     MUST(pthread_mutex_lock(&guarded) == 0);
