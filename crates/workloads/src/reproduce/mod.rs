@@ -8,7 +8,8 @@
 //! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not
 //! known |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
-//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache.rs`, `spin_backoff/`, `handoff_spin/` | the documents |
+//! | `scaling.rs` | curves to 1024 CPUs |
+//! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
 mod aim7_runs;
 mod dcache;
@@ -43,7 +44,7 @@ pub static DOCUMENTS: &[Document] = &[
     Document {
         name: "mutex_spinners",
         help: "mutex spinners that queue, in AIM7 fserver on 80 CPUs (Linux, 2013)",
-        runs: [80, 250],
+        runs: [80, 282],
         run: mutex_spinners::run,
     },
     Document {
@@ -55,7 +56,7 @@ pub static DOCUMENTS: &[Document] = &[
     Document {
         name: "dcache",
         help: "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)",
-        runs: [16, 24],
+        runs: [16, 36],
         run: dcache::run,
     },
     Document {

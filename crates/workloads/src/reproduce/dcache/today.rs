@@ -29,7 +29,7 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
     };
     let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
     let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Kernel(vec![run.run()?])))?;
-    let title = |what: &str| format!("high_systime under a profiler, a user for each CPU: {what}");
+    let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
     let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Kernel) -> f64| {
         let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);
         for (locks, row) in KERNELS.iter().zip(outcomes.chunks(FEW.len())) {
@@ -41,7 +41,7 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
     Ok(vec![
         curves("paths made", "thousand/s", &|kernel| kernel.counts()[1] as f64 / seconds / 1e3),
         curves("jobs", "thousand/min", &|kernel| kernel.mean(|outcome| outcome.jpm / 1e3)),
-        curves("time in spin locks and in counting references", "% of busy time", &|kernel| {
+        curves("time in spin locks and counts", "% of busy time", &|kernel| {
             kernel.mean(|outcome| (outcome.busy_share(SPIN_LOCKS) + outcome.busy_share(EXCHANGES)) * 100.0)
         }),
     ])
@@ -52,10 +52,10 @@ pub(super) fn note() -> String {
     format!(
         "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms after \
          {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
-         a {SCALE}th; one seed. The old kernels' CPUs spend nearly all of their time at the counts from 256 CPUs on, under locks \
-         or in compare-exchanges that fail; where today's locks are, the dentry cache takes next to none, and the CPUs \
-         that are not busy sleep for other locks of this model (probably that of the family which all users' memory is \
-         forked from; not traced).",
+         a {SCALE}th; one seed. From 256 CPUs on the old kernels' CPUs spend most of their time at the counts, \
+         under locks or in compare-exchanges that fail. Today's locks leave the dentry cache next to none of it; CPUs \
+         that are idle there sleep for other locks of this model (not traced; probably that of the family which all \
+         users' memory is forked from).",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,
         WARM_UP_NS / 1_000_000,
