@@ -74,6 +74,11 @@ impl Engine {
         line
     }
 
+    /// A number for an address in use, the same in every run.
+    pub(crate) fn name(&self, address: usize) -> usize {
+        self.table.name(address)
+    }
+
     /// A line for the system's own data.
     pub(super) fn fresh_line(&mut self) -> u32 {
         let line = self.table.fresh();

@@ -224,6 +224,15 @@ impl LineTable {
         (self.lines, true)
     }
 
+    /// A number for an address in use, the same in every run: of the simulated memory the address itself; a line
+    /// elsewhere counts down from the highest, in steps of a word.
+    pub(crate) fn name(&self, address: usize) -> usize {
+        match self.region.offset(address) {
+            Some(_) => address,
+            None => usize::MAX - 4 * self.outside.get(&(address >> 3)).map_or(0, |line| *line as usize),
+        }
+    }
+
     /// Whether the address is one of the arena, which stays as it is.
     pub(crate) fn is_placed(&self, address: usize) -> bool {
         self.region.offset(address).is_some_and(|offset| offset < self.region.arena_bytes)

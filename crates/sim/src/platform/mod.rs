@@ -227,6 +227,10 @@ unsafe impl Platform for Sim {
         if engine::inside() { engine::with(|e| e.machine.topology.node(e.current_cpu)) } else { 0 }
     }
 
+    fn name_of(address: usize) -> usize {
+        if engine::inside() { engine::with(|e| e.name(address)) } else { address }
+    }
+
     #[track_caller]
     fn touch(data: *const u8, bytes: usize, write: bool) {
         if !engine::inside() || bytes == 0 {

@@ -17,6 +17,8 @@ struct Shared {
     ticket: TicketLock<u64, NoBackoff, Sim>,
     mcs: McsLock<u64, Sim>,
     word: crate::world::Word32,
+    /// On the host's heap. Their sections are long, so that threads note what became of spins.
+    elsewhere: [Box<Mutex<u64, Sim>>; 5],
 }
 
 /// Threads that use a bit of everything, also words on their stacks and on the host's heap.
@@ -31,6 +33,7 @@ fn run(config: Config, threads: usize) -> Outcome {
             ticket: TicketLock::new_in(0),
             mcs: McsLock::new_in(0),
             word: word(),
+            elsewhere: std::array::from_fn(|_| Box::new(Mutex::new_in(0))),
         },
     );
     for _ in 0..threads {
@@ -51,7 +54,7 @@ fn run(config: Config, threads: usize) -> Outcome {
 
 fn something(shared: &Shared) {
     Sim::asks(std::ptr::from_ref(shared).cast());
-    match Sim::chance(8) {
+    match Sim::chance(12) {
         0 => *shared.mutex.lock() += 1,
         1 => *shared.rwsem.write() += 1,
         2 => assert!(*shared.rwsem.read() < 1_000),
@@ -62,6 +65,11 @@ fn something(shared: &Shared) {
             shared.changed.wait_for(&mut guard, std::time::Duration::from_micros(20));
         }
         6 => shared.changed.notify_all(),
+        7..=10 => (0..4).for_each(|_| {
+            let mut count = shared.elsewhere[Sim::chance(5) as usize % 5].lock();
+            *count += 1;
+            Sim::compute(Sim::chance(30_000));
+        }),
         _ => {
             shared.word.fetch_add(1, SeqCst);
             Sim::wake(&raw const shared.word, Lane::Waiters, 1);

@@ -128,8 +128,8 @@ pub(crate) struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
-    pub(crate) fn of(private: &'a Private, address: usize) -> Self {
-        let tag = (address >> 2) as u32;
+    pub(crate) fn of<P: Platform>(private: &'a Private, address: usize) -> Self {
+        let tag = (P::name_of(address) >> 2) as u32;
         // Fibonacci hashing: the high bits of the product mix all bits of the address.
         let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
         let record = cell.get();
@@ -206,7 +206,7 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of(private, address);
+    let mut notes = Notes::of::<P>(private, address);
     if notes.owner_stays_off::<P>(|| owner_is_off(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
@@ -324,7 +324,7 @@ fn spin_first<P: Platform>(
 
 /// [`Notes::pay`], for this thread.
 pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
-    P::me().is_some_and(|me| Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr()).pay())
+    P::me().is_some_and(|me| Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr()).pay())
 }
 
 /// A waiter that was woken and finds the lock taken spins a little before it sleeps again.
@@ -332,7 +332,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     let owner = lock.word.load(Relaxed) & OWNER;
     let Some(owner) = Token::new(owner) else { return };
     let Some(me) = P::me() else { return };
-    let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
+    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if !notes.attempt() {
         return;
     }

@@ -290,6 +290,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// The NUMA node this thread is on, a hint.
     fn node() -> u32;
 
+    /// What a thread's notes call the lock at an address, whose first word it has looked at. A simulator gives the lock
+    /// a number where addresses differ from run to run.
+    #[inline(always)]
+    fn name_of(address: usize) -> usize {
+        address
+    }
+
     /// Says that the calling thread reads (`write: false`) or writes these bytes of protected data. Nothing on
     /// metal; a simulator charges their cache lines.
     #[inline]

@@ -43,7 +43,7 @@ fn limit(owner: u32, until: u64, rests: Rests) -> SpinLimit {
 pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of(&me.slot.private, address);
+    let mut notes = Notes::of::<P>(&me.slot.private, address);
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
@@ -103,7 +103,7 @@ fn queued<P: Platform>(
     let Some(me) = P::me() else { return false };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of(private, address);
+    let mut notes = Notes::of::<P>(private, address);
     if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
@@ -202,7 +202,7 @@ fn first<P: Platform>(
 /// The upgrader looks for a moment whether the readers leave.
 pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
     let Some(me) = P::me() else { return };
-    let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
+    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if notes.attempt() {
         let limit = limit(0, Until::now::<P>(deadline).long, Rests::new());
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
@@ -217,7 +217,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if word & barred & HELD == 0 {
         return;
     }
-    let mut notes = Notes::of(&me.slot.private, core::ptr::from_ref(lock).addr());
+    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if !notes.attempt() {
         return;
     }
