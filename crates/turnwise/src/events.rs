@@ -10,7 +10,7 @@
 //! println!("{}", turnwise::events::totals(turnwise::events::Kind::Mutex));
 //! ```
 //!
-//! A second sink, feature `thread-events`, leaves the locks as they are: see [`here`].
+//! A second sink, feature `thread-events`, leaves the locks as they are: see `events::here`.
 //!
 //! Without features a `Counters` has no bytes and counting is no instruction. With `stats` a lock has 8 bytes more for
 //! each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is shared
