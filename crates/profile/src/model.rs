@@ -246,7 +246,7 @@ pub struct Usage {
     pub wait: Distribution,
     /// From acquisition to release, of a sample.
     pub hold: Distribution,
-    /// Time held in total, scaled up from the sample.
+    /// Time held in total, scaled up from the sample; of a lock that one thread has at a time not more than the run.
     pub hold_total_ns: u64,
     /// What happened inside the lock, where that is known.
     pub events: Events,

@@ -5,8 +5,8 @@ use crate::events::{Before, Events, is_steal};
 use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
-use crate::process::{STACK_ONE_IN, add};
-use crate::state::{How, State, Waited, enter, glance};
+use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
+use crate::state::{State, Waited, enter, glance};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -256,9 +256,6 @@ pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Less than about 25 us of either clock.
-const SHORT: u64 = 50_000;
-
 /// A wait under way.
 struct Wait {
     place: Place,
@@ -288,10 +285,12 @@ impl Wait {
                 state.process().look_at_clock();
             }
             locks::contended(state.process(), entry.lock.load(Relaxed));
-            let stack = stack_of(&state, entry, place.site, one_in);
+            let waits = Waits::of(&state, entry);
+            let stack = stack_of(&state, waits, place.site, one_in);
             let holder = holder::find(&state, place.kind, place.address, one_in > 1);
             let episode = episode(&state, entry, stack, holder);
-            let before = Before::look(place.kind, place.address, takes_long(&state, entry));
+            let takes_long = waits.mean().is_none_or(|mean| mean >= brief::LONG);
+            let before = Before::look(place.kind, place.address, takes_long);
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.
             if let Some(episode) = unsafe { episode.as_ref() } {
@@ -323,42 +322,47 @@ impl Wait {
         if self.one_in > 1 {
             waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
         }
-        // What took long is counted at once: nobody knows whether the release will be seen.
-        let wait = if ticks < SHORT { Some(waited) } else { None };
-        let how = How { contended: true, episode: self.episode, woken_by: 0, wait };
-        hold::acquired_after(&state, self.entry, at, how);
-        if wait.is_none() {
-            waited.count(&state, self.entry, at);
-        }
+        hold::acquired_measured(&state, self.entry, at, self.episode, waited);
     }
 }
 
-/// The caller's stack, of the site's first wait, of a sample of its short ones, and of all if they are long: taking a
-/// stack is then a small part of the wait. With it, the waits that it stands for.
-fn stack_of(state: &State, entry: &Entry, site: u64, one_in: u32) -> Option<(Ref, u32)> {
-    let weight = match one_in {
-        _ if one_in > 1 => one_in,
-        _ if takes_long(state, entry) => 1,
-        _ if state.is_stack_due() => STACK_ONE_IN,
-        _ => return None,
+/// The caller's stack, with the waits that it stands for; of all waits if they are few or very long: taking a stack is
+/// then a small part of them.
+fn stack_of(state: &State, waits: Waits, site: u64, one_in: u32) -> Option<(Ref, u32)> {
+    let (weight, due) = match waits.mean() {
+        _ if one_in > 1 => (one_in, true),
+        None | Some(brief::VERY_LONG..) => (1, true),
+        Some(brief::LONG..) if waits.number < brief::FIRST => (1, true),
+        Some(brief::LONG..) => (LONG_STACK_ONE_IN, state.is_long_stack_due()),
+        Some(_) => (STACK_ONE_IN, state.is_stack_due()),
     };
     let (_, first) = Op::split(site)?;
-    match stacks::take(state, first) {
-        0 => None,
-        stack => Some((stack, weight)),
-    }
+    let stack = if due { stacks::take(state, first) } else { 0 };
+    (stack != 0).then_some((stack, weight))
 }
 
-/// Whether waits of the site last so long that looking closely is a small part of them; its first counts as long.
-fn takes_long(state: &State, entry: &Entry) -> bool {
-    let place = entry.detail.load(Relaxed);
-    if place == 0 {
-        return true;
+/// A thread's waits at a site so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Waits {
+    pub(crate) number: u64,
+    ticks: u64,
+}
+
+impl Waits {
+    pub(crate) fn of(state: &State, entry: &Entry) -> Waits {
+        let place = entry.detail.load(Relaxed);
+        if place == 0 {
+            return Waits { number: 0, ticks: 0 };
+        }
+        // SAFETY: the word refers to distributions.
+        let detail: &Detail = unsafe { state.at(place) };
+        Waits { number: detail.contended.load(Relaxed), ticks: detail.wait_sum.load(Relaxed) }
     }
-    // SAFETY: the word refers to distributions.
-    let detail: &Detail = unsafe { state.at(place) };
-    let waits = detail.contended.load(Relaxed);
-    waits == 0 || detail.wait_sum.load(Relaxed) / waits >= brief::LONG
+
+    /// Their length; `None`: there were none.
+    pub(crate) fn mean(self) -> Option<u64> {
+        self.ticks.checked_div(self.number)
+    }
 }
 
 /// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to be

@@ -2,25 +2,25 @@
 //! do, and disturb the holder. Of them 1 in [`STACK_ONE_IN`] is kept whole; all are counted, with their lengths, and
 //! those that turn out to be long are kept one by one, with the stacks of a sample and of the very long.
 
-use crate::acquire::{self, Place};
+use crate::acquire::{self, Place, Waits};
 use crate::events::Before;
 use crate::hold;
 use crate::holder;
 use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
-use crate::state::{How, State, Waited, enter};
+use crate::state::{State, Waited, enter};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{ACQUIRED, Detail, Entry, Episode, Op, Ref};
+use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
 
 /// Waits of a thread at a site that are all kept whole.
-const FIRST: u64 = 64;
+pub(crate) const FIRST: u64 = 64;
 /// Length from which on a wait is kept, and mean length from which on all are, whole: about 100 us of either clock.
 /// They are then rare enough.
 pub(crate) const LONG: u64 = 200_000;
-/// Length from which on a stack is a small part of a wait, though the lock is held meanwhile: about 1 ms.
-const VERY_LONG: u64 = 10 * LONG;
+/// Length from which on what is done with the lock held is a small part of a wait: about 1 ms.
+pub(crate) const VERY_LONG: u64 = 10 * LONG;
 
 /// How a wait is to be recorded.
 pub(crate) enum Choice {
@@ -48,15 +48,8 @@ pub(crate) struct Brief {
 pub(crate) fn choose(place: Place) -> Choice {
     let Some(state) = enter() else { return Choice::Whole };
     let Some(entry) = table::find(&state, place.kind, place.address, place.site) else { return Choice::Whole };
-    let frequent = match entry.detail.load(Relaxed) {
-        0 => false,
-        known => {
-            // SAFETY: the word refers to distributions.
-            let detail: &Detail = unsafe { state.at(known) };
-            let waits = detail.contended.load(Relaxed);
-            waits >= FIRST && detail.wait_sum.load(Relaxed) < waits.saturating_mul(LONG)
-        }
-    };
+    let waits = Waits::of(&state, entry);
+    let frequent = waits.number >= FIRST && waits.mean().is_some_and(|mean| mean < LONG);
     if !frequent {
         return Choice::Whole;
     }
@@ -123,9 +116,7 @@ impl Brief {
             hold::acquired_briefly(&state, self.entry, self.place.address, at, waited);
             return;
         }
-        let how = How { contended: true, episode: kept, woken_by: 0, wait: None };
-        hold::acquired_after(&state, self.entry, at, how);
-        waited.count(&state, self.entry, at);
+        hold::acquired_measured(&state, self.entry, at, kept, waited);
     }
 
     /// The stack, and the waits that it stands for. The others wait meanwhile, as the lock is held by now.

@@ -1,5 +1,6 @@
 //! Which locks a thread holds: for how long, and which it took under which.
 
+use crate::brief::VERY_LONG;
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
@@ -7,9 +8,10 @@ use crate::state::{HELD, Held, How, PAIRS, State, Waited};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use turnwise_recording::{ChunkKind, Edge, Entry, TALLY_HOLDER, TALLY_STACK, Thread};
+use turnwise_recording::{ChunkKind, Edge, Entry, Episode, TALLY_HOLDER, TALLY_STACK, Thread};
 
-/// Acquisitions of an entry that are all measured: rare locks have hold times, too.
+/// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
+/// too.
 pub(crate) const FIRST: u64 = 4;
 /// Orders that one thread may note: 256 pages of them.
 const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
@@ -115,7 +117,7 @@ pub(crate) fn acquired_slowly(state: &State, entry: &'static Entry, ordered: boo
     let left = record.left.load(Relaxed).wrapping_sub(1);
     record.left.store(left, Relaxed);
     let so_far = entry.acquisitions.load(Relaxed);
-    let since = if left == 0 || so_far < FIRST { sample(state, entry, left == 0, so_far) } else { 0 };
+    let since = if left == 0 || so_far < state.first.get() { sample(state, entry, left == 0, so_far) } else { 0 };
     push(state, entry, ordered, since, How { contended: false, episode: ptr::null(), woken_by: 0, wait: None });
 }
 
@@ -127,9 +129,14 @@ fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
         state.record().left.store(interval, Relaxed);
     }
     let limit = if due { Limit::Samples } else { Limit::Rare };
-    let Some(detail) = detail::of(state, &entry.detail, limit) else { return 0 };
+    let Some(detail) = detail::of(state, &entry.detail, limit) else {
+        if !due {
+            state.first.set(0);
+        }
+        return 0;
+    };
     let at = clock::ticks();
-    let weight = if so_far < FIRST { 1 } else { HOLD_ONE_IN };
+    let weight = if so_far < state.first.get() { 1 } else { HOLD_ONE_IN };
     detail::acquired(state, detail, Acquisition { at, weight, waited: None });
     at
 }
@@ -139,6 +146,22 @@ pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, h
     // It is not one of those that the sample counts.
     add(&state.record().ahead, 1);
     push(state, entry, true, since, how);
+}
+
+/// The thread has a lock after a wait that is kept; its hold is measured.
+pub(crate) fn acquired_measured(
+    state: &State,
+    entry: &'static Entry,
+    at: u64,
+    episode: *const Episode,
+    waited: Waited,
+) {
+    // What took long is counted at once: nobody knows whether the release will be seen.
+    let wait = (waited.ticks < VERY_LONG).then_some(waited);
+    acquired_after(state, entry, at, How { contended: true, episode, woken_by: 0, wait });
+    if wait.is_none() {
+        waited.count(state, entry, at);
+    }
 }
 
 /// The thread has a lock after a short wait that is kept by its length alone.

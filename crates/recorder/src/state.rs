@@ -5,7 +5,7 @@ use crate::events::Events;
 use crate::holder::Holder;
 use crate::process::{self, Process, add};
 use crate::table::Table;
-use crate::{clock, memory, start, tls};
+use crate::{clock, hold, memory, start, tls};
 use core::cell::Cell;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -101,6 +101,8 @@ pub(crate) struct State {
     pub(crate) long_countdown: Cell<u32>,
     pub(crate) random: Cell<u64>,
     pub(crate) waits: Cell<u64>,
+    /// Acquisitions of an entry that are all measured.
+    pub(crate) first: Cell<u64>,
     /// See `brief.rs`; null: none.
     pub(crate) under_way: Cell<*const Episode>,
     /// The wait before the acquisition of `top`, if it is still to be counted: its ticks, and those at its end.
@@ -215,6 +217,7 @@ impl State {
         state.top.store(0, Relaxed);
         state.rounds.set(0);
         state.waits.set(0);
+        state.first.set(hold::FIRST);
         state.orders.set(0);
         state.pairs.iter().for_each(|pair| pair.set(0));
         let header = process.header();

@@ -1,6 +1,5 @@
 //! A thread's entries: one for each lock and call site, found by a hash of both.
 
-use crate::hold::FIRST;
 use crate::locks::{self, Kind};
 use crate::memory;
 use crate::state::{RECENT, Recent, State};
@@ -76,7 +75,7 @@ fn second_glance(state: &State, address: u64, site: u64) -> *const Entry {
     let found = entry.address.load(Relaxed) == address
         && entry.site.load(Relaxed) == site
         && entry.epoch.load(Relaxed) == locks::epoch(address)
-        && entry.acquisitions.load(Relaxed) >= FIRST;
+        && entry.acquisitions.load(Relaxed) >= state.first.get();
     if found { entry } else { ptr::null() }
 }
 
@@ -92,7 +91,7 @@ pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option
 /// Keeps an entry for the next glance, unless all of its next acquisitions are to be measured.
 pub(crate) fn remember(state: &State, entry: &'static Entry) {
     let (address, site) = (entry.address.load(Relaxed), entry.site.load(Relaxed));
-    if entry.acquisitions.load(Relaxed) < FIRST {
+    if entry.acquisitions.load(Relaxed) < state.first.get() {
         return;
     }
     let recent = recent(state, address, site);

@@ -10,6 +10,10 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// Ticks of a nanosecond.
+    #[cfg(test)]
+    pub(super) const NANOSECONDS: Clock = Clock { start: 0, ns_per_tick: 1.0 };
+
     pub(super) fn of(header: &HeaderCopy) -> Clock {
         let ticks = header.ticks_end.saturating_sub(header.ticks_start);
         let ns = header.monotonic_end.saturating_sub(header.monotonic_start);

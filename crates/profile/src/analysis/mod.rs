@@ -114,11 +114,15 @@ fn lock(work: &mut Work, number: u32, sites: &Sites) -> Lock {
         sum.merge(&site.sum);
     }
     let (over_time, step_ns) = sum.over_time(work.clock, work.duration_ns);
+    let (kind, mut usage) = (kind(copy), sum.usage(work.clock, work.tells));
+    if kind != LockKind::RwLock {
+        usage = sums::held_by_one(usage, work.duration_ns);
+    }
     Lock {
         address: copy.address,
-        kind: kind(copy),
+        kind,
         symbol: work.symbols.variable(copy.address).map(|found| format!("{} ({})", found.name, found.module)),
-        usage: sum.usage(work.clock, work.tells),
+        usage,
         over_time,
         step_ns,
         ..Lock::default()

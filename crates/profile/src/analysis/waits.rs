@@ -2,6 +2,7 @@
 
 use super::Work;
 use super::sites::{RawSite, Sites};
+use super::sums::held_by_one;
 use crate::model::{Blocked, Episode, Profile, Site, SiteId, StackId, StackUsage};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -64,12 +65,16 @@ fn site(
     let mut usages: Vec<_> = usages.into_values().collect();
     usages.sort_by_key(|usage| (Reverse(usage.wait_ns), usage.stack));
     let frames = work.symbols.of_return_address(raw.address);
+    let mut usage = raw.sum.usage(work.clock, work.tells);
+    if raw.op != Op::Read {
+        usage = held_by_one(usage, work.duration_ns);
+    }
     Site {
         lock: sites.lock_id(raw.key.0).unwrap_or_default(),
         frames: super::names::without_lock_classes(&mut work.symbols, frames, raw.address),
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
-        usage: raw.sum.usage(work.clock, work.tells),
+        usage,
         stacks: usages,
     }
 }

@@ -54,10 +54,11 @@ fn seldom_sleep(usage: &Usage) -> bool {
     most_watched(usage) && usage.events.sleeps.is_some_and(|sleeps| share(sleeps, usage.events.watched) < SELDOM)
 }
 
-/// The part of the run in which the lock was taken at all.
+/// The part of the run in which the lock was taken at all, or held.
 pub(super) fn active_ns(lock: &Lock, duration_ns: u64) -> u64 {
     let steps = lock.over_time.iter().filter(|step| step.acquisitions > 0).count() as u64;
-    if steps == 0 { duration_ns } else { (steps * lock.step_ns).min(duration_ns) }
+    let taken = steps * lock.step_ns;
+    if steps == 0 { duration_ns } else { taken.max(lock.usage.hold_total_ns).min(duration_ns) }
 }
 
 #[cfg(test)]
@@ -96,8 +97,10 @@ mod tests {
     fn time_without_acquisitions_does_not_count() {
         let some = Step { acquisitions: 1, ..Step::default() };
         let over_time = vec![some, Step::default(), some, Step::default()];
-        let lock = Lock { over_time, step_ns: SECOND / 4, ..Lock::default() };
+        let mut lock = Lock { over_time, step_ns: SECOND / 4, ..Lock::default() };
         assert_eq!(active_ns(&lock, SECOND), SECOND / 2);
         assert_eq!(active_ns(&Lock::default(), 7), 7);
+        lock.usage.hold_total_ns = SECOND * 3 / 4;
+        assert_eq!(active_ns(&lock, SECOND), SECOND * 3 / 4, "held beyond the step in which it was taken");
     }
 }
