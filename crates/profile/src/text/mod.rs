@@ -241,7 +241,7 @@ fn notes(text: &mut String, profile: &Profile) {
     let _ = writeln!(
         text,
         "\nEvery acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of\n\
-         each site's first waits, of waits of 100 us and more (of single ones under 1 ms 1 stack in 8), of 1 in {}\n\
+         each site's first waits, of waits of 100 us and more (of those under 1 ms 1 stack in 8), of 1 in {}\n\
          others; hold times of 1 in {} uncontended acquisitions. Totals of what is sampled are scaled up.",
         recording.stack_one_in, recording.hold_one_in
     );
