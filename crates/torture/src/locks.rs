@@ -6,6 +6,8 @@ use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
 use crate::sequence::SeqLock;
 use crate::tree::FileSystem;
 use turnwise::backoff::{Exponential, Proportional};
+use turnwise::mutex::MANY_CPUS;
+use turnwise::platform::native::assume_cpus;
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
@@ -94,6 +96,19 @@ unsafe fn place<L: Lock + Default + 'static>(at: *mut u8) -> *const dyn Lock {
     lock
 }
 
+/// # Safety
+/// As [`LockRecord::place`] says.
+unsafe fn place_among_many<L: Lock + Default + 'static>(at: *mut u8) -> *const dyn Lock {
+    assume_cpus(MANY_CPUS);
+    // SAFETY: the caller's promise.
+    unsafe { place::<L>(at) }
+}
+
+/// The same lock on what it takes for a large machine, where it waits in other ways. Its cell has a process of its own.
+const fn among_many<L: Lock + Default + 'static>(name: &'static str, about: &'static str, can: Abilities) -> LockRecord {
+    LockRecord { place: place_among_many::<L>, ..record::<L>(name, about, can) }
+}
+
 /// The record of the lock `L`.
 pub(crate) const fn record<L: Lock + Default + 'static>(
     name: &'static str,
@@ -163,9 +178,11 @@ const TREE: Abilities =
 /// The locks.
 pub static LOCKS: &[LockRecord] = &[
     record::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER),
+    among_many::<MutexAndCondvar>("mutex-many-cpus", "the same, as among many CPUs", SLEEPER),
     record::<SeqLock>("seqrwlock", "SeqRwLock, and its writers", SEQUENCE),
     record::<CountedLock>("lockref", "LockRef", COUNTS),
     record::<RawRwSem>("rwsem", "RwSem", SHARED),
+    among_many::<RawRwSem>("rwsem-many-cpus", "the same, as among many CPUs", SHARED),
     record::<Spin<RawSpinLock>>("ttas", "SpinLock, no back-off", SPINNER),
     record::<Spin<RawSpinLock<Exponential>>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
     record::<Spin<RawTicketLock>>("ticket", "TicketLock, no back-off", LINE),

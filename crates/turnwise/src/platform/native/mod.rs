@@ -16,7 +16,7 @@ mod tls;
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
-pub use on_cpu::{OnCpuLayer, on_cpu_layer};
+pub use on_cpu::{OnCpuLayer, assume_cpus, on_cpu_layer};
 pub use thread::SLOTS;
 
 /// A number that no other live thread has: where the calling thread's words lie. Unlike a token every thread has one.

@@ -56,6 +56,12 @@ pub(super) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)
 }
 
+/// Lets the locks of this process believe that so many CPUs are theirs, instead of those that it could use when it
+/// started: where that has changed since then, and for tests of what they do on other machines.
+pub fn assume_cpus(cpus: u32) {
+    ALLOWED.store(cpus.max(1), Relaxed);
+}
+
 /// Finds the area, and counts the CPUs. Called once, by the constructor: `dlsym` takes the loader's lock.
 pub(super) fn start() {
     ALLOWED.store(count_cpus(), Relaxed);
