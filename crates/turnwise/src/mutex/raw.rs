@@ -26,7 +26,8 @@
 //!
 //! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
 //! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
-//! [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more, claims the next turn.
+//! [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more, claims the next turn; on [`MANY_CPUS`] only
+//! if it was woken before, too.
 
 #[cfg(feature = "spin")]
 use super::spin;
@@ -36,7 +37,8 @@ use crate::osq::Osq;
 use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn.
+/// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. On [`MANY_CPUS`]
+/// it must have been woken before, too.
 pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
 
 /// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
@@ -63,6 +65,16 @@ pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
 /// While any of these is set, a thread that merely comes along may not take the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
+
+/// From so many CPUs on, a crowd can compete for a lock without sharing CPUs. There more threads may sleep than get the
+/// lock within [`HANDOFF_AFTER_NS`], and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
+pub const MANY_CPUS: u32 = 16;
+
+/// Whether threads may run on [`MANY_CPUS`].
+#[inline]
+pub(crate) fn many_cpus<P: Platform>() -> bool {
+    P::cpus() >= MANY_CPUS
+}
 
 /// The lock without data. Zero bytes = unlocked.
 #[repr(C)]
@@ -263,7 +275,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
-        Waiter { woken, first: false, since: P::now() }.wait(self, deadline)
+        Waiter { woken, woken_again: false, first: false, since: P::now() }.wait(self, deadline)
     }
 }
 
@@ -293,6 +305,8 @@ pub(crate) fn await_promised<P: Platform>(
 struct Waiter {
     /// It was woken since it came (invariant 2).
     woken: bool,
+    /// It was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
+    woken_again: bool,
     /// It has `HANDOFF` (invariant 3).
     first: bool,
     since: u64,
@@ -353,6 +367,10 @@ impl Waiter {
     }
 
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
+        #[cfg(feature = "spin")]
+        if self.first && spin::claimed(lock, word, deadline) {
+            return Parked::Changed;
+        }
         let lane = if self.first { Lane::First } else { Lane::Waiters };
         let promised = word & OWNER == 0;
         let parked = if promised {
@@ -362,6 +380,7 @@ impl Waiter {
         };
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
+            self.woken_again = self.woken;
             self.woken = true;
             #[cfg(feature = "spin")]
             if !promised {
@@ -405,8 +424,9 @@ impl Waiter {
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
+        let overtaken = if many_cpus::<P>() { self.woken_again } else { self.woken };
         let claim = !self.first
-            && self.woken
+            && overtaken
             && word & (HANDOFF | GRANTED) == 0
             && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
         let new = word | WAITERS | if claim { HANDOFF } else { 0 };

@@ -2,7 +2,7 @@
 //!
 //! All limits are in time. None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS, many_cpus};
 use crate::events::Event;
 use crate::platform::slot::Private;
 use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
@@ -39,6 +39,13 @@ const TURN_TICKS: u32 = 4;
 /// Longest spin before sleeping, on this machine.
 pub(crate) fn spin_ns<P: Platform>() -> u64 {
     SPIN_NS.max(u64::from(P::cpus()) * SPIN_NS_PER_CPU)
+}
+
+/// How a spinner stays away from the lock's word. Rests leave the line to an owner that takes the lock again at once,
+/// which pays where it mostly does; among many CPUs others come in between, and a lock that is free while the first in
+/// line rests is one that all of them wait for.
+pub(crate) fn away<P: Platform>(rests: Rests) -> Option<Rests> {
+    (!many_cpus::<P>()).then_some(rests)
 }
 
 /// When a wait with this deadline must stop spinning, on [`Platform::now`]: one on another clock ends asleep.
@@ -300,11 +307,10 @@ fn spin_first<P: Platform>(
     let mut left = tries;
     loop {
         let word = lock.word.load(Relaxed);
-        if word & (HANDOFF | GRANTED) != 0 {
-            return Err(SpinEnd::NotRunning); // promised to a sleeper
+        if word & (HANDOFF | GRANTED) != 0 && !many_cpus::<P>() {
+            return Err(SpinEnd::NotRunning); // promised to a sleeper, which may need this CPU
         }
-        let owner = word & OWNER;
-        if owner == 0 {
+        if word & BLOCKED == 0 {
             // ORDERING mutex.acquire: as in `RawMutex::lock`.
             if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
                 lock.counters.count_if(word & WAITERS != 0, Event::Stole);
@@ -316,9 +322,9 @@ fn spin_first<P: Platform>(
             }
             continue;
         }
-        let limit =
-            SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: Some(rests), ..SpinLimit::NONE };
-        P::spin_until(&lock.word, |now| now & BLOCKED != owner, limit)?;
+        let owner = Token::new(word & OWNER);
+        let limit = SpinLimit { until: Some(until), owner, stay_away: away::<P>(rests), ..SpinLimit::NONE };
+        P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit)?;
     }
 }
 
@@ -341,6 +347,18 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }
+}
+
+/// The claimant of the next turn stays awake where there are many CPUs, while the owner runs and for no longer than any
+/// other spin: if it slept, the lock would be idle while it is woken. `true`: the owner has left, or the claim is gone.
+pub(super) fn claimed<P: Platform>(lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> bool {
+    let owner = Token::new(word & OWNER);
+    if owner.is_none() || !many_cpus::<P>() {
+        return false;
+    }
+    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline));
+    let limit = SpinLimit { until: Some(until), owner, ..SpinLimit::NONE };
+    P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit).is_ok()
 }
 
 /// A thread's turn on a lock that it contends for.

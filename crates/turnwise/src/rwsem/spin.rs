@@ -4,7 +4,7 @@
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, spin_limit, spin_ns, take_turns};
+use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, away, spin_limit, spin_ns, take_turns};
 use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -35,8 +35,8 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
 }
 
 /// Until then, and while the writer runs, if there is one.
-fn limit(owner: u32, until: u64, rests: Rests) -> SpinLimit {
-    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: Some(rests), ..SpinLimit::NONE }
+fn limit<P: Platform>(owner: u32, until: u64, rests: Rests) -> SpinLimit {
+    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: away::<P>(rests), ..SpinLimit::NONE }
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
@@ -79,7 +79,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
-            P::spin_until(&lock.word, over, limit(owner, until, Rests::new()))?;
+            P::spin_until(&lock.word, over, limit::<P>(owner, until, Rests::new()))?;
         }
     }
 }
@@ -195,7 +195,7 @@ fn first<P: Platform>(
                 || (now ^ word) & (WRITER | HANDOFF) != 0
                 || owner != 0 && lock.owner.load(Relaxed) != owner
         };
-        P::spin_until(&lock.word, over, limit(owner, until, rests))?;
+        P::spin_until(&lock.word, over, limit::<P>(owner, until, rests))?;
     }
 }
 
@@ -204,7 +204,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let Some(me) = P::me() else { return };
     let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if notes.attempt() {
-        let limit = limit(0, Until::now::<P>(deadline).long, Rests::new());
+        let limit = limit::<P>(0, Until::now::<P>(deadline).long, Rests::new());
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
         notes.ended(&end);
     }
@@ -221,7 +221,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if !notes.attempt() {
         return;
     }
-    let limit = limit(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS), Rests::new());
+    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS), Rests::new());
     if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }
