@@ -161,7 +161,8 @@ fn a_deadlock_is_reported_with_who_waits_for_what() {
     assert!(message.contains("thread 0 sleeps on word") && message.contains("thread 1 sleeps on word"), "{message}");
 }
 
-/// Sleepers against threads that take the lock again at once, on so many CPUs; `fair` of their releases are fair. The longest wait.
+/// Sleepers against threads that take the lock again at once, on so many CPUs; `fair` of their releases are
+/// fair. The longest wait.
 fn besieged(cpus: usize, seed: u64, fair: bool) -> u64 {
     let mutex = RawMutex::<Stub>::new_in();
     let wait_max = Rc::new(Cell::new(0));
