@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use turnwise::mutex::HANDOFF_AFTER_NS;
+use turnwise::mutex::{HANDOFF_AFTER_NS, MANY_CPUS};
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Platform};
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
@@ -161,8 +161,9 @@ fn a_deadlock_is_reported_with_who_waits_for_what() {
     assert!(message.contains("thread 0 sleeps on word") && message.contains("thread 1 sleeps on word"), "{message}");
 }
 
-/// Sleepers against threads that take the lock again at once; `fair` of their releases are fair. The longest wait.
-fn besieged(seed: u64, fair: bool) -> u64 {
+/// Sleepers against threads that take the lock again at once, on so many CPUs; `fair` of their releases are
+/// fair. The longest wait.
+fn besieged(cpus: usize, seed: u64, fair: bool) -> u64 {
     let mutex = RawMutex::<Stub>::new_in();
     let wait_max = Rc::new(Cell::new(0));
     let its_wait = Rc::clone(&wait_max);
@@ -181,7 +182,7 @@ fn besieged(seed: u64, fair: bool) -> u64 {
             }
         }
     });
-    run(Config::new(14, seed), threads).expect("everybody gets on");
+    run(Config::new(cpus, seed), threads).expect("everybody gets on");
     wait_max.get()
 }
 
@@ -190,10 +191,19 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
     for seed in 1..=3 {
         // A claimant waits for one more section and one wake-up.
         let bound = HANDOFF_AFTER_NS + HANDOFF_AFTER_NS / 4;
-        let (plain_ns, fair_ns) = (besieged(seed, false), besieged(seed, true));
+        let (plain_ns, fair_ns) = (besieged(14, seed, false), besieged(14, seed, true));
         assert!(plain_ns > HANDOFF_AFTER_NS, "seed {seed}: nobody needed a claim: {plain_ns} ns");
         assert!(plain_ns < bound, "seed {seed}: a wait of {plain_ns} ns");
         assert!(fair_ns < HANDOFF_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
+    }
+}
+
+#[test]
+fn among_many_cpus_a_sleeper_waits_for_a_second_wake_up_at_most() {
+    for seed in 1..=3 {
+        let waited_ns = besieged(MANY_CPUS as usize, seed, false);
+        assert!(waited_ns > HANDOFF_AFTER_NS, "seed {seed}: nobody needed a claim: {waited_ns} ns");
+        assert!(waited_ns < 2 * HANDOFF_AFTER_NS, "seed {seed}: a wait of {waited_ns} ns");
     }
 }
 

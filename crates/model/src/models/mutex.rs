@@ -4,6 +4,7 @@ use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use turnwise::RawMutex;
+use turnwise::mutex::MANY_CPUS;
 use turnwise::platform::{Clock, Deadline, Parked};
 
 const PLAIN: Setup = Setup::PLAIN;
@@ -16,6 +17,9 @@ const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
 const LAPSE: Setup = Setup { lapse: true, ..LATE };
+
+const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
+const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
@@ -47,6 +51,8 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed(1)),
     model("mutex: hand-off", LATE, (1, 2), CLAIM, || held(2)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
+    model("mutex: two that spin or sleep, many CPUs", MANY, (1, 2), &[], || held(2)),
+    model("mutex: hand-off, many CPUs", MANY_LATE, (1, 2), CLAIM, overtaken_twice),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
     model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
@@ -176,6 +182,23 @@ fn barging() {
     guarded.leave();
     guarded.section();
     waiters.into_iter().for_each(Handle::join);
+    guarded.settled(5);
+}
+
+/// A thread that comes again and again while one waits: who claims among many CPUs must have been woken before.
+fn overtaken_twice() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let waiter = spawn(move || guarded.section());
+    rest();
+    for _ in 0..2 {
+        guarded.leave();
+        guarded.raw.lock();
+        rest();
+    }
+    guarded.leave();
+    guarded.section();
+    waiter.join();
     guarded.settled(5);
 }
 

@@ -11,6 +11,7 @@
 //! | `preempt_off`, `preempt_on` | counted: who sleeps or ends has it on (but a model's first thread) |
 //! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
+//! | `cpus` | what the model says ([`Setup::cpus`]) |
 
 mod host;
 mod park;
@@ -65,6 +66,8 @@ pub struct Setup {
     pub spurious: Option<Parked>,
     /// Looks before a spin with a limit ends.
     pub looks: u32,
+    /// CPUs that the locks are told of.
+    pub cpus: u32,
     /// As in a kernel: locks rely on preemption being off, and ask whether they should let go of their CPU. Every
     /// second question is answered with yes.
     pub kernel: bool,
@@ -81,6 +84,7 @@ impl Setup {
         lapse: false,
         spurious: None,
         looks: 2,
+        cpus: 1,
         kernel: false,
         races: Races::None,
     };
@@ -184,6 +188,10 @@ unsafe impl Platform for Loom {
 
     fn cpu() -> u32 {
         u32::try_from(number()).expect("models have few threads")
+    }
+
+    fn cpus() -> u32 {
+        world::cpus()
     }
 
     fn node() -> u32 {

@@ -306,6 +306,11 @@ pub(super) fn need_resched() -> Option<bool> {
     })
 }
 
+/// CPUs that the locks are told of.
+pub(super) fn cpus() -> u32 {
+    with(|w| w.setup.cpus)
+}
+
 /// One fruitless look of a spinning thread: lets the others run.
 pub(super) fn spin(at: &'static Location<'static>) {
     set_doing(Doing::Spinning(at));

@@ -270,6 +270,10 @@ pub(super) fn cpu() -> u32 {
     if inside() { with(|s| s.current_cpu()) as u32 } else { 0 }
 }
 
+pub(super) fn cpus() -> u32 {
+    if inside() { with(|s| s.cpus.len()) as u32 } else { 1 }
+}
+
 pub(super) fn running(thread: usize) -> bool {
     with(|s| matches!(s.threads[thread].at, At::Cpu(_)))
 }

@@ -106,6 +106,10 @@ unsafe impl Platform for Stub {
         machine::cpu()
     }
 
+    fn cpus() -> u32 {
+        machine::cpus()
+    }
+
     fn node() -> u32 {
         0
     }
