@@ -1,13 +1,14 @@
 //! `dcache`: AIM7's high_systime under a system-wide profiler, whose events for mapped files call `d_path`.
 
+mod fitting;
 mod today;
 
 use super::Context;
 use super::aim7_runs::{self, Constants, Run};
-use super::fit::{Unknown, distance, fit};
 use super::published::{self, Dcache};
 use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
 use crate::aim7::Outcome;
+use crate::aim7::Comm;
 use crate::aim7::meter::COMMS;
 use crate::stats::Spread;
 use anyhow::Result;
@@ -22,11 +23,11 @@ const TODAY: usize = 3;
 const USERS: u32 = 1000;
 /// File systems and directories for the users' files: what AIM7's script makes.
 const DISKS: u32 = 16;
-const COMPUTE: Unknown =
-    Unknown { name: "compute, ns", low: 50_000.0, high: 5_000_000.0, start: 400_000.0, whole: false };
-/// Users begin in the midst of their lists, but each at the start of a job: the first kernel's queue still grows. See
-/// the notes.
-const WARM_UP_NS: u64 = 5_000_000;
+/// Jobs of a tenth: then every CPU has seen many of them before the window begins, and the queue at the root, which takes
+/// tens of milliseconds to form with whole ones, is there or not.
+const SCALE: u32 = 10;
+/// Users are forked one after the other over this time: a thousand at once would begin in a queue.
+const RAMP_NS: u64 = 4_000_000;
 
 fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, compute_ns: f64, profiler: bool) -> Run {
     Run {
@@ -37,19 +38,18 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
         users: if context.least { 100 } else { USERS },
         directories: DISKS,
         file_systems: DISKS,
-        // Whole jobs: how many CPUs are in `fork_test` and `exec_test` at a time decides whether the locks get stuck.
-        scale: if context.least { 50 } else { 1 },
+        scale: if context.least { 50 } else { SCALE },
         constants: Constants { compute_ns, tax: 0.0, orphan_ns: 0.0, journal: false, profiler },
         seed: context.seed,
-        ramp_ns: 0,
-        warm_up_ns: if context.least { 500_000 } else { WARM_UP_NS },
-        measured_ns: if context.least { 1_000_000 } else { context.choose(7_000_000, 20_000_000) },
+        ramp_ns: if context.least { 0 } else { RAMP_NS },
+        warm_up_ns: if context.least { 500_000 } else { context.choose(12_000_000, 24_000_000) },
+        measured_ns: if context.least { 1_000_000 } else { context.choose(8_000_000, 24_000_000) },
     }
 }
 
-/// The same with other seeds: a queue at a lock comes and goes, so that one short window says little.
+/// The same with other seeds: a queue at a lock comes and goes, so that one window says little.
 fn seeds(context: &Context<'_>, run: &Run) -> Vec<Run> {
-    (0..context.choose(1, 4)).map(|n| Run { seed: run.seed + n, ..run.clone() }).collect()
+    (0..context.choose(1, 3)).map(|n| Run { seed: run.seed + n, ..run.clone() }).collect()
 }
 
 /// A set of locks, with all seeds.
@@ -77,12 +77,8 @@ impl Kernel {
         self.spin_spread(command).median
     }
 
-    /// Per cent of the busy time that a command spends in taking spin locks, waiting included; `total`: all commands.
     fn spin_spread(&self, command: &str) -> Spread {
-        self.spread(|outcome| match command {
-            "total" => outcome.busy_share(SPIN_LOCKS) * 100.0,
-            _ => outcome.command_share(command, None, SPIN_LOCKS) * 100.0,
-        })
+        self.spread(|outcome| spin_percent(outcome, command))
     }
 
     /// The part of it within a function of the kernel.
@@ -97,6 +93,19 @@ impl Kernel {
         [all().map(|meter| meter.execs).sum(), all().map(|meter| meter.paths).sum()]
     }
 }
+
+/// Per cent of the busy time that a command spends in taking spin locks, waiting included; `total`: those that the
+/// document lists, whose sum its total is.
+fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
+    let share = |comm: &str| outcome.command_share(comm, None, SPIN_LOCKS) * 100.0;
+    match command {
+        "total" => LISTED.map(|comm| share(comm.name())).iter().sum(),
+        _ => share(command),
+    }
+}
+
+/// The commands that the document lists.
+const LISTED: [Comm; 3] = [Comm::Reaim, Comm::Ls, Comm::True];
 
 /// Functions that take and wait for a spin lock or the rename lock, in the kernels and today.
 const SPIN_LOCKS: &[&str] = &[
@@ -132,16 +141,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let machine = aim7_runs::machine()?;
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
-    let found = fit(&[COMPUTE], context.rounds(5, 12), |values| {
-        let plan = plan(context, &machine, LOCKS[0], values[0], true);
-        let kernels = Kernel::run_all(context, "dcache: fit", &[plan])?;
-        Ok(distance(&[(kernels[0].spin_percent("total"), wanted)]))
-    })?;
-    let compute_ns = found.values[0];
+    let (compute_ns, tried) = fitting::fit(context, &machine, wanted)?;
     let plans = |profiler| LOCKS.map(|locks| plan(context, &machine, locks, compute_ns, profiler));
     let profiled = Kernel::run_all(context, "dcache: kernels", &plans(true))?;
     let plain = Kernel::run_all(context, "dcache: without a profiler", &plans(false))?;
-    let mut listings = vec![kernels(&profiled, &plain), commands(&profiled)];
+    let mut listings = vec![kernels(&profiled, &plain), commands(&profiled), fitting::listing(&tried)];
     let (mut plots, mut notes) = (Vec::new(), notes(profiled[0].spin_percent("total"), wanted));
     if !context.quick {
         today::to_1024(context, compute_ns)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
