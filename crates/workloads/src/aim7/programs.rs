@@ -76,10 +76,7 @@ const USERS_FILE: &str = "/etc/passwd";
 const GROUPS_FILE: &str = "/etc/group";
 
 /// Puts all of that into the first file system.
-pub(super) fn furnish<H: Scene, L: LockSet<H::Platform>>(
-    first: &Vfs<H, L>,
-    cx: &Context<'_, '_, H, L>,
-) -> Result<()> {
+pub(super) fn furnish<H: Scene, L: LockSet<H::Platform>>(first: &Vfs<H, L>, cx: &Context<'_, '_, H, L>) -> Result<()> {
     for directory in ["/bin", "/dev", "/etc", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
         first.mkdir(cx, directory.as_bytes(), 0o755)?;
     }

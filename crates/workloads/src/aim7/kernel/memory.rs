@@ -1,5 +1,5 @@
-//! Address spaces, page faults, the trees of `anon_vma` that relate the memory of parents and children, and those of the
-//! files that are mapped.
+//! Address spaces, page faults, the trees of `anon_vma` that relate the memory of parents and children, and those of
+//! the files that are mapped.
 
 use super::{Kernel, Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
