@@ -198,7 +198,7 @@ fn facts() -> Vec<String> {
          working directory (counted in its sources)",
         "`misc_rtns_1` asks for the working directory, with references to it and to the root, and for the terminal's \
          name, a path as well (recalled: a link in /proc), and opens the files that name users and groups",
-        "areas that map a file are in a tree of the file's, under a mutex, where forks, execs and exits come (recalled)",
+        "areas that map a file are in its tree of them, under a mutex, where forks, execs and exits come (recalled)",
         "before: references under d_lock, the path as a writer of rename_lock, each name in it under d_lock; patched: \
          compare-exchange, and the path as a blocking reader. Who finds a dentry by a walk takes d_lock in both. Linux \
          3.12 reads names and ends walks without a lock",
