@@ -80,6 +80,10 @@ pub(crate) struct Walker<'w, 'fs, H: Host, L: LockSet<H::Platform>> {
     at: DentryPtr<H, L>,
     /// We have a reference to `at`.
     counted: bool,
+    /// We came by the root, which older kernels take a reference to at a link.
+    from_root: bool,
+    /// We have that reference.
+    root_counted: bool,
     links: u32,
     /// Keeps what we look at, and goes after our reference. None while we may sleep: then we have a reference to where
     /// we are, and look at nothing else.
@@ -92,6 +96,10 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
         if self.counted {
             // SAFETY: our reference.
             unsafe { self.fs.dcache.put(self.at) };
+        }
+        if self.root_counted {
+            // SAFETY: our reference.
+            unsafe { self.fs.dcache.put(self.cx.root.dentry) };
         }
     }
 }
@@ -180,7 +188,8 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             // SAFETY: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
         }
-        Walker { fs, cx: *cx, mount: cx.at.mount, at: cx.at.dentry, counted, links: 0, pin }
+        let (from_root, root_counted) = (false, false);
+        Walker { fs, cx: *cx, mount: cx.at.mount, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
     }
 
     /// Where we are.
@@ -243,6 +252,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         let mut rest = path;
         if rest.first() == Some(&b'/') {
             self.go_to(self.cx.root.spot())?;
+            self.from_root = true;
             rest = without_slashes(rest);
         }
         let mut number = self.directory(rest)?;
@@ -466,6 +476,9 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[cold]
     fn link(&mut self, child: DentryPtr<H, L>, behind: &[u8]) -> Result<Vec<u8>, Stop> {
         self.links += 1;
+        if L::COUNTS_ROOT && !self.counted {
+            self.go_on_with_references(child)?;
+        }
         // SAFETY: found while pinned, or with a reference.
         let target = unsafe { child.as_ref() }.inode().ok_or(Errno::NOENT).and_then(|inode| inode.target());
         let text = target.map(|target| [target, behind].concat());
@@ -474,6 +487,21 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             return Err(Stop::Failed(Errno::LOOP));
         }
         Ok(text?)
+    }
+
+    /// As the older kernels do at a link: references to where we are, to the link, and to the root that we came by.
+    fn go_on_with_references(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
+        self.count()?;
+        // SAFETY: found while pinned (invariant 4 of `dentry`).
+        if !unsafe { child.as_ref() }.busy.count.get_live() {
+            return Err(Stop::Again);
+        }
+        if self.from_root {
+            // SAFETY: the context has a reference.
+            unsafe { self.fs.dcache.get(self.cx.root.dentry) };
+            self.root_counted = true;
+        }
+        Ok(())
     }
 }
 

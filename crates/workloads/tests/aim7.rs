@@ -46,6 +46,7 @@ fn users_leave_nothing_behind() {
     });
     let kernel = &site.kernel;
     assert_eq!((kernel.tasks.alive(), kernel.family.linked(), kernel.zone.used()), (0, 0, 0));
+    assert_eq!(kernel.images.iter().map(|image| image.areas()).sum::<u64>(), 0, "areas of mapped files are left");
     assert_eq!((kernel.net.open(), kernel.ipc.semaphores.len(), kernel.ipc.segments.len()), (0, 0, 0));
     assert!(kernel.tasks.forks() > 4, "children forked");
     assert_eq!(site.files.count(), files, "files are left");

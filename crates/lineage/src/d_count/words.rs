@@ -32,11 +32,10 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
         true
     }
 
+    /// In the document's kernel, too, whoever finds a dentry without a reference takes the lock: a walk that went
+    /// without references got the way around it later (commit 15570086, with the lockref).
     #[inline]
     fn get_live(&self) -> bool {
-        if BY_EXCHANGE && self.add_by_exchange() {
-            return true;
-        }
         self.d_lock.with(|| {
             let live = self.count.load(Relaxed) != DEAD; // set under the lock alone
             if live {

@@ -25,7 +25,8 @@ use turnwise::platform::Platform;
 pub trait LockSet<P: Platform>: Send + Sync + 'static {
     /// What tables and command lines call it.
     const NAME: &'static str;
-    /// Whether `d_path`, `getcwd` and their kin take a reference to the root (`path_get`) and give it back (`dput`).
+    /// Whether `d_path`, `getcwd` and their kin take a reference to the root (`path_get`) and give it back (`dput`),
+    /// and so does a walk from the root that comes to a symbolic link, which then goes on with references.
     const COUNTS_ROOT: bool;
     /// `d_count` with `d_lock`.
     type Count: Count;

@@ -40,7 +40,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.d_path_into(cx, path, &mut [0; PATH_MAX])?.to_vec())
     }
 
-    /// The path of the working directory; with `(unreachable)` before it if it does not lie below the root.
+    /// The path of the working directory; with `(unreachable)` before it if it does not lie below the root. The older
+    /// kernels take references to both for this.
     ///
     /// # Errors
     /// `NOENT` if it was removed, `NAMETOOLONG`.
@@ -51,7 +52,10 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
         let mut buffer = [0; PATH_MAX];
         let mut out = Prepend::new(&mut buffer);
-        let reached = self.path_from_root(cx, cx.at, &mut out)?;
+        let reached = H::within("getcwd", || {
+            let _counted = L::COUNTS_ROOT.then(|| (cx.root.clone(), cx.at.clone()));
+            self.dcache.path(cx.at.spot(), cx.root.spot(), &mut out)
+        })?;
         if out.is_empty() {
             out.add(b"/")?;
         }

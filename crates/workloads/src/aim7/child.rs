@@ -6,6 +6,7 @@ use super::jobs::{Channel, Job, Step};
 use super::kernel::ipc::Semaphore;
 use super::kernel::{Kernel, Mm, Socket, Task};
 use super::meter::{Comm, Meters};
+use super::programs;
 use super::scene::Scene;
 use super::setup::Setup;
 use anyhow::{Context, Result};
@@ -67,7 +68,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
     pub fn new(site: &'s Site<H, L>, number: u32) -> Result<Self> {
         let mut chance =
             fastrand::Rng::with_seed(site.setup.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number.into()));
-        let mm = Mm::ancestor().fork(&site.kernel.family);
+        let mm = Mm::ancestor(&programs::DRIVER).fork(&site.kernel);
         let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let directory = chance.u32(0..site.setup.directories);
         H::becomes(Comm::Reaim.name());
@@ -172,7 +173,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
         if let Some(semaphore) = self.semaphore.take() {
             semaphore.remove(&kernel.ipc);
         }
-        self.task.mm.exit(&kernel.family, &kernel.zone);
+        self.task.mm.exit(kernel);
         kernel.tasks.reap(self.task);
         self.home.leave()
     }

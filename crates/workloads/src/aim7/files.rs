@@ -2,39 +2,21 @@
 //!
 //! | path | what |
 //! |---|---|
-//! | `/bin`, `/lib` of the first file system | programs and libraries: what `dir_rtns_1` reads and an exec opens |
-//! | `/dev/tty` there | the terminal, whose name a process may ask for |
-//! | `/usr/local/aim7` of the first file system | the users' working directory |
+//! | of the first file system what `programs.rs` says | programs and libraries, the users' working directory |
 //! | `/disk/N` | the directories for users' files, spread over the file systems; each has `fakeh` and `common` |
 //!
 //! A user's own files are named after its number, and go when it ends.
 
 use super::home::Home;
+use super::programs;
 use super::scene::Scene;
 use super::setup::Setup;
 use anyhow::{Context as _, Result};
 use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
-/// Entries of a directory of programs, beside those that are run.
-const PROGRAMS: u32 = 120;
 /// Files that a compilation looks at.
 pub(super) const HEADERS: u32 = 57;
-/// What programs map beside themselves: a shell the first three, `ls` all of them.
-pub(super) const LIBRARIES: [&str; 8] = [
-    "/lib/ld.so",
-    "/lib/libc.so",
-    "/lib/libdl.so",
-    "/lib/librt.so",
-    "/lib/libpthread.so",
-    "/lib/libselinux.so",
-    "/lib/libacl.so",
-    "/lib/libattr.so",
-];
-/// The terminal of all users.
-pub(super) const TERMINAL: &str = "/dev/tty";
-/// Where users are.
-pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
 /// A block of a file, in bytes.
 pub(super) const BLOCK: usize = 1024;
 
@@ -63,14 +45,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Files<H, L> {
         let first = &self.systems[0];
         let root = first.root();
         let cx = Context::new(&root, &root);
-        for directory in ["/bin", "/dev", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
-            first.mkdir(&cx, directory.as_bytes(), 0o755)?;
-        }
-        let names = (0..PROGRAMS).map(|number| format!("/bin/program{number}"));
-        let programs = ["/bin/sh", "/bin/ls", "/bin/true"].map(str::to_owned);
-        for file in names.chain(programs).chain([TERMINAL].iter().chain(&LIBRARIES).map(|&name| name.to_owned())) {
-            first.open(&cx, file.as_bytes(), CREATE, 0o755)?;
-        }
+        programs::furnish(first, &cx)?;
         (0..self.directories).try_for_each(|directory| self.furnish_directory(directory, file_kib))
     }
 

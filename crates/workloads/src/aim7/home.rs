@@ -1,11 +1,12 @@
 //! What one user does with files.
 
-use super::files::{BLOCK, CREATE, Files, HEADERS, LIBRARIES, TERMINAL, WORKING_DIRECTORY};
+use super::files::{BLOCK, CREATE, Files, HEADERS};
 use super::jobs::{Disk, Job, Step};
-use super::meter::{Comm, Meter};
+use super::meter::Meter;
+use super::programs::{TERMINAL, WORKING_DIRECTORY};
 use super::scene::Scene;
-use anyhow::{Context as _, Result, ensure};
-use turnwise_vfs::{Context, Errno, File, Follow, LockSet, OpenFlags, Path, Vfs};
+use anyhow::{Result, ensure};
+use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Path, Vfs};
 
 /// A pipe with a name, for `mknod`.
 const FIFO: u32 = 0o010_666;
@@ -23,27 +24,10 @@ pub(super) struct Home<'s, H: Scene, L: LockSet<H::Platform>> {
     created: Vec<bool>,
     linked: Vec<bool>,
     programs: File<'s, H, L>,
-    terminal: File<'s, H, L>,
+    pub(super) terminal: File<'s, H, L>,
     /// Where to go on reading there.
     cursor: u64,
     looked: u32,
-}
-
-/// Of the libraries, those of a shell.
-const SHELL_LIBRARIES: usize = 3;
-/// Mappings of a file that is a part of a program: its code and its data.
-const MAPPINGS: usize = 2;
-
-/// A program that has been opened, and what it maps: itself and its libraries.
-pub(super) struct Program<'s, H: Scene, L: LockSet<H::Platform>> {
-    parts: Vec<File<'s, H, L>>,
-}
-
-impl<H: Scene, L: LockSet<H::Platform>> Program<'_, H, L> {
-    /// Mappings of files.
-    pub(super) fn mappings(&self) -> u32 {
-        (self.parts.len() * MAPPINGS) as u32
-    }
 }
 
 impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
@@ -79,7 +63,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
     }
 
     /// On the first file system, from the working directory.
-    fn first(&self) -> (&'s Vfs<H, L>, Context<'_, 's, H, L>) {
+    pub(super) fn first(&self) -> (&'s Vfs<H, L>, Context<'_, 's, H, L>) {
         (&self.files.systems[0], Context::new(&self.roots[0], &self.at))
     }
 
@@ -151,28 +135,6 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
         Ok(())
     }
 
-    /// Asks what its terminal is called: that is a link of `/proc` to an open file, and is made as `getcwd`'s path is.
-    pub(super) fn terminal_name(&mut self, meter: &mut Meter) -> Result<()> {
-        let path = self.path_of(&self.terminal, meter)?;
-        ensure!(path == TERMINAL.as_bytes(), "the terminal is called {}", path.escape_ascii());
-        Ok(())
-    }
-
-    /// Finds and opens a program and its libraries.
-    pub(super) fn open_program(&self, comm: Comm) -> Result<Program<'s, H, L>> {
-        let (first, cx) = self.first();
-        let open = |path: &str| first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0);
-        let (program, libraries) = match comm {
-            Comm::Ls => ("/bin/ls", LIBRARIES.len()),
-            Comm::True | Comm::Sh | Comm::Reaim => ("/bin/sh", SHELL_LIBRARIES),
-        };
-        if comm == Comm::True {
-            open("/bin/true")?; // the script, which names its shell
-        }
-        let parts = std::iter::once(program).chain(LIBRARIES[..libraries].iter().copied()).map(open);
-        Ok(Program { parts: parts.collect::<Result<Vec<_>, Errno>>()? })
-    }
-
     /// A process that is forked gets references to root and working directory of its own.
     pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
         let begin = H::time_ns();
@@ -188,16 +150,8 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
         meter.paths_ns += H::time_ns() - begin;
     }
 
-    /// A profiler asks for the path of what has just been mapped.
-    pub(super) fn profile_mapping(&mut self, of: &Program<'s, H, L>, mapping: u32, meter: &mut Meter) -> Result<()> {
-        let file = of.parts.get(mapping as usize % of.parts.len()).context("a program without a file")?;
-        let path = self.path_of(file, meter)?;
-        ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
-        Ok(())
-    }
-
     /// The path of an open file of the first file system.
-    fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
+    pub(super) fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
         let begin = H::time_ns();
         let path = first.d_path(&cx, file.path())?;

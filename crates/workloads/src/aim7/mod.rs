@@ -19,6 +19,7 @@ mod metal;
 pub mod meter;
 mod outcome;
 mod perform;
+mod programs;
 mod ramp;
 pub mod scene;
 mod sets;

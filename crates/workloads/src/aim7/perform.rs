@@ -12,6 +12,7 @@ use super::jobs::{Channel, Disk, Step};
 use super::kernel::ipc::Semaphore;
 use super::kernel::{Mm, Socket, costs};
 use super::meter::Comm;
+use super::programs::Program;
 use super::scene::Scene;
 use crate::world::World;
 use anyhow::{Context, Result, ensure};
@@ -129,13 +130,13 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
     fn fork(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let kernel = &self.site.kernel;
         self.charge(costs::FORK);
-        let mm = self.task.mm.fork(&kernel.family);
+        let mm = self.task.mm.fork(kernel);
         let paths = self.home.take_paths(self.meters.at(self.comm));
         let child = kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let (parent, comm) = (std::mem::replace(&mut self.task, child), self.comm);
         let done = work(self);
         self.charge(costs::EXIT);
-        self.task.mm.exit(&kernel.family, &kernel.zone);
+        self.task.mm.exit(kernel);
         Home::give_paths(paths, self.meters.at(self.comm));
         let child = std::mem::replace(&mut self.task, parent);
         self.becomes(comm);
@@ -155,35 +156,50 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
         H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
     }
 
-    /// The shell that runs a script, the script, and the program that it runs, as many of them as there are.
+    /// The processes of a script, each the child of the one before: the last becomes the program that the script runs,
+    /// the one before it the script (and before that the shell that was told to run it, which needs no process of its
+    /// own for that: recalled). One before these only waits, as `system` has it.
     fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
         if forks == 0 {
             return Ok(());
         }
         self.fork(|child| {
-            match execs {
-                0 => {}
-                1 => child.exec(Comm::Ls)?,
-                _ => child.exec(shell)?,
-            }
-            child.script(forks - 1, execs.saturating_sub(1), shell)
+            let (own, comm) = match forks {
+                1 => (execs, Comm::Ls),
+                2 => (execs.saturating_sub(1), shell),
+                _ => (0, shell),
+            };
+            (0..own).try_for_each(|_| child.exec(comm))?;
+            child.script(forks - 1, execs - own, shell)
         })
     }
 
-    /// The process becomes a program: its file is found and read, and its parts are mapped.
+    /// The process becomes a program: its file is found and read, and its parts are mapped. Until its name changes, the
+    /// kernel works for what the process was.
     pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
         let kernel = &self.site.kernel;
         self.charge(costs::EXEC);
-        let program = self.home.open_program(comm)?;
-        self.task.mm.exit(&kernel.family, &kernel.zone);
+        let mut program = Program::open(&self.home, comm)?;
+        self.task.mm.exit(kernel);
         self.task.mm = Mm::fresh();
         self.becomes(comm);
         self.meters.at(comm).execs += 1;
-        for mapping in 0..program.mappings() {
-            self.task.mm.map();
+        self.map(&program, 0)?;
+        while program.open_library(&self.home)? {
+            self.map(&program, program.opened() - 1)?;
+        }
+        if comm == Comm::Ls {
+            self.home.list_working_directory()?;
+        }
+        Ok(())
+    }
+
+    /// Maps the open parts of a program from this one on.
+    fn map(&mut self, program: &Program<'_, H, L>, from: usize) -> Result<()> {
+        for &(image, ref part) in program.mappings(from) {
+            self.task.mm.map(image, &self.site.kernel);
             if self.site.setup.profiler {
-                let meter = self.meters.at(comm);
-                self.home.profile_mapping(&program, mapping, meter)?;
+                self.home.profile_mapping(part, self.meters.at(self.comm))?;
             }
         }
         Ok(())
@@ -200,7 +216,8 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
         self.home.working_directory()?;
         H::charge(Work::Call);
         self.home.terminal_name(self.meters.at(self.comm))?;
-        // The terminal's name, too, the user by name and by number, the group; the rest is four calls.
+        self.home.look_up_names()?;
+        // Reading them: the terminal's name, too, the user by name and by number, the group; the rest is four calls.
         H::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });
         for _ in 0..4 {
             H::charge(Work::Call);

@@ -56,7 +56,7 @@ pub static DOCUMENTS: &[Document] = &[
     Document {
         name: "dcache",
         help: "the dentry cache's locks under a profiler, in AIM7 high_systime on 80 CPUs (Linux, 2013)",
-        runs: [16, 36],
+        runs: [12, 38],
         run: dcache::run,
     },
     Document {

@@ -1,6 +1,7 @@
-//! Address spaces, page faults, and the trees of `anon_vma` that relate the memory of parents and children.
+//! Address spaces, page faults, the trees of `anon_vma` that relate the memory of parents and children, and those of
+//! the files that are mapped.
 
-use super::{Owned, charge, costs};
+use super::{Kernel, Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise_vfs::locks::{Guarded, ShGuarded};
@@ -77,6 +78,34 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
     }
 }
 
+/// A file that processes map: the tree of the areas that do, under a mutex (`i_mmap_mutex`).
+pub struct Image<H: Host, L: LockSet<H::Platform>> {
+    areas: Owned<H, Guarded<L::Mutex, u64>>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
+    pub(super) fn new() -> Self {
+        Image { areas: Owned::new(Guarded::new(0)) }
+    }
+
+    /// Areas that map it.
+    pub fn areas(&self) -> u64 {
+        *self.areas.lock()
+    }
+
+    fn link(&self) {
+        let mut areas = self.areas.lock();
+        charge::<H>(costs::LINK_AREA);
+        *areas += 1;
+    }
+
+    fn unlink(&self) {
+        let mut areas = self.areas.lock();
+        charge::<H>(costs::LINK_AREA);
+        *areas -= 1;
+    }
+}
+
 /// The address space of a process.
 pub struct Mm<H: Host, L: LockSet<H::Platform>> {
     areas: ShGuarded<L::RwSem, Areas>,
@@ -90,7 +119,8 @@ pub struct Mm<H: Host, L: LockSet<H::Platform>> {
 struct Areas {
     /// The end of the heap, in pages.
     end: u64,
-    mapped: u32,
+    /// Files that are mapped, as often as they are: numbers of [`Kernel::images`].
+    files: Vec<usize>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
@@ -105,31 +135,36 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         Owned::new(Mm { areas: ShGuarded::new(areas), pages, related, host: std::marker::PhantomData })
     }
 
-    /// Of the first of a family.
+    /// Of the first of a family, which has mapped these files. It is forked from, and does nothing else.
     #[must_use]
-    pub fn ancestor() -> Owned<H, Self> {
-        Self::new(Areas::default(), true)
+    pub fn ancestor(files: &[usize]) -> Owned<H, Self> {
+        Self::new(Areas { files: files.to_vec(), ..Areas::default() }, true)
     }
 
     /// A copy for a child, in the same family if this one has one.
     #[must_use]
-    pub fn fork(&self, family: &Family<H, L>) -> Owned<H, Self> {
+    pub fn fork(&self, kernel: &Kernel<H, L>) -> Owned<H, Self> {
         let areas = self.areas.write();
         charge::<H>(costs::COPY_AREA * AREAS as u32);
         if self.related {
-            family.link();
+            kernel.family.link();
         }
-        Self::new(Areas { end: areas.end, mapped: areas.mapped }, self.related)
+        let files = areas.files.clone();
+        files.iter().for_each(|&file| kernel.images[file].link());
+        Self::new(Areas { end: areas.end, files }, self.related)
     }
 
     /// The memory goes, in an exit or an exec.
-    pub fn exit(&self, family: &Family<H, L>, zone: &Zone<H, L>) {
+    pub fn exit(&mut self, kernel: &Kernel<H, L>) {
         let batches = self.pages.swap(0, Relaxed).div_ceil(BATCH);
         if batches > 0 {
-            zone.give_back(batches);
+            kernel.zone.give_back(batches);
         }
         if self.related {
-            family.unlink();
+            kernel.family.unlink();
+        }
+        for file in std::mem::take(&mut self.areas.get_mut().files) {
+            kernel.images[file].unlink();
         }
     }
 
@@ -140,11 +175,12 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         areas.end = areas.end.saturating_add_signed(pages);
     }
 
-    /// Maps a part of a program.
-    pub fn map(&self) {
+    /// Maps a part of a program: a file by its number.
+    pub fn map(&self, file: usize, kernel: &Kernel<H, L>) {
         let mut areas = self.areas.write();
         charge::<H>(costs::MAP);
-        areas.mapped += 1;
+        kernel.images[file].link();
+        areas.files.push(file);
     }
 
     /// A page is touched for the first time.

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | `owned.rs` | memory of the host | |
 //! | `tasks.rs` | process numbers, the list of tasks, signals | pid map: spin; task list: spinning readers-writer; sighand: spin |
-//! | `memory.rs` | address spaces, page faults, `anon_vma` trees | `mmap_sem`, `anon_vma`: sleeping readers-writer; zone: spin |
+//! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`, `anon_vma`: sleeping readers-writer; a file's areas: mutex; zone: spin |
 //! | `ipc.rs` | tables of System V semaphores and shared memory | tables: mutex; an array: spin |
 //! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports, list of inodes: spin |
 //! | `costs.rs` | what their code costs | |
@@ -19,10 +19,11 @@ pub mod tasks;
 
 pub use channel::{Net, Socket};
 pub use ipc::Ipc;
-pub use memory::{Family, Mm, Zone};
+pub use memory::{Family, Image, Mm, Zone};
 pub use owned::Owned;
 pub use tasks::{Task, Tasks};
 
+use super::programs::IMAGES;
 use turnwise_vfs::{Host, LockSet};
 
 /// Everything that processes share, the file system apart.
@@ -33,6 +34,8 @@ pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
     pub zone: Owned<H, Zone<H, L>>,
     /// Relations between the memory of processes that descend from one.
     pub family: Family<H, L>,
+    /// The files that programs are made of, by their numbers.
+    pub images: [Image<H, L>; IMAGES],
     /// Semaphores and shared memory.
     pub ipc: Owned<H, Ipc<H, L>>,
     /// What pipes and sockets share.
@@ -47,6 +50,7 @@ impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
             tasks: Owned::new(Tasks::new()),
             zone: Owned::new(Zone::new()),
             family: Family::new(),
+            images: std::array::from_fn(|_| Image::new()),
             ipc: Owned::new(Ipc::new()),
             net: Owned::new(Net::new()),
         }

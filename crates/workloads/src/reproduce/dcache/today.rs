@@ -1,6 +1,6 @@
 //! The same workload on a modern machine of up to 1024 CPUs.
 
-use super::{EXCHANGES, Kernel, LOCKS, SPIN_LOCKS, TODAY, plan};
+use super::{EXCHANGES, Kernel, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
 use crate::reproduce::Context;
 use crate::reproduce::aim7_runs::Run;
 use crate::reproduce::scaling::{self, FEW, Scaling};
@@ -8,8 +8,6 @@ use anyhow::Result;
 
 /// The document's two kernels, and today's locks.
 const KERNELS: [&str; 3] = [LOCKS[0], LOCKS[1], LOCKS[TODAY]];
-/// Jobs of a tenth: a whole one lasts several milliseconds, and a window should see many of them.
-const SCALE: u32 = 10;
 /// Users that are forked all at once queue for so long that the window would show little else.
 const RAMP_NS: u64 = 4_000_000;
 const WARM_UP_NS: u64 = 16_000_000;
@@ -21,7 +19,6 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
     let run = |locks, cpus: u32| Run {
         nodes: scaling::nodes(&machine, cpus),
         users: cpus,
-        scale: SCALE,
         ramp_ns: RAMP_NS,
         warm_up_ns: WARM_UP_NS,
         measured_ns: MEASURED_NS,
@@ -52,10 +49,9 @@ pub(super) fn note() -> String {
     format!(
         "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms after \
          {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
-         a {SCALE}th; one seed. From 256 CPUs on the old kernels' CPUs spend most of their time at the counts, \
-         under locks or in compare-exchanges that fail. Today's locks leave the dentry cache next to none of it; CPUs \
-         that are idle there sleep for one mutex of this model (of 256 CPUs: 138 sleepers on average; which one was \
-         not traced, but none of the readers-writer locks of the family which all users' memory is forked from).",
+         a {SCALE}th; one seed. What users share beside the dentry cache has one lock each in this model, on \
+         machines of every size: the trees of the family that all users' memory is forked from, the areas of each \
+         file that is mapped, the zone of pages.",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,
         WARM_UP_NS / 1_000_000,

@@ -1,0 +1,122 @@
+//! The one constant, what a job computes, from one figure.
+//!
+//! Whoever computes longer comes to the locks less often, so the figure falls as the constant grows; and where the
+//! queue at the root forms, it falls at once. A bracket that is halved finds that place; a simplex, which looks at
+//! slopes, may not. What is taken is the constant that was tried whose figure is nearest.
+
+use super::{Kernel, LOCKS, plan};
+use crate::reproduce::Context;
+use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::report::{Listing, figure};
+use anyhow::{Context as _, Result};
+use std::sync::Arc;
+use turnwise_sim::spec::Machine;
+
+/// The bracket that the search starts with: with the lower bound the queue is always there, with the upper one never.
+const BRACKET_NS: [f64; 2] = [700_000.0, 1_400_000.0];
+/// Each constant is tried with so many seeds.
+const SEEDS: u64 = 2;
+
+/// What was tried, and what came of it.
+pub(super) struct Tried {
+    compute_ns: f64,
+    figures: Vec<f64>,
+}
+
+/// The constant, and all that were tried, the least first.
+pub(super) fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) -> Result<(f64, Vec<Tried>)> {
+    let mut tried = Vec::new();
+    halve(BRACKET_NS, context.rounds(2, 5), |compute_ns| {
+        let run = plan(context, machine, LOCKS[0], compute_ns, true);
+        let runs: Vec<Run> = (0..SEEDS).map(|n| Run { seed: run.seed + n, ..run.clone() }).collect();
+        let kernel = Kernel(context.pool.map("dcache: fit", &runs, Run::run)?);
+        let figures = kernel.0.iter().map(|outcome| super::spin_percent(outcome, "total")).collect();
+        let this = Tried { compute_ns, figures };
+        let above = this.mean() > wanted;
+        tried.push(this);
+        Ok(above)
+    })?;
+    tried.sort_by(|a, b| a.compute_ns.total_cmp(&b.compute_ns));
+    let off = |tried: &&Tried| (tried.mean().max(1e-12) / wanted).ln().abs();
+    let nearest = tried.iter().min_by(|a, b| off(a).total_cmp(&off(b))).context("nothing was tried")?;
+    Ok((nearest.compute_ns, tried))
+}
+
+impl Tried {
+    fn mean(&self) -> f64 {
+        self.figures.iter().sum::<f64>() / self.figures.len() as f64
+    }
+}
+
+/// Tries the middle of a bracket (in the logarithm, to three digits), and goes on with the half in which `above`
+/// becomes false, so often.
+fn halve([mut low, mut high]: [f64; 2], rounds: u64, mut above: impl FnMut(f64) -> Result<bool>) -> Result<()> {
+    for _ in 0..rounds {
+        let middle = rounded((low * high).sqrt());
+        if above(middle)? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Ok(())
+}
+
+fn rounded(value: f64) -> f64 {
+    let unit = 10_f64.powf(value.log10().floor() - 2.0);
+    (value / unit).round() * unit
+}
+
+/// All that was tried.
+pub(super) fn listing(tried: &[Tried]) -> Listing {
+    let mut listing =
+        Listing::new("What the fit tried: spin locks, % of busy time", &["a job computes, ms", "with each seed"]);
+    for Tried { compute_ns, figures } in tried {
+        let figures: Vec<String> = figures.iter().copied().map(figure).collect();
+        listing.rows.push(vec![figure(compute_ns / 1e6), figures.join(", ")]);
+    }
+    listing
+}
+
+/// Where the figure falls most between two constants that were tried.
+pub(super) fn cliff(tried: &[Tried]) -> Option<String> {
+    let fall = |pair: &&[Tried]| pair[0].mean() - pair[1].mean();
+    let pair = tried.windows(2).max_by(|a, b| fall(a).total_cmp(&fall(b)))?;
+    let [before, after] = [&pair[0], &pair[1]];
+    Some(format!(
+        "From {} to {} ms of computing it falls from {} to {}%.",
+        figure(before.compute_ns / 1e6),
+        figure(after.compute_ns / 1e6),
+        figure(before.mean()),
+        figure(after.mean())
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bracket_closes_in_on_a_cliff_and_on_its_edge_without_one() {
+        let last = |cliff: f64| {
+            let mut last = 0.0;
+            let above = |value: f64| {
+                last = value;
+                Ok(value < cliff)
+            };
+            halve([600.0, 2400.0], 12, above).expect("nothing fails");
+            last
+        };
+        assert!((last(1234.0) / 1234.0 - 1.0).abs() < 0.01, "{}", last(1234.0));
+        assert!(last(5000.0) > 2300.0 && last(1.0) < 610.0);
+        assert!(halve([1.0, 2.0], 1, |_| anyhow::bail!("no such lock")).is_err());
+    }
+
+    #[test]
+    fn the_cliff_is_where_it_falls_most() {
+        let tried = |(compute_ns, figure)| Tried { compute_ns, figures: vec![figure] };
+        let all = [(8e5, 50.0), (9e5, 45.0), (1e6, 5.0), (2e6, 1.0)].map(tried);
+        assert_eq!(cliff(&all).expect("it falls"), "From 0.90 to 1 ms of computing it falls from 45 to 5%.");
+        assert_eq!(cliff(&all[..1]), None);
+    }
+}
