@@ -2,7 +2,7 @@
 
 use super::NAME;
 use super::markov::chain;
-use super::model::{Model, TODAY, VARIANTS, share, users};
+use super::model::{Model, TODAY, VARIANTS, is_fitted, share, users};
 use crate::aim7::{self, Outcome, Set, Setup, Workfile};
 use crate::reproduce::Context;
 use crate::reproduce::aim7_runs::Run;
@@ -46,7 +46,7 @@ impl Cells {
             for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
                 let label = format!("{} users, nodes: {}, {variant}", published.users, published.nodes);
                 let row = Row::of(format!("{NAME}.rows[{n}].jpm[{column}]"), label)?;
-                let fitted = column == 2 && users(&published.users) == 1500 && published.nodes < 8;
+                let fitted = is_fitted(&published.users, published.nodes, column);
                 let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
                 rows.push(row.within(Bound::Share(0.25)).fitted_if(fitted));
             }
