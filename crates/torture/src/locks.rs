@@ -105,7 +105,11 @@ unsafe fn place_among_many<L: Lock + Default + 'static>(at: *mut u8) -> *const d
 }
 
 /// The same lock on what it takes for a large machine, where it waits in other ways. Its cell has a process of its own.
-const fn among_many<L: Lock + Default + 'static>(name: &'static str, about: &'static str, can: Abilities) -> LockRecord {
+const fn among_many<L: Lock + Default + 'static>(
+    name: &'static str,
+    about: &'static str,
+    can: Abilities,
+) -> LockRecord {
     LockRecord { place: place_among_many::<L>, ..record::<L>(name, about, can) }
 }
 

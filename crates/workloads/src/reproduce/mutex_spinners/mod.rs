@@ -57,8 +57,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         notes,
         left_out: context.choose(
             vec![
-                "10-100 and 200-1000 users of the second table; other places of the files; curves to 1024 \
-                 CPUs (mesh-1024); half of each window, and most of the fit"
+                "10-100 and 1100-2000 users of the second table; other places of the files; curves to 1024 \
+                 CPUs (mesh-1024); two thirds of each window, and most of the fit"
                     .to_owned(),
             ],
             Vec::new(),

@@ -46,7 +46,7 @@ pub(super) struct Model {
 
 const UNKNOWNS: [Unknown; 3] = [
     Unknown { name: "compute, ns", low: 1_500_000.0, high: 6_000_000.0, start: 2_850_000.0, whole: false },
-    Unknown { name: "tax", low: 0.02, high: 0.8, start: 0.14, whole: false },
+    Unknown { name: "tax", low: 0.02, high: 0.8, start: 0.12, whole: false },
     Unknown { name: "orphan list, ns", low: 200.0, high: 10_000.0, start: 950.0, whole: false },
 ];
 
@@ -67,7 +67,7 @@ impl Model {
             constants: constants(&[1.0, 0.1, 1.0]),
             published: published.clone(),
         };
-        let found = fit(&UNKNOWNS, context.rounds(8, 40), |values| {
+        let found = fit(&UNKNOWNS, context.rounds(6, 40), |values| {
             model.constants = constants(values);
             let runs: Vec<Run> =
                 [1, 2, 4].map(|nodes| model.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS)).to_vec();
@@ -101,7 +101,7 @@ impl Model {
             seed: context.seed,
             ramp_ns: 0,
             warm_up_ns: if context.least { 200_000 } else { self.warm_up_ns(nodes, users) },
-            measured_ns: if context.least { 300_000 } else { context.choose(20_000_000, 40_000_000) },
+            measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 40_000_000) },
         }
     }
 
