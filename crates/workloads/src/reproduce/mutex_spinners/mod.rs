@@ -57,7 +57,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         notes,
         left_out: context.choose(
             vec![
-                "10-100 and 1100-2000 users of the second table; other places of the files; curves to 1024 \
+                "of the second table all but two rows; other places of the files; curves to 1024 \
                  CPUs (mesh-1024); two thirds of each window, and most of the fit"
                     .to_owned(),
             ],
