@@ -56,31 +56,30 @@ fn small<'scope>(
 pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let over = AtomicBool::new(false);
-    let work = |number: usize, with_slot: bool| {
+    let work = |number: usize, with_slot: bool, looked: &Barrier| {
         let mut worker = arena.worker(number);
         if Native::me().is_some() != with_slot {
             arena.fail(Verdict::Crash, &format!("thread {number}: has a slot: {}, expected {with_slot}", !with_slot));
         }
+        // Nobody comes to look when the sleepers have given their slots back.
+        looked.wait();
         while !over.load(Relaxed) {
             guarded.section(&mut worker, dawdle);
         }
     };
-    let ready = Barrier::new(3);
+    let (ready, bare) = (Barrier::new(3), Barrier::new(4));
     std::thread::scope(|s| {
         for number in 0..2 {
             let (ready, work) = (&ready, &work);
-            s.spawn(move || {
-                let _slot = Native::me();
-                ready.wait();
-                work(number, true);
-            });
+            s.spawn(move || work(number, true, ready));
         }
         ready.wait();
         let sleepers = take_the_rest(arena, s);
         for number in 2..5 {
-            let work = &work;
-            s.spawn(move || work(number, false));
+            let (bare, work) = (&bare, &work);
+            s.spawn(move || work(number, false, bare));
         }
+        bare.wait();
         let began = arena.total();
         // The slots took their time; the threads without get some of their own.
         while arena.goes_on() || arena.total() < began + 200 {
