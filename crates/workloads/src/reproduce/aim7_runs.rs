@@ -1,6 +1,8 @@
 //! AIM7 on the documents' machine, as both documents that measured it have it.
 
+use super::Context;
 use crate::aim7::{self, Length, Outcome, Plan, Set, Workfile};
+use crate::stats::Spread;
 use anyhow::{Context as _, Result, anyhow};
 use std::sync::Arc;
 use turnwise_sim::spec::{self, Machine};
@@ -74,5 +76,30 @@ impl Run {
         plan.ramp_ns = self.ramp_ns;
         plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
         aim7::simulate(&plan)
+    }
+}
+
+/// One run with some seeds: a crowd at a lock comes and goes, so that one window says little.
+pub(super) struct Sample(pub(super) Vec<Outcome>);
+
+impl Sample {
+    /// Each of these runs, with its seed and those after it, so many in all.
+    pub(super) fn run_all(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
+        let seeded = |run: &Run, n: u64| Run { seed: run.seed + n, ..run.clone() };
+        let all: Vec<Vec<Run>> =
+            runs.iter().map(|(run, count)| (0..*count).map(|n| seeded(run, n)).collect()).collect();
+        let mut outcomes = context.pool.map(what, &all.concat(), Run::run)?.into_iter();
+        Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
+    }
+
+    /// The mean of all seeds: between two states a median is one of them.
+    pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
+        self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// From the least to the most.
+    pub(super) fn spread(&self, of: impl Fn(&Outcome) -> f64) -> Spread {
+        let values: Vec<f64> = self.0.iter().map(of).collect();
+        Spread::of(&values).unwrap_or(Spread { median: 0.0, min: 0.0, max: 0.0 })
     }
 }

@@ -4,9 +4,10 @@
 //! queue at the root forms, it falls at once. A bracket that is halved finds that place; a simplex, which looks at
 //! slopes, may not. What is taken is the constant that was tried whose figure is nearest.
 
-use super::{Kernel, LOCKS, plan, seeds};
+use super::{LOCKS, plan};
 use crate::reproduce::Context;
-use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::aim7_runs::Sample;
+use crate::reproduce::fit::halve;
 use crate::reproduce::report::{Listing, figure};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub(super) struct Tried {
 pub(super) struct Found {
     pub(super) compute_ns: f64,
     /// The first kernel with it, with all seeds.
-    pub(super) kernel: Kernel,
+    pub(super) kernel: Sample,
     /// All that were tried, the least first.
     pub(super) tried: Vec<Tried>,
 }
@@ -32,10 +33,11 @@ pub(super) struct Found {
 /// Finds the constant.
 pub(super) fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) -> Result<Found> {
     let mut tried = Vec::new();
-    let mut nearest: Option<(f64, f64, Kernel)> = None;
+    let mut nearest: Option<(f64, f64, Sample)> = None;
     halve(BRACKET_NS, context.rounds(2, 5), |compute_ns| {
         let run = plan(context, machine, LOCKS[0], compute_ns, true);
-        let kernel = Kernel(context.pool.map("dcache: fit", &seeds(super::runs(context), &run), Run::run)?);
+        let mut kernels = Sample::run_all(context, "dcache: fit", &[(run, super::runs(context))])?;
+        let kernel = kernels.pop().context("one for each run")?;
         let figures = kernel.0.iter().map(|outcome| super::spin_percent(outcome, "total")).collect();
         let this = Tried { compute_ns, figures };
         let (above, off) = (this.mean() > wanted, (this.mean().max(1e-12) / wanted).ln().abs());
@@ -54,25 +56,6 @@ impl Tried {
     fn mean(&self) -> f64 {
         self.figures.iter().sum::<f64>() / self.figures.len() as f64
     }
-}
-
-/// Tries the middle of a bracket (in the logarithm, to three digits), and goes on with the half in which `above`
-/// becomes false, so often.
-fn halve([mut low, mut high]: [f64; 2], rounds: u64, mut above: impl FnMut(f64) -> Result<bool>) -> Result<()> {
-    for _ in 0..rounds {
-        let middle = rounded((low * high).sqrt());
-        if above(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(())
-}
-
-fn rounded(value: f64) -> f64 {
-    let unit = 10_f64.powf(value.log10().floor() - 2.0);
-    (value / unit).round() * unit
 }
 
 /// All that was tried.
@@ -103,22 +86,6 @@ pub(super) fn cliff(tried: &[Tried]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bracket_closes_in_on_a_cliff_and_on_its_edge_without_one() {
-        let last = |cliff: f64| {
-            let mut last = 0.0;
-            let above = |value: f64| {
-                last = value;
-                Ok(value < cliff)
-            };
-            halve([600.0, 2400.0], 12, above).expect("nothing fails");
-            last
-        };
-        assert!((last(1234.0) / 1234.0 - 1.0).abs() < 0.01, "{}", last(1234.0));
-        assert!(last(5000.0) > 2300.0 && last(1.0) < 610.0);
-        assert!(halve([1.0, 2.0], 1, |_| anyhow::bail!("no such lock")).is_err());
-    }
 
     #[test]
     fn the_cliff_is_where_it_falls_most() {

@@ -4,7 +4,7 @@ mod fitting;
 mod today;
 
 use super::Context;
-use super::aim7_runs::{self, Constants, Run};
+use super::aim7_runs::{self, Constants, Run, Sample};
 use super::published::{self, Dcache};
 use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
 use crate::aim7::Comm;
@@ -52,32 +52,9 @@ fn runs(context: &Context<'_>) -> u64 {
     context.choose(2, 3)
 }
 
-/// The same with other seeds: a queue at a lock comes and goes, so that one window says little.
-fn seeds(count: u64, run: &Run) -> Vec<Run> {
-    (0..count).map(|n| Run { seed: run.seed + n, ..run.clone() }).collect()
-}
-
 /// A set of locks, with all seeds.
-struct Kernel(Vec<Outcome>);
-
-impl Kernel {
-    fn run_all(context: &Context<'_>, what: &str, plans: &[Run], count: u64) -> Result<Vec<Kernel>> {
-        let runs: Vec<Vec<Run>> = plans.iter().map(|plan| seeds(count, plan)).collect();
-        let mut outcomes = context.pool.map(what, &runs.concat(), Run::run)?.into_iter();
-        Ok(runs.iter().map(|runs| Kernel(outcomes.by_ref().take(runs.len()).collect())).collect())
-    }
-
-    /// Of all seeds.
-    fn spread(&self, of: impl Fn(&Outcome) -> f64) -> Spread {
-        let values: Vec<f64> = self.0.iter().map(of).collect();
-        Spread::of(&values).unwrap_or(Spread { median: 0.0, min: 0.0, max: 0.0 })
-    }
-
-    fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
-        self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
-    }
-
-    /// The mean of all seeds, as the fit has it: between two states a median is one of them.
+impl Sample {
+    /// The mean of all seeds, as the fit has it.
     fn spin_percent(&self, command: &str) -> f64 {
         self.mean(|outcome| spin_percent(outcome, command))
     }
@@ -148,10 +125,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
     let fitting::Found { compute_ns, kernel, tried } = fitting::fit(context, &machine, wanted)?;
-    let plans = |profiler| LOCKS.map(|locks| plan(context, &machine, locks, compute_ns, profiler));
+    let plans = |profiler, seeds| LOCKS.map(|locks| (plan(context, &machine, locks, compute_ns, profiler), seeds));
     let mut profiled = vec![kernel];
-    profiled.extend(Kernel::run_all(context, "dcache: kernels", &plans(true)[1..], runs(context))?);
-    let plain = Kernel::run_all(context, "dcache: without a profiler", &plans(false), 1)?;
+    profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
+    let plain = Sample::run_all(context, "dcache: without a profiler", &plans(false, 1))?;
     let mut listings = vec![kernels(&profiled, &plain), commands(&profiled), fitting::listing(&tried)];
     let (mut plots, mut notes) = (Vec::new(), notes(&published, &profiled, &tried));
     if !context.quick {
@@ -217,7 +194,7 @@ fn facts() -> Vec<String> {
     .to_vec()
 }
 
-fn notes(published: &Dcache, profiled: &[Kernel], tried: &[fitting::Tried]) -> Vec<String> {
+fn notes(published: &Dcache, profiled: &[Sample], tried: &[fitting::Tried]) -> Vec<String> {
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
     let ours = profiled[0].spin_percent("total");
     let mut notes = vec![
@@ -248,7 +225,7 @@ fn notes(published: &Dcache, profiled: &[Kernel], tried: &[fitting::Tried]) -> V
 }
 
 /// Whose the waiting is, here and there.
-fn who(published: &Dcache, profiled: &[Kernel]) -> String {
+fn who(published: &Dcache, profiled: &[Sample]) -> String {
     let there = |command: &str| {
         let row = published.raw_spin_lock_percent.iter().find(|row| row.command == command);
         row.map_or(0.0, |row| row.percent[0])
@@ -270,7 +247,7 @@ fn who(published: &Dcache, profiled: &[Kernel]) -> String {
     )
 }
 
-fn tables(published: &Dcache, profiled: &[Kernel]) -> Result<Vec<Table>> {
+fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
     let mut rows = Vec::new();
     for (n, row) in published.raw_spin_lock_percent.iter().enumerate() {
         for (column, variant) in ["baseline", "patched"].into_iter().enumerate() {
@@ -306,7 +283,7 @@ fn tables(published: &Dcache, profiled: &[Kernel]) -> Result<Vec<Table>> {
     Ok(vec![spin, split, Table { title: "In words".to_owned(), unit: String::new(), today: None, rows }])
 }
 
-fn bars(published: &Dcache, profiled: &[Kernel], plain: &[Kernel]) -> Vec<Bar> {
+fn bars(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Bar> {
     let [before, after] = [0, 1].map(|n: usize| profiled[n].spin_percent("total"));
     let wanted = published.raw_spin_lock_percent.last().map_or([0.0; 2], |row| row.percent);
     let off = plain[0].spin_percent("total");
@@ -326,7 +303,7 @@ fn bars(published: &Dcache, profiled: &[Kernel], plain: &[Kernel]) -> Vec<Bar> {
     ]
 }
 
-fn kernels(profiled: &[Kernel], plain: &[Kernel]) -> Listing {
+fn kernels(profiled: &[Sample], plain: &[Sample]) -> Listing {
     let mut listing = Listing::new(
         "Every kernel, with and without the profiler",
         &[
@@ -350,7 +327,7 @@ fn kernels(profiled: &[Kernel], plain: &[Kernel]) -> Listing {
 }
 
 /// What was in the windows, so that one sees on how much the figures rest.
-fn commands(profiled: &[Kernel]) -> Listing {
+fn commands(profiled: &[Sample]) -> Listing {
     let mut header = vec!["locks", "programs started", "paths made"];
     header.extend(["reaim, %", "ls, %", "true, %", "sh, %"]);
     let mut listing = Listing::new("What was measured, and time in spin locks by command", &header);

@@ -1,8 +1,8 @@
 //! The same workload on a modern machine of up to 1024 CPUs.
 
-use super::{EXCHANGES, Kernel, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
+use super::{EXCHANGES, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
 use crate::reproduce::Context;
-use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::aim7_runs::{Run, Sample};
 use crate::reproduce::scaling::{self, FEW, Scaling};
 use anyhow::Result;
 
@@ -25,9 +25,9 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
         ..plan(context, &machine, locks, compute_ns, true)
     };
     let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
-    let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Kernel(vec![run.run()?])))?;
+    let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Sample(vec![run.run()?])))?;
     let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
-    let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Kernel) -> f64| {
+    let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Sample) -> f64| {
         let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);
         for (locks, row) in KERNELS.iter().zip(outcomes.chunks(FEW.len())) {
             scaling.push(locks, row.iter().map(of));

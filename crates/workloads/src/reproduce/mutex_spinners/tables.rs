@@ -2,12 +2,13 @@
 
 use super::NAME;
 use super::markov::chain;
-use super::model::{Model, TODAY, VARIANTS, is_fitted, share, users};
-use crate::aim7::{self, Outcome, Set, Setup, Workfile};
+use super::model::{DIRECTORIES, Model, TODAY, VARIANTS, is_fitted, seeds, share, users};
+use crate::aim7::{self, Set, Setup, Workfile};
 use crate::reproduce::Context;
-use crate::reproduce::aim7_runs::Run;
+use crate::reproduce::aim7_runs::{Run, Sample};
 use crate::reproduce::published::{MutexSpinners, WorkloadRow};
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::stats::Spread;
 use anyhow::{Context as _, Result, anyhow};
 use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
 
@@ -18,7 +19,7 @@ const NOTHING: f64 = 5.0;
 pub(super) struct Cells {
     published: MutexSpinners,
     /// For each published row, the three kernels and today's locks.
-    outcomes: Vec<Vec<Outcome>>,
+    samples: Vec<Vec<Sample>>,
 }
 
 fn change(before: f64, after: f64) -> f64 {
@@ -29,15 +30,18 @@ impl Cells {
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Cells> {
         let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
         let rows = &model.published.rows;
-        let run = |row: usize, locks| model.run(context, "fserver", locks, rows[row].nodes, users(&rows[row].users));
-        let runs: Vec<Run> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
-        let outcomes = context.pool.map("mutex_spinners: fserver", &runs, Run::run)?;
-        let outcomes = outcomes.chunks(locks.len()).map(<[Outcome]>::to_vec).collect();
-        Ok(Cells { published: model.published.clone(), outcomes })
+        let run = |row: usize, locks| {
+            let nodes = rows[row].nodes;
+            (model.run(context, "fserver", locks, nodes, users(&rows[row].users)), seeds(context, nodes))
+        };
+        let runs: Vec<(Run, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let mut samples = Sample::run_all(context, "mutex_spinners: fserver", &runs)?.into_iter();
+        let samples = rows.iter().map(|_| samples.by_ref().take(locks.len()).collect()).collect();
+        Ok(Cells { published: model.published.clone(), samples })
     }
 
     fn jpm(&self, row: usize, column: usize) -> f64 {
-        self.outcomes[row][column].jpm
+        self.samples[row][column].mean(|outcome| outcome.jpm)
     }
 
     pub(super) fn throughput(&self) -> Result<Table> {
@@ -48,11 +52,22 @@ impl Cells {
                 let row = Row::of(format!("{NAME}.rows[{n}].jpm[{column}]"), label)?;
                 let fitted = is_fitted(&published.users, published.nodes, column);
                 let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
-                rows.push(row.within(Bound::Share(0.25)).fitted_if(fitted));
+                let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
+                rows.push(self.with_range(row, n, column));
             }
         }
         let today = Some("the locks of turnwise throughout".to_owned());
         Ok(Table { title: "AIM7 fserver".to_owned(), unit: "jobs/min".to_owned(), today, rows })
+    }
+
+    /// From the least of the seeds to the most, where there are several.
+    fn with_range(&self, row: Row, n: usize, column: usize) -> Row {
+        let sample = &self.samples[n][column];
+        if sample.0.len() < 2 {
+            return row;
+        }
+        let Spread { min, max, .. } = sample.spread(|outcome| outcome.jpm);
+        row.remark(format!("{} to {}", digits(min.round()), digits(max.round())))
     }
 
     pub(super) fn changes(&self) -> Result<Table> {
@@ -79,7 +94,7 @@ impl Cells {
                 let key = format!("{NAME}.profile[{n}].percent[{column}]");
                 let row = Row::of(key, format!("{}, {variant}", published.function))?;
                 rows.push(match row.published {
-                    Some(_) => row.ours(share(&self.outcomes[0][column], names)).within(Bound::Points(10.0)),
+                    Some(_) => row.ours(share(&self.samples[0][column], names)).within(Bound::Points(10.0)),
                     None => row.remark("this kernel has none"),
                 });
             }
@@ -190,17 +205,17 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
         let differs = workload.change[1].abs() >= NOTHING;
         context.choose(if differs { &[1] } else { &[] }, &[0, 1, 2])
     };
+    let count = seeds(context, 8).min(2);
     let mut runs = Vec::new();
     for workload in &model.published.workloads {
         let name = named(&workload.name)?;
         for &range in wanted(workload) {
-            runs.extend(
-                [VARIANTS[1], VARIANTS[2]].map(|locks| model.run(context, name, locks, 8, users(RANGES[range]))),
-            );
+            let run = |locks| (model.run(context, name, locks, 8, users(RANGES[range])), count);
+            runs.extend([VARIANTS[1], VARIANTS[2]].map(run));
         }
     }
-    let outcomes = context.pool.map("mutex_spinners: workloads", &runs, Run::run)?;
-    let mut pairs = outcomes.chunks(2);
+    let samples = Sample::run_all(context, "mutex_spinners: workloads", &runs)?;
+    let mut pairs = samples.chunks(2);
     let mut rows = Vec::new();
     for (n, workload) in model.published.workloads.iter().enumerate() {
         for (range, users) in RANGES.into_iter().enumerate() {
@@ -210,7 +225,8 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
             rows.push(match wanted(workload).contains(&range) {
                 true => {
                     let pair = pairs.next().context("a pair of runs for each cell")?;
-                    row.ours(change(pair[0].jpm, pair[1].jpm))
+                    let [before, after] = [0, 1].map(|n: usize| pair[n].mean(|outcome| outcome.jpm));
+                    row.ours(change(before, after))
                 }
                 false => row.remark("left out (--quick)"),
             });
@@ -246,21 +262,25 @@ pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
     Ok(Table { title: "In words, and sizes".to_owned(), unit: "as named".to_owned(), today: None, rows })
 }
 
-/// The files elsewhere: several directories, and several file systems, on 4 and 8 nodes.
+/// The files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
 pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing> {
-    const PLACES: [(u32, u32); 3] = [(1, 1), (16, 1), (16, 16)];
-    let title = "Other places of the files, patches 1 and 2, 1100-2000 users, with the constants of one directory";
+    const PLACES: [(u32, u32); 3] = [(1, 1), (DIRECTORIES, 1), (DIRECTORIES, DIRECTORIES)];
+    let title = format!(
+        "Other places of the files, patches 1 and 2, 1100-2000 users, with the constants of {DIRECTORIES} directories \
+         in one file system"
+    );
     let columns = ["directories", "file systems", "nodes", "jobs/min", "slow paths of the rwlock, %", "mutex, %"];
-    let mut listing = Listing::new(title, &columns);
+    let mut listing = Listing::new(&title, &columns);
     let mut runs = Vec::new();
     for (directories, file_systems) in PLACES {
         let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
-        runs.extend([4, 8].map(|nodes| Run { directories, file_systems, ..run(nodes) }));
+        runs.extend([4, 8].map(|nodes| (Run { directories, file_systems, ..run(nodes) }, seeds(context, nodes))));
     }
-    let outcomes = context.pool.map("mutex_spinners: places", &runs, Run::run)?;
-    for (run, outcome) in runs.iter().zip(&outcomes) {
-        let rwlock = share(outcome, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]);
-        let figures = [outcome.jpm.round(), rwlock, share(outcome, &["LinuxMutex", "SpinnerQueue"])].map(digits);
+    let samples = Sample::run_all(context, "mutex_spinners: places", &runs)?;
+    for ((run, _), sample) in runs.iter().zip(&samples) {
+        let rwlock = share(sample, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]);
+        let jpm = sample.mean(|outcome| outcome.jpm).round();
+        let figures = [jpm, rwlock, share(sample, &["LinuxMutex", "SpinnerQueue"])].map(digits);
         let place = [run.directories, run.file_systems, run.nodes].map(|count| count.to_string());
         listing.rows.push(place.into_iter().chain(figures).collect());
     }
