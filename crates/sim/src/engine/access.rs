@@ -74,6 +74,12 @@ impl Engine {
         line
     }
 
+    /// The same for an address whose line is in use.
+    #[inline]
+    pub(crate) fn known_line(&self, address: usize) -> Option<u32> {
+        self.table.known(address)
+    }
+
     /// A number for an address in use, the same in every run.
     pub(crate) fn name(&self, address: usize) -> usize {
         self.table.name(address)
@@ -93,10 +99,11 @@ impl Engine {
     }
 
     /// The running thread accesses a line. When it goes on, it has the line, and the access happens.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn access(&mut self, line: u32, op: Op, doing: Doing) -> Flow {
         self.counts.accesses += 1;
-        self.does(self.current_cpu, doing);
+        self.settle_if_due(self.current_cpu);
+        self.cpu().doing = doing;
         match self.lines.hit(line, self.current_cpu, op, self.now) {
             Some(cost) => {
                 let more = self.perturbation(cost);
@@ -106,6 +113,7 @@ impl Engine {
         }
     }
 
+    #[inline(never)]
     fn miss(&mut self, line: u32, op: Op) -> Flow {
         let cpu = self.current_cpu;
         let (latency, _) = self.lines.latency(line, cpu, op);
@@ -165,6 +173,7 @@ impl Engine {
     }
 
     /// Their requests are on the way: each notices at its next look, and the nearest arrives first.
+    #[inline(never)]
     fn send_watchers(&mut self, line: u32) {
         let watchers = self.lines.entry(line).watchers.len() as Ps;
         let look = self.machine.cpu.pause / watchers;
@@ -212,6 +221,9 @@ impl Engine {
                 winners.push((cpu, 0));
             }
         }
+        if winners.is_empty() {
+            return winners;
+        }
         let mut places: Vec<u32> = (0..watchers.len() as u32).collect();
         for (index, winner) in winners.iter_mut().enumerate() {
             places.swap(index, self.chance.usize(index..watchers.len()));
@@ -222,6 +234,7 @@ impl Engine {
 
     /// The running thread spins until one of its lines is written so that it is ready, or until `until`. The caller
     /// suspends; afterwards [`Engine::spin_ended`] tells why it goes on.
+    #[inline(never)]
     pub(crate) fn watch(&mut self, watch: Watch, until: Option<Ps>, at: &'static Location<'static>) {
         let cpu = self.current_cpu;
         self.does(cpu, Doing::new(Kind::Spin, at));
@@ -263,6 +276,7 @@ impl Engine {
     }
 
     /// The same, for what is left of it after a preemption: as long as it is, since it was perturbed before.
+    #[inline(never)]
     pub(super) fn busy_again(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);
         let end = self.now + time;

@@ -34,7 +34,8 @@ pub(crate) enum Op {
 
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-/// A directory entry.
+/// A directory entry, on a line of the host's.
+#[repr(align(64))]
 pub(crate) struct Line {
     /// The CPU that has the line modified or alone.
     owner: u32,
@@ -146,7 +147,8 @@ impl Lines {
 
     #[inline]
     fn shares(&self, line: u32, cpu: u32) -> bool {
-        self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
+        self.entries[line as usize].nodes != 0
+            && self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
     }
 
     fn add_sharer(&mut self, line: u32, cpu: u32) {
@@ -155,13 +157,15 @@ impl Lines {
     }
 
     fn forget_sharers(&mut self, line: u32) {
-        let start = line as usize * self.stride;
-        self.sharers[start..start + self.stride].fill(0);
-        self.entries[line as usize].nodes = 0;
+        let nodes = &mut self.entries[line as usize].nodes;
+        if std::mem::take(nodes) != 0 {
+            let start = line as usize * self.stride;
+            self.sharers[start..start + self.stride].fill(0);
+        }
     }
 
     /// The cost, if this CPU's copy will do.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
         let tenure = &self.tenures[cpu as usize];
         let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);

@@ -196,6 +196,8 @@ impl Arena {
 /// Finds a word's line. Lines are numbered from 1 in the order of their first use.
 pub(crate) struct LineTable {
     region: Rc<Region>,
+    /// Where the region begins, and how long it is.
+    span: (usize, usize),
     shift: u32,
     inside: Vec<u32>,
     outside: FxHashMap<usize, u32>,
@@ -206,7 +208,18 @@ impl LineTable {
     pub(crate) fn new(region: Rc<Region>, line_bytes: u32) -> LineTable {
         let shift = line_bytes.trailing_zeros();
         let inside = vec![0; (region.bytes >> shift) + 1];
-        LineTable { region, shift, inside, outside: FxHashMap::default(), lines: 0 }
+        let span = (region.base.as_ptr().addr(), region.bytes);
+        LineTable { region, span, shift, inside, outside: FxHashMap::default(), lines: 0 }
+    }
+
+    /// The line of this address, if it has one.
+    #[inline]
+    pub(crate) fn known(&self, address: usize) -> Option<u32> {
+        let offset = address.wrapping_sub(self.span.0);
+        if offset >= self.span.1 {
+            return self.outside.get(&(address >> 3)).copied();
+        }
+        Some(self.inside[offset >> self.shift]).filter(|&line| line != 0)
     }
 
     /// The line of this address, and whether it is new.

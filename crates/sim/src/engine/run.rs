@@ -231,7 +231,7 @@ impl Simulation {
         };
         Engine {
             now: 0,
-            queue: Queue::default(),
+            queue: Queue::new(),
             current: 0,
             current_cpu: cpus[0],
             cpus: (0..machine.topology.cpus()).map(|_| Cpu::new()).collect(),
@@ -268,11 +268,12 @@ impl Simulation {
             let Some((time, what)) = engine.queue.pop() else { return Ok(Some(StuckKind::Deadlock)) };
             engine.now = time;
             steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(1024) || time >= engine.queue.horizon {
+            if steps.is_multiple_of(1024) || time >= engine.queue.horizon() {
                 if let Some(kind) = engine.watchdog(&self.config) {
                     return Ok(Some(kind));
                 }
-                engine.queue.horizon = time.saturating_add(self.config.silence_ns.saturating_mul(NS).max(1));
+                let silence = self.config.silence_ns.saturating_mul(NS).max(1);
+                engine.queue.set_horizon(time.saturating_add(silence));
             }
             let thread = match what {
                 What::Action { index } => {
