@@ -3,7 +3,8 @@
 //!
 //! One mapping holds an arena, for the heap and what [`super::Simulation::place`] places, and the stacks of all
 //! threads, where locks put their queue nodes. A word's line follows from its offset in the mapping, not from its
-//! address. Words elsewhere (on the host's heap) get a line each, in the order of their first use.
+//! address. Words elsewhere (on the host's heap) get a line each, in the order of their first use, until they are
+//! dropped.
 
 use corosensei::stack::{Stack, StackPointer};
 use rustc_hash::FxHashMap;
@@ -235,6 +236,14 @@ impl LineTable {
         self.lines += 1;
         *known = self.lines;
         (self.lines, true)
+    }
+
+    /// The word at an address of the host's heap is no more. Which addresses the host gives out again differs from run
+    /// to run, so the next word there must not get the old one's line.
+    pub(crate) fn forget(&mut self, address: usize) {
+        if self.region.offset(address).is_none() {
+            self.outside.remove(&(address >> 3));
+        }
     }
 
     /// A number for an address in use, the same in every run: of the simulated memory the address itself; a line

@@ -159,6 +159,16 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Engine) -> R) -> R {
     f(unsafe { &mut *engine })
 }
 
+/// A word is dropped.
+#[inline(never)]
+pub(crate) fn forget(address: usize) {
+    let engine = WHOLE.get();
+    if !engine.is_null() {
+        // SAFETY: as in `with`; words are dropped by threads, and by nobody while the engine looks at itself.
+        unsafe { &mut *engine }.table.forget(address);
+    }
+}
+
 /// Like [`with`], and waits if that takes time.
 #[inline]
 pub(crate) fn step(f: impl FnOnce(&mut Engine) -> Flow) {

@@ -18,6 +18,14 @@ unsafe impl<T> Send for SimWord<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for SimWord<T> {}
 
+/// Who gets the memory next has another word there, with a line of its own.
+impl<T> Drop for SimWord<T> {
+    #[inline]
+    fn drop(&mut self) {
+        engine::forget(std::ptr::from_ref(self).addr());
+    }
+}
+
 impl<T: Copy> SimWord<T> {
     /// Changes the value in no time.
     pub(crate) fn poke(&self, value: T) {
