@@ -38,6 +38,15 @@ fn obstacle() -> Option<String> {
     (!root && which::which("fusermount3").is_err()).then(|| "neither root nor fusermount3".to_owned())
 }
 
+/// Whether a program is installed; says so if not.
+fn has(program: &str) -> bool {
+    let found = which::which(program).is_ok();
+    if !found {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    found
+}
+
 /// Mounts with these further arguments, or says why the test is skipped.
 fn mount(arguments: &[&str]) -> Option<Mounted> {
     mount_in(scratch(), arguments)

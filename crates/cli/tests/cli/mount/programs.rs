@@ -2,15 +2,6 @@
 
 use super::*;
 
-/// Whether a program is installed; says so if not.
-fn has(program: &str) -> bool {
-    let found = which::which(program).is_ok();
-    if !found {
-        eprintln!("SKIPPED: {program} is not installed");
-    }
-    found
-}
-
 #[test]
 fn git() {
     let Some(mounted) = mount(&[]) else { return };
