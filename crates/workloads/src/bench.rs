@@ -67,7 +67,7 @@ struct Stage {
 /// # Errors
 /// As [`run`].
 pub fn measure(args: &BenchArgs) -> Result<Report> {
-    let machine = Machine::here();
+    let (machine, commit) = (Machine::here(), machine::commit());
     let stages: Vec<Stage> =
         args.scenarios()?.into_iter().map(|scenario| Stage { scenario, locks: args.locks(scenario) }).collect();
     let mut runner = Runner::new(args, &stages)?;
@@ -83,7 +83,7 @@ pub fn measure(args: &BenchArgs) -> Result<Report> {
         format: FORMAT.to_owned(),
         subject: args.subject().name.to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
-        commit: machine::commit(),
+        commit,
         machine,
         method: runner.method,
         documents: exhibits(args, &stages, &scenarios),

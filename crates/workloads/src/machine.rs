@@ -51,7 +51,7 @@ fn cpu_name() -> Option<String> {
 }
 
 /// The commit of the sources that this program was built from, with `+` if they were changed since; `None` if they or
-/// git are not there.
+/// git are not there. To be asked before a long run: another may be checked out when it ends.
 #[must_use]
 pub fn commit() -> Option<String> {
     let git = |args: &[&str]| {

@@ -57,7 +57,7 @@ fn json(report: &Reproduction) -> Result<String> {
 }
 
 fn reproduction(args: &Args) -> Result<Reproduction> {
-    let host = Machine::here();
+    let (host, commit) = (Machine::here(), machine::commit());
     let jobs = args.jobs.map_or(host.cpus, usize::from);
     let bars = Bars::new();
     let pool = Pool::new(jobs, &bars);
@@ -69,7 +69,7 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     Ok(Reproduction {
         format: FORMAT.to_owned(),
         command: args.command(),
-        commit: machine::commit(),
+        commit,
         seed: args.seed,
         quick: args.quick,
         host,

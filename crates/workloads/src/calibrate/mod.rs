@@ -95,7 +95,7 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
         bail!("calibrate measures x86-64 and arm64, not {}: write a machine file by hand", std::env::consts::ARCH);
     }
     let begin = Instant::now();
-    let machine = Machine::here();
+    let (machine, commit) = (Machine::here(), machine::commit());
     let root = Path::new("/sys");
     let tree = Tree::read(root, &sysfs::allowed()?)?;
     let grid = Grid::of(&tree)?;
@@ -106,7 +106,7 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     Ok(Calibration {
         format: FORMAT,
         command: std::env::args().collect::<Vec<_>>().join(" "),
-        commit: machine::commit(),
+        commit,
         machine,
         quick: effort.quick,
         seconds: begin.elapsed().as_secs_f64(),
