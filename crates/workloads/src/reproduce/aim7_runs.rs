@@ -1,6 +1,7 @@
 //! AIM7 on the documents' machine, as both documents that measured it have it.
 
 use super::Context;
+use super::report::{Row, figure};
 use crate::aim7::{self, Length, Outcome, Plan, Set, Workfile};
 use crate::stats::Spread;
 use anyhow::{Context as _, Result, anyhow};
@@ -97,9 +98,14 @@ impl Sample {
         self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
     }
 
-    /// From the least to the most.
-    pub(super) fn spread(&self, of: impl Fn(&Outcome) -> f64) -> Spread {
+    /// The row, with the figure's range over the seeds as a remark, where there are several.
+    pub(super) fn range(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
         let values: Vec<f64> = self.0.iter().map(of).collect();
-        Spread::of(&values).unwrap_or(Spread { median: 0.0, min: 0.0, max: 0.0 })
+        match Spread::of(&values) {
+            Some(Spread { min, max, .. }) if values.len() > 1 => {
+                row.remark(format!("{} to {}", figure(min), figure(max)))
+            }
+            _ => row,
+        }
     }
 }

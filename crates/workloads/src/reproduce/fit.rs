@@ -2,9 +2,6 @@
 //!
 //! Nelder and Mead's simplex (`argmin`) in the logarithms of the constants, within bounds. Each constant is rounded to
 //! three digits before it is tried, so that what is reported is what was run, and what was tried is not tried again.
-//!
-//! Where one figure falls as one constant grows, and may fall off a cliff, [`halve`] finds the place; a simplex, which
-//! looks at slopes, may not.
 
 use anyhow::{Result, anyhow, ensure};
 use argmin::core::{CostFunction, Executor, State};
@@ -135,23 +132,6 @@ pub fn fit(unknowns: &[Unknown], rounds: u64, misfit: impl FnMut(&[f64]) -> Resu
     Ok(Found { values, misfit, evaluations })
 }
 
-/// Tries the middle of a bracket (in the logarithm, to three digits), and goes on with the half in which `above`
-/// becomes false, so often.
-///
-/// # Errors
-/// Those of `above`.
-pub fn halve([mut low, mut high]: [f64; 2], rounds: u64, mut above: impl FnMut(f64) -> Result<bool>) -> Result<()> {
-    for _ in 0..rounds {
-        let middle = three_digits((low * high).sqrt());
-        if above(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    Ok(())
-}
-
 /// How far figures are from what they should be: the root of the mean square of the logarithms of their ratios.
 #[must_use]
 pub fn distance(pairs: &[(f64, f64)]) -> f64 {
@@ -196,22 +176,6 @@ mod tests {
         tried.sort_by(f64::total_cmp);
         tried.dedup();
         assert_eq!(tried.len(), found.evaluations);
-    }
-
-    #[test]
-    fn a_bracket_closes_in_on_a_cliff_and_on_its_edge_without_one() {
-        let last = |cliff: f64| {
-            let mut last = 0.0;
-            let above = |value: f64| {
-                last = value;
-                Ok(value < cliff)
-            };
-            halve([600.0, 2400.0], 12, above).expect("nothing fails");
-            last
-        };
-        assert!((last(1234.0) / 1234.0 - 1.0).abs() < 0.01, "{}", last(1234.0));
-        assert!(last(5000.0) > 2300.0 && last(1.0) < 610.0);
-        assert!(halve([1.0, 2.0], 1, |_| anyhow::bail!("no such lock")).is_err());
     }
 
     #[test]

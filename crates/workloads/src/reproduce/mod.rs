@@ -7,11 +7,13 @@
 //! | `report.rs` | what comes out |
 //! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not
 //! known |
+//! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
 //! | `scaling.rs` | curves to 1024 CPUs |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
 mod aim7_runs;
+mod bracket;
 mod dcache;
 pub mod fit;
 mod handoff_spin;

@@ -5,12 +5,12 @@ mod today;
 
 use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
+use super::bracket::{self, Nearest, Tried};
 use super::published::{self, Dcache};
 use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
 use crate::aim7::Comm;
 use crate::aim7::Outcome;
 use crate::aim7::meter::COMMS;
-use crate::stats::Spread;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_sim::spec::Machine;
@@ -57,10 +57,6 @@ impl Sample {
     /// The mean of all seeds, as the fit has it.
     fn spin_percent(&self, command: &str) -> f64 {
         self.mean(|outcome| spin_percent(outcome, command))
-    }
-
-    fn spin_spread(&self, command: &str) -> Spread {
-        self.spread(|outcome| spin_percent(outcome, command))
     }
 
     /// The part of it within a function of the kernel.
@@ -124,12 +120,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let machine = aim7_runs::machine()?;
     let published: Dcache = published::typed(NAME)?;
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
-    let fitting::Found { compute_ns, kernel, tried } = fitting::fit(context, &machine, wanted)?;
+    let Nearest { value: compute_ns, outcome: kernel, tried } = fitting::fit(context, &machine, wanted)?;
     let plans = |profiler, seeds| LOCKS.map(|locks| (plan(context, &machine, locks, compute_ns, profiler), seeds));
     let mut profiled = vec![kernel];
     profiled.extend(Sample::run_all(context, "dcache: kernels", &plans(true, runs(context))[1..])?);
     let plain = Sample::run_all(context, "dcache: without a profiler", &plans(false, 1))?;
-    let mut listings = vec![kernels(&profiled, &plain), commands(&profiled), fitting::listing(&tried)];
+    let title = "What the fit tried: spin locks, % of busy time";
+    let tried_listing = bracket::listing(title, "a job computes, ms", 1e6, &tried);
+    let mut listings = vec![kernels(&profiled, &plain), commands(&profiled), tried_listing];
     let (mut plots, mut notes) = (Vec::new(), notes(&published, &profiled, &tried));
     if !context.quick {
         today::to_1024(context, compute_ns)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
@@ -194,7 +192,7 @@ fn facts() -> Vec<String> {
     .to_vec()
 }
 
-fn notes(published: &Dcache, profiled: &[Sample], tried: &[fitting::Tried]) -> Vec<String> {
+fn notes(published: &Dcache, profiled: &[Sample], tried: &[Tried]) -> Vec<String> {
     let wanted = published.raw_spin_lock_percent.last().map_or(0.0, |row| row.percent[0]);
     let ours = profiled[0].spin_percent("total");
     let mut notes = vec![
@@ -253,14 +251,13 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
         for (column, variant) in ["baseline", "patched"].into_iter().enumerate() {
             let key = format!("{NAME}.raw_spin_lock_percent[{n}].percent[{column}]");
             let label = format!("{}, {variant}", row.command);
-            let Spread { min, max, .. } = profiled[column].spin_spread(&row.command);
+            let command = row.command.as_str();
             let fitted = column == 0 && row.command == "total";
             let row = Row::of(key, label)?
                 .ours(profiled[column].spin_percent(&row.command))
                 .today(profiled[TODAY].spin_percent(&row.command));
             let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
-            let several = profiled[column].0.len() > 1;
-            rows.push(if several { row.remark(format!("{} to {}", digits(min), digits(max))) } else { row });
+            rows.push(profiled[column].range(row, |outcome| spin_percent(outcome, command)));
         }
     }
     let today = Some("the locks of turnwise throughout".to_owned());

@@ -2,9 +2,10 @@
 
 use crate::reproduce::Context;
 use crate::reproduce::aim7_runs::{self, Constants, Run, Sample};
-use crate::reproduce::fit::{halve, three_digits};
+use crate::reproduce::bracket::{self, Tried, nearest};
+use crate::reproduce::fit::three_digits;
 use crate::reproduce::published::{self, MutexSpinners};
-use crate::reproduce::report::{Fitted, Listing, figure};
+use crate::reproduce::report::{Fitted, Listing};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
 use turnwise_sim::spec::Machine;
@@ -47,7 +48,7 @@ pub(super) struct Model {
     pub(super) published: MutexSpinners,
     pub(super) constants: Constants,
     /// Times at the orphan list that were tried, nanoseconds, with thousand jobs a minute of each seed on 4 nodes.
-    tried: Vec<(f64, Vec<f64>)>,
+    tried: Vec<Tried>,
 }
 
 impl Model {
@@ -94,33 +95,24 @@ impl Model {
 
     /// The time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
     fn fit_orphans(&mut self, context: &Context<'_>) -> Result<()> {
-        let wanted = self.wanted(4);
-        let mut nearest = (f64::INFINITY, self.constants.orphan_ns);
-        halve(ORPHAN_NS, context.rounds(5, 7), |orphan_ns| {
+        let wanted = self.wanted(4) / 1e3;
+        let found = nearest(ORPHAN_NS, context.rounds(5, 7), wanted, |orphan_ns| {
             self.constants.orphan_ns = orphan_ns;
-            let sample = self.sample(context, 4)?;
-            let jpm = sample.mean(|outcome| outcome.jpm);
-            self.tried.push((orphan_ns, sample.0.iter().map(|outcome| outcome.jpm / 1e3).collect()));
-            let off = (jpm.max(1.0) / wanted).ln().abs();
-            if off < nearest.0 {
-                nearest = (off, orphan_ns);
-            }
-            Ok(jpm > wanted)
+            let figures = self.sample(context, 4)?.0.iter().map(|outcome| outcome.jpm / 1e3).collect();
+            Ok(((), figures))
         })?;
-        self.constants.orphan_ns = nearest.1;
-        self.tried.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (self.constants.orphan_ns, self.tried) = (found.value, found.tried);
         Ok(())
     }
 
     /// All that was tried there.
     pub(super) fn tried(&self) -> Listing {
-        let title = "What the fit tried on 4 nodes: thousand jobs/min";
-        let mut listing = Listing::new(title, &["a visit to the orphan list, ns", "with each seed"]);
-        for (orphan_ns, jpm) in &self.tried {
-            let jpm: Vec<String> = jpm.iter().copied().map(figure).collect();
-            listing.rows.push(vec![figure(*orphan_ns), jpm.join(", ")]);
-        }
-        listing
+        bracket::listing(
+            "What the fit tried on 4 nodes: thousand jobs/min",
+            "a visit to the orphan list, ns",
+            1.0,
+            &self.tried,
+        )
     }
 
     /// One cell.

@@ -8,7 +8,6 @@ use crate::reproduce::Context;
 use crate::reproduce::aim7_runs::{Run, Sample};
 use crate::reproduce::published::{MutexSpinners, WorkloadRow};
 use crate::reproduce::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
-use crate::stats::Spread;
 use anyhow::{Context as _, Result, anyhow};
 use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
 
@@ -53,21 +52,11 @@ impl Cells {
                 let fitted = is_fitted(&published.users, published.nodes, column);
                 let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
                 let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
-                rows.push(self.with_range(row, n, column));
+                rows.push(self.samples[n][column].range(row, |outcome| outcome.jpm.round()));
             }
         }
         let today = Some("the locks of turnwise throughout".to_owned());
         Ok(Table { title: "AIM7 fserver".to_owned(), unit: "jobs/min".to_owned(), today, rows })
-    }
-
-    /// From the least of the seeds to the most, where there are several.
-    fn with_range(&self, row: Row, n: usize, column: usize) -> Row {
-        let sample = &self.samples[n][column];
-        if sample.0.len() < 2 {
-            return row;
-        }
-        let Spread { min, max, .. } = sample.spread(|outcome| outcome.jpm);
-        row.remark(format!("{} to {}", digits(min.round()), digits(max.round())))
     }
 
     pub(super) fn changes(&self) -> Result<Table> {
