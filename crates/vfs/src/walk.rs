@@ -1,7 +1,8 @@
 //! From a path to a dentry.
 //!
 //! A walk has two gaits. It begins without references: pinned, it goes from dentry to dentry by the hash table, takes
-//! no lock, writes nothing, and gets a reference to the last one only. Where the cache does not know a name it takes a
+//! no lock, writes nothing, and gets a reference to the last one only, and not even to that if all that is wanted is a
+//! look. Where the cache does not know a name it takes a
 //! reference to where it is, asks the directory under its `i_mutex`, and goes on with references, one at a time. If it
 //! finds that a dentry it stands on has been reclaimed, it begins again, with references from the start: then nothing
 //! on its way can go.
@@ -16,7 +17,7 @@ use crate::dcache::paths::Spot;
 use crate::dcache::{Counter, DentryPtr, hash};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::inode::NAME_MAX;
+use crate::inode::{Inode, NAME_MAX};
 use crate::locks::{Count, LockSet};
 use crate::mount::MountPtr;
 use crate::path::{Context, Follow, Path};
@@ -154,6 +155,36 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         }
     }
 
+    /// What `look` finds at the inode that `path` leads to.
+    ///
+    /// # Errors
+    /// Those of [`Vfs::lookup`].
+    #[inline]
+    pub(crate) fn look_at<R>(
+        &'fs self,
+        cx: &Context<'_, 'fs, H, L>,
+        path: &[u8],
+        follow: Follow,
+        look: impl FnOnce(&Inode<H, L>) -> R,
+    ) -> Result<R, Errno> {
+        if L::COUNTS_LOOKS {
+            return Ok(look(self.lookup(cx, path, follow)?.inode()));
+        }
+        check(path)?;
+        let mut walker = Walker::start(self, cx, false);
+        match walker.arrive(path, follow) {
+            Ok(()) => {
+                walker.here().note_look();
+                Ok(look(walker.here().inode().ok_or(Errno::NOENT)?))
+            }
+            Err(Stop::Failed(errno)) => Err(errno),
+            Err(Stop::Again) => {
+                drop(walker);
+                Ok(look(self.lookup_with_references(cx, path, follow)?.inode()))
+            }
+        }
+    }
+
     /// Runs `work` once with the directory that the last component of `path` is in, and that component.
     ///
     /// # Errors
@@ -201,6 +232,15 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
 
     #[inline]
     fn finish(&mut self, path: &[u8], follow: Follow) -> Result<Path<'fs, H, L>, Stop> {
+        self.arrive(path, follow)?;
+        self.count()?;
+        self.counted = false; // the path takes it over
+        Ok(Path { fs: self.fs, mount: self.mount, dentry: self.at })
+    }
+
+    /// Goes to the end of the path, perhaps without a reference to what is there.
+    #[inline]
+    fn arrive(&mut self, path: &[u8], follow: Follow) -> Result<(), Stop> {
         let mut run = self.run(path, Goal::End(follow))?;
         while let Run::Link(text) = run {
             run = match self.run(&text, Goal::End(follow))? {
@@ -208,9 +248,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 _ => Run::Done,
             };
         }
-        self.count()?;
-        self.counted = false; // the path takes it over
-        Ok(Path { fs: self.fs, mount: self.mount, dentry: self.at })
+        Ok(())
     }
 
     fn finish_at_parent<R>(

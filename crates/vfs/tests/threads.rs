@@ -141,6 +141,9 @@ fn what_stays_is_always_found<L: LockSet<Native>>(cache_bytes: usize) {
                     let path: &[u8] = [&b"/stay/a/b/file"[..], b"stay/a/../a/b/file"][step % 2];
                     let found = fs.lookup(&cx, path, Follow::Yes).expect("it never goes");
                     assert_eq!(found.inode_number(), number);
+                    drop(found);
+                    assert_eq!(fs.stat(&cx, path, Follow::Yes).expect("it never goes").number, number);
+                    fs.stat(&cx, b"/over", Follow::Yes).expect("it is replaced, but never missing");
                     fs.lookup(&cx, b"/over", Follow::Yes).expect("it is replaced, but never missing");
                     assert_eq!(fs.lookup(&cx, b"/stay/a/b/none", Follow::Yes).err(), Some(Errno::NOENT));
                 })

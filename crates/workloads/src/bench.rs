@@ -71,12 +71,15 @@ pub fn measure(args: &BenchArgs) -> Result<Report> {
     let stages: Vec<Stage> =
         args.scenarios()?.into_iter().map(|scenario| Stage { scenario, locks: args.locks(scenario) }).collect();
     let mut runner = Runner::new(args, &stages)?;
-    let mut scenarios = Vec::new();
-    for stage in &stages {
-        let name = stage.scenario.name;
-        let mut report = runner.scenario(stage).with_context(|| format!("scenario {name}"))?;
-        report.compare(&args.reference(stage.scenario));
-        scenarios.push(report);
+    let mut scenarios: Vec<ScenarioReport> = Vec::new();
+    for together in stages.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
+        for (stage, mut report) in together.iter().zip(runner.scenarios(together)?) {
+            report.compare(&args.reference(stage.scenario));
+            if let Some(from) = scenarios.iter().find(|other| stage.scenario.scales == Some(&other.name)) {
+                report.scale(from);
+            }
+            scenarios.push(report);
+        }
     }
     runner.bar.finish_and_clear();
     Ok(Report {
@@ -154,26 +157,30 @@ impl Runner {
         }
     }
 
-    fn scenario(&mut self, stage: &Stage) -> Result<ScenarioReport> {
-        let scenario = stage.scenario;
-        let plan = self.plan(scenario);
-        let (inside_ns, outside_ns) = match plan.section {
-            Section::Work { inside, outside } => (Some(cost_ns(inside)), Some(cost_ns(outside))),
-            _ => (None, None),
-        };
-        let mut samples: Vec<Samples> = stage.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
-        for round in 0..self.method.rounds(scenario) {
-            self.round(scenario, &Plan { timed: round >= self.method.samples, ..plan }, &mut samples)?;
+    /// Scenarios whose rounds are interleaved.
+    fn scenarios(&mut self, stages: &[Stage]) -> Result<Vec<ScenarioReport>> {
+        let mut runs: Vec<Running> = stages.iter().map(|stage| self.begin(stage)).collect();
+        let rounds = stages.iter().map(|stage| self.method.rounds(stage.scenario)).max().unwrap_or(0);
+        for round in 0..rounds {
+            for (run, stage) in runs.iter_mut().zip(stages) {
+                if round < self.method.rounds(stage.scenario) {
+                    let plan = Plan { timed: round >= self.method.samples, ..run.plan };
+                    let name = stage.scenario.name;
+                    self.round(stage.scenario, &plan, &mut run.samples).with_context(|| format!("scenario {name}"))?;
+                }
+            }
         }
-        Ok(ScenarioReport {
-            name: scenario.name.to_owned(),
-            help: scenario.help.to_owned(),
-            threads: scenario.threads,
-            inside_ns,
-            outside_ns,
-            reference: None,
-            locks: samples.iter().map(|s| s.report(self.method.samples)).collect(),
-        })
+        Ok(runs.into_iter().zip(stages).map(|(run, stage)| run.report(stage.scenario, self.method.samples)).collect())
+    }
+
+    fn begin(&self, stage: &Stage) -> Running {
+        let plan = self.plan(stage.scenario);
+        let work_ns = match plan.section {
+            Section::Work { inside, outside } => Some((cost_ns(inside), cost_ns(outside))),
+            _ => None,
+        };
+        let samples = stage.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
+        Running { plan, work_ns, samples }
     }
 
     /// One sample of every lock, in random order.
@@ -191,5 +198,28 @@ impl Runner {
             self.bar.inc(1);
         }
         Ok(())
+    }
+}
+
+/// A scenario under way.
+struct Running {
+    plan: Plan,
+    /// Inside and outside.
+    work_ns: Option<(f64, f64)>,
+    samples: Vec<Samples>,
+}
+
+impl Running {
+    fn report(&self, scenario: &Scenario, rounds: u32) -> ScenarioReport {
+        ScenarioReport {
+            name: scenario.name.to_owned(),
+            help: scenario.help.to_owned(),
+            threads: scenario.threads,
+            inside_ns: self.work_ns.map(|(inside, _)| inside),
+            outside_ns: self.work_ns.map(|(_, outside)| outside),
+            reference: None,
+            scales_from: None,
+            locks: self.samples.iter().map(|samples| samples.report(rounds)).collect(),
+        }
     }
 }

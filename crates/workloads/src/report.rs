@@ -59,6 +59,8 @@ pub struct ScenarioReport {
     pub outside_ns: Option<f64>,
     /// The lock that the others' speeds are compared with.
     pub reference: Option<String>,
+    /// The scenario that [`LockReport::scaling`] is from, with its number of threads.
+    pub scales_from: Option<(String, usize)>,
     /// Every lock that ran, in the table's order.
     pub locks: Vec<LockReport>,
 }
@@ -93,6 +95,8 @@ pub struct LockReport {
     pub wait: Option<Waits>,
     /// How many times as fast as the reference, paired by round.
     pub speed: Option<Spread>,
+    /// How many times as many operations as in the scenario with fewer threads, paired by round.
+    pub scaling: Option<Spread>,
     /// The reads alone, where some operations read and some write.
     pub reads: Option<KindReport>,
     /// The writes alone, likewise.
@@ -173,6 +177,15 @@ impl ScenarioReport {
         }
     }
 
+    /// Compares every lock with itself in a scenario whose rounds were interleaved with this one's.
+    pub fn scale(&mut self, from: &ScenarioReport) {
+        self.scales_from = Some((from.name.clone(), from.threads));
+        for lock in &mut self.locks {
+            let before = from.lock(&lock.name);
+            lock.scaling = before.and_then(|before| Spread::of_ratios(&before.rounds_ns, &lock.rounds_ns));
+        }
+    }
+
     /// The lock of this name, if it ran.
     #[must_use]
     pub fn lock(&self, name: &str) -> Option<&LockReport> {
@@ -205,6 +218,7 @@ pub(crate) mod tests {
             voluntary_per_s: None,
             wait: None,
             speed: None,
+            scaling: None,
             reads: None,
             writes: None,
             notes: Vec::new(),
@@ -219,6 +233,7 @@ pub(crate) mod tests {
             inside_ns: None,
             outside_ns: None,
             reference: None,
+            scales_from: None,
             locks: vec![
                 lock("ours", true, true, [10.0, 20.0, 30.0]),
                 lock("fast", false, true, [20.0, 20.0, 60.0]),
@@ -248,6 +263,20 @@ pub(crate) mod tests {
         assert_eq!(s.reference.as_deref(), Some("spins"));
         s.compare(&["nobody"]);
         assert_eq!(s.reference, None);
+    }
+
+    #[test]
+    fn a_lock_scales_by_what_it_did_with_fewer_threads() {
+        let mut s = scenario();
+        let mut from = scenario();
+        from.locks.truncate(1);
+        from.threads = 1;
+        from.locks[0].rounds_ns = vec![Some(20.0), None, Some(45.0)];
+        s.scale(&from);
+        assert_eq!(s.scales_from, Some(("s".to_owned(), 1)));
+        // 20/10, 45/30
+        assert_eq!(s.locks[0].scaling.map(|s| (s.min, s.max)), Some((1.5, 2.0)));
+        assert_eq!(s.locks[1].scaling, None, "it did not run there");
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Samples {
             voluntary_per_s: Spread::of(&per_s),
             wait: self.waits.as_ref().and_then(all_waits),
             speed: None,
+            scaling: None,
             reads: both.then(|| self.kind(Kind::Read, rounds)),
             writes: both.then(|| self.kind(Kind::Write, rounds)),
             notes: self.notes(),

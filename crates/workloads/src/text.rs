@@ -21,6 +21,7 @@ const LEGEND: &[&str] = &[
     "per op: interval / operations of all threads, median of the samples. CPU per op: getrusage of the process, same.",
     "per read, per write: interval / operations of that kind of all threads, likewise.",
     "speed: time per op of the reference / of this lock, paired by round: median [least .. most]; above 1 is faster.",
+    "operations / those in another scenario: how the lock scales, paired by round, the rounds of both interleaved.",
     "fairness: operations of the least busy / of the busiest thread in a sample, among threads with the same role, \
      median of the samples; 1 is fair.",
     "waits: from asking for the lock to having it (or the copy, where a read only copies), one clock reading included; \
@@ -109,8 +110,10 @@ fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style
     let shown: Vec<&Figure> = figures.iter().filter(known).copied().collect();
     let head = ["lock".to_owned()].into_iter().chain(shown.iter().map(|f| f.name.to_owned()));
     let speed = scenario.reference.as_ref().map(|name| format!("speed / {name}"));
-    let rows = scenario.locks.iter().map(|lock| row(lock, &shown, speed.is_some())).collect();
-    let table = draw(head.chain(speed.clone()).collect(), rows, 1, style);
+    let scales = scenario.scales_from.as_ref().map(|(name, _)| format!("operations / {name}"));
+    let extra = (speed.is_some(), scales.is_some());
+    let rows = scenario.locks.iter().map(|lock| row(lock, &shown, extra)).collect();
+    let table = draw(head.chain(speed).chain(scales).collect(), rows, 1, style);
     let kinds = scenario.reference.iter().flat_map(|name| scenario.locks.iter().filter_map(|l| kinds(name, l)));
     let ratios = scenario.locks.iter().filter(|l| l.ours).filter_map(|l| ratios(scenario, l, &shown));
     let notes = scenario.locks.iter().flat_map(|l| l.notes.iter().map(move |note| format!("{}: {note}", l.name)));
@@ -123,10 +126,11 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-fn row(lock: &LockReport, figures: &[&Figure], with_speed: bool) -> Vec<String> {
+fn row(lock: &LockReport, figures: &[&Figure], (with_speed, with_scaling): (bool, bool)) -> Vec<String> {
     let cells = figures.iter().map(|f| (f.get)(lock).map_or_else(dash, f.show));
     let speed = with_speed.then(|| lock.speed.map_or_else(dash, spread));
-    [lock.name.clone()].into_iter().chain(cells).chain(speed).collect()
+    let scaling = with_scaling.then(|| lock.scaling.map_or_else(dash, spread));
+    [lock.name.clone()].into_iter().chain(cells).chain(speed).chain(scaling).collect()
 }
 
 fn spread(s: Spread) -> String {

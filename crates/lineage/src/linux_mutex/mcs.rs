@@ -15,6 +15,9 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
 
 /// A spinner's place.
+///
+/// On a line of its own, wherever the compiler puts it in the frame of a stack.
+#[repr(align(64))]
 struct Node<P: Platform> {
     next: P::Ptr<Node<P>>,
     locked: P::U32,

@@ -17,6 +17,9 @@ const AWAKE: u32 = 1;
 const ASLEEP: u32 = 2;
 
 /// A thread that waits.
+///
+/// On a line of its own, wherever the compiler puts it in the frame of a stack.
+#[repr(align(64))]
 pub(super) struct Waiter<P: Platform> {
     /// Towards older waiters in `pushlist`, towards younger ones in `poplist`.
     next: P::Ptr<Waiter<P>>,

@@ -17,6 +17,9 @@ pub(crate) const ASLEEP: u32 = 1;
 pub(crate) const AWAKE: u32 = 0;
 
 /// A thread in a list. Its place and its kind are read and written by whoever has the lock that guards the list.
+///
+/// On a line of its own, wherever the compiler puts it in the frame of a stack.
+#[repr(align(64))]
 pub(crate) struct Waiter<P: Platform> {
     next: P::Ptr<Waiter<P>>,
     prev: P::Ptr<Waiter<P>>,

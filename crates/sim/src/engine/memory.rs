@@ -269,7 +269,22 @@ impl LineTable {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALIGN, Region};
+    use super::{ALIGN, LineTable, Region};
+    use std::rc::Rc;
+
+    #[test]
+    fn words_elsewhere_have_lines_of_their_own_until_they_are_forgotten() {
+        let region = Rc::new(Region::map(8192, 1, 16384).expect("there is address space"));
+        let inside = region.base.as_ptr().addr() + 640;
+        let elsewhere = Box::new([0_u64; 2]);
+        let outside = elsewhere.as_ptr().addr();
+        let mut table = LineTable::new(region, 64);
+        assert_eq!([inside, inside + 56, inside + 64].map(|at| table.find(at)), [(1, true), (1, false), (2, true)]);
+        assert_eq!([outside, outside + 8, outside].map(|at| table.find(at)), [(3, true), (4, true), (3, false)]);
+        [inside, outside].into_iter().for_each(|at| table.forget(at));
+        assert_eq!([inside, outside, outside + 8].map(|at| table.known(at)), [Some(1), None, Some(4)]);
+        assert_eq!(table.find(outside), (5, true), "the next word there is another one");
+    }
 
     #[test]
     fn memory_begins_at_the_same_lower_bits_and_can_be_used_to_its_end() {

@@ -232,3 +232,23 @@ fn reads_of_a_shared_line_overlap_but_for_their_occupancy() {
     // Ten readers: nine occupancies of 15 ns, not nine latencies; they ask a nanosecond apart.
     assert_eq!(last.1 - first.1, 9 * 15 * NS, "{times:?}");
 }
+
+#[test]
+fn a_word_that_is_dropped_takes_its_line_along() {
+    let machine = Arc::new(row(Protocol::Mesif));
+    let mut sim = Simulation::new(config(&machine, 1), 1);
+    let costs = notes();
+    let seen = costs.clone();
+    sim.spawn(Affinity::Cpu(0), move || {
+        // One after the other at one address of the host's heap.
+        let mut room = Box::new(std::mem::MaybeUninit::<Word32>::uninit());
+        for _ in 0..2 {
+            let word = room.write(Word32::new(0));
+            seen.borrow_mut().extend([took(|| access(word, Store)), took(|| access(word, Store))].map(|ps| ps / NS));
+            // SAFETY: written above, and not used after this.
+            unsafe { room.assume_init_drop() };
+        }
+    });
+    sim.run().unwrap();
+    assert_eq!(costs.take(), [80, 1, 80, 1], "a new word's first access comes from memory");
+}

@@ -93,13 +93,14 @@ pub(super) fn names(arena: &'static Arena, record: &LockRecord) {
         let (directory, file) = (worker.rng.random_range(0..2), worker.rng.random_range(0..3));
         let path = format!("/d{directory}/f{file}");
         let stay = Duration::from_micros(worker.rng.random_range(0..1000));
-        let step = worker.rng.random_range(0..8);
+        let step = worker.rng.random_range(0..9);
         work(worker, || match step {
             0 | 1 => count(arena, &files, 1, tree.make_file(&path), Errno::EXIST),
             2 | 3 => count(arena, &files, -1, tree.remove_file(&path), Errno::NOENT),
             4 => drop(tree.rename(&format!("/d{directory}/m{directory}"), &format!("/d{0}/m{0}", 1 - directory))),
             5 => drop(tree.visit(&path, &mut |_| std::thread::sleep(stay))),
             6 => _ = tree.shrink(4),
+            7 => _ = tree.look(&path),
             _ => stays(arena, tree, numbers),
         });
         worker.gets_on();
@@ -127,8 +128,9 @@ fn count(arena: &Arena, files: &AtomicI64, change: i64, made: Result<(), Errno>,
 }
 
 fn stays(arena: &Arena, tree: &dyn Tree, numbers: [u64; 2]) {
-    let found = ["/stay/here/file", "/stay/here"].map(|path| number(tree, path));
-    if found != numbers.map(Ok) {
+    let paths = ["/stay/here/file", "/stay/here"];
+    let found = [paths.map(|path| tree.look(path)), paths.map(|path| number(tree, path))];
+    if found != [numbers.map(Ok); 2] {
         arena.fail(Verdict::NoOrder, &format!("{numbers:?} stays all the time, and {found:?} was found"));
     }
 }

@@ -11,6 +11,7 @@ pub struct DeafToRenames;
 impl LockSet<Native> for DeafToRenames {
     const NAME: &'static str = "deaf-to-renames";
     const COUNTS_ROOT: bool = false;
+    const COUNTS_LOOKS: bool = false;
     type Count = LockRef;
     type Rename = Deaf;
     type Mutex = <Today as LockSet<Native>>::Mutex;
@@ -56,6 +57,7 @@ pub struct RaisesTheDead;
 impl LockSet<Native> for RaisesTheDead {
     const NAME: &'static str = "raises-the-dead";
     const COUNTS_ROOT: bool = false;
+    const COUNTS_LOOKS: bool = false;
     type Count = Blind;
     type Rename = <Today as LockSet<Native>>::Rename;
     type Mutex = <Today as LockSet<Native>>::Mutex;

@@ -23,6 +23,8 @@ pub trait Tree: Send + Sync {
     fn rename(&self, from: &str, to: &str) -> Result<(), Errno>;
     /// Finds a name and stays there for `visit`.
     fn visit(&self, path: &str, visit: &mut dyn FnMut(&dyn Spot)) -> Result<(), Errno>;
+    /// Which inode a name leads to, without staying there.
+    fn look(&self, path: &str) -> Result<u64, Errno>;
     /// Reclaims up to so many unused dentries; how many it did.
     fn shrink(&self, dentries: usize) -> usize;
     /// Files and directories that there are, found or not.
@@ -92,6 +94,10 @@ impl<L: LockSet<Native>> Tree for FileSystem<L> {
         let at = At(self.with(|cx| self.fs.lookup(cx, path.as_bytes(), Follow::Yes))?);
         visit(&at);
         Ok(())
+    }
+
+    fn look(&self, path: &str) -> Result<u64, Errno> {
+        self.with(|cx| self.fs.stat(cx, path.as_bytes(), Follow::Yes).map(|stat| stat.number))
     }
 
     fn shrink(&self, dentries: usize) -> usize {

@@ -37,7 +37,7 @@ use crate::locks::{Count, LockSet};
 use crate::mount::Mount;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{Platform, Word};
+use turnwise::platform::{IntWord, Platform, Word};
 
 /// No look-up finds it: the name was removed, or means something else.
 pub(crate) const UNHASHED: u32 = 1;
@@ -185,6 +185,15 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
     pub(crate) fn set_mounted(&self, mount: Option<NonNull<Mount<H, L>>>) {
         // ORDERING dentry.mounted: pairs with the load in `mounted`.
         self.mounted.store(mount.map_or(null_mut(), NonNull::as_ptr), Release);
+    }
+
+    /// Somebody looks at it without a reference: reclaim shall spare it, as it does what was given back since. (If it
+    /// leaves the list meanwhile, it is spared once when it comes back.)
+    #[inline]
+    pub(crate) fn note_look(&self) {
+        if self.busy.state.load(Relaxed) & (LISTED | REFERENCED) == LISTED {
+            self.busy.state.fetch_or(REFERENCED, Relaxed);
+        }
     }
 
     /// Whether no look-up finds it any more.

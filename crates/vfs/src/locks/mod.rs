@@ -28,6 +28,8 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     /// Whether `d_path`, `getcwd` and their kin take a reference to the root (`path_get`) and give it back (`dput`),
     /// and so does a walk from the root that comes to a symbolic link, which then goes on with references.
     const COUNTS_ROOT: bool;
+    /// Whether `stat` and its kin take a reference to what they look at.
+    const COUNTS_LOOKS: bool;
     /// `d_count` with `d_lock`.
     type Count: Count;
     /// `rename_lock`.

@@ -32,6 +32,7 @@ macro_rules! kernels {
         impl<P: Platform> LockSet<P> for $set {
             const NAME: &'static str = $name;
             const COUNTS_ROOT: bool = true;
+            const COUNTS_LOOKS: bool = true;
             type Count = DCount<$count, P>;
             type Rename = RenameLock<$rename, P>;
             type Mutex = LinuxMutex<$mutex, P>;
@@ -64,6 +65,7 @@ pub struct Today;
 impl<P: Platform> LockSet<P> for Today {
     const NAME: &'static str = "today";
     const COUNTS_ROOT: bool = false;
+    const COUNTS_LOOKS: bool = false;
     type Count = turnwise::LockRef<P>;
     type Rename = RawSeqRwLock<P>;
     type Mutex = RawMutex<P>;

@@ -16,7 +16,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Those of [`Vfs::lookup`].
     pub fn stat(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8], follow: Follow) -> Result<Stat, Errno> {
         call::<H>();
-        Ok(self.lookup(cx, path, follow)?.stat())
+        self.look_at(cx, path, follow, Inode::stat)
     }
 
     /// Where a symbolic link leads.
@@ -25,7 +25,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// Those of [`Vfs::lookup`]; `INVAL` if it is none.
     pub fn readlink(&'fs self, cx: &Context<'_, 'fs, H, L>, path: &[u8]) -> Result<Vec<u8>, Errno> {
         call::<H>();
-        Ok(self.lookup(cx, path, Follow::No)?.readlink()?.to_vec())
+        self.look_at(cx, path, Follow::No, |inode| inode.target().map(<[u8]>::to_vec))?
     }
 
     /// Cuts a file off, or fills it up with zeros.

@@ -1,7 +1,7 @@
 //! Operations one at a time: what they do, and how they fail.
 
 use crate::host::Metal;
-use crate::locks::{Linux37, Linux310Dcache, Linux312, LockSet, Today};
+use crate::locks::{Count, Linux37, Linux310Dcache, Linux312, LockSet, Today};
 use crate::{Config, Context, Errno, Follow, Kind, OpenFlags, RenameFlags, Vfs};
 use turnwise::platform::Native;
 
@@ -311,4 +311,43 @@ fn mounts_are_crossed_in_both_directions() {
         assert_eq!(fs.umount("/b/m"), Ok(()));
         assert_eq!((fs.umount("/b/m"), fs.kind("/b/m/hidden")), (Err(Errno::INVAL), Ok(Kind::Directory)));
     });
+}
+
+fn what_is_asked_for_is_reclaimed_last<L: LockSet<Native>>() {
+    let fs = Vfs::<Metal, L>::new(small()).expect("room for a root");
+    for name in 0..8 {
+        fs.put(&format!("/f{name}"), "").expect("a new file");
+    }
+    let missed = |name: usize| {
+        let before = fs.stats().missed;
+        fs.kind(&format!("/f{name}")).expect("it is there");
+        fs.stats().missed > before
+    };
+    assert_eq!(fs.shrink(2), 2);
+    assert!(missed(1) && missed(0), "the oldest go first");
+    assert!(!missed(2));
+    assert_eq!(fs.shrink(5), 5);
+    assert!(!missed(2), "it was asked for, and is spared");
+    assert!(missed(3));
+}
+
+#[test]
+fn reclaim_spares_what_was_asked_for() {
+    what_is_asked_for_is_reclaimed_last::<Today>();
+    what_is_asked_for_is_reclaimed_last::<Linux312>();
+}
+
+#[test]
+fn a_question_counts_where_kernels_count() {
+    fn counted<L: LockSet<Native>>() -> bool {
+        let fs = Vfs::<Metal, L>::new(small()).expect("room for a root");
+        fs.put("/f", "").expect("a new file");
+        let root = fs.root();
+        let at = fs.lookup(&Context::new(&root, &root), b"/f", Follow::Yes).expect("it is there");
+        let before = at.dentry().busy.count.count();
+        let during = fs.look_at(&Context::new(&root, &root), b"/f", Follow::Yes, |_| at.dentry().busy.count.count());
+        assert_eq!(at.dentry().busy.count.count(), before);
+        during == Ok(before + 1)
+    }
+    assert!(counted::<Linux37>() && counted::<Linux312>() && !counted::<Today>());
 }

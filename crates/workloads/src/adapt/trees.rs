@@ -22,11 +22,15 @@ type Place<L> = turnwise_vfs::Path<'static, Metal, L>;
 /// Our file system, with these locks.
 pub struct Ours<L: LockSet<Native>>(Vfs<Metal, L>);
 
+/// The same; a look-up holds what it finds for a moment.
+pub struct Holding<L: LockSet<Native>>(Ours<L>);
+
 /// A path, and what is there.
 pub struct Known<L: LockSet<Native>> {
     root: Place<L>,
     path: Vec<u8>,
     found: Place<L>,
+    number: u64,
 }
 
 impl<L: LockSet<Native>> Ours<L> {
@@ -51,7 +55,7 @@ impl<L: LockSet<Native>> Ours<L> {
     fn known(&'static self, path: &str) -> Known<L> {
         let root = self.0.root();
         let found = self.0.lookup(&Cx::new(&root, &root), path.as_bytes(), Follow::Yes).expect("it was made");
-        Known { root, path: path.into(), found }
+        Known { root, path: path.into(), number: found.inode_number(), found }
     }
 }
 
@@ -69,7 +73,25 @@ impl<L: LockSet<Native>> Tree for Ours<L> {
     #[inline]
     fn look_up(&'static self, known: &Known<L>) -> bool {
         let cx = Cx::new(&known.root, &known.root);
-        self.0.lookup(&cx, &known.path, Follow::Yes).is_ok_and(|found| found == known.found)
+        self.0.stat(&cx, &known.path, Follow::Yes).is_ok_and(|stat| stat.number == known.number)
+    }
+}
+
+impl<L: LockSet<Native>> Tree for Holding<L> {
+    type Name = Known<L>;
+
+    fn build() -> Result<Self> {
+        Ours::new().map(Holding)
+    }
+
+    fn name(&'static self, path: &str) -> Known<L> {
+        self.0.known(path)
+    }
+
+    #[inline]
+    fn look_up(&'static self, known: &Known<L>) -> bool {
+        let cx = Cx::new(&known.root, &known.root);
+        self.0.0.lookup(&cx, &known.path, Follow::Yes).is_ok_and(|found| found == known.found)
     }
 }
 

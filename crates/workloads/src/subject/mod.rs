@@ -146,6 +146,9 @@ pub struct Scenario {
     pub cast: Cast,
     /// Each thread stays on one CPU.
     pub pinned: bool,
+    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, so that it can be
+    /// said how the locks scale.
+    pub scales: Option<&'static str>,
 }
 
 impl Scenario {
@@ -156,7 +159,13 @@ impl Scenario {
         threads: usize,
         help: &'static str,
     ) -> Scenario {
-        Scenario { name, help, group, threads, times: Times::Tight, cast: Cast::Write, pinned: false }
+        let (times, cast) = (Times::Tight, Cast::Write);
+        Scenario { name, help, group, threads, times, cast, pinned: false, scales: None }
+    }
+
+    /// As the scenario of this name, with more threads.
+    pub(crate) const fn scales(self, from: &'static str) -> Scenario {
+        Scenario { scales: Some(from), ..self }
     }
 
     /// Work inside and outside, in nanoseconds.
@@ -255,6 +264,19 @@ impl Subject {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn a_scenario_scales_from_the_one_before_it() {
+        for subject in SUBJECTS {
+            for pair in subject.scenarios.windows(2).filter(|pair| pair[1].scales.is_some()) {
+                let [from, scenario] = [&pair[0], &pair[1]];
+                assert_eq!(scenario.scales, Some(from.name));
+                assert!(scenario.threads > from.threads && scenario.times == from.times && scenario.cast == from.cast);
+                assert!(std::ptr::eq(scenario.group, from.group), "{}", scenario.name);
+            }
+            assert_eq!(subject.scenarios[0].scales, None);
+        }
+    }
 
     #[test]
     fn names_are_unique_and_no_group_is_called_like_a_scenario() {

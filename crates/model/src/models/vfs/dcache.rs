@@ -6,7 +6,7 @@ use crate::check::Lock;
 use crate::platform::Races;
 use std::sync::OnceLock;
 use turnwise_vfs::locks::{LockSet, Today};
-use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Vfs};
+use turnwise_vfs::{Config, Context, Errno, Follow, Metal, Path, RenameFlags, Stat, Vfs};
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     let setup = Setup { races: Races::Pointers, ..Setup::PLAIN };
@@ -19,6 +19,10 @@ pub(super) const MODELS: &[Model] = &[
     model("dcache: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Lean>)),
     model("dcache, patched: a path and a rename", (1, 2), MOVED, || roomy(path_and_rename::<Patched>)),
     model("dcache: a look-up and reclaim", (1, 2), &["found", "reclaimed"], || roomy(look_up_and_reclaim::<Lean>)),
+    model("dcache: a look without a reference and reclaim", (1, 2), &["found", "reclaimed"], || {
+        roomy(look_and_reclaim)
+    }),
+    model("dcache: a look without a reference and a removal", (1, 2), &["found", "gone"], || roomy(look_and_remove)),
     model("dcache: a look-up and a rename in its chain", (1, 2), &["found"], || roomy(look_up_and_rename::<Lean>)),
     model("dcache: a look-up goes astray with a rename", (1, 2), &["found"], || roomy(go_astray::<Lean>)),
     model("dcache: two make one name", (1, 2), &["made", "exists"], || roomy(two_make::<Lean>)),
@@ -85,6 +89,10 @@ impl<L: LockSet<Loom>> Tree<L> {
         self.with(|cx| self.fs.lookup(cx, path.as_bytes(), Follow::Yes))
     }
 
+    fn look(&'static self, path: &str) -> Result<Stat, Errno> {
+        self.with(|cx| self.fs.stat(cx, path.as_bytes(), Follow::Yes))
+    }
+
     fn rename(&'static self, from: &str, to: &str) {
         let renamed = self.with(|cx| self.fs.rename(cx, from.as_bytes(), to.as_bytes(), RenameFlags::empty()));
         renamed.expect("a rename");
@@ -141,6 +149,41 @@ fn look_up_and_reclaim<L: LockSet<Loom>>() {
     drop(tree.look_up("/a").expect("it is there all the time"));
     saw("found");
     other.join();
+    tree.settled(1);
+}
+
+fn look_and_reclaim() {
+    let tree = Tree::<Lean>::keep(&["/a"]);
+    let number = tree.look("/a").expect("it is there").number;
+    let other = spawn(|| {
+        if tree.fs.shrink(1) > 0 {
+            saw("reclaimed");
+        }
+    });
+    assert_eq!(tree.look("/a").expect("it is there all the time").number, number);
+    saw("found");
+    other.join();
+    tree.settled(1);
+}
+
+fn look_and_remove() {
+    let tree = Tree::<Lean>::keep(&["/a"]);
+    let other = spawn(|| {
+        tree.with(|cx| tree.fs.rmdir(cx, b"/a")).expect("it is empty");
+        tree.make("/b").expect("a new directory");
+    });
+    match tree.look("/a") {
+        Ok(stat) => {
+            saw("found");
+            assert!(stat.number > 0 && stat.links <= 2, "something else's: {stat:?}");
+        }
+        Err(errno) => {
+            assert_eq!(errno, Errno::NOENT);
+            saw("gone");
+        }
+    }
+    other.join();
+    assert_eq!(tree.look("/a").err(), Some(Errno::NOENT));
     tree.settled(1);
 }
 

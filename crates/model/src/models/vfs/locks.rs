@@ -23,6 +23,7 @@ pub(super) type Patched = Lean<DCount<d_count::CmpXchg, Loom>, RenameLock<rename
 impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
     const NAME: &'static str = "lean";
     const COUNTS_ROOT: bool = false;
+    const COUNTS_LOOKS: bool = false;
     type Count = Quiet<C>;
     type Rename = Quiet<R>;
     /// Sleeping is for the locks' own models.
