@@ -101,7 +101,9 @@ fn notes() -> Vec<String> {
         "The fit puts the wall of 4 nodes at the mutex of the orphan list, which keeps handles open that fill the \
          transaction. So more time is spent at mutexes than there; and on 8 nodes the time at the rwlock goes to its \
          writers, where the document's goes to readers. On 4 nodes readers have most of it here, too. Which of our \
-         writers the document's machine lacked is not known.",
+         writers the document's machine lacked is not known. A commit that wakes longer keeps readers longer: with \
+         wake-ups that cost as much more as 6 or 12 transfers of a modified line (by hand, at 2eff5a4, the short \
+         form), readers have 11 to 13 or 13 to 18%, but the rows of 8 nodes are 25 to 50% too low.",
         "As a function of the time at the orphan list the figure of 4 nodes falls off steeply, once the journal is \
          full more often than not: the list of what the fit tried has it. So the rows of 4 nodes hang on the fit, and \
          differ by tens of per cent from seed to seed: more than the first patch changes.",
