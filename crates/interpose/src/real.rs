@@ -93,16 +93,28 @@ macro_rules! real {
             /// As the POSIX function.
             #[inline(always)]
             pub(crate) unsafe fn $name($($arg: $type),*) -> $crate::c_int {
-                static REAL: $crate::Real = $crate::Real::$kind($($symbol),+);
-                let address = REAL.get();
-                if address.is_null() {
-                    return $crate::ENOSYS;
+                type Function = unsafe extern "C" fn($($type),*) -> $crate::c_int;
+                static FUNCTION: ::core::sync::atomic::AtomicPtr<::core::ffi::c_void> =
+                    ::core::sync::atomic::AtomicPtr::new(first as *mut ::core::ffi::c_void);
+
+                /// Stands in the function's place until it was looked up, so that later calls need not ask.
+                #[cold]
+                unsafe extern "C" fn first($($arg: $type),*) -> $crate::c_int {
+                    static REAL: $crate::Real = $crate::Real::$kind($($symbol),+);
+                    let address = REAL.get();
+                    if address.is_null() {
+                        return $crate::ENOSYS;
+                    }
+                    FUNCTION.store(address, ::core::sync::atomic::Ordering::Relaxed);
+                    // SAFETY: the symbol of this name has this signature, and the caller's promise.
+                    unsafe { ::core::mem::transmute::<_, Function>(address)($($arg),*) }
                 }
-                // SAFETY: the symbol of this name has this signature.
-                let function: unsafe extern "C" fn($($type),*) -> $crate::c_int =
-                    unsafe { ::core::mem::transmute(address) };
-                // SAFETY: the caller's promise.
-                unsafe { function($($arg),*) }
+
+                // SAFETY: `first` or the next library's function, which have this signature; the caller's promise.
+                unsafe {
+                    let function = FUNCTION.load(::core::sync::atomic::Ordering::Relaxed);
+                    ::core::mem::transmute::<_, Function>(function)($($arg),*)
+                }
             }
         )*
     };

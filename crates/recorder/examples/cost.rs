@@ -14,6 +14,8 @@ const CASES: &[(&[&str], &str)] = &[
     (&["pair", "5000000"], "ns for lock and unlock, one lock"),
     (&["locks", "5000000", "100"], "ns for lock and unlock, 100 locks in turn"),
     (&["locks", "5000000", "10000"], "ns for lock and unlock, 10000 locks in turn"),
+    (&["under", "5000000", "1"], "ns for lock and unlock, one lock, where another thread exists"),
+    (&["under", "1000000", "4"], "ns for lock and unlock, four locks under one another, where another thread exists"),
     (&["shared", "2", "300"], "sections per second, 2 threads on one lock, short sections"),
     (&["shared", "4", "300"], "sections per second, 4 threads on one lock, short sections"),
 ];

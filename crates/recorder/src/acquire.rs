@@ -8,6 +8,7 @@ use crate::locks::{self, Kind};
 use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
 use crate::state::{State, Waited, enter, glance};
 use crate::{clock, memory, stacks, table};
+use core::hint::cold_path;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, c_int};
@@ -35,81 +36,53 @@ pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
-/// What the short way needs: the thread's state, and its entry of the lock and the site; that is null if the way must
-/// be the long one.
+/// What the short way needs: the thread's state, and its entry of the lock and the site.
 #[derive(Clone, Copy)]
-pub(crate) struct Found {
-    state: *const State,
-    entry: *const Entry,
+struct Found {
+    state: &'static State,
+    entry: &'static Entry,
 }
 
-impl Found {
-    /// Nothing.
-    pub(crate) const NOTHING: Found = Found { state: ptr::null(), entry: ptr::null() };
-
-    #[inline(always)]
-    fn get(self) -> Option<(&'static State, &'static Entry)> {
-        // SAFETY: null, or an entry and then the calling thread's state; both stay where they are.
-        unsafe { self.entry.as_ref().map(|entry| (&*self.state, entry)) }
-    }
-}
-
-/// Before the try: finds what is needed, and counts the acquisition that is likely to come. So it is not done while the
-/// lock is held.
+/// Before the try: finds what is needed, counts the acquisition that is likely to come, and writes it where the locks
+/// stand that the thread holds. So it is not done while the lock is held. `ordered`: the caller would wait. `None`: the
+/// way must be a longer one.
 #[inline(always)]
-pub(crate) fn prepare(place: Place) -> Found {
-    let Some(state) = glance() else { return Found::NOTHING };
-    let found = Found { state, entry: table::glance(state, place.address, place.site) };
-    match found.get() {
-        Some((state, entry)) if hold::count(state.record(), entry) => found,
-        _ => Found::NOTHING,
-    }
+fn prepare(place: Place, ordered: bool) -> Option<Found> {
+    let state = glance()?;
+    let entry = table::glance(state, place.address, place.site)?;
+    let ready = hold::announce(state, entry, place.address, ordered) && hold::count(state.record(), entry);
+    ready.then_some(Found { state, entry })
 }
 
-/// The try failed, or the long way is to be gone: what `prepare` counted is taken back.
-#[cold]
-pub(crate) fn not_at_once(found: Found) {
+/// The same, with a longer look.
+fn prepare_slowly(place: Place, ordered: bool) -> Option<Found> {
+    let state = glance()?;
+    let entry = table::seek(state, place.address, place.site)?;
+    let ready = hold::announce_slowly(state, entry, place.address, ordered) && hold::count(state.record(), entry);
+    ready.then_some(Found { state, entry })
+}
+
+/// The try failed: what `prepare` counted is taken back.
+#[inline(always)]
+fn not_at_once(found: Found) {
     // A signal handler may have forked since then: in the child there is no record.
-    if let Some((state, entry)) = found.get()
-        && let Some(record) = state.record_if_there()
-    {
-        hold::uncount(record, entry);
+    if let Some(record) = found.state.record_if_there() {
+        hold::uncount(record, found.entry);
     }
 }
 
-/// The lock was there at once. `ordered`: the caller would have waited.
+/// The lock was there at once.
 #[inline(always)]
-pub(crate) fn at_once(found: Found, place: Place, ordered: bool) {
-    match found.get() {
-        Some((state, entry)) if hold::acquired_only(state, entry, place.address) => count_reader(state, place),
-        // One by one: they stay in registers, and the short way has no frame for them.
-        _ => at_once_otherwise(found.state, found.entry, place.address, place.site, place.kind, ordered),
-    }
-}
-
-#[inline(always)]
-fn count_reader(state: &State, place: Place) {
+fn at_once(found: Found, place: Place) {
+    hold::acquired(found.state, found.entry, place.address);
     if place.is_read()
-        && let Some(record) = state.record_if_there()
+        && let Some(record) = found.state.record_if_there()
     {
         add(&record.reads, 1);
     }
 }
 
-/// The thread holds others, or there is more to do.
-#[inline(never)]
-fn at_once_otherwise(state: *const State, entry: *const Entry, address: u64, site: u64, kind: Kind, ordered: bool) {
-    let place = Place { kind, address, site };
-    let found = Found { state, entry };
-    match found.get() {
-        Some((state, entry)) if hold::acquired(state, entry, address, ordered) => count_reader(state, place),
-        _ => {
-            not_at_once(found);
-            at_once_slowly(place, ordered);
-        }
-    }
-}
-
+/// The same, if nothing was prepared. `ordered`: the caller would have waited.
 #[cold]
 fn at_once_slowly(place: Place, ordered: bool) {
     let Some(state) = enter() else { return };
@@ -119,7 +92,7 @@ fn at_once_slowly(place: Place, ordered: bool) {
                 add(&state.record().reads, 1);
             }
             hold::acquired_slowly(&state, entry, ordered);
-            table::remember(&state, entry);
+            table::show(&state, entry);
         }
         None => state.process().unattributed(),
     }
@@ -127,8 +100,8 @@ fn at_once_slowly(place: Place, ordered: bool) {
 
 /// The lock was there at once, though threads slept for it. `ordered`: the caller would have waited.
 #[cold]
-pub(crate) fn past_sleepers(place: Place, ordered: bool) -> c_int {
-    at_once(Found::NOTHING, place, ordered);
+fn past_sleepers(place: Place, ordered: bool) -> c_int {
+    at_once_slowly(place, ordered);
     if let Some(state) = enter()
         && let Some(entry) = table::find(&state, place.kind, place.address, place.site)
     {
@@ -140,17 +113,58 @@ pub(crate) fn past_sleepers(place: Place, ordered: bool) -> c_int {
 
 /// Tries, records what that answered, and waits if there is something to wait for.
 #[inline(always)]
-pub(crate) fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl FnOnce() -> c_int) -> c_int {
-    let found = prepare(place);
-    let result = attempt();
-    if has(result) {
-        at_once(found, place, true);
-        return result;
+pub(crate) fn acquired(place: Place, attempt: impl Fn() -> c_int + Copy, lock: impl FnOnce() -> c_int + Copy) -> c_int {
+    let Some(found) = prepare(place, true) else {
+        cold_path();
+        return acquired_otherwise(place.kind, place.address, place.site, attempt, lock);
+    };
+    match attempt() {
+        0 => at_once(found, place),
+        result => {
+            cold_path();
+            not_at_once(found);
+            return after_try(place.kind, place.address, found.entry.site.load(Relaxed), result, lock);
+        }
     }
-    not_at_once(found);
+    0
+}
+
+/// The same for an entry that is farther away or not there yet, or under locks under which the thread may not have
+/// taken this one before. What there is of the place one by one: it stays in registers, and the short way has no frame
+/// for it.
+#[inline(never)]
+extern "C" fn acquired_otherwise(
+    kind: Kind,
+    address: u64,
+    site: u64,
+    attempt: impl Fn() -> c_int,
+    lock: impl FnOnce() -> c_int,
+) -> c_int {
+    let place = Place { kind, address, site };
+    let found = prepare_slowly(place, true);
+    let result = attempt();
+    match found {
+        Some(found) if result == 0 => {
+            at_once(found, place);
+            return 0;
+        }
+        Some(found) => not_at_once(found),
+        None => (),
+    }
+    after_try(kind, address, site, result, lock)
+}
+
+/// Nothing is counted.
+#[cold]
+extern "C" fn after_try(kind: Kind, address: u64, site: u64, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
+    let place = Place { kind, address, site };
     match result {
         EBUSY => by_waiting(place, lock),
         result if is_steal(result) => past_sleepers(place, true),
+        result if has(result) => {
+            at_once_slowly(place, true);
+            result
+        }
         // What is wrong with it is said by the function that was called.
         _ => lock(),
     }
@@ -158,25 +172,55 @@ pub(crate) fn acquired(place: Place, attempt: impl FnOnce() -> c_int, lock: impl
 
 /// Records what the program's own try answers.
 #[inline(always)]
-pub(crate) fn tried(place: Place, attempt: impl FnOnce() -> c_int) -> c_int {
-    let found = prepare(place);
-    let result = attempt();
-    if has(result) {
-        at_once(found, place, false);
-        return result;
+pub(crate) fn tried(place: Place, attempt: impl Fn() -> c_int + Copy) -> c_int {
+    let Some(found) = prepare(place, false) else {
+        cold_path();
+        return tried_otherwise(place.kind, place.address, place.site, attempt);
+    };
+    match attempt() {
+        0 => at_once(found, place),
+        result => {
+            cold_path();
+            not_at_once(found);
+            return after_own_try(place.kind, place.address, found.entry.site.load(Relaxed), result);
+        }
     }
-    not_at_once(found);
-    if result == EBUSY {
-        failed(place);
-    } else if is_steal(result) {
-        return past_sleepers(place, false);
+    0
+}
+
+/// As `acquired_otherwise`.
+#[inline(never)]
+extern "C" fn tried_otherwise(kind: Kind, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
+    let place = Place { kind, address, site };
+    let found = prepare_slowly(place, false);
+    let result = attempt();
+    match found {
+        Some(found) if result == 0 => {
+            at_once(found, place);
+            return 0;
+        }
+        Some(found) => not_at_once(found),
+        None => (),
+    }
+    after_own_try(kind, address, site, result)
+}
+
+/// As `after_try`.
+#[inline(never)]
+extern "C" fn after_own_try(kind: Kind, address: u64, site: u64, result: c_int) -> c_int {
+    let place = Place { kind, address, site };
+    match result {
+        EBUSY => failed(place),
+        result if is_steal(result) => return past_sleepers(place, false),
+        result if has(result) => at_once_slowly(place, false),
+        _ => (),
     }
     result
 }
 
 /// A try failed.
 #[cold]
-pub(crate) fn failed(place: Place) {
+fn failed(place: Place) {
     let Some(state) = enter() else { return };
     count_failure(&state, place);
 }
@@ -192,34 +236,14 @@ pub(crate) fn count_failure(state: &State, place: Place) {
 #[inline(always)]
 pub(crate) fn release(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     match glance() {
-        Some(state) if hold::released_only(state, address) => unlock(),
-        Some(state) => release_other(state, address, unlock),
-        None => unlock(),
+        Some(state) if !hold::released(state, address) => release_otherwise(address, unlock),
+        _ => unlock(),
     }
 }
 
-/// The thread holds others, or none that is known.
+/// The thread took others since, or there is something to count.
 #[inline(never)]
-fn release_other(state: &State, address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
-    if let Some(pending) = hold::released_pending(state, address) {
-        return release_and_count(pending, unlock);
-    }
-    match hold::released(state, address) {
-        true => unlock(),
-        false => release_slowly(address, unlock),
-    }
-}
-
-fn release_and_count(pending: hold::Pending, unlock: impl FnOnce() -> c_int) -> c_int {
-    let result = unlock();
-    if let Some(state) = enter() {
-        memory::keeping_errno(|| pending.count(&state));
-    }
-    result
-}
-
-#[cold]
-fn release_slowly(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
+extern "C" fn release_otherwise(address: u64, unlock: impl FnOnce() -> c_int) -> c_int {
     let later = enter().and_then(|state| hold::released_slowly(&state, address));
     let result = unlock();
     if let Some(later) = later
@@ -240,7 +264,7 @@ pub(crate) fn ended(address: u64) {
 
 /// Calls `lock` after a try that found the lock taken, and records the wait.
 #[cold]
-pub(crate) fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
+fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
     let one_in = match brief::choose(place) {
         Choice::Brief(wait) => {
             let result = lock();

@@ -1,6 +1,7 @@
 //! Programs of one thread: there the C library's mutexes go without atomic operations, which its tries do not.
 
 use crate::real;
+use core::hint::cold_path;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use libc::pthread_mutex_t;
@@ -31,5 +32,9 @@ pub(crate) fn has_it_at_once(object: *mut pthread_mutex_t) -> bool {
         // SAFETY: within the program's mutex, which it is using; the C library reads its words like this, too.
         unsafe { (*object.cast::<AtomicU32>().add(index)).load(Relaxed) }
     };
-    alone && word(LOCK) == 0 && word(KIND) == 0
+    if !alone {
+        return false;
+    }
+    cold_path();
+    word(LOCK) == 0 && word(KIND) == 0
 }

@@ -113,7 +113,7 @@ impl Brief {
             add(&state.record().reads, 1);
         }
         if ticks < LONG {
-            hold::acquired_briefly(&state, self.entry, self.place.address, at, waited);
+            hold::acquired_briefly(&state, self.entry, at, waited);
             return;
         }
         hold::acquired_measured(&state, self.entry, at, kept, waited);

@@ -85,7 +85,8 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
     };
     let woken_by = if woken { wait.cond } else { 0 };
     wait.before.until_now(Kind::Mutex, wait.mutex).count_at(state, entry);
-    hold::acquired_after(state, entry, now, How { contended: false, episode: ptr::null(), woken_by, wait: None });
+    let how = How { measured: true, contended: false, episode: ptr::null(), woken_by, wait: None };
+    hold::acquired_after(state, entry, now, how);
 }
 
 /// A signal or a broadcast.

@@ -4,10 +4,12 @@ use crate::brief::VERY_LONG;
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
-use crate::state::{HELD, Held, How, PAIRS, State, Waited};
+use crate::state::{self, CONTEXTS, HELD, Held, How, PAIRS, State, Waited};
 use core::cell::Cell;
+use core::hint::cold_path;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, Release};
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use core::sync::atomic::compiler_fence;
 use turnwise_recording::{ChunkKind, Edge, Entry, Episode, TALLY_HOLDER, TALLY_STACK, Thread};
 
 /// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
@@ -15,18 +17,19 @@ use turnwise_recording::{ChunkKind, Edge, Entry, Episode, TALLY_HOLDER, TALLY_ST
 pub(crate) const FIRST: u64 = 4;
 /// Orders that one thread may note: 256 pages of them.
 const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
-/// [`State::top`]: no lock is held.
-const NOTHING: u64 = 0;
-/// [`State::top`]: `held` tells.
-const OTHERS: u64 = 1;
-/// [`State::top`]: with this bit, the wait before it is still to be counted. (Locks lie at multiples of 4.)
-pub(crate) const PENDING: u64 = 2;
+/// [`Held::lock`]: something is to be counted after the release. (Locks lie at multiples of 4.)
+const LATER: u64 = 2;
+/// 2^64 divided by the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The same by the root of 2. (Another than that of the table: it need not be kept from before the call.)
+const MIX: u64 = 0xb504_f333_f9de_6485;
 
 /// Counts an acquisition beforehand. `false`: its hold is to be measured, so nothing is counted.
 #[inline(always)]
 pub(crate) fn count(record: &Thread, entry: &Entry) -> bool {
     let (left, so_far) = (record.left.load(Relaxed), entry.acquisitions.load(Relaxed));
     if left == 1 {
+        cold_path();
         return false;
     }
     record.left.store(left.wrapping_sub(1), Relaxed);
@@ -40,45 +43,83 @@ pub(crate) fn uncount(record: &Thread, entry: &Entry) {
     entry.acquisitions.store(entry.acquisitions.load(Relaxed).wrapping_sub(1), Relaxed);
 }
 
-/// The thread has its only lock, which is counted, and did not wait for it: the shortest way. `false`: it holds others.
-/// (If a signal handler forked in between, the child changes memory that it does not look at before it has begun it.)
-#[inline(always)]
-pub(crate) fn acquired_only(state: &State, entry: &'static Entry, address: u64) -> bool {
-    if state.top.load(Relaxed) != NOTHING {
-        return false;
+impl Held {
+    /// Where its lock lies.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> u64 {
+        self.lock.load(Relaxed) & !LATER
     }
-    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-    state.top.store(address, Relaxed);
-    true
+
+    #[inline(always)]
+    fn set(&self, lock: u64, entry: *const Entry, context: u64) {
+        self.entry.store(entry.cast_mut(), Relaxed);
+        self.context.store(context, Relaxed);
+        self.lock.store(lock, Relaxed);
+    }
 }
 
-/// The same for a thread that holds others, in orders that it is known for: the short way. `ordered`: it would have
-/// waited. `false`: there is more to do.
-pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, ordered: bool) -> bool {
-    if !state.is_idle() {
-        return false;
-    }
-    settle(state);
+/// Writes a lock that the thread is about to try where it will stand if the thread gets it. `ordered`: it would wait.
+/// `false`: it holds others, and takes this one under them for the first time; or it holds too many.
+#[inline(always)]
+pub(crate) fn announce(state: &State, entry: &Entry, address: u64, ordered: bool) -> bool {
     let depth = state.depth.load(Relaxed);
     if depth >= HELD {
         return false;
     }
-    let known = |held: &Held| {
-        let other = held.entry.load(Relaxed).cast_const();
-        let (slot, key) = pair(state, other, entry);
-        slot.get() == key || address_of(other) == address
-    };
-    if ordered && state.orders.get() < ORDERS && !state.held[..depth].iter().all(known) {
+    let context = context(&state.held[depth], depth, entry);
+    if depth != 0 && ordered && known(state, context).get() != context {
         return false;
     }
-    let held = &state.held[depth];
-    // Twice: a signal handler that comes in between uses the same place, and has left it when we go on.
-    for _ in 0..2 {
-        held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-        held.since.set(0);
-        set_depth(state, depth + 1);
-    }
+    state.held[depth + 1].set(address, entry, context);
     true
+}
+
+/// The same for a thread that may know each of the others that it holds by itself.
+pub(crate) fn announce_slowly(state: &State, entry: &Entry, address: u64, ordered: bool) -> bool {
+    let depth = state.depth.load(Relaxed);
+    if depth >= HELD {
+        return false;
+    }
+    let is_known = |held: &Held| {
+        let (slot, key) = pair(state, held.entry.load(Relaxed), entry);
+        slot.get() == key || held.address() == address
+    };
+    if ordered && state.held[1..=depth].iter().all(is_known) {
+        let context = context(&state.held[depth], depth, entry);
+        known(state, context).set(context);
+    }
+    announce(state, entry, address, ordered)
+}
+
+/// The thread has the lock that it announced, and did not wait for it. (If a signal handler forked in between, the
+/// child changes memory that it does not look at before it has begun it.)
+#[inline(always)]
+pub(crate) fn acquired(state: &State, entry: &Entry, address: u64) {
+    let depth = state.depth.load(Relaxed);
+    let Some(held) = state.held.get(depth + 1) else { return };
+    set_depth(state, depth + 1);
+    compiler_fence(SeqCst);
+    // A signal handler that came in between used the same place, and has left it: those that come now use the next.
+    if !ptr::eq(held.entry.load(Relaxed), entry) {
+        cold_path();
+        held.set(address, entry, context(&state.held[depth], depth, entry));
+    }
+}
+
+/// What stands for an entry and all those that the thread holds below it. `top`: the last of these.
+#[inline(always)]
+fn context(top: &Held, depth: usize, entry: *const Entry) -> u64 {
+    let own = entry.addr() as u64;
+    match depth {
+        0 => own,
+        _ => (top.context.load(Relaxed).rotate_left(32) ^ own).wrapping_mul(MIX),
+    }
+}
+
+/// Where the thread remembers that it took a lock under all others of a context.
+#[inline(always)]
+fn known(state: &State, context: u64) -> &Cell<u64> {
+    &state.contexts[(context >> (64 - CONTEXTS.ilog2())) as usize]
 }
 
 /// Where the thread remembers that it took one lock under another, and what stands there then. Entries lie in a file of
@@ -86,29 +127,13 @@ pub(crate) fn acquired(state: &State, entry: &'static Entry, address: u64, order
 fn pair(state: &State, first: *const Entry, second: *const Entry) -> (&Cell<u64>, u64) {
     const { assert!(turnwise_recording::FILE_BYTES <= 1 << 32) };
     let key = (first.addr() as u64) << 32 | u64::from(second.addr() as u32);
-    (&state.pairs[(key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PAIRS], key)
+    (&state.pairs[(key.wrapping_mul(SPREAD) >> 32) as usize % PAIRS], key)
 }
 
-/// Puts the only lock, if it came by the short way, where the others go.
-fn settle(state: &State) {
-    let top = state.top.load(Relaxed);
-    if top > OTHERS {
-        let held = &state.held[0];
-        held.entry.store(state.top_entry.load(Relaxed), Relaxed);
-        held.since.set(0);
-        if top & PENDING != 0 {
-            let (waited, at) = state.pending.get();
-            held.how.set(How { contended: true, episode: ptr::null(), woken_by: 0, wait: Some(waited) });
-            held.since.set(at);
-        }
-        set_depth(state, 1);
-    }
-}
-
+#[inline(always)]
 fn set_depth(state: &State, depth: usize) {
     // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
     state.depth.store(depth, Release);
-    state.top.store(if depth == 0 { NOTHING } else { OTHERS }, Relaxed);
 }
 
 /// The same, whatever there is to do. `ordered`: the thread would have waited for it.
@@ -118,7 +143,8 @@ pub(crate) fn acquired_slowly(state: &State, entry: &'static Entry, ordered: boo
     record.left.store(left, Relaxed);
     let so_far = entry.acquisitions.load(Relaxed);
     let since = if left == 0 || so_far < state.first.get() { sample(state, entry, left == 0, so_far) } else { 0 };
-    push(state, entry, ordered, since, How { contended: false, episode: ptr::null(), woken_by: 0, wait: None });
+    let how = How { measured: since != 0, contended: false, episode: ptr::null(), woken_by: 0, wait: None };
+    push(state, entry, ordered, since, how);
 }
 
 /// Begins to measure a hold: ticks, or 0.
@@ -158,57 +184,45 @@ pub(crate) fn acquired_measured(
 ) {
     // What took long is counted at once: nobody knows whether the release will be seen.
     let wait = (waited.ticks < VERY_LONG).then_some(waited);
-    acquired_after(state, entry, at, How { contended: true, episode, woken_by: 0, wait });
+    acquired_after(state, entry, at, How { measured: true, contended: true, episode, woken_by: 0, wait });
     if wait.is_none() {
         waited.count(state, entry, at);
     }
 }
 
 /// The thread has a lock after a short wait that is kept by its length alone.
-pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, address: u64, at: u64, waited: Waited) {
-    if state.top.load(Relaxed) != NOTHING {
-        let how = How { contended: true, episode: ptr::null(), woken_by: 0, wait: None };
-        acquired_after(state, entry, 0, how);
-        waited.count(state, entry, at);
-        return;
-    }
-    add(&state.record().ahead, 1);
-    add(&entry.acquisitions, 1);
-    state.pending.set((waited, at));
-    state.top_entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-    state.top.store(address | PENDING, Relaxed);
+pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, at: u64, waited: Waited) {
+    let how = How { measured: false, contended: true, episode: ptr::null(), woken_by: 0, wait: Some(waited) };
+    acquired_after(state, entry, at, how);
 }
 
-fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, how: How) {
-    settle(state);
+/// `since`: when, if there is something to count after the release.
+fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, mut how: How) {
     add(&entry.acquisitions, 1);
-    let mut since = since;
     let address = entry.address.load(Relaxed);
-    for held in &state.held[..state.depth.load(Relaxed)] {
-        let other = held.entry.load(Relaxed);
-        if address_of(other) == address {
+    for held in &state.held[1..=state.depth.load(Relaxed)] {
+        if held.address() == address {
             // A recursive mutex or a reader again: the first hold is the one that is measured.
-            since = 0;
-        } else if ordered && !other.is_null() {
-            note_order(state, other, entry);
+            how.measured = false;
+        } else if ordered {
+            note_order(state, held.entry.load(Relaxed), entry);
         }
     }
     if state.depth.load(Relaxed) == HELD {
-        remove(state, 0);
+        remove(state, 1);
     }
     let depth = state.depth.load(Relaxed);
-    let held = &state.held[depth];
-    held.entry.store(ptr::from_ref(entry).cast_mut(), Relaxed);
-    held.since.set(since);
-    held.how.set(how);
+    let context = context(&state.held[depth], depth, entry);
+    if ordered {
+        known(state, context).set(context);
+    }
+    let later = if how.measured || how.wait.is_some() { LATER } else { 0 };
+    if later != 0 {
+        state.later[depth].since.set(since);
+        state.later[depth].how.set(how);
+    }
+    state.held[depth + 1].set(address | later, entry, context);
     set_depth(state, depth + 1);
-}
-
-/// Where an entry's lock lies, also if another lies there now. 0: no entry.
-#[inline(always)]
-pub(crate) fn address_of(entry: *const Entry) -> u64 {
-    // SAFETY: null or an entry, which stays where it is.
-    unsafe { entry.as_ref() }.map_or(0, |entry| entry.address.load(Relaxed) & !1)
 }
 
 /// Keeps that one lock was taken under another, once per thread and pair of sites (more often if the cache of pairs is
@@ -233,53 +247,17 @@ fn note_order(state: &State, first: *const Entry, second: *const Entry) {
     state.edges.publish();
 }
 
-/// The thread gives its only lock back: the shortest way. `false`: it is another.
+/// The thread gives the lock back that it took last, and nothing is to be counted: the short way. `false`: it is
+/// another.
 #[inline(always)]
-pub(crate) fn released_only(state: &State, address: u64) -> bool {
-    let only = state.top.load(Relaxed) == address;
-    if only {
-        state.top.store(NOTHING, Relaxed);
-    }
-    only
-}
-
-/// A wait that is to be counted once the lock is free.
-pub(crate) struct Pending {
-    entry: *const Entry,
-    waited: Waited,
-    at: u64,
-}
-
-/// The thread gives its only lock back, which it had to wait for.
-#[inline(always)]
-pub(crate) fn released_pending(state: &State, address: u64) -> Option<Pending> {
-    if state.top.load(Relaxed) != address | PENDING {
-        return None;
-    }
-    let (waited, at) = state.pending.get();
-    let entry = state.top_entry.load(Relaxed).cast_const();
-    state.top.store(NOTHING, Relaxed);
-    Some(Pending { entry, waited, at })
-}
-
-impl Pending {
-    pub(crate) fn count(&self, state: &State) {
-        // SAFETY: null or an entry, which stays where it is.
-        if let Some(entry) = unsafe { self.entry.as_ref() } {
-            self.waited.count(state, entry, self.at);
-        }
-    }
-}
-
-/// The thread gives a lock back: the short way. `false`: there is more to do.
 pub(crate) fn released(state: &State, address: u64) -> bool {
     let depth = state.depth.load(Relaxed);
-    let Some(held) = state.held.get(depth.wrapping_sub(1)) else { return depth == 0 };
-    if held.since.get() != 0 || address_of(held.entry.load(Relaxed)) != address {
-        return false;
+    // Before the first there is one that is never held.
+    let last = state.held.get(depth).is_some_and(|held| held.lock.load(Relaxed) == address);
+    if last {
+        state.depth.store(depth.wrapping_sub(1), Relaxed);
     }
-    set_depth(state, depth - 1);
-    true
+    last
 }
 
 /// What is to be counted once the lock is free.
@@ -292,25 +270,36 @@ pub(crate) struct Later {
 
 /// The same, whatever there is to do.
 pub(crate) fn released_slowly(state: &State, address: u64) -> Option<Later> {
-    settle(state);
     let index = find(state, address)?;
     let held = &state.held[index];
-    let (since, how) = (held.since.get(), held.how.get());
-    // SAFETY: `find` has seen it; entries stay where they are.
-    let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
+    // SAFETY: null or an entry, which stays where it is.
+    let entry = unsafe { held.entry.load(Relaxed).as_ref() };
+    let later = later(state, index).zip(entry).map(|(later, entry)| {
+        let how = later.how.get();
+        let until = if how.measured { clock::ticks() } else { 0 };
+        Later { entry, since: later.since.get(), until, how }
+    });
     remove(state, index);
-    (since != 0).then(|| Later { entry, since, until: clock::ticks(), how })
+    later
+}
+
+/// What there is to count after the release of a lock that the thread holds.
+fn later(state: &State, index: usize) -> Option<&state::Later> {
+    (state.held[index].lock.load(Relaxed) & LATER != 0).then(|| &state.later[index - 1])
 }
 
 impl Later {
     pub(crate) fn count(&self, state: &State) {
+        if let Some(wait) = self.how.wait {
+            wait.count(state, self.entry, self.since);
+        }
+        if !self.how.measured {
+            return;
+        }
         let ticks = self.until.saturating_sub(self.since);
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { self.how.episode.as_ref() } {
             episode.released.store(self.until, Relaxed);
-        }
-        if let Some(wait) = self.how.wait {
-            wait.count(state, self.entry, self.since);
         }
         for word in [&self.entry.detail, &state.record().detail] {
             if let Some(detail) = detail::of(state, word, Limit::Waits) {
@@ -343,21 +332,24 @@ impl Waited {
 /// Takes one out.
 fn remove(state: &State, index: usize) {
     let depth = state.depth.load(Relaxed);
-    for (to, from) in state.held[index..depth].iter().zip(&state.held[index + 1..depth]) {
-        to.entry.store(from.entry.load(Relaxed), Relaxed);
-        to.since.set(from.since.get());
-        to.how.set(from.how.get());
+    for to in index..depth {
+        let from = &state.held[to + 1];
+        let entry = from.entry.load(Relaxed);
+        if let Some(later) = later(state, to + 1) {
+            state.later[to - 1].since.set(later.since.get());
+            state.later[to - 1].how.set(later.how.get());
+        }
+        state.held[to].set(from.lock.load(Relaxed), entry, context(&state.held[to - 1], to - 1, entry));
     }
     set_depth(state, depth - 1);
 }
 
 /// The place of a lock among those that the thread is known to hold.
 fn find(state: &State, address: u64) -> Option<usize> {
-    state.held[..state.depth.load(Relaxed)].iter().rposition(|held| address_of(held.entry.load(Relaxed)) == address)
+    (1..=state.depth.load(Relaxed)).rfind(|index| state.held[*index].address() == address)
 }
 
 /// The condition variable whose wait gave the thread this lock; 0: none did.
 pub(crate) fn woken_by(state: &State, address: u64) -> u64 {
-    let held = find(state, address).map(|index| &state.held[index]);
-    held.filter(|held| held.since.get() != 0).map_or(0, |held| held.how.get().woken_by)
+    find(state, address).and_then(|index| later(state, index)).map_or(0, |later| later.how.get().woken_by)
 }

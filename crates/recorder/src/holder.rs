@@ -4,10 +4,9 @@
 //! the thread, and its list of held locks tells the site. Where nothing is written (readers, spin locks, other
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
-use crate::hold;
 use crate::locks::Kind;
 use crate::real;
-use crate::state::{HELD, State};
+use crate::state::{HELD, Held, State};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -45,14 +44,12 @@ fn by_tid(state: &State, tid: u32) -> Option<&'static State> {
     unsafe { found.as_ref() }.filter(|found| found.tid.load(Relaxed) == tid)
 }
 
-/// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself: it had it a
-/// moment ago.
+/// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself (or tries to take
+/// now): it had it a moment ago.
 pub(crate) fn lately(state: &State, tid: u32, address: u64) -> Option<Holder> {
     let other = if tid == 0 { None } else { by_tid(state, tid) }?;
-    // SAFETY: null or an entry, which stays where it is.
-    let entry =
-        unsafe { other.top_entry.load(Relaxed).as_ref() }.filter(|entry| hold::address_of(*entry) == address)?;
-    Some(Holder { thread: other.shown_index.load(Relaxed), site: entry.site.load(Relaxed), weight: 1 })
+    let held = Some(&other.held[1]).filter(|held| held.address() == address)?;
+    site(other, held).map(|(thread, site)| Holder { thread, site, weight: 1 })
 }
 
 /// The thread number that the C library wrote into the lock.
@@ -90,13 +87,14 @@ fn search(state: &State, address: u64) -> Option<Holder> {
 
 /// Number of the thread, and where it took the lock.
 fn site_of(other: &State, address: u64) -> Option<(u32, u64)> {
-    // ORDERING recorder.held: Acquire; locks below the depth are written. They may change while we look: then a
+    // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change while we look: then a
     // neighbour's site is counted once.
     let depth = other.depth.load(Acquire).min(HELD);
-    let top = (other.top.load(Relaxed) & !hold::PENDING == address).then(|| other.top_entry.load(Relaxed).cast_const());
-    let entries = || other.held[..depth].iter().map(|held| held.entry.load(Relaxed).cast_const());
-    let found = top.or_else(|| entries().rfind(|entry| hold::address_of(*entry) == address))?;
+    site(other, other.held[1..=depth].iter().rfind(|held| held.address() == address)?)
+}
+
+fn site(other: &State, held: &Held) -> Option<(u32, u64)> {
     // SAFETY: null or an entry, which stays where it is.
-    let entry = unsafe { found.as_ref() }?;
+    let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
     Some((other.shown_index.load(Relaxed), entry.site.load(Relaxed)))
 }

@@ -13,6 +13,7 @@ use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
 
 /// What the caller knows of a lock.
 #[derive(Clone, Copy)]
+#[repr(u32)]
 pub(crate) enum Kind {
     /// `pthread_mutex_t`.
     Mutex,
@@ -47,8 +48,10 @@ impl Kind {
     }
 }
 
+/// From one epoch to the next: in entries the lowest bit has a meaning of its own.
+const STEP: u32 = 2;
 /// Epochs; addresses share them.
-const EPOCHS: usize = 1024;
+const EPOCHS: usize = 2048;
 static EPOCH: [AtomicU32; EPOCHS] = [const { AtomicU32::new(0) }; EPOCHS];
 /// Locks that one may make on top of others before those that never mattered are taken for the same.
 const PLENTY: u32 = 1 << 16;
@@ -57,7 +60,8 @@ const STACKS: u32 = 1024;
 
 #[inline(always)]
 fn epoch_of(address: u64) -> &'static AtomicU32 {
-    &EPOCH[(address >> 3) as usize % EPOCHS]
+    // In units of the numbers' size: the place is the address without its other bits.
+    &EPOCH[(address >> 2) as usize % EPOCHS]
 }
 
 /// The epoch of an address.
@@ -75,7 +79,7 @@ pub(crate) fn epoch_for_lookup(address: u64) -> u32 {
 /// In a forked child, whose numbers begin anew: no entry is left that could have an epoch.
 pub(crate) fn forget_epochs() {
     for epoch in &EPOCH {
-        epoch.fetch_add(1, Relaxed);
+        epoch.fetch_add(STEP, Relaxed);
     }
 }
 
@@ -206,6 +210,6 @@ fn replace(state: &State, kind: Kind, address: u64, slot: &AtomicU32, old: u32, 
         return Some(now - 1);
     }
     // ORDERING recorder.epoch: Release; who sees the new epoch finds the new lock.
-    epoch_of(address).fetch_add(1, Release);
+    epoch_of(address).fetch_add(STEP, Release);
     Some(number)
 }

@@ -7,6 +7,7 @@ use crate::process::{self, Process, add};
 use crate::table::Table;
 use crate::{clock, hold, memory, start, tls};
 use core::cell::Cell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, compiler_fence};
@@ -19,22 +20,36 @@ const IDLE: u32 = 1;
 /// The recorder is at work; a signal handler that comes meanwhile is not recorded.
 const BUSY: u32 = 2;
 
+/// No lock has this address.
+const NEVER_HELD: u64 = 1;
 /// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
 pub(crate) const HELD: usize = 32;
 /// Pairs of locks that a thread remembers to have seen.
 pub(crate) const PAIRS: usize = 8192;
+/// The same for contexts.
+pub(crate) const CONTEXTS: usize = 1024;
 
-/// A lock that the thread holds. Other threads look at the entry, which has the address.
+/// A lock that the thread holds. Other threads look at it.
 pub(crate) struct Held {
+    /// Its address; with bit 1: there is a [`Later`].
+    pub(crate) lock: AtomicU64,
     pub(crate) entry: AtomicPtr<Entry>,
-    /// Ticks at the acquisition; 0: not measured, and nothing below holds.
+    /// Stands for the entry and those of the locks that were held before, in their order.
+    pub(crate) context: AtomicU64,
+}
+
+/// What is to be counted after the release of a lock that the thread holds.
+pub(crate) struct Later {
+    /// Ticks at the acquisition.
     pub(crate) since: Cell<u64>,
     pub(crate) how: Cell<How>,
 }
 
-/// What there is to say of an acquisition that is measured.
+/// What there is to say of an acquisition.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
+    /// The hold is measured.
+    pub(crate) measured: bool,
     pub(crate) contended: bool,
     pub(crate) episode: *const Episode,
     /// The condition variable whose wait ended with this acquisition; 0: none.
@@ -64,33 +79,20 @@ pub(crate) struct Cursor {
     taken: Cell<u32>,
 }
 
-/// An entry that was used lately, with its key: found in one step.
-pub(crate) struct Recent {
-    pub(crate) address: Cell<u64>,
-    pub(crate) site: Cell<u64>,
-    pub(crate) epoch: Cell<u32>,
-    pub(crate) entry: Cell<*const Entry>,
-}
-
-/// So many.
-pub(crate) const RECENT: usize = 256;
-
 /// A thread's own.
 #[repr(C)]
 pub(crate) struct State {
+    /// The first is never held. (They come first, so that to reach one takes no address of its own.)
+    pub(crate) held: [Held; HELD + 1],
     mode: AtomicU32,
-    /// The thread's only lock, if it came by the short way and nothing is measured: its address, and `held` does not
-    /// have it; with bit 1: the wait before is `pending`. 0: no lock; 1: those in `held`.
-    pub(crate) top: AtomicU64,
-    /// Its entry.
-    pub(crate) top_entry: AtomicPtr<Entry>,
     /// Locks in `held`.
     pub(crate) depth: AtomicUsize,
     pub(crate) record: Cell<*const Thread>,
-    /// The entries that were used last.
-    pub(crate) recent: [Recent; RECENT],
     pub(crate) table: Table,
-    pub(crate) held: [Held; HELD],
+    /// Of `held`, from the second on.
+    pub(crate) later: [Later; HELD],
+    /// Contexts in which the thread took a lock before.
+    pub(crate) contexts: [Cell<u64>; CONTEXTS],
     pub(crate) tid: AtomicU32,
     pub(crate) index: Cell<u32>,
     /// The same, for other threads.
@@ -105,8 +107,6 @@ pub(crate) struct State {
     pub(crate) first: Cell<u64>,
     /// See `brief.rs`; null: none.
     pub(crate) under_way: Cell<*const Episode>,
-    /// The wait before the acquisition of `top`, if it is still to be counted: its ticks, and those at its end.
-    pub(crate) pending: Cell<(Waited, u64)>,
     /// Pairs of locks that were written down.
     pub(crate) orders: Cell<u64>,
     pub(crate) pairs: [Cell<u64>; PAIRS],
@@ -121,10 +121,14 @@ pub(crate) struct State {
 }
 
 /// A state that is always at work: of threads that end or have no state yet.
-#[repr(transparent)]
-struct Closed(AtomicU32);
-const _: () = assert!(core::mem::offset_of!(State, mode) == 0, "`Closed` stands for the first field");
-static CLOSED: Closed = Closed(AtomicU32::new(BUSY));
+#[repr(C)]
+struct Closed {
+    held: [AtomicU64; offset_of!(State, mode) / 8],
+    mode: AtomicU32,
+}
+const _: () = assert!(offset_of!(State, mode) == offset_of!(Closed, mode), "`Closed` stands for the first fields");
+static CLOSED: Closed =
+    Closed { held: [const { AtomicU64::new(0) }; offset_of!(State, mode) / 8], mode: AtomicU32::new(BUSY) };
 
 fn closed() -> *const State {
     (&raw const CLOSED).cast()
@@ -200,12 +204,6 @@ fn enter_slowly(state: *const State) -> Option<Session> {
 }
 
 impl State {
-    /// Whether nobody is at work in it: neither the calling thread nor, after a fork, the kernel was.
-    #[inline(always)]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.mode.load(Relaxed) == IDLE
-    }
-
     /// A state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
@@ -214,12 +212,12 @@ impl State {
             None => State::make(process)?,
         };
         state.depth.store(0, Relaxed);
-        state.top.store(0, Relaxed);
+        state.held[0].lock.store(NEVER_HELD, Relaxed);
         state.rounds.set(0);
         state.waits.set(0);
         state.first.set(hold::FIRST);
         state.orders.set(0);
-        state.pairs.iter().for_each(|pair| pair.set(0));
+        state.pairs.iter().chain(&state.contexts).for_each(|known| known.set(0));
         let header = process.header();
         let last = file::THREADS.count as u32 - 1;
         state.index.set(header.threads.fetch_add(1, Relaxed).min(last));
@@ -336,7 +334,6 @@ impl State {
         let _ = slot.compare_exchange(own, ptr::null_mut(), Relaxed, Relaxed);
         state.tid.store(0, Relaxed);
         state.depth.store(0, Relaxed);
-        state.top.store(0, Relaxed);
         tls::set(closed());
         process.recycle(own);
         // The next thread may have it by now: its mode is not ours to change.

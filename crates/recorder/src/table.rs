@@ -2,11 +2,11 @@
 
 use crate::locks::{self, Kind};
 use crate::memory;
-use crate::state::{RECENT, Recent, State};
+use crate::state::State;
 use core::cell::Cell;
+use core::hint::cold_path;
 use core::ptr;
-use core::sync::atomic::Ordering::{Relaxed, SeqCst};
-use core::sync::atomic::compiler_fence;
+use core::sync::atomic::Ordering::Relaxed;
 use turnwise_recording::{ChunkKind, Entry};
 
 /// Slots of a new table.
@@ -14,12 +14,45 @@ const FIRST_SLOTS: usize = 512;
 /// 2^64 divided by the golden ratio: spreads what is close together.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Open addressing. The slots are private memory; the entries lie in the file and never move.
+/// [`Entry::epoch`]: with this bit, the entry's next acquisition is to be measured. No epoch has it.
+const FRESH: u32 = 1;
+
+/// Open addressing: an entry's places are its home, by the hash, and those whose numbers are it and 1, 2, 3 ... by
+/// exclusive or: the nearest are on one cache line. The slots are private memory; the entries lie in the file and never
+/// move.
 pub(crate) struct Table {
-    slots: Cell<*mut *const Entry>,
-    /// 64 less the logarithm of the number of slots.
-    shift: Cell<u32>,
+    slots: Cell<Slots>,
     used: Cell<usize>,
+}
+
+/// Where slots lie, and in the lower bits 64 less the logarithm of their number: one word, so that a signal handler
+/// that makes the table longer leaves whoever it interrupted with the old slots, which stay mapped.
+#[derive(Clone, Copy)]
+struct Slots(u64);
+
+impl Slots {
+    const BITS: u64 = 63;
+
+    fn new(slots: usize) -> Option<Slots> {
+        let memory = memory::keeping_errno(|| memory::zeroed(slots * size_of::<usize>()))?;
+        Some(Slots(memory.as_ptr().expose_provenance() as u64 | u64::from(64 - slots.ilog2())))
+    }
+
+    fn len(self) -> usize {
+        1 << (64 - (self.0 & Self::BITS))
+    }
+
+    /// The first place of an entry.
+    #[inline(always)]
+    fn home(self, address: u64, site: u64) -> usize {
+        (hash(address, site) >> (self.0 & Self::BITS)) as usize
+    }
+
+    #[inline(always)]
+    fn slot(self, index: usize) -> *mut *const Entry {
+        let slots: *mut *const Entry = ptr::with_exposed_provenance_mut((self.0 & !Self::BITS) as usize);
+        slots.wrapping_add(index)
+    }
 }
 
 #[inline(always)]
@@ -30,109 +63,82 @@ fn hash(address: u64, site: u64) -> u64 {
 impl Table {
     /// Gives a new table its slots.
     pub(crate) fn prepare(&self) -> Option<()> {
-        let slots = memory::zeroed(FIRST_SLOTS * size_of::<usize>())?;
-        self.slots.set(slots.as_ptr().cast());
-        self.shift.set(64 - FIRST_SLOTS.ilog2());
+        self.slots.set(Slots::new(FIRST_SLOTS)?);
         self.used.set(0);
         Some(())
     }
 
-    fn len(&self) -> usize {
-        1 << (64 - self.shift.get())
-    }
-
     #[inline(always)]
-    fn slot(&self, index: usize) -> *mut *const Entry {
-        // SAFETY: callers stay below the number of slots.
-        unsafe { self.slots.get().add(index) }
+    fn slots(&self) -> Slots {
+        self.slots.get()
     }
 }
 
-/// The entry of a lock and a site for the short way: if it was used lately, or is the first in its place of the table,
-/// and has no more first acquisitions to be measured. Null: it is to be looked up.
+/// The entry of a lock and a site for the short way: if it lies in one of its first two places, and has no more first
+/// acquisitions to be measured.
 #[inline(always)]
-pub(crate) fn glance(state: &State, address: u64, site: u64) -> *const Entry {
-    let recent = recent(state, address, site);
-    if recent.address.get() == address && recent.site.get() == site && recent.epoch.get() == locks::epoch(address) {
-        return recent.entry.get();
+pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+    look(state.table.slots(), address, site, 2)
+}
+
+/// The same, wherever it lies.
+pub(crate) fn seek(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
+    let slots = state.table.slots();
+    look(slots, address, site, slots.len())
+}
+
+#[inline(always)]
+fn look(slots: Slots, address: u64, site: u64, places: usize) -> Option<&'static Entry> {
+    let home = slots.home(address, site);
+    for place in 0..places {
+        // SAFETY: a slot of ours, or of a table that we had before; entries stay where they are.
+        let entry = unsafe { (*slots.slot(home ^ place)).as_ref() }?;
+        if entry.address.load(Relaxed) == address && entry.site.load(Relaxed) == site {
+            return (entry.epoch.load(Relaxed) == locks::epoch(address)).then_some(entry);
+        }
+        cold_path();
     }
-    second_glance(state, address, site)
-}
-
-#[inline(always)]
-fn recent(state: &State, address: u64, site: u64) -> &Recent {
-    // The upper bits: locks in a row come to lie far apart.
-    &state.recent[(hash(address, site) >> (64 - RECENT.ilog2())) as usize]
-}
-
-/// The same, of the table.
-#[inline(always)]
-fn second_glance(state: &State, address: u64, site: u64) -> *const Entry {
-    let table = &state.table;
-    let index = (hash(address, site) >> table.shift.get()) as usize;
-    // SAFETY: a slot of ours, or of a table that we had before; entries stay where they are.
-    let Some(entry) = (unsafe { (*table.slot(index)).as_ref() }) else { return ptr::null() };
-    let found = entry.address.load(Relaxed) == address
-        && entry.site.load(Relaxed) == site
-        && entry.epoch.load(Relaxed) == locks::epoch(address)
-        && entry.acquisitions.load(Relaxed) >= state.first.get();
-    if found { entry } else { ptr::null() }
+    None
 }
 
 /// The entry of a lock and a site; `None`: there is no room.
 pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    // SAFETY: null or an entry, which stays where it is.
-    match unsafe { glance(state, address, site).as_ref() } {
-        Some(found) => Some(found),
-        None => look_up(state, kind, address, site),
-    }
-}
-
-/// Keeps an entry for the next glance, unless all of its next acquisitions are to be measured.
-pub(crate) fn remember(state: &State, entry: &'static Entry) {
-    let (address, site) = (entry.address.load(Relaxed), entry.site.load(Relaxed));
-    if entry.acquisitions.load(Relaxed) < state.first.get() {
-        return;
-    }
-    let recent = recent(state, address, site);
-    // A signal handler that comes in between finds no address.
-    recent.address.set(0);
-    compiler_fence(SeqCst);
-    recent.site.set(site);
-    recent.epoch.set(entry.epoch.load(Relaxed));
-    recent.entry.set(entry);
-    compiler_fence(SeqCst);
-    recent.address.set(address);
-}
-
-fn look_up(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    let table = &state.table;
+    let slots = state.table.slots();
     let epoch = locks::epoch_for_lookup(address);
-    let mut index = (hash(address, site) >> table.shift.get()) as usize;
-    // SAFETY: as in `glance`.
-    while let Some(entry) = unsafe { (*table.slot(index)).as_ref() } {
-        if entry.address.load(Relaxed) == address && entry.site.load(Relaxed) == site {
-            if entry.epoch.load(Relaxed) == epoch {
-                return Some(entry);
-            }
-            let lock = locks::number(state, kind, address)?;
-            if entry.lock.load(Relaxed) == lock {
-                entry.epoch.store(epoch, Relaxed);
-                return Some(entry);
-            }
-            // Another lock lies there now. The old one's entry stays for the reader.
-            entry.address.store(address | 1, Relaxed);
-            let fresh = make(state, lock, epoch, address, site)?;
-            // SAFETY: a slot of ours.
-            unsafe { *table.slot(index) = fresh };
-            return Some(fresh);
+    let home = slots.home(address, site);
+    for place in 0..slots.len() {
+        let slot = slots.slot(home ^ place);
+        // SAFETY: a slot of ours; entries stay where they are.
+        let Some(entry) = (unsafe { (*slot).as_ref() }) else { break };
+        if entry.address.load(Relaxed) != address || entry.site.load(Relaxed) != site {
+            continue;
         }
-        index = (index + 1) & (table.len() - 1);
+        if entry.epoch.load(Relaxed) & !FRESH == epoch {
+            return Some(entry);
+        }
+        let lock = locks::number(state, kind, address)?;
+        if entry.lock.load(Relaxed) == lock {
+            entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
+            return Some(entry);
+        }
+        // Another lock lies there now. The old one's entry stays for the reader.
+        entry.address.store(address | 1, Relaxed);
+        let fresh = make(state, lock, epoch, address, site)?;
+        // SAFETY: a slot of ours.
+        unsafe { *slot = fresh };
+        return Some(fresh);
     }
     let lock = locks::number(state, kind, address)?;
     let fresh = make(state, lock, epoch, address, site)?;
-    insert(table, fresh);
+    insert(&state.table, fresh);
     Some(fresh)
+}
+
+/// An acquisition was measured: shows the entry to glances if it was the last of the first.
+pub(crate) fn show(state: &State, entry: &Entry) {
+    if entry.acquisitions.load(Relaxed) >= state.first.get() {
+        entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
+    }
 }
 
 fn make(state: &State, lock: u32, epoch: u32, address: u64, site: u64) -> Option<&'static Entry> {
@@ -142,48 +148,44 @@ fn make(state: &State, lock: u32, epoch: u32, address: u64, site: u64) -> Option
     entry.address.store(address, Relaxed);
     entry.site.store(site, Relaxed);
     entry.lock.store(lock, Relaxed);
-    entry.epoch.store(epoch, Relaxed);
+    entry.epoch.store(epoch | FRESH, Relaxed);
     state.entries.publish();
     crate::modules::note(state.process(), site & ((1 << 56) - 1));
     Some(entry)
 }
 
 fn insert(table: &Table, entry: &'static Entry) {
-    if table.used.get() * 2 >= table.len() && !grow(table) && table.used.get() + 1 >= table.len() {
+    let length = table.slots().len();
+    if table.used.get() * 2 >= length && !grow(table) && table.used.get() + 1 >= length {
         // No memory: the entry is in the file, but will not be found again.
         return;
     }
     table.used.set(table.used.get() + 1);
-    put(table, entry);
+    put(table.slots(), entry);
 }
 
-fn put(table: &Table, entry: *const Entry) {
+fn put(slots: Slots, entry: *const Entry) {
     // SAFETY: entries stay where they are.
     let (address, site) = unsafe { ((*entry).address.load(Relaxed), (*entry).site.load(Relaxed)) };
-    let mut index = (hash(address, site) >> table.shift.get()) as usize;
-    // SAFETY: slots of ours; one is free.
-    unsafe {
-        while !(*table.slot(index)).is_null() {
-            index = (index + 1) & (table.len() - 1);
-        }
-        *table.slot(index) = entry;
+    let home = slots.home(address, site);
+    // SAFETY: slots of ours.
+    let free = (0..slots.len()).map(|place| slots.slot(home ^ place)).find(|slot| unsafe { (**slot).is_null() });
+    if let Some(slot) = free {
+        // SAFETY: as above.
+        unsafe { *slot = entry };
     }
 }
 
 fn grow(table: &Table) -> bool {
-    // The old slots stay mapped: a signal handler may have come in the middle of a glance at them.
-    let (old, length) = (table.slots.get(), table.len());
-    let Some(slots) = memory::keeping_errno(|| memory::zeroed(length * 4 * size_of::<usize>())) else { return false };
-    // The longer array first: an old index is within it.
-    table.slots.set(slots.as_ptr().cast());
-    compiler_fence(SeqCst);
-    table.shift.set(table.shift.get() - 2);
-    for index in 0..length {
+    let old = table.slots();
+    let Some(longer) = Slots::new(old.len() * 4) else { return false };
+    for index in 0..old.len() {
         // SAFETY: a slot of the old table.
-        let entry = unsafe { *old.add(index) };
+        let entry = unsafe { *old.slot(index) };
         if !entry.is_null() {
-            put(table, entry);
+            put(longer, entry);
         }
     }
+    table.slots.set(longer);
     true
 }

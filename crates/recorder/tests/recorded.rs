@@ -76,6 +76,21 @@ fn inversions_are_found() {
 }
 
 #[test]
+fn locks_under_one_another_are_counted_and_their_order_is_known() {
+    let profile = Run::of("under").profile();
+    let counts = ["first", "second", "place"].map(|name| lock(&profile, name).usage.acquisitions);
+    assert_eq!(counts, [2010, 2010, 3001]);
+    let array = profile.locks.iter().filter(|lock| lock.name.starts_with("array"));
+    assert_eq!(array.map(|lock| lock.usage.acquisitions).collect::<Vec<_>>(), [10; 40]);
+    // Only what was waited for: `backwards` tries `second`.
+    assert_eq!(profile.inversions.len(), 1, "{:?}", profile.inversions);
+    let found = profile.inversions[0];
+    let mut names = [found.a, found.b].map(|lock| profile.locks[lock as usize].name.as_str());
+    names.sort_unstable();
+    assert_eq!(names, ["first", "place"]);
+}
+
+#[test]
 fn neighbours_on_a_cache_line_are_found() {
     let profile = Run::of("neighbours").profile();
     assert_eq!(profile.shared_lines.len(), 1);

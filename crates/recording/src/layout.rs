@@ -338,7 +338,8 @@ records! {
         site: u64,
         /// The lock's number.
         lock: u32,
-        /// For the recorder: when it last knew that this lock lies at the address.
+        /// For the recorder: when it last knew that this lock lies at the address; lowest bit: the first acquisitions
+        /// are not over.
         epoch: u32,
         /// Acquisitions; of waits, waits; of signals, signals.
         acquisitions: u64,

@@ -1,12 +1,11 @@
 //! `pthread_mutex_*`.
 
-use crate::acquire::{self, Found, Place, has};
+use crate::acquire::{self, Place};
 use crate::alone;
-use crate::events::is_steal;
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
-use libc::{EBUSY, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
@@ -18,37 +17,14 @@ fn place(object: *mut pthread_mutex_t, site: u64) -> Place {
 /// # Safety
 /// As POSIX says; so for all functions here.
 pub(super) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, site: u64) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
-    let result = match alone::has_it_at_once(object) {
+    let attempt = move || match alone::has_it_at_once(object) {
         // SAFETY: the caller's mutex.
         true => unsafe { real::mutex_lock(object) },
         // SAFETY: the caller's mutex.
         false => unsafe { real::mutex_trylock(object) },
     };
-    if result == 0 {
-        acquire::at_once(found, place, true);
-        return 0;
-    }
-    acquire::not_at_once(found);
     // SAFETY: the caller's mutex.
-    after_try(object, place.site, result, move || unsafe { real::mutex_lock(object) })
-}
-
-/// What there is of the place one by one: see `acquire::at_once`.
-#[cold]
-fn after_try(object: *mut pthread_mutex_t, site: u64, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
-    let place = place(object, site);
-    match result {
-        EBUSY => acquire::by_waiting(place, lock),
-        result if is_steal(result) => acquire::past_sleepers(place, true),
-        result if has(result) => {
-            acquire::at_once(Found::NOTHING, place, true);
-            result
-        }
-        // What is wrong with it is said by the function that was called.
-        _ => lock(),
-    }
+    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_lock(object) })
 }
 
 /// # Safety

@@ -4,7 +4,7 @@ use crate::acquire::{self, Place};
 use crate::locks::{self, Kind};
 use crate::real;
 use crate::state::enter;
-use libc::{EBUSY, c_int, pthread_spinlock_t};
+use libc::{c_int, pthread_spinlock_t};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
@@ -16,35 +16,17 @@ fn place(object: *mut pthread_spinlock_t, site: u64) -> Place {
 /// # Safety
 /// As POSIX says; so for all functions here.
 unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
     // SAFETY: the caller's lock.
-    let result = unsafe { real::spin_trylock(object) };
-    if result == 0 {
-        acquire::at_once(found, place, true);
-        return 0;
-    }
-    acquire::not_at_once(found);
+    let attempt = move || unsafe { real::spin_trylock(object) };
     // SAFETY: the caller's lock.
-    acquire::by_waiting(place, move || unsafe { real::spin_lock(object) })
+    acquire::acquired(place(object, site), attempt, move || unsafe { real::spin_lock(object) })
 }
 
 /// # Safety
 /// As POSIX says.
 unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
-    let place = place(object, site);
-    let found = acquire::prepare(place);
     // SAFETY: the caller's lock.
-    let result = unsafe { real::spin_trylock(object) };
-    if result == 0 {
-        acquire::at_once(found, place, false);
-        return 0;
-    }
-    acquire::not_at_once(found);
-    if result == EBUSY {
-        acquire::failed(place);
-    }
-    result
+    acquire::tried(place(object, site), move || unsafe { real::spin_trylock(object) })
 }
 
 /// # Safety

@@ -1,8 +1,8 @@
 /*
- * What lock and unlock cost: nanoseconds per pair, alone on the lock; or, with threads, pairs per second on one lock
- * with a short section.
+ * What lock and unlock cost: nanoseconds per pair, alone on the lock; the same for locks under one another, where
+ * another thread exists; or, with threads, pairs per second on one lock with a short section.
  *
- *     cost pair ROUNDS | cost locks ROUNDS LOCKS | cost shared THREADS MILLISECONDS
+ *     cost pair ROUNDS | cost locks ROUNDS LOCKS | cost under ROUNDS LOCKS | cost shared THREADS MILLISECONDS
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool stop;
@@ -74,8 +75,34 @@ static int many(long rounds, long locks)
     return 0;
 }
 
+static void *idle(void *unused)
+{
+    while (!stop)
+        pause();
+    return unused;
+}
+
+static int under(long rounds, long locks)
+{
+    pthread_t id;
+    pthread_mutex_t *all = calloc((size_t)locks, sizeof *all);
+    pthread_create(&id, NULL, idle, NULL);
+    double begin = now();
+    for (long i = 0; i < rounds; i++) {
+        for (long at = 0; at < locks; at++)
+            pthread_mutex_lock(&all[at]);
+        for (long at = locks; at-- > 0;)
+            pthread_mutex_unlock(&all[at]);
+    }
+    printf("%.2f\n", (now() - begin) * 1e9 / (double)(rounds * locks));
+    free(all);
+    return 0;
+}
+
 int main(int count, char **arguments)
 {
+    if (count == 4 && strcmp(arguments[1], "under") == 0)
+        return under(atol(arguments[2]), atol(arguments[3]));
     if (count == 4 && strcmp(arguments[1], "shared") == 0)
         return shared(atoi(arguments[2]), atof(arguments[3]) / 1000);
     if (count == 4 && strcmp(arguments[1], "locks") == 0)

@@ -144,6 +144,66 @@ static int inversion(void)
     return 0;
 }
 
+/* Under one another; given back in the order in which they were taken; one of them twice; more than are followed. */
+static void *nested(void *unused)
+{
+    for (int i = 0; i < 1000; i++) {
+        pthread_mutex_lock(&first);
+        pthread_mutex_lock(&second);
+        pthread_mutex_lock(&place);
+        pthread_mutex_lock(&place);
+        pthread_mutex_unlock(&place);
+        pthread_mutex_unlock(&place);
+        pthread_mutex_unlock(&second);
+        pthread_mutex_unlock(&first);
+    }
+    for (int i = 0; i < 1000; i++) {
+        pthread_mutex_lock(&first);
+        pthread_mutex_lock(&second);
+        pthread_mutex_unlock(&first);
+        pthread_mutex_lock(&place);
+        pthread_mutex_unlock(&second);
+        pthread_mutex_unlock(&place);
+    }
+    for (int i = 0; i < 10; i++) {
+        for (int at = 0; at < 40; at++)
+            pthread_mutex_lock(&array[at]);
+        for (int at = 0; at < 40; at++)
+            pthread_mutex_unlock(&array[at]);
+    }
+    return unused;
+}
+
+static __attribute__((noinline)) void try_second_take_first(void)
+{
+    pthread_mutex_trylock(&second);
+    pthread_mutex_unlock(&second);
+    pthread_mutex_lock(&first);
+    pthread_mutex_unlock(&first);
+}
+
+/* At last in another order, from places that are well known by then. */
+static void *backwards(void *unused)
+{
+    for (int i = 0; i < 9; i++)
+        try_second_take_first();
+    pthread_mutex_lock(&place);
+    try_second_take_first();
+    pthread_mutex_unlock(&place);
+    return unused;
+}
+
+static int under(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&place, &attributes);
+    pthread_join(start(nested), NULL);
+    pthread_join(start(backwards), NULL);
+    return 0;
+}
+
 static void *on_b(void *unused)
 {
     for (int i = 0; i < 5000; i++) {
@@ -348,7 +408,7 @@ int main(int arguments, char **names)
         int (*run)(void);
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
-               {"handler", handler}, {"many", many}, {"crowd", crowd}};
+               {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();
