@@ -109,8 +109,8 @@ fn notes() -> Vec<String> {
          differ by tens of per cent from seed to seed: more than the first patch changes.",
         "What a commit costs is guessed, but little depends on it: 600 users, both patches, means of 3 seeds of 12 ms, \
          2.9 ms of computing, 16.3% more of it on two nodes and 1.27 us at the orphan list (these and the figures with \
-         16 MiB: by hand, not in this run), have 396, 360, 400 and 416 thousand jobs a minute on 4 nodes with 0, 30, 100 and 300 us, and on 8 nodes 259, \
-         256, 278 and 302.",
+         16 MiB: by hand, not in this run), have 396, 360, 400 and 416 thousand jobs a minute on 4 nodes with 0, 30, \
+         100 and 300 us, and on 8 nodes 259, 256, 278 and 302.",
         "A user joins the crowd when it first has a CPU, and 1500 of them on 40 CPUs wait long for that. So a window \
          that begins too early shows a machine without locks: 1500 users on 4 nodes, both patches, 2.7 ms of computing \
          and 1 us at the orphan list, two seeds, have 590, 571, 553 and 328 thousand jobs a minute in windows of 12 ms \

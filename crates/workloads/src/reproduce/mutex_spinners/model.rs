@@ -177,7 +177,7 @@ pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
 
 /// Seeds of a cell: where users come to wait, one says little.
 pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
-    if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 3) }
+    if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
 }
 
 /// The share of busy time in functions whose names contain this, per cent.
