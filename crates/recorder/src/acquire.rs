@@ -140,18 +140,26 @@ extern "C" fn acquired_otherwise(
     attempt: impl Fn() -> c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    let place = Place { kind, address, site };
-    let found = prepare_slowly(place, true);
+    match try_slowly(Place { kind, address, site }, true, attempt) {
+        Some(result) => after_try(kind, address, site, result, lock),
+        None => 0,
+    }
+}
+
+/// Tries after a longer look; what that answered, unless the lock was there at once and all is counted.
+#[inline(always)]
+fn try_slowly(place: Place, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
+    let found = prepare_slowly(place, ordered);
     let result = attempt();
     match found {
         Some(found) if result == 0 => {
             at_once(found, place);
-            return 0;
+            return None;
         }
         Some(found) => not_at_once(found),
         None => (),
     }
-    after_try(kind, address, site, result, lock)
+    Some(result)
 }
 
 /// Nothing is counted.
@@ -191,18 +199,10 @@ pub(crate) fn tried(place: Place, attempt: impl Fn() -> c_int + Copy) -> c_int {
 /// As `acquired_otherwise`.
 #[inline(never)]
 extern "C" fn tried_otherwise(kind: Kind, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
-    let place = Place { kind, address, site };
-    let found = prepare_slowly(place, false);
-    let result = attempt();
-    match found {
-        Some(found) if result == 0 => {
-            at_once(found, place);
-            return 0;
-        }
-        Some(found) => not_at_once(found),
-        None => (),
+    match try_slowly(Place { kind, address, site }, false, attempt) {
+        Some(result) => after_own_try(kind, address, site, result),
+        None => 0,
     }
-    after_own_try(kind, address, site, result)
 }
 
 /// As `after_try`.
