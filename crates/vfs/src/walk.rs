@@ -23,6 +23,8 @@ use crate::mount::MountPtr;
 use crate::path::{Context, Follow, Path};
 use std::borrow::Cow;
 use std::mem::ManuallyDrop;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::Word;
 
 /// Bytes that a path may have, as in the kernel less its final zero.
 pub const PATH_MAX: usize = 4095;
@@ -174,8 +176,9 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let mut walker = Walker::start(self, cx, false);
         match walker.arrive(path, follow) {
             Ok(()) => {
-                walker.here().note_look();
-                Ok(look(walker.here().inode().ok_or(Errno::NOENT)?))
+                let dentry = walker.here();
+                dentry.note_use(dentry.busy.state.load(Relaxed));
+                Ok(look(dentry.inode().ok_or(Errno::NOENT)?))
             }
             Err(Stop::Failed(errno)) => Err(errno),
             Err(Stop::Again) => {

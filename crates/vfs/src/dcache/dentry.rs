@@ -187,11 +187,11 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         self.mounted.store(mount.map_or(null_mut(), NonNull::as_ptr), Release);
     }
 
-    /// Somebody looks at it without a reference: reclaim shall spare it, as it does what was given back since. (If it
-    /// leaves the list meanwhile, it is spared once when it comes back.)
+    /// It is used, and its state was this: if it is in the list, reclaim shall spare it. (If it leaves the list
+    /// meanwhile, it is spared once when it comes back.)
     #[inline]
-    pub(crate) fn note_look(&self) {
-        if self.busy.state.load(Relaxed) & (LISTED | REFERENCED) == LISTED {
+    pub(crate) fn note_use(&self, state: u32) {
+        if state & (LISTED | REFERENCED) == LISTED {
             self.busy.state.fetch_or(REFERENCED, Relaxed);
         }
     }

@@ -77,9 +77,7 @@ impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
             return None;
         }
         if state & LISTED != 0 {
-            if state & REFERENCED == 0 {
-                dentry.busy.state.fetch_or(REFERENCED, Relaxed);
-            }
+            dentry.note_use(state);
             return None;
         }
         let mut ends = self.ends.lock();
