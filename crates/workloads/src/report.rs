@@ -59,8 +59,8 @@ pub struct ScenarioReport {
     pub outside_ns: Option<f64>,
     /// The lock that the others' speeds are compared with.
     pub reference: Option<String>,
-    /// The scenario that [`LockReport::scaling`] is from, with its number of threads.
-    pub scales_from: Option<(String, usize)>,
+    /// The scenario that [`LockReport::scaling`] compares with.
+    pub scales_from: Option<String>,
     /// Every lock that ran, in the table's order.
     pub locks: Vec<LockReport>,
 }
@@ -179,7 +179,7 @@ impl ScenarioReport {
 
     /// Compares every lock with itself in a scenario whose rounds were interleaved with this one's.
     pub fn scale(&mut self, from: &ScenarioReport) {
-        self.scales_from = Some((from.name.clone(), from.threads));
+        self.scales_from = Some(from.name.clone());
         for lock in &mut self.locks {
             let before = from.lock(&lock.name);
             lock.scaling = before.and_then(|before| Spread::of_ratios(&before.rounds_ns, &lock.rounds_ns));
@@ -270,10 +270,9 @@ pub(crate) mod tests {
         let mut s = scenario();
         let mut from = scenario();
         from.locks.truncate(1);
-        from.threads = 1;
         from.locks[0].rounds_ns = vec![Some(20.0), None, Some(45.0)];
         s.scale(&from);
-        assert_eq!(s.scales_from, Some(("s".to_owned(), 1)));
+        assert_eq!(s.scales_from, Some("s".to_owned()));
         // 20/10, 45/30
         assert_eq!(s.locks[0].scaling.map(|s| (s.min, s.max)), Some((1.5, 2.0)));
         assert_eq!(s.locks[1].scaling, None, "it did not run there");

@@ -110,7 +110,7 @@ fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style
     let shown: Vec<&Figure> = figures.iter().filter(known).copied().collect();
     let head = ["lock".to_owned()].into_iter().chain(shown.iter().map(|f| f.name.to_owned()));
     let speed = scenario.reference.as_ref().map(|name| format!("speed / {name}"));
-    let scales = scenario.scales_from.as_ref().map(|(name, _)| format!("operations / {name}"));
+    let scales = scenario.scales_from.as_ref().map(|name| format!("operations / {name}"));
     let extra = (speed.is_some(), scales.is_some());
     let rows = scenario.locks.iter().map(|lock| row(lock, &shown, extra)).collect();
     let table = draw(head.chain(speed).chain(scales).collect(), rows, 1, style);
