@@ -6,7 +6,7 @@ use crate::hold;
 use crate::holder::{self, Holder};
 use crate::locks::{self, Kind};
 use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
-use crate::state::{State, Waited, enter, glance};
+use crate::state::{Short, State, Waited, enter, glance};
 use crate::{clock, memory, stacks, table};
 use core::hint::cold_path;
 use core::ptr;
@@ -123,7 +123,14 @@ pub(crate) fn acquired(place: Place, attempt: impl Fn() -> c_int + Copy, lock: i
         result => {
             cold_path();
             not_at_once(found);
-            return after_try(place.kind, place.address, found.entry.site.load(Relaxed), result, lock);
+            return after_try(
+                place.kind,
+                place.address,
+                found.entry.site.load(Relaxed),
+                Some(found.entry),
+                result,
+                lock,
+            );
         }
     }
     0
@@ -141,7 +148,7 @@ extern "C" fn acquired_otherwise(
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
     match try_slowly(Place { kind, address, site }, true, attempt) {
-        Some(result) => after_try(kind, address, site, result, lock),
+        Some(result) => after_try(kind, address, site, None, result, lock),
         None => 0,
     }
 }
@@ -162,12 +169,19 @@ fn try_slowly(place: Place, ordered: bool, attempt: impl Fn() -> c_int) -> Optio
     Some(result)
 }
 
-/// Nothing is counted.
+/// Nothing is counted. `entry`: if it is known.
 #[cold]
-extern "C" fn after_try(kind: Kind, address: u64, site: u64, result: c_int, lock: impl FnOnce() -> c_int) -> c_int {
+extern "C" fn after_try(
+    kind: Kind,
+    address: u64,
+    site: u64,
+    entry: Option<&'static Entry>,
+    result: c_int,
+    lock: impl FnOnce() -> c_int,
+) -> c_int {
     let place = Place { kind, address, site };
     match result {
-        EBUSY => by_waiting(place, lock),
+        EBUSY => by_waiting(place, entry, lock),
         result if is_steal(result) => past_sleepers(place, true),
         result if has(result) => {
             at_once_slowly(place, true);
@@ -249,7 +263,7 @@ extern "C" fn release_otherwise(address: u64, unlock: impl FnOnce() -> c_int) ->
     if let Some(later) = later
         && let Some(state) = enter()
     {
-        memory::keeping_errno(|| later.count(&state));
+        later.count(&state);
     }
     result
 }
@@ -264,8 +278,8 @@ pub(crate) fn ended(address: u64) {
 
 /// Calls `lock` after a try that found the lock taken, and records the wait.
 #[cold]
-fn by_waiting(place: Place, lock: impl FnOnce() -> c_int) -> c_int {
-    let one_in = match brief::choose(place) {
+fn by_waiting(place: Place, entry: Option<&'static Entry>, lock: impl FnOnce() -> c_int) -> c_int {
+    let one_in = match brief::choose(place, entry) {
         Choice::Brief(wait) => {
             let result = lock();
             wait.end(result);
@@ -313,7 +327,7 @@ impl Wait {
             let stack = stack_of(&state, waits, place.site, one_in);
             let holder = holder::find(&state, place.kind, place.address, one_in > 1);
             let episode = episode(&state, entry, stack, holder);
-            let takes_long = waits.mean().is_none_or(|mean| mean >= brief::LONG);
+            let takes_long = waits.are_long();
             let before = Before::look(place.kind, place.address, takes_long);
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.
@@ -342,7 +356,7 @@ impl Wait {
         }
         let ticks = at.saturating_sub(self.began);
         let events: Events = self.before.until_now(self.place.kind, self.place.address);
-        let mut waited = Waited { ticks, stack: self.stack, holder: self.holder, events };
+        let mut waited = Waited { wait: Short { ticks, events }, stack: self.stack, holder: self.holder };
         if self.one_in > 1 {
             waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
         }
@@ -383,8 +397,13 @@ impl Waits {
         Waits { number: detail.contended.load(Relaxed), ticks: detail.wait_sum.load(Relaxed) }
     }
 
+    /// Whether they are long in the mean, or there were none.
+    pub(crate) fn are_long(self) -> bool {
+        self.ticks >= brief::LONG.saturating_mul(self.number)
+    }
+
     /// Their length; `None`: there were none.
-    pub(crate) fn mean(self) -> Option<u64> {
+    fn mean(self) -> Option<u64> {
         self.ticks.checked_div(self.number)
     }
 }

@@ -7,7 +7,7 @@ use crate::events::Before;
 use crate::hold;
 use crate::holder;
 use crate::process::{LONG_STACK_ONE_IN, STACK_ONE_IN, add};
-use crate::state::{State, Waited, enter};
+use crate::state::{Short, State, Waited, enter};
 use crate::{clock, memory, stacks, table};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -44,20 +44,22 @@ pub(crate) struct Brief {
     began: u64,
 }
 
-/// Begins a wait, if it is likely to be one of many short ones.
-pub(crate) fn choose(place: Place) -> Choice {
+/// Begins a wait, if it is likely to be one of many short ones. `entry`: its entry, if that is known.
+pub(crate) fn choose(place: Place, entry: Option<&'static Entry>) -> Choice {
+    // Before others change the lock again, which takes it from this processor's cache.
+    let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
     let Some(state) = enter() else { return Choice::Whole };
-    let Some(entry) = table::find(&state, place.kind, place.address, place.site) else { return Choice::Whole };
+    let entry = entry.filter(|entry| state.has(entry));
+    let found = entry.or_else(|| table::find(&state, place.kind, place.address, place.site));
+    let Some(entry) = found else { return Choice::Whole };
     let waits = Waits::of(&state, entry);
-    let frequent = waits.number >= FIRST && waits.mean().is_some_and(|mean| mean < LONG);
-    if !frequent {
+    if waits.number < FIRST || waits.are_long() {
         return Choice::Whole;
     }
     if state.is_stack_due() {
         return Choice::Sampled(STACK_ONE_IN);
     }
     state.waits.set(state.waits.get() + 1);
-    let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
     let episode = under_way(&state, entry);
     let before = Before::look(place.kind, place.address, false);
     let began = clock::ticks();
@@ -91,32 +93,40 @@ impl Brief {
     pub(crate) fn end(&self, result: c_int) {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
-        let ticks = at.saturating_sub(self.began);
         let has = acquire::has(result);
         let events = self.before.until_now(self.place.kind, self.place.address);
-        let mut waited = Waited { ticks, stack: None, holder: None, events };
-        let mut kept = ptr::null();
-        if ticks >= LONG {
-            kept = self.keep(&state, &mut waited, at, has);
-        } else {
-            // SAFETY: null, or an episode in the file.
-            if let Some(episode) = unsafe { self.episode.as_ref() } {
-                episode.entry.store(0, Relaxed);
-            }
-            add(&state.record().dropped, 1);
+        let wait = Short { ticks: at.saturating_sub(self.began), events };
+        if wait.ticks >= LONG {
+            return self.end_late(&state, at, has, wait);
         }
+        // SAFETY: null, or an episode in the file.
+        if let Some(episode) = unsafe { self.episode.as_ref() } {
+            episode.entry.store(0, Relaxed);
+        }
+        add(&state.record().dropped, 1);
+        if self.counts(&state, has) {
+            hold::acquired_briefly(&state, self.entry, at, wait);
+        }
+    }
+
+    /// It was a long one.
+    #[cold]
+    fn end_late(&self, state: &State, at: u64, has: bool, wait: Short) {
+        let mut waited = Waited { wait, stack: None, holder: None };
+        let kept = self.keep(state, &mut waited, at, has);
+        if self.counts(state, has) {
+            hold::acquired_measured(state, self.entry, at, kept, waited);
+        }
+    }
+
+    /// Counts what became of it; whether the thread has the lock.
+    fn counts(&self, state: &State, has: bool) -> bool {
         if !has {
-            acquire::count_failure(&state, self.place);
-            return;
-        }
-        if self.place.is_read() {
+            acquire::count_failure(state, self.place);
+        } else if self.place.is_read() {
             add(&state.record().reads, 1);
         }
-        if ticks < LONG {
-            hold::acquired_briefly(&state, self.entry, at, waited);
-            return;
-        }
-        hold::acquired_measured(&state, self.entry, at, kept, waited);
+        has
     }
 
     /// The stack, and the waits that it stands for. The others wait meanwhile, as the lock is held by now.
@@ -133,7 +143,7 @@ impl Brief {
 
     /// It was a long one: what can still be known of it.
     fn keep(&self, state: &State, waited: &mut Waited, at: u64, has: bool) -> *const Episode {
-        waited.stack = self.stack(state, waited.ticks);
+        waited.stack = self.stack(state, waited.wait.ticks);
         waited.holder = holder::lately(state, self.owner, self.place.address);
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { self.episode.as_ref() } {
@@ -150,7 +160,7 @@ impl Waited {
     /// Of sampled waits, those that are long stand for themselves: all of them are kept. Holders that had to be
     /// searched for are known of the sampled ones alone.
     pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
-        let weight = if self.ticks >= LONG { 1 } else { one_in };
+        let weight = if self.wait.ticks >= LONG { 1 } else { one_in };
         if let Some((_, stands_for)) = &mut self.stack {
             *stands_for = weight;
         }

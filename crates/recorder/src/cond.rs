@@ -41,7 +41,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     // SAFETY: null or an entry.
     if let Some(entry) = unsafe { wait.entry.as_ref() } {
         add(&entry.acquisitions, 1);
-        entry.mutex.store(wait.mutex, Relaxed);
+        entry.mutex_or_under.store(wait.mutex, Relaxed);
         // It has the mutex from a wait on the same variable and waits again: it found nothing.
         if hold::woken_by(&state, wait.mutex) == wait.cond {
             add(&entry.for_nothing, 1);

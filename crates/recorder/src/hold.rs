@@ -4,13 +4,13 @@ use crate::brief::VERY_LONG;
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
-use crate::state::{self, CONTEXTS, HELD, Held, How, PAIRS, State, Waited};
+use crate::state::{self, CONTEXTS, HELD, Held, How, PAIRS, Short, State, Waited};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::compiler_fence;
-use turnwise_recording::{ChunkKind, Edge, Entry, Episode, TALLY_HOLDER, TALLY_STACK, Thread};
+use turnwise_recording::{ChunkKind, Detail, Edge, Entry, Episode, TALLY_HOLDER, TALLY_STACK, Thread};
 
 /// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
 /// too.
@@ -19,6 +19,8 @@ pub(crate) const FIRST: u64 = 4;
 const ORDERS: u64 = 256 * turnwise_recording::PAGE / size_of::<Edge>() as u64;
 /// [`Held::lock`]: something is to be counted after the release. (Locks lie at multiples of 4.)
 const LATER: u64 = 2;
+/// The same, if that is a short wait alone.
+const BRIEF: u64 = 1;
 /// 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The same by the root of 2. (Another than that of the table: it need not be kept from before the call.)
@@ -47,7 +49,7 @@ impl Held {
     /// Where its lock lies.
     #[inline(always)]
     pub(crate) fn address(&self) -> u64 {
-        self.lock.load(Relaxed) & !LATER
+        self.lock.load(Relaxed) & !(LATER | BRIEF)
     }
 
     #[inline(always)]
@@ -67,8 +69,11 @@ pub(crate) fn announce(state: &State, entry: &Entry, address: u64, ordered: bool
         return false;
     }
     let context = context(&state.held[depth], depth, entry);
-    if depth != 0 && ordered && known(state, context).get() != context {
-        return false;
+    if depth != 0 && ordered && entry.mutex_or_under.load(Relaxed) != context {
+        if known(state, context).get() != context {
+            return false;
+        }
+        entry.mutex_or_under.store(context, Relaxed);
     }
     state.held[depth + 1].set(address, entry, context);
     true
@@ -106,12 +111,12 @@ pub(crate) fn acquired(state: &State, entry: &Entry, address: u64) {
     }
 }
 
-/// What stands for an entry and all those that the thread holds below it. `top`: the last of these.
+/// What stands for an entry, all those that the thread holds below it, and the thread. `top`: the last of these.
 #[inline(always)]
 fn context(top: &Held, depth: usize, entry: *const Entry) -> u64 {
     let own = entry.addr() as u64;
     match depth {
-        0 => own,
+        0 => own ^ top.context.load(Relaxed),
         _ => (top.context.load(Relaxed).rotate_left(32) ^ own).wrapping_mul(MIX),
     }
 }
@@ -144,7 +149,7 @@ pub(crate) fn acquired_slowly(state: &State, entry: &'static Entry, ordered: boo
     let so_far = entry.acquisitions.load(Relaxed);
     let since = if left == 0 || so_far < state.first.get() { sample(state, entry, left == 0, so_far) } else { 0 };
     let how = How { measured: since != 0, contended: false, episode: ptr::null(), woken_by: 0, wait: None };
-    push(state, entry, ordered, since, how);
+    push(state, entry, ordered, note(since, how));
 }
 
 /// Begins to measure a hold: ticks, or 0.
@@ -171,7 +176,7 @@ fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
 pub(crate) fn acquired_after(state: &State, entry: &'static Entry, since: u64, how: How) {
     // It is not one of those that the sample counts.
     add(&state.record().ahead, 1);
-    push(state, entry, true, since, how);
+    push(state, entry, true, note(since, how));
 }
 
 /// The thread has a lock after a wait that is kept; its hold is measured.
@@ -183,27 +188,45 @@ pub(crate) fn acquired_measured(
     waited: Waited,
 ) {
     // What took long is counted at once: nobody knows whether the release will be seen.
-    let wait = (waited.ticks < VERY_LONG).then_some(waited);
+    let wait = (waited.wait.ticks < VERY_LONG).then_some(waited);
     acquired_after(state, entry, at, How { measured: true, contended: true, episode, woken_by: 0, wait });
     if wait.is_none() {
         waited.count(state, entry, at);
     }
 }
 
-/// The thread has a lock after a short wait that is kept by its length alone.
-pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, at: u64, waited: Waited) {
-    let how = How { measured: false, contended: true, episode: ptr::null(), woken_by: 0, wait: Some(waited) };
-    acquired_after(state, entry, at, how);
+/// The thread has a lock after a short wait.
+pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, at: u64, wait: Short) {
+    add(&state.record().ahead, 1);
+    push(state, entry, true, |later, _| {
+        later.since.set(at);
+        later.brief.set(wait);
+        BRIEF
+    });
 }
 
-/// `since`: when, if there is something to count after the release.
-fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, mut how: How) {
+/// Notes what is to be counted after the release, if anything is. `since`: ticks at the acquisition.
+fn note(since: u64, mut how: How) -> impl FnOnce(&state::Later, bool) -> u64 {
+    move |later, again| {
+        // A recursive mutex or a reader again: the first hold is the one that is measured.
+        how.measured &= !again;
+        if !how.measured && how.wait.is_none() {
+            return 0;
+        }
+        later.since.set(since);
+        later.how.set(how);
+        LATER
+    }
+}
+
+/// `note`: is told whether the thread had it already, and answers with bits of [`Held::lock`].
+fn push(state: &State, entry: &'static Entry, ordered: bool, note: impl FnOnce(&state::Later, bool) -> u64) {
     add(&entry.acquisitions, 1);
     let address = entry.address.load(Relaxed);
+    let mut again = false;
     for held in &state.held[1..=state.depth.load(Relaxed)] {
         if held.address() == address {
-            // A recursive mutex or a reader again: the first hold is the one that is measured.
-            how.measured = false;
+            again = true;
         } else if ordered {
             note_order(state, held.entry.load(Relaxed), entry);
         }
@@ -213,15 +236,11 @@ fn push(state: &State, entry: &'static Entry, ordered: bool, since: u64, mut how
     }
     let depth = state.depth.load(Relaxed);
     let context = context(&state.held[depth], depth, entry);
-    if ordered {
+    if ordered && depth != 0 {
         known(state, context).set(context);
     }
-    let later = if how.measured || how.wait.is_some() { LATER } else { 0 };
-    if later != 0 {
-        state.later[depth].since.set(since);
-        state.later[depth].how.set(how);
-    }
-    state.held[depth + 1].set(address | later, entry, context);
+    let bits = note(&state.later[depth], again);
+    state.held[depth + 1].set(address | bits, entry, context);
     set_depth(state, depth + 1);
 }
 
@@ -265,7 +284,12 @@ pub(crate) struct Later {
     entry: &'static Entry,
     since: u64,
     until: u64,
-    how: How,
+    what: What,
+}
+
+enum What {
+    Wait(Short),
+    How(How),
 }
 
 /// The same, whatever there is to do.
@@ -274,57 +298,73 @@ pub(crate) fn released_slowly(state: &State, address: u64) -> Option<Later> {
     let held = &state.held[index];
     // SAFETY: null or an entry, which stays where it is.
     let entry = unsafe { held.entry.load(Relaxed).as_ref() };
-    let later = later(state, index).zip(entry).map(|(later, entry)| {
-        let how = later.how.get();
-        let until = if how.measured { clock::ticks() } else { 0 };
-        Later { entry, since: later.since.get(), until, how }
+    let later = entry.and_then(|entry| {
+        let later = &state.later[index - 1];
+        let (until, what) = match held.lock.load(Relaxed) & (LATER | BRIEF) {
+            BRIEF => (0, What::Wait(later.brief.get())),
+            LATER => {
+                let how = later.how.get();
+                (if how.measured { clock::ticks() } else { 0 }, What::How(how))
+            }
+            _ => return None,
+        };
+        Some(Later { entry, since: later.since.get(), until, what })
     });
     remove(state, index);
     later
 }
 
-/// What there is to count after the release of a lock that the thread holds.
-fn later(state: &State, index: usize) -> Option<&state::Later> {
-    (state.held[index].lock.load(Relaxed) & LATER != 0).then(|| &state.later[index - 1])
-}
-
 impl Later {
     pub(crate) fn count(&self, state: &State) {
-        if let Some(wait) = self.how.wait {
+        let how = match &self.what {
+            What::Wait(wait) => {
+                wait.count(state, self.entry, self.since);
+                return;
+            }
+            What::How(how) => how,
+        };
+        if let Some(wait) = how.wait {
             wait.count(state, self.entry, self.since);
         }
-        if !self.how.measured {
+        if !how.measured {
             return;
         }
         let ticks = self.until.saturating_sub(self.since);
         // SAFETY: null, or an episode in the file.
-        if let Some(episode) = unsafe { self.how.episode.as_ref() } {
+        if let Some(episode) = unsafe { how.episode.as_ref() } {
             episode.released.store(self.until, Relaxed);
         }
         for word in [&self.entry.detail, &state.record().detail] {
             if let Some(detail) = detail::of(state, word, Limit::Waits) {
-                detail::held(detail, ticks, self.how.contended);
+                detail::held(detail, ticks, how.contended);
             }
         }
+    }
+}
+
+impl Short {
+    /// Counts the wait for an acquisition at `at`; answers the site's distributions.
+    fn count(&self, state: &State, entry: &Entry, at: u64) -> Option<&'static Detail> {
+        let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
+        let [_, detail] = [&state.record().detail, &entry.detail].map(|word| {
+            let detail = detail::of(state, word, Limit::Waits)?;
+            detail::acquired(state, detail, what);
+            self.events.count(detail);
+            Some(detail)
+        });
+        detail
     }
 }
 
 impl Waited {
     /// Counts the wait for an acquisition at `at`.
     pub(crate) fn count(&self, state: &State, entry: &Entry, at: u64) {
-        let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
-        if let Some(detail) = detail::of(state, &state.record().detail, Limit::Waits) {
-            detail::acquired(state, detail, what);
-            self.events.count(detail);
-        }
-        let Some(detail) = detail::of(state, &entry.detail, Limit::Waits) else { return };
-        detail::acquired(state, detail, what);
-        self.events.count(detail);
+        let Some(detail) = self.wait.count(state, entry, at) else { return };
         if let Some((stack, weight)) = self.stack {
-            detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.ticks);
+            detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.wait.ticks);
         }
         if let Some(holder) = self.holder {
-            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, self.ticks);
+            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, self.wait.ticks);
         }
     }
 }
@@ -335,10 +375,13 @@ fn remove(state: &State, index: usize) {
     for to in index..depth {
         let from = &state.held[to + 1];
         let entry = from.entry.load(Relaxed);
-        if let Some(later) = later(state, to + 1) {
-            state.later[to - 1].since.set(later.since.get());
-            state.later[to - 1].how.set(later.how.get());
+        let (at, later) = (&state.later[to - 1], &state.later[to]);
+        match from.lock.load(Relaxed) & (LATER | BRIEF) {
+            BRIEF => at.brief.set(later.brief.get()),
+            LATER => at.how.set(later.how.get()),
+            _ => (),
         }
+        at.since.set(later.since.get());
         state.held[to].set(from.lock.load(Relaxed), entry, context(&state.held[to - 1], to - 1, entry));
     }
     set_depth(state, depth - 1);
@@ -351,5 +394,6 @@ fn find(state: &State, address: u64) -> Option<usize> {
 
 /// The condition variable whose wait gave the thread this lock; 0: none did.
 pub(crate) fn woken_by(state: &State, address: u64) -> u64 {
-    find(state, address).and_then(|index| later(state, index)).map_or(0, |later| later.how.get().woken_by)
+    let index = find(state, address).filter(|index| state.held[*index].lock.load(Relaxed) & LATER != 0);
+    index.map_or(0, |index| state.later[index - 1].how.get().woken_by)
 }

@@ -31,10 +31,11 @@ pub(crate) const CONTEXTS: usize = 1024;
 
 /// A lock that the thread holds. Other threads look at it.
 pub(crate) struct Held {
-    /// Its address; with bit 1: there is a [`Later`].
+    /// Its address; with bits 0 and 1: what there is in its [`Later`].
     pub(crate) lock: AtomicU64,
     pub(crate) entry: AtomicPtr<Entry>,
-    /// Stands for the entry and those of the locks that were held before, in their order.
+    /// Stands for the entry, those of the locks that were held before, in their order, and the thread: the next one
+    /// goes on with its entries, but knows none of its orders. In the first, for the thread alone.
     pub(crate) context: AtomicU64,
 }
 
@@ -43,6 +44,8 @@ pub(crate) struct Later {
     /// Ticks at the acquisition.
     pub(crate) since: Cell<u64>,
     pub(crate) how: Cell<How>,
+    /// Instead of `how`.
+    pub(crate) brief: Cell<Short>,
 }
 
 /// What there is to say of an acquisition.
@@ -61,10 +64,16 @@ pub(crate) struct How {
 /// A short wait: it is counted after the release, so that the others need not wait for that.
 #[derive(Clone, Copy)]
 pub(crate) struct Waited {
-    pub(crate) ticks: u64,
+    pub(crate) wait: Short,
     /// The stack, and the waits that it stands for.
     pub(crate) stack: Option<(Ref, u32)>,
     pub(crate) holder: Option<Holder>,
+}
+
+/// A short wait of which nothing but this is kept.
+#[derive(Clone, Copy)]
+pub(crate) struct Short {
+    pub(crate) ticks: u64,
     pub(crate) events: Events,
 }
 
@@ -222,6 +231,7 @@ impl State {
         let last = file::THREADS.count as u32 - 1;
         state.index.set(header.threads.fetch_add(1, Relaxed).min(last));
         state.shown_index.store(state.index.get(), Relaxed);
+        state.held[0].context.store(u64::from(state.index.get()) << 48, Relaxed);
         let record: &Thread = process.record(&file::THREADS, state.index.get() as usize);
         // SAFETY: always answers.
         let tid = unsafe { libc::gettid() } as u32;
@@ -345,6 +355,11 @@ impl State {
     pub(crate) fn arena(&self, bytes: usize) -> Option<(*mut u8, Ref)> {
         let at = self.arena.take(self, ChunkKind::Arena, bytes.next_multiple_of(file::REF_UNIT as usize))?;
         Some((at, self.place_of(at)))
+    }
+
+    /// Whether an entry lies in the process's file. One that was found before a signal handler forked does not.
+    pub(crate) fn has(&self, entry: &Entry) -> bool {
+        (ptr::from_ref(entry).addr().wrapping_sub(self.process().base().addr()) as u64) < file::FILE_BYTES
     }
 
     /// Where in the file something lies.

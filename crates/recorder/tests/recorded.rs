@@ -76,6 +76,12 @@ fn inversions_are_found() {
 }
 
 #[test]
+fn a_thread_that_goes_on_with_anothers_entries_has_orders_of_its_own() {
+    // Both orders by one thread alone would be none.
+    assert_eq!(Run::of("heir").profile().inversions.len(), 1);
+}
+
+#[test]
 fn locks_under_one_another_are_counted_and_their_order_is_known() {
     let profile = Run::of("under").profile();
     let counts = ["first", "second", "place"].map(|name| lock(&profile, name).usage.acquisitions);

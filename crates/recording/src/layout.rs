@@ -347,8 +347,9 @@ records! {
         detail: u32,
         /// Attempts that failed.
         failed: u32,
-        /// Of condition variables: the mutex's address.
-        mutex: u64,
+        /// Of condition variables: the mutex's address. Of locks, for the recorder: stands for the locks under which
+        /// the thread acquired this one before.
+        mutex_or_under: u64,
         /// Of condition variables: waits that ended by their time. Of locks: acquisitions at once, past threads that
         /// slept.
         timed_out_or_stolen: u64,

@@ -39,7 +39,7 @@ pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
                 raw.waits += entry.acquisitions;
                 raw.timed_out += entry.timed_out_or_stolen;
                 raw.for_nothing += entry.for_nothing;
-                raw.mutex = entry.mutex;
+                raw.mutex = entry.mutex_or_under;
                 raw.sum.add(entry, recording.detail(entry.detail).as_ref());
             }
         }

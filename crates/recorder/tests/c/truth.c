@@ -144,6 +144,23 @@ static int inversion(void)
     return 0;
 }
 
+static void *both_ways(void *unused)
+{
+    for (int i = 0; i < 10; i++) {
+        one_way(unused);
+        other_way(unused);
+    }
+    return unused;
+}
+
+/* The second thread goes on with what the recorder kept of the first. */
+static int heir(void)
+{
+    pthread_join(start(both_ways), NULL);
+    pthread_join(start(one_way), NULL);
+    return 0;
+}
+
 /* Under one another; given back in the order in which they were taken; one of them twice; more than are followed. */
 static void *nested(void *unused)
 {
@@ -408,7 +425,8 @@ int main(int arguments, char **names)
         int (*run)(void);
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
-               {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under}};
+               {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under},
+               {"heir", heir}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();
