@@ -38,7 +38,7 @@ enum Command {
     Programs(programs::Args),
     /// Become a program, on one CPU if `programs` wants that
     #[command(hide = true)]
-    Become(programs::one_cpu::Args),
+    Become(programs::marked::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
     Asm,
     /// Write the C API's header, or check it
@@ -72,7 +72,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Chore(chore) => chore.run(),
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
-        Command::Become(args) => programs::one_cpu::become_it(&args),
+        Command::Become(args) => programs::marked::become_it(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),
         Command::InstallC(install) => install.run(),

@@ -1,7 +1,7 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
 //! how fast: written to `docs/results/programs.md`.
 
-pub(crate) mod one_cpu;
+pub(crate) mod marked;
 mod prepare;
 mod report;
 mod run;

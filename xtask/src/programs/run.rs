@@ -1,8 +1,9 @@
 //! Runs a program under the policies by `turnwise run` and `turnwise compare`.
 
+use super::marked::{self, Mark};
 use super::prepare::Ready;
 use super::table::Program;
-use super::{POLICIES, one_cpu, table};
+use super::{POLICIES, table};
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use serde::Deserialize;
@@ -31,6 +32,8 @@ pub(super) struct Measured {
     pub(super) speed: Speed,
     /// Speed of the C library's locks on one CPU against the same on all; of lock-bound programs only.
     pub(super) one_cpu: Option<Speed>,
+    /// The same of the C library's locks under `turnwise profile`.
+    pub(super) recorded: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
 }
@@ -110,7 +113,7 @@ impl Turnwise {
         Ok(found.join(", "))
     }
 
-    /// Both policies, interleaved; for lock-bound programs also the C library's on one CPU.
+    /// Both policies, interleaved; for lock-bound programs also the C library's on one CPU, and recorded.
     pub(super) fn compare(&self, program: &Program, metric: &str, ready: &Ready, runs: u32) -> Result<Measured> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let json = folder.path().join("comparison.json");
@@ -119,22 +122,25 @@ impl Turnwise {
         compare.args(["compare", "--lock", &POLICIES.join(","), "--runs", &runs.to_string(), direction]);
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
-        let mark = program.bound.then(|| one_cpu::mark(folder.path())).transpose()?;
-        match &mark {
-            Some(mark) => compare.arg("--policy").arg(mark).arg("--").args(one_cpu::in_front(&ready.command)?),
-            None => compare.arg("--").args(&ready.command),
-        };
+        if program.bound {
+            for mark in Mark::ALL {
+                compare.arg("--policy").arg(mark.write(folder.path())?);
+            }
+            compare.arg("--").args(marked::in_front(&self.path, &ready.command)?);
+        } else {
+            compare.arg("--").args(&ready.command);
+        }
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
         let text = std::fs::read_to_string(&json).context("cannot read the comparison")?;
-        read(&text, program.lower, mark.as_deref())
+        read(&text, program.lower, program.bound.then(|| folder.path()))
     }
 }
 
-/// Reads a comparison's JSON; `mark` is the policy file of the runs on one CPU.
-fn read(text: &str, lower: bool, mark: Option<&Path>) -> Result<Measured> {
+/// Reads a comparison's JSON; `marks`: where the policy files of marked runs lay, if there were any.
+fn read(text: &str, lower: bool, marks: Option<&Path>) -> Result<Measured> {
     let comparison: Comparison = serde_json::from_str(text).context("the comparison's JSON has changed its shape")?;
     let metric = comparison.summaries.first().context("the comparison has no figures")?.metric.clone();
     let of = |policy: &str| {
@@ -142,12 +148,16 @@ fn read(text: &str, lower: bool, mark: Option<&Path>) -> Result<Measured> {
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
-    let one_cpu = mark.map(|mark| of(&mark.to_string_lossy()).and_then(|summary| speed(summary, lower))).transpose()?;
+    let marked = |mark: Mark| {
+        let file = marks.map(|folder| mark.file(folder));
+        file.map(|file| of(&file.to_string_lossy()).and_then(|summary| speed(summary, lower))).transpose()
+    };
     Ok(Measured {
         medians: all.iter().map(|summary| summary.median).collect(),
         spread: all.iter().map(|summary| (summary.q3 - summary.q1) / summary.median).collect(),
         speed: speed(all[1], lower)?,
-        one_cpu,
+        one_cpu: marked(Mark::OneCpu)?,
+        recorded: marked(Mark::Recorded)?,
         machine: comparison.machine,
     })
 }
@@ -187,7 +197,7 @@ fn last_lines(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Twice as many under ours, half as many again on one CPU.
+    /// Twice as many under ours, half as many again on one CPU, a tenth less recorded.
     fn comparison() -> String {
         let summary = |policy: &str, median: f64, to_baseline: serde_json::Value| {
             serde_json::json!({ "metric": "ops", "policy": policy, "median": median, "q1": 0.9 * median,
@@ -199,23 +209,24 @@ mod tests {
             summary("libc", 100.0, serde_json::Value::Null),
             summary("adaptive", 200.0, ratio(2.0, 1.6, 2.5)),
             summary("/tmp/x/one-cpu.toml", 150.0, ratio(1.5, 1.25, 2.0)),
+            summary("/tmp/x/recorded.toml", 90.0, ratio(0.9, 0.8, 1.0)),
         ];
         serde_json::json!({ "summaries": summaries, "machine": machine }).to_string()
     }
 
     #[test]
-    fn runs_on_one_cpu_are_told_by_their_mark() {
-        let mark = Path::new("/tmp/x/one-cpu.toml");
-        let measured = read(&comparison(), false, Some(mark)).unwrap();
+    fn marked_runs_are_told_by_their_files() {
+        let measured = read(&comparison(), false, Some(Path::new("/tmp/x"))).unwrap();
         assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
+        assert_eq!(measured.recorded, Some([0.9, 0.8, 1.0]));
         assert_eq!(measured.medians, [100.0, 200.0]);
         assert_eq!(read(&comparison(), false, None).unwrap().one_cpu, None);
-        assert!(read(&comparison(), false, Some(Path::new("other.toml"))).is_err());
+        assert!(read(&comparison(), false, Some(Path::new("/tmp/y"))).is_err());
     }
 
     #[test]
     fn where_less_is_better_the_ends_change_places() {
-        let measured = read(&comparison(), true, Some(Path::new("/tmp/x/one-cpu.toml"))).unwrap();
+        let measured = read(&comparison(), true, Some(Path::new("/tmp/x"))).unwrap();
         assert_eq!((measured.speed, measured.one_cpu), ([0.5, 0.4, 0.625], Some([1.0 / 1.5, 0.5, 0.8])));
     }
 }
