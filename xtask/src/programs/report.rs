@@ -294,9 +294,11 @@ mod tests {
         one_cpu(&mut page, &outcomes).unwrap();
         for line in [
             "| free |  | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 |  |  |\n",
-            "| hash | yes | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 | 4.00 (3.60 to 4.40) | 1.00 (0.80 to 1.00) |\n",
+            "| hash | yes | 1.0 k/s | 10% | 2.0 k/s | 20% | **2.00** | 1.50 to 2.50 | 4.00 (3.60 to 4.40) | 1.00 (0.80 \
+             to 1.00) |\n",
             "- met: geometric mean of the 2 lock-bound programs 2.00 (wanted: 2.0)\n",
-            "- MISSED: under `turnwise profile` every lock-bound program is to keep 0.9 of its speed: tree 0.85 (0.80 to 1.00)\n",
+            "- MISSED: under `turnwise profile` every lock-bound program is to keep 0.9 of its speed: tree 0.85 (0.80 \
+             to 1.00)\n",
             "geometric mean of 2: 2.00.",
             "no strict upper bound",
         ] {
