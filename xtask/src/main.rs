@@ -36,7 +36,7 @@ enum Command {
     Guide(guide::Args),
     /// Programs that nobody rebuilt, on the C library's locks and on ours; writes docs/results/programs.md
     Programs(programs::Args),
-    /// Become a program, on one CPU if `programs` wants that
+    /// Become a program, on one CPU or under `turnwise profile` if `programs` wants that
     #[command(hide = true)]
     Become(programs::marked::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
