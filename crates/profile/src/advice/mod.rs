@@ -96,6 +96,10 @@ pub fn advise(profile: &Profile) -> Advice {
             findings.swap(MOST_FINDINGS - 1, MOST_FINDINGS + place);
         }
         findings.truncate(MOST_FINDINGS);
+    } else if findings.len() < MOST_FINDINGS
+        && let Some(finding) = rules::unexplained::find(&context, &findings)
+    {
+        findings.push(Finding { title: capitalised(&finding.title), ..finding });
     }
     Advice { verdict: context.verdict(findings.is_empty()), findings, left_out }
 }

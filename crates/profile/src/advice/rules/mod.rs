@@ -11,6 +11,7 @@ mod polling;
 mod readers;
 mod saturated;
 mod short_holds;
+pub(super) mod unexplained;
 mod unrelated;
 
 use super::Finding;

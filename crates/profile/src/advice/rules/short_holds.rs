@@ -10,7 +10,7 @@ use crate::model::LockKind;
 /// for a bounded time.
 const MOST_HOLDS: f64 = 0.9;
 /// Policies under which waiters sleep at once.
-const SLEEPING: &[&str] = &["libc"];
+pub(super) const SLEEPING: &[&str] = &["libc"];
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {
     if !SLEEPING.contains(&context.profile.program.policy.as_str()) {

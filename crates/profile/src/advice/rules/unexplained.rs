@@ -1,0 +1,67 @@
+//! Threads wait, and no other rule proposes an experiment: the cheapest there is. Waits can be long because of what a
+//! profile does not show, as who else has the CPUs.
+
+use super::short_holds::SLEEPING;
+use crate::advice::context::Context;
+use crate::advice::{Experiment, Finding, Scope};
+use crate::figures::percent;
+use crate::model::{Lock, LockKind};
+
+/// `found`: what the others say.
+pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Finding> {
+    let profile = context.profile;
+    let sleeping = SLEEPING.contains(&profile.program.policy.as_str());
+    if !sleeping || found.iter().any(|finding| finding.experiment.is_some()) {
+        return None;
+    }
+    let wait = |lock: &Lock| if lock.kind == LockKind::SpinLock { 0 } else { lock.usage.wait.sum_ns };
+    let waited = profile.locks.iter().map(wait).sum();
+    if !context.worthwhile(waited) {
+        return None;
+    }
+    let (number, lock) = (0..).zip(&profile.locks).max_by_key(|(_, lock)| wait(lock))?;
+    let name = context.lock_name(number);
+    let title = format!("no rule knows a lock that cures the waits, most of them for {name}: see what another does");
+    // Nobody knows.
+    let mut finding = context.about("unexplained", number, title, 0);
+    finding.evidence.push(format!("that is {} of all waiting for locks that sleep", percent(wait(lock), waited)));
+    finding.experiment = Some(Experiment { policy: "adaptive", scope: Scope::Program });
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::advice::sample::{fired, lock_with_site, quiet, usage};
+    use crate::advice::{Experiment, Scope, advise};
+    use crate::model::LockKind;
+
+    #[test]
+    fn waits_that_no_rule_explains_are_tried_all_the_same() {
+        let mut profile = quiet();
+        // Longer than a sleep takes, and nobody is seen to hold it for long.
+        lock_with_site(&mut profile, usage(1_000_000, 4_000, 50_000, 700));
+        lock_with_site(&mut profile, usage(1_000, 10, 50_000, 700));
+        let advice = advise(&profile);
+        let finding = advice.findings.iter().find(|finding| finding.rule == "unexplained").unwrap();
+        assert_eq!(finding.experiment, Some(Experiment { policy: "adaptive", scope: Scope::Program }));
+        assert!(finding.title.contains("`lock0`") && finding.evidence[1].contains("100%"), "{finding:?}");
+    }
+
+    #[test]
+    fn explained_waits_few_waits_and_spinning_locks_are_not() {
+        let mut explained = quiet();
+        lock_with_site(&mut explained, usage(100_000, 20_000, 30_000, 900));
+        let mut few = quiet();
+        lock_with_site(&mut few, usage(100_000, 100, 30_000, 900));
+        let mut spinning = quiet();
+        lock_with_site(&mut spinning, usage(1_000_000, 4_000, 50_000, 700));
+        spinning.locks[0].kind = LockKind::SpinLock;
+        let mut tried = spinning.clone();
+        tried.locks[0].kind = LockKind::Mutex;
+        assert!(fired(&tried).contains(&"unexplained"));
+        tried.program.policy = "adaptive".to_owned();
+        for profile in [explained, few, spinning, tried] {
+            assert!(!fired(&profile).contains(&"unexplained"));
+        }
+    }
+}
