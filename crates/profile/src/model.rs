@@ -84,6 +84,8 @@ pub enum Ending {
     Exited(i32),
     /// By this signal.
     Signalled(i32),
+    /// It ended; how is not known.
+    Ended,
 }
 
 /// How it was recorded.
@@ -242,9 +244,9 @@ pub struct Usage {
     pub contended: u64,
     /// Attempts that failed: `trylock`, time-outs.
     pub failed: u64,
-    /// Waits of the contended acquisitions. Exact.
+    /// Waits of the contended acquisitions, and of those given up at their time. Exact.
     pub wait: Distribution,
-    /// From acquisition to release, of a sample.
+    /// From acquisition to release, of a sample; of a lock, each site's weighed by its acquisitions.
     pub hold: Distribution,
     /// Time held in total, scaled up from the sample; of a lock that one thread has at a time not more than the run.
     pub hold_total_ns: u64,

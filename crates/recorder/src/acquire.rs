@@ -36,6 +36,11 @@ pub(crate) fn has(result: c_int) -> bool {
     result == 0 || result == libc::EOWNERDEAD
 }
 
+/// Whether it means that the caller waited in vain.
+pub(crate) fn gave_up(result: c_int) -> bool {
+    result == libc::ETIMEDOUT
+}
+
 /// What the short way needs: the thread's state, and its entry of the lock and the site.
 #[derive(Clone, Copy)]
 struct Found {
@@ -347,20 +352,27 @@ impl Wait {
             episode.acquired.store(at, Relaxed);
             episode.flags.store(if has(result) { ACQUIRED } else { 0 }, Relaxed);
         }
-        if !has(result) {
-            count_failure(&state, self.place);
+        if has(result) {
+            if self.place.is_read() {
+                add(&state.record().reads, 1);
+            }
+            hold::acquired_measured(&state, self.entry, at, self.episode, self.waited(at));
             return;
         }
-        if self.place.is_read() {
-            add(&state.record().reads, 1);
+        count_failure(&state, self.place);
+        if gave_up(result) {
+            self.waited(at).count_in_vain(&state, self.entry, at);
         }
+    }
+
+    fn waited(&self, at: u64) -> Waited {
         let ticks = at.saturating_sub(self.began);
         let events: Events = self.before.until_now(self.place.kind, self.place.address);
         let mut waited = Waited { wait: Short { ticks, events }, stack: self.stack, holder: self.holder };
         if self.one_in > 1 {
             waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
         }
-        hold::acquired_measured(&state, self.entry, at, self.episode, waited);
+        waited
     }
 }
 

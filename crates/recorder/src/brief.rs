@@ -97,7 +97,7 @@ impl Brief {
         let events = self.before.until_now(self.place.kind, self.place.address);
         let wait = Short { ticks: at.saturating_sub(self.began), events };
         if wait.ticks >= LONG {
-            return self.end_late(&state, at, has, wait);
+            return self.end_late(&state, at, result, wait);
         }
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { self.episode.as_ref() } {
@@ -106,16 +106,21 @@ impl Brief {
         add(&state.record().dropped, 1);
         if self.counts(&state, has) {
             hold::acquired_briefly(&state, self.entry, at, wait);
+        } else if acquire::gave_up(result) {
+            wait.count_in_vain(&state, self.entry, at);
         }
     }
 
     /// It was a long one.
     #[cold]
-    fn end_late(&self, state: &State, at: u64, has: bool, wait: Short) {
+    fn end_late(&self, state: &State, at: u64, result: c_int, wait: Short) {
+        let has = acquire::has(result);
         let mut waited = Waited { wait, stack: None, holder: None };
         let kept = self.keep(state, &mut waited, at, has);
         if self.counts(state, has) {
             hold::acquired_measured(state, self.entry, at, kept, waited);
+        } else if acquire::gave_up(result) {
+            waited.count_in_vain(state, self.entry, at);
         }
     }
 

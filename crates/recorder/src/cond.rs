@@ -7,7 +7,7 @@ use crate::events::Before;
 use crate::hold;
 use crate::locks::Kind;
 use crate::process::add;
-use crate::state::{How, State, enter};
+use crate::state::{How, Measured, State, enter};
 use crate::{clock, memory, table};
 use core::ffi::c_void;
 use core::ptr;
@@ -85,7 +85,7 @@ fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
     };
     let woken_by = if woken { wait.cond } else { 0 };
     wait.before.until_now(Kind::Mutex, wait.mutex).count_at(state, entry);
-    let how = How { measured: true, contended: false, episode: ptr::null(), woken_by, wait: None };
+    let how = How { measured: Some(Measured::Single), episode: ptr::null(), woken_by, wait: None };
     hold::acquired_after(state, entry, now, how);
 }
 

@@ -1,7 +1,7 @@
 //! Distributions, courses over time and tallies of what waits had in common.
 
 use crate::process::add;
-use crate::state::State;
+use crate::state::{Measured, State};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording::scale::{self, STEPS};
@@ -74,6 +74,13 @@ pub(crate) fn acquired(state: &State, detail: &Detail, what: Acquisition) {
     waited_for(detail, waited);
 }
 
+/// Counts a wait that ended without an acquisition.
+pub(crate) fn gave_up(state: &State, detail: &Detail, at: u64, ticks: u64) {
+    let step = step_at(state, detail, at);
+    add(&detail.step_wait[step], ticks);
+    waited_for(detail, ticks);
+}
+
 /// Counts a wait by its length.
 pub(crate) fn waited_for(detail: &Detail, ticks: u64) {
     add(&detail.wait_sum, ticks);
@@ -82,10 +89,11 @@ pub(crate) fn waited_for(detail: &Detail, ticks: u64) {
 }
 
 /// Counts a hold by its length.
-pub(crate) fn held(detail: &Detail, ticks: u64, contended: bool) {
-    let (count, sum) = match contended {
-        true => (&detail.hold_contended, &detail.hold_contended_sum),
-        false => (&detail.hold_sampled, &detail.hold_sampled_sum),
+pub(crate) fn held(detail: &Detail, ticks: u64, what: Measured) {
+    let (count, sum) = match what {
+        Measured::Contended => (&detail.hold_contended, &detail.hold_contended_sum),
+        Measured::Single => (&detail.hold_single, &detail.hold_single_sum),
+        Measured::Sampled => (&detail.hold_sampled, &detail.hold_sampled_sum),
     };
     add(count, 1);
     add(sum, ticks);

@@ -4,7 +4,7 @@ use crate::brief::VERY_LONG;
 use crate::clock;
 use crate::detail::{self, Acquisition, Limit};
 use crate::process::{HOLD_ONE_IN, add};
-use crate::state::{self, CONTEXTS, HELD, Held, How, PAIRS, Short, State, Waited};
+use crate::state::{self, CONTEXTS, HELD, Held, How, Measured, PAIRS, Short, State, Waited};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
@@ -147,13 +147,16 @@ pub(crate) fn acquired_slowly(state: &State, entry: &'static Entry, ordered: boo
     let left = record.left.load(Relaxed).wrapping_sub(1);
     record.left.store(left, Relaxed);
     let so_far = entry.acquisitions.load(Relaxed);
-    let since = if left == 0 || so_far < state.first.get() { sample(state, entry, left == 0, so_far) } else { 0 };
-    let how = How { measured: since != 0, contended: false, episode: ptr::null(), woken_by: 0, wait: None };
+    let single = so_far < state.first.get();
+    let since = if left == 0 || single { sample(state, entry, left == 0, single) } else { 0 };
+    let stands_for = if single { Measured::Single } else { Measured::Sampled };
+    let measured = (since != 0).then_some(stands_for);
+    let how = How { measured, episode: ptr::null(), woken_by: 0, wait: None };
     push(state, entry, ordered, note(since, how));
 }
 
 /// Begins to measure a hold: ticks, or 0.
-fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
+fn sample(state: &State, entry: &Entry, due: bool, single: bool) -> u64 {
     if due {
         let interval = state.interval(HOLD_ONE_IN);
         add(&state.record().ahead, u64::from(interval));
@@ -167,7 +170,7 @@ fn sample(state: &State, entry: &Entry, due: bool, so_far: u64) -> u64 {
         return 0;
     };
     let at = clock::ticks();
-    let weight = if so_far < state.first.get() { 1 } else { HOLD_ONE_IN };
+    let weight = if single { 1 } else { HOLD_ONE_IN };
     detail::acquired(state, detail, Acquisition { at, weight, waited: None });
     at
 }
@@ -189,7 +192,7 @@ pub(crate) fn acquired_measured(
 ) {
     // What took long is counted at once: nobody knows whether the release will be seen.
     let wait = (waited.wait.ticks < VERY_LONG).then_some(waited);
-    acquired_after(state, entry, at, How { measured: true, contended: true, episode, woken_by: 0, wait });
+    acquired_after(state, entry, at, How { measured: Some(Measured::Contended), episode, woken_by: 0, wait });
     if wait.is_none() {
         waited.count(state, entry, at);
     }
@@ -209,8 +212,8 @@ pub(crate) fn acquired_briefly(state: &State, entry: &'static Entry, at: u64, wa
 fn note(since: u64, mut how: How) -> impl FnOnce(&state::Later, bool) -> u64 {
     move |later, again| {
         // A recursive mutex or a reader again: the first hold is the one that is measured.
-        how.measured &= !again;
-        if !how.measured && how.wait.is_none() {
+        how.measured = how.measured.filter(|_| !again);
+        if how.measured.is_none() && how.wait.is_none() {
             return 0;
         }
         later.since.set(since);
@@ -304,7 +307,7 @@ pub(crate) fn released_slowly(state: &State, address: u64) -> Option<Later> {
             BRIEF => (0, What::Wait(later.brief.get())),
             LATER => {
                 let how = later.how.get();
-                (if how.measured { clock::ticks() } else { 0 }, What::How(how))
+                (if how.measured.is_some() { clock::ticks() } else { 0 }, What::How(how))
             }
             _ => return None,
         };
@@ -326,9 +329,7 @@ impl Later {
         if let Some(wait) = how.wait {
             wait.count(state, self.entry, self.since);
         }
-        if !how.measured {
-            return;
-        }
+        let Some(measured) = how.measured else { return };
         let ticks = self.until.saturating_sub(self.since);
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { how.episode.as_ref() } {
@@ -336,7 +337,7 @@ impl Later {
         }
         for word in [&self.entry.detail, &state.record().detail] {
             if let Some(detail) = detail::of(state, word, Limit::Waits) {
-                detail::held(detail, ticks, how.contended);
+                detail::held(detail, ticks, measured);
             }
         }
     }
@@ -346,20 +347,41 @@ impl Short {
     /// Counts the wait for an acquisition at `at`; answers the site's distributions.
     fn count(&self, state: &State, entry: &Entry, at: u64) -> Option<&'static Detail> {
         let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
-        let [_, detail] = [&state.record().detail, &entry.detail].map(|word| {
-            let detail = detail::of(state, word, Limit::Waits)?;
+        in_both(state, entry, |detail| {
             detail::acquired(state, detail, what);
             self.events.count(detail);
-            Some(detail)
-        });
-        detail
+        })
     }
+
+    /// Counts a wait that was given up at `at`: its time, but no acquisition.
+    pub(crate) fn count_in_vain(&self, state: &State, entry: &Entry, at: u64) -> Option<&'static Detail> {
+        in_both(state, entry, |detail| detail::gave_up(state, detail, at, self.ticks))
+    }
+}
+
+/// Counts in the thread's distributions and the site's; answers the latter.
+fn in_both(state: &State, entry: &Entry, count: impl Fn(&Detail)) -> Option<&'static Detail> {
+    let [_, detail] =
+        [&state.record().detail, &entry.detail].map(|word| detail::of(state, word, Limit::Waits).inspect(|d| count(d)));
+    detail
 }
 
 impl Waited {
     /// Counts the wait for an acquisition at `at`.
     pub(crate) fn count(&self, state: &State, entry: &Entry, at: u64) {
-        let Some(detail) = self.wait.count(state, entry, at) else { return };
+        if let Some(detail) = self.wait.count(state, entry, at) {
+            self.tally(state, detail);
+        }
+    }
+
+    /// The same for a wait that was given up.
+    pub(crate) fn count_in_vain(&self, state: &State, entry: &Entry, at: u64) {
+        if let Some(detail) = self.wait.count_in_vain(state, entry, at) {
+            self.tally(state, detail);
+        }
+    }
+
+    fn tally(&self, state: &State, detail: &Detail) {
         if let Some((stack, weight)) = self.stack {
             detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.wait.ticks);
         }

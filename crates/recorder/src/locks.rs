@@ -162,7 +162,7 @@ fn find(process: &Process, address: u64) -> Found {
     const MASK: u64 = LOCK_SLOTS.count - 1;
     let mut index = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCK_SLOTS.count.ilog2());
     for _ in 0..LOCK_SLOTS.count {
-        let slot: &AtomicU32 = process.record(&LOCK_SLOTS, index as usize);
+        let Some(slot) = process.reach::<AtomicU32>(&LOCK_SLOTS, index as usize) else { return Found::Full };
         // ORDERING recorder.lock: Acquire; whoever finds a number finds its record filled.
         match slot.load(Acquire) {
             0 => return Found::Free(slot),
@@ -184,7 +184,7 @@ fn make(process: &Process, kind: Kind, address: u64) -> Option<u32> {
     if u64::from(number) >= LOCKS.count {
         return None;
     }
-    let lock = record(process, number);
+    let lock: &Lock = process.reach(&LOCKS, number as usize)?;
     lock.address.store(address, Relaxed);
     lock.class.store(kind.class(), Relaxed);
     lock.kind.store(kind.of_mutex(address), Relaxed);

@@ -56,7 +56,7 @@ unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, process: *mut
 fn is_known(process: &Process, address: u64) -> bool {
     let count = u64::from(process.header().modules.load(Relaxed)).min(MODULES.count);
     (0..count as usize).any(|index| {
-        let module: &file::Module = process.record(&MODULES, index);
+        let Some(module) = process.reach::<file::Module>(&MODULES, index) else { return false };
         // ORDERING recorder.module: Acquire; who sees an end sees the start.
         let end = module.end.load(Acquire);
         address < end && address >= module.start.load(Relaxed)
@@ -70,7 +70,7 @@ unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
     if u64::from(index) >= MODULES.count {
         return;
     }
-    let module: &file::Module = process.record(&MODULES, index as usize);
+    let Some(module) = process.reach::<file::Module>(&MODULES, index as usize) else { return };
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's promise.

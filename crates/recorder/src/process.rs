@@ -24,6 +24,8 @@ pub(crate) const STACK_ONE_IN: u32 = 64;
 pub(crate) const LONG_STACK_ONE_IN: u32 = 8;
 /// Files of other process images at most: a build may start thousands.
 const CHILDREN: u32 = 512;
+/// Pages before the chunks.
+const PAGES: u64 = file::CHUNKS / file::PAGE;
 /// Slots by thread number.
 const BY_TID: usize = 1 << 16;
 
@@ -47,6 +49,8 @@ pub(crate) struct Process {
     pub(crate) all: AtomicPtr<State>,
     base: AtomicPtr<u8>,
     by_tid: AtomicPtr<AtomicPtr<State>>,
+    /// Which pages before the chunks can be written, a bit each.
+    pages: AtomicPtr<AtomicU64>,
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
@@ -58,6 +62,7 @@ pub(crate) fn get() -> Option<&'static Process> {
     match process.status.load(Acquire) {
         READY => Some(process),
         UNKNOWN => memory::keeping_errno(|| process.start(false)),
+        STARTING => process.started(),
         _ => None,
     }
 }
@@ -112,6 +117,40 @@ impl Process {
         unsafe { &*self.base.load(Relaxed).add(offset).cast() }
     }
 
+    /// The same for a record that may be the first on its page; `None`: the disk is full.
+    pub(crate) fn reach<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
+        let start = region.start as usize + index * size_of::<T>();
+        let page = file::PAGE as usize;
+        let pages = start / page..=(start + size_of::<T>() - 1) / page;
+        pages.into_iter().all(|page| self.has_page(page)).then(|| self.record(region, index))
+    }
+
+    /// Whether a page before the chunks can be written.
+    fn has_page(&self, page: usize) -> bool {
+        debug_assert!((page as u64) < PAGES);
+        let bit = 1 << (page % 64);
+        // SAFETY: the table has a bit for each.
+        let word = unsafe { &*self.pages.load(Relaxed).add(page / 64) };
+        if word.load(Relaxed) & bit != 0 {
+            return true;
+        }
+        let bytes = file::PAGE as usize;
+        // SAFETY: within the mapping.
+        let start = unsafe { self.base().add(page * bytes) };
+        let can = memory::keeping_errno(|| memory::populate(start, bytes));
+        match can {
+            true => _ = word.fetch_or(bit, Relaxed),
+            false => self.header().full.store(1, Relaxed),
+        }
+        can
+    }
+
+    /// The disk is full: no further thread is recorded.
+    pub(crate) fn stop(&self) {
+        self.header().full.store(1, Relaxed);
+        self.status.store(OFF, Relaxed);
+    }
+
     /// Where the mapping begins.
     pub(crate) fn base(&self) -> *mut u8 {
         self.base.load(Relaxed)
@@ -130,7 +169,9 @@ impl Process {
 
     fn start(&'static self, only_main: bool) -> Option<&'static Process> {
         // ORDERING recorder.process: Acquire on failure is not needed: whoever lost does not look at the mapping.
-        self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).ok()?;
+        if self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).is_err() {
+            return self.started();
+        }
         let status = match self.open(only_main) {
             Opened::Ready => READY,
             Opened::Later => UNKNOWN,
@@ -141,12 +182,30 @@ impl Process {
         (status == READY).then_some(self)
     }
 
+    /// Waits for a moment until another thread has made the file. (A signal handler may have interrupted that one.)
+    fn started(&'static self) -> Option<&'static Process> {
+        const TURNS: u32 = 1000;
+        for _ in 0..TURNS {
+            // SAFETY: takes no arguments, and never fails.
+            unsafe { libc::sched_yield() };
+            // ORDERING recorder.process: as in `get`.
+            match self.status.load(Acquire) {
+                READY => return Some(self),
+                STARTING => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
     fn open(&self, only_main: bool) -> Opened {
         let Some(path) = path() else {
             return Opened::Off;
         };
         let Some(table) = memory::wiped_on_fork(BY_TID * size_of::<usize>()) else { return Opened::Off };
         self.by_tid.store(table.as_ptr().cast(), Relaxed);
+        let Some(pages) = memory::wiped_on_fork(PAGES.div_ceil(64) as usize * 8) else { return Opened::Off };
+        self.pages.store(pages.as_ptr().cast(), Relaxed);
         let Some(main) = map(path, libc::O_RDWR) else { return Opened::Off };
         // SAFETY: the mapping begins with a header.
         let header = unsafe { &*main.cast::<Header>() };
@@ -207,7 +266,7 @@ impl Process {
         self.look_at_clock();
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
-        header.can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
+        self.note_unwinder();
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
@@ -219,6 +278,17 @@ impl Process {
         read_link(c"/proc/self/exe", &header.executable);
         read_file(c"/proc/self/cmdline", &header.command);
         locks::forget_epochs();
+    }
+
+    /// Notes whether there will be call stacks.
+    pub(crate) fn note_unwinder(&self) {
+        self.header().can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
+    }
+
+    /// The process exits in order. Whoever started it knows with what status, and writes that over this.
+    pub(crate) fn exits(&self) {
+        self.look_at_clock();
+        let _ = self.header().ending.compare_exchange(file::RUNNING, file::ENDED, Relaxed, Relaxed);
     }
 
     /// Notes both clocks, so that the reader can tell their rates apart.
@@ -280,6 +350,10 @@ fn map(path: &CStr, flags: libc::c_int) -> Option<*mut u8> {
             return None;
         }
         libc::madvise(mapping, bytes, libc::MADV_DONTDUMP);
+        if !memory::populate(mapping.cast(), file::PAGE as usize) {
+            unmap(mapping.cast());
+            return None;
+        }
         Some(mapping.cast())
     }
 }

@@ -109,7 +109,7 @@ fn intern(state: &State, addresses: &[u64]) -> Ref {
     let mut stored = None;
     for probe in 0..PROBES {
         let index = (hash.wrapping_add(probe) % STACK_SLOTS.count) as usize;
-        let slot: &AtomicU64 = state.process().record(&STACK_SLOTS, index);
+        let Some(slot) = state.process().reach::<AtomicU64>(&STACK_SLOTS, index) else { return 0 };
         // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
         let mut found = slot.load(Acquire);
         if found == 0 {

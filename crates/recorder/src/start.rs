@@ -26,6 +26,7 @@ extern "C" fn start() {
     make_key();
     process::claim();
     if let Some(process) = process::get_if_ready() {
+        process.note_unwinder(); // an earlier library's constructor may have used locks
         modules::note_all(process);
     }
 }
@@ -33,6 +34,17 @@ extern "C" fn start() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
+
+/// Runs when the process exits in order.
+extern "C" fn end() {
+    if let Some(process) = process::get_if_ready() {
+        process.exits();
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
 
 fn make_key() {
     /// The C library allocates for the values of further keys.

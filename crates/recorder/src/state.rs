@@ -48,12 +48,22 @@ pub(crate) struct Later {
     pub(crate) brief: Cell<Short>,
 }
 
+/// What a measured hold stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Measured {
+    /// Contended acquisitions.
+    Contended,
+    /// Itself.
+    Single,
+    /// Many.
+    Sampled,
+}
+
 /// What there is to say of an acquisition.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
-    /// The hold is measured.
-    pub(crate) measured: bool,
-    pub(crate) contended: bool,
+    /// The hold is measured, and what it stands for.
+    pub(crate) measured: Option<Measured>,
     pub(crate) episode: *const Episode,
     /// The condition variable whose wait ended with this acquisition; 0: none.
     pub(crate) woken_by: u64,
@@ -216,6 +226,13 @@ impl State {
     /// A state for the calling thread.
     fn begin() -> Option<&'static State> {
         let process = process::get()?;
+        let header = process.header();
+        let last = file::THREADS.count as u32 - 1;
+        let index = header.threads.fetch_add(1, Relaxed).min(last);
+        let Some(record) = process.reach::<Thread>(&file::THREADS, index as usize) else {
+            process.stop();
+            return None;
+        };
         let state = match process.recycled() {
             Some(state) => state,
             None => State::make(process)?,
@@ -227,12 +244,9 @@ impl State {
         state.first.set(hold::FIRST);
         state.orders.set(0);
         state.pairs.iter().chain(&state.contexts).for_each(|known| known.set(0));
-        let header = process.header();
-        let last = file::THREADS.count as u32 - 1;
-        state.index.set(header.threads.fetch_add(1, Relaxed).min(last));
+        state.index.set(index);
         state.shown_index.store(state.index.get(), Relaxed);
         state.held[0].context.store(u64::from(state.index.get()) << 48, Relaxed);
-        let record: &Thread = process.record(&file::THREADS, state.index.get() as usize);
         // SAFETY: always answers.
         let tid = unsafe { libc::gettid() } as u32;
         record.tid.store(tid, Relaxed);
@@ -456,15 +470,18 @@ impl Process {
         let bytes = u64::from(pages) * file::PAGE;
         let header = self.header();
         if header.used.load(Relaxed) + bytes > file::FILE_BYTES - file::CHUNKS {
+            header.full.store(1, Relaxed);
             return None;
         }
         let offset = header.used.fetch_add(bytes, Relaxed);
         if offset + bytes > file::FILE_BYTES - file::CHUNKS {
+            header.full.store(1, Relaxed);
             return None;
         }
         // SAFETY: within the mapping.
         let start = unsafe { self.base().add((file::CHUNKS + offset) as usize) };
         if !memory::populate(start, bytes as usize) {
+            header.full.store(1, Relaxed);
             return None;
         }
         // SAFETY: as above; zero bytes are a chunk's header.

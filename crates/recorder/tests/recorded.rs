@@ -64,6 +64,43 @@ fn stacks_are_taken_by_libgcc_whatever_unwinder_the_program_loads() {
 }
 
 #[test]
+fn stacks_are_taken_though_another_constructor_took_a_lock_before() {
+    let profile = Run::program("truth", "holder", &[shared_object("early")], &[]).profile();
+    assert_eq!(lock(&profile, "early").usage.acquisitions, 1);
+    assert_stack_of_first_wait(&profile);
+}
+
+#[test]
+fn waits_that_were_given_up_are_waits() {
+    let profile = Run::of("in_vain").profile();
+    let usage = &lock(&profile, "first").usage;
+    assert_eq!((usage.acquisitions, usage.contended, usage.failed, usage.wait.count), (1, 0, 3, 3));
+    assert!((45_000_000..5_000_000_000).contains(&usage.wait.sum_ns), "{:?}", usage.wait);
+    let of_threads: u64 = profile.threads.iter().map(|thread| thread.usage.wait.sum_ns).sum();
+    assert_eq!(of_threads, usage.wait.sum_ns);
+    let pair = profile.blocked.first().expect("a pair");
+    assert_eq!(function(&profile, &profile.sites[pair.holder as usize]), "in_vain");
+    assert_eq!(pair.waits, 3);
+}
+
+#[test]
+fn waits_that_never_end_are_waits() {
+    let profile = Run::of("deadlock").profile();
+    for name in ["first", "second"] {
+        let wait = &lock(&profile, name).usage.wait;
+        assert!(wait.count == 1 && wait.sum_ns >= 90_000_000, "{name}: {wait:?}");
+    }
+    assert_eq!(profile.blocked.len(), 2, "each blocks the other");
+    let waited = profile.threads.iter().filter(|thread| thread.usage.wait.sum_ns >= 90_000_000);
+    assert_eq!(waited.count(), 2);
+    let remark = profile.recording.remarks.first().expect("a remark");
+    assert!(
+        remark.starts_with("2 threads still waited at the end, some for one another, as in a deadlock"),
+        "{remark}"
+    );
+}
+
+#[test]
 fn inversions_are_found() {
     let profile = Run::of("inversion").profile();
     assert_eq!(profile.inversions.len(), 1);

@@ -86,6 +86,9 @@ pub const EXITED: u32 = 1;
 /// [`Header::ending`]: the signal [`Header::ending_value`] ended it.
 pub const SIGNALLED: u32 = 2;
 
+/// [`Header::ending`]: it ended; how is not known.
+pub const ENDED: u32 = 3;
+
 /// [`Chunk::kind`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
@@ -222,11 +225,13 @@ records! {
         episode_pages: u64,
         /// Histograms handed out.
         details: u64,
+        /// Whether something is missing, since the disk or the file was full.
+        full: u32,
         /// Whether call stacks can be taken here without waiting for the loader.
         can_unwind: u32,
         /// CPUs that the process could use.
         cpus: u32,
-        /// [`RUNNING`], [`EXITED`], [`SIGNALLED`].
+        /// [`RUNNING`], [`EXITED`], [`SIGNALLED`], [`ENDED`].
         ending: u32,
         /// Status or signal.
         ending_value: u32,
@@ -369,7 +374,11 @@ records! {
         hold_contended: u64,
         /// Ticks that they held.
         hold_contended_sum: u64,
-        /// Others whose hold time was measured.
+        /// Others that were measured and stand for themselves: a site's first, and those after a condition variable.
+        hold_single: u64,
+        /// Ticks that they held.
+        hold_single_sum: u64,
+        /// Of all others a sample.
         hold_sampled: u64,
         /// Ticks that they held.
         hold_sampled_sum: u64,

@@ -1,7 +1,7 @@
 //! What whoever starts a program writes into its recording: an empty one before, the ending behind.
 
 use crate::fields::Copied;
-use crate::layout::{CLOCK_TSC, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, VERSION};
+use crate::layout::{CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::offset_of;
@@ -44,10 +44,33 @@ pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     let room = size_of_machine() - 1;
     file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
     file.write_all_at(&end.monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
-    file.write_all_at(&machine[..machine.len().min(room)], offset_of!(Header, machine) as u64)?;
+    file.write_all_at(&machine[..machine.len().min(room)], MACHINE)?;
     file.write_all_at(&end.ending.to_ne_bytes(), offset_of!(Header, ending) as u64)?;
     file.write_all_at(&end.value.to_ne_bytes(), offset_of!(Header, ending_value) as u64)
 }
+
+/// Writes into the recording of a child whose ending nobody saw that it ended, if it did, and both clocks as they are
+/// now: it ran no longer. One that ended in order has said so, and when.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOnce(u32) -> bool) -> io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let header = read_header(&file)?;
+    file.write_all_at(&machine.as_bytes()[..machine.len().min(size_of_machine() - 1)], MACHINE)?;
+    if header.ending != RUNNING {
+        return Ok(());
+    }
+    let ticks = if header.clock == CLOCK_TSC { crate::clock::counter() } else { monotonic_ns };
+    file.write_all_at(&ticks.to_ne_bytes(), offset_of!(Header, ticks_end) as u64)?;
+    file.write_all_at(&monotonic_ns.to_ne_bytes(), offset_of!(Header, monotonic_end) as u64)?;
+    if runs(header.pid) {
+        return Ok(());
+    }
+    file.write_all_at(&ENDED.to_ne_bytes(), offset_of!(Header, ending) as u64)
+}
+
+const MACHINE: u64 = offset_of!(Header, machine) as u64;
 
 fn size_of_machine() -> usize {
     offset_of!(Header, executable) - offset_of!(Header, machine)

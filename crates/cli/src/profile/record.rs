@@ -53,6 +53,7 @@ pub(super) fn record(
     preload::apply_recorder(locks, &place.file, &mut start)?;
     let status = run(start)?;
     let files = source::family(&place.file)?;
+    finish_children(&files[1..]);
     let profile = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
     let profile = profile.map_err(|error| explain(error, target))?;
     Ok((profile, status))
@@ -109,14 +110,30 @@ pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus
 
 /// Writes into the recording how the program ended.
 fn finish(file: &Path, status: ExitStatus) -> Result<(), Error> {
-    let now = clock_gettime(ClockId::Monotonic);
     let machine = machine();
     let (ending, value) = match (status.code(), status.signal()) {
         (Some(code), _) => (EXITED, code),
         (_, signal) => (SIGNALLED, signal.unwrap_or(0)),
     };
-    let monotonic_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    let monotonic_ns = monotonic_ns();
     Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine: &machine })?)
+}
+
+/// The same for its children, as far as it is known. One that cannot be written can still be read.
+fn finish_children(files: &[PathBuf]) {
+    let machine = machine();
+    for file in files {
+        let runs = |pid: u32| {
+            let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+            pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+        };
+        let _ = writer::look_after(file, monotonic_ns(), &machine, runs);
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// This machine, in a line.

@@ -5,6 +5,7 @@ mod conditions;
 mod lines;
 mod names;
 mod order;
+mod pending;
 mod sites;
 mod sums;
 mod threads;
@@ -14,8 +15,10 @@ use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::symbols::{Module, Symbols};
 use clock::Clock;
 pub use names::{is_lock_class, is_wrapper};
+use pending::Pending;
 use sites::Sites;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use sums::Sum;
 use turnwise_recording::reader::Recording;
 use turnwise_recording::{Class, HeaderCopy, LockCopy};
@@ -29,6 +32,7 @@ struct Work<'a> {
     clock: Clock,
     symbols: Symbols,
     duration_ns: u64,
+    pending: Rc<Pending>,
     /// The locks tell what happens inside.
     tells: bool,
 }
@@ -38,11 +42,14 @@ struct Work<'a> {
 pub fn analyse(recording: &Recording) -> Profile {
     let header = &recording.header;
     let clock = Clock::of(header);
-    let duration_ns = clock.since_start(header.ticks_end);
+    let end = last(recording);
+    let duration_ns = clock.since_start(end);
+    let pending = Rc::new(Pending::collect(recording, end));
     let symbols = Symbols::new(modules(recording));
-    let mut work = Work { recording, clock, symbols, duration_ns, tells: header.lock_events != 0 };
+    let tells = header.lock_events != 0;
+    let mut work = Work { recording, clock, symbols, duration_ns, pending: pending.clone(), tells };
     let mut profile = Profile { schema: SCHEMA, program: program(header, duration_ns), ..Profile::default() };
-    let mut sites = Sites::collect(recording);
+    let mut sites = Sites::collect(recording, &pending);
     let left_out = sites.keep(MOST_LOCKS);
     profile.locks = sites.lock_numbers().iter().map(|number| lock(&mut work, *number, &sites)).collect();
     profile.threads = threads::all(&work);
@@ -58,7 +65,17 @@ pub fn analyse(recording: &Recording) -> Profile {
     profile.recording.stack_one_in = header.stack_one_in;
     profile.recording.acquisitions_unattributed = header.unattributed + nested(recording);
     profile.recording.remarks = remarks(recording, left_out, troubles);
+    if let Some(remark) = pending.remark(recording, &sites, &profile) {
+        profile.recording.remarks.insert(0, remark);
+    }
     profile
+}
+
+/// Ticks at the last sign of life.
+fn last(recording: &Recording) -> u64 {
+    let waits = recording.episodes.iter().map(|wait| wait.began.max(wait.acquired).max(wait.released));
+    let threads = recording.threads.iter().map(|thread| thread.began.max(thread.ended));
+    waits.chain(threads).fold(recording.header.ticks_end, u64::max)
 }
 
 fn nested(recording: &Recording) -> u64 {
@@ -79,6 +96,7 @@ fn program(header: &HeaderCopy, duration_ns: u64) -> Program {
         ending: match header.ending {
             turnwise_recording::EXITED => Ending::Exited(header.ending_value as i32),
             turnwise_recording::SIGNALLED => Ending::Signalled(header.ending_value as i32),
+            turnwise_recording::ENDED => Ending::Ended,
             _ => Ending::Running,
         },
         policy: text(&header.policy),
@@ -148,7 +166,11 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     let header = &recording.header;
     let mut remarks = troubles;
     if header.can_unwind == 0 {
-        remarks.push("no call stacks: they need glibc 2.35 or later; call sites are there".to_owned());
+        remarks
+            .push("no call stacks: they need glibc 2.35 or later, and libgcc_s.so.1; call sites are there".to_owned());
+    }
+    if header.full != 0 {
+        remarks.push("the recording had no more room, on its disk or in itself: what came then is missing".to_owned());
     }
     if left_out.0 > 0 {
         let (locks, acquisitions) = left_out;

@@ -1,5 +1,6 @@
 //! Entries by lock and call site: several threads' entries are one site.
 
+use super::pending::Pending;
 use super::sums::Sum;
 use crate::model::{LockId, SiteId};
 use std::cmp::Reverse;
@@ -31,18 +32,20 @@ pub(super) struct Sites {
 
 impl Sites {
     /// The sites of locks; condition variables' are elsewhere.
-    pub(super) fn collect(recording: &Recording) -> Sites {
+    pub(super) fn collect(recording: &Recording, pending: &Pending) -> Sites {
         let mut found: HashMap<Key, RawSite> = HashMap::new();
         for (index, entry) in recording.entries.iter().enumerate() {
             let Some((op, address)) = Op::split(entry.site) else { continue };
             let Some(lock) = recording.locks.get(entry.lock as usize) else { continue };
-            if lock.class == Class::Condition as u32 || entry.acquisitions == 0 && entry.failed == 0 {
+            let used = entry.acquisitions > 0 || entry.failed > 0 || pending.of_entry(index).next().is_some();
+            if lock.class == Class::Condition as u32 || !used {
                 continue;
             }
             let key = (entry.lock, entry.site);
             let new = || RawSite { key, op, address, sum: Sum::default(), entries: Vec::new() };
             let site = found.entry(key).or_insert_with(new);
             site.sum.add(entry, recording.detail(entry.detail).as_ref());
+            pending.of_entry(index).for_each(|wait| site.sum.add_pending(wait.ticks, pending.ticks));
             site.entries.push(index);
         }
         let mut sites: Vec<RawSite> = found.into_values().collect();

@@ -18,10 +18,44 @@ pub(super) struct Sum {
     contended: u64,
     wait: Ticks,
     hold: Ticks,
-    hold_contended: (u64, u64),
-    hold_sampled: (u64, u64),
+    holds: Holds,
+    /// Of several sums merged: what they held together.
+    merged_hold: Option<u64>,
     pub(super) inside: Inside,
     courses: Vec<Course>,
+}
+
+/// Holds that were measured, and the ticks that they lasted.
+#[derive(Clone, Copy, Default)]
+struct Holds {
+    contended: (u64, u64),
+    /// Those that stand for themselves.
+    single: (u64, u64),
+    /// Those that stand for the rest.
+    sampled: (u64, u64),
+}
+
+impl Holds {
+    fn add(&mut self, detail: &DetailCopy) {
+        let add = |to: &mut (u64, u64), number, ticks| *to = (to.0 + number, to.1.saturating_add(ticks));
+        add(&mut self.contended, detail.hold_contended, detail.hold_contended_sum);
+        add(&mut self.single, detail.hold_single, detail.hold_single_sum);
+        add(&mut self.sampled, detail.hold_sampled, detail.hold_sampled_sum);
+    }
+
+    fn measured(&self) -> (u64, u64) {
+        let all = [self.contended, self.single, self.sampled];
+        all.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1.saturating_add(one.1)))
+    }
+
+    /// Ticks of all holds, scaled up from those that were measured.
+    fn all(&self, acquisitions: u64, contended: u64) -> u64 {
+        let rest = acquisitions.saturating_sub(contended).saturating_sub(self.single.0);
+        // Where no sample was taken, those that stand for themselves are the best guess.
+        let of_rest = if self.sampled.0 > 0 { self.sampled } else { self.single };
+        let scaled = [(contended, self.contended), (rest, of_rest)].map(|(number, measured)| scaled(number, measured));
+        scaled.iter().fold(self.single.1, |sum, ticks| sum.saturating_add(*ticks))
+    }
 }
 
 /// What the waits were made of.
@@ -82,6 +116,15 @@ impl Ticks {
         }
     }
 
+    /// `weight`: how many each of the other's stands for.
+    fn merge(&mut self, other: &Ticks, weight: f64) {
+        self.sum = self.sum.saturating_add((other.sum as f64 * weight) as u64);
+        self.max = self.max.max(other.max);
+        for (bucket, count) in &other.buckets {
+            *self.buckets.entry(*bucket).or_default() += (*count as f64 * weight).round() as u64;
+        }
+    }
+
     fn distribution(&self, clock: Clock) -> Distribution {
         let buckets: Vec<_> =
             self.buckets.iter().map(|(bucket, count)| (clock.ns(scale::bound(*bucket)), *count)).collect();
@@ -123,12 +166,10 @@ impl Sum {
     pub(super) fn add_detail(&mut self, detail: &DetailCopy) {
         self.contended += detail.contended;
         self.wait.add(detail.wait_sum, detail.wait_max, &detail.wait);
-        let held = detail.hold_contended_sum.saturating_add(detail.hold_sampled_sum);
-        self.hold.add(held, detail.hold_max, &detail.hold);
-        self.hold_contended.0 += detail.hold_contended;
-        self.hold_contended.1 += detail.hold_contended_sum;
-        self.hold_sampled.0 += detail.hold_sampled;
-        self.hold_sampled.1 += detail.hold_sampled_sum;
+        let mut holds = Holds::default();
+        holds.add(detail);
+        self.hold.add(holds.measured().1, detail.hold_max, &detail.hold);
+        self.holds.add(detail);
         let (told, watched, events) = (detail.told, detail.watched, detail.events);
         self.inside.merge(&Inside { told, watched, stolen: 0, events });
         let step = |at: usize| {
@@ -137,26 +178,34 @@ impl Sum {
         self.courses.push(Course { shift: detail.step_shift.min(63), steps: (0..STEPS).map(step).collect() });
     }
 
+    /// Adds a wait that had not ended at the end of the recording, so many ticks after its beginning.
+    pub(super) fn add_pending(&mut self, ticks: u64, end: u64) {
+        self.wait.sum = self.wait.sum.saturating_add(ticks);
+        self.wait.max = self.wait.max.max(ticks);
+        *self.wait.buckets.entry(scale::bucket(ticks)).or_default() += 1;
+        let shift = (0..63).find(|shift| end >> shift < STEPS as u64).unwrap_or(63);
+        let mut steps = vec![(0, 0, 0); STEPS];
+        steps[(end >> shift) as usize].2 = ticks;
+        self.courses.push(Course { shift, steps });
+    }
+
+    /// Adds a site's sum to its lock's. Its holds weigh as much as they stand for: of rare sites more are measured.
     pub(super) fn merge(&mut self, other: &Sum) {
+        self.merged_hold = Some(self.merged_hold.unwrap_or(0).saturating_add(other.hold_ticks()));
         self.acquisitions += other.acquisitions;
         self.reads += other.reads;
         self.failed += other.failed;
         self.contended += other.contended;
-        for (to, from) in [(&mut self.wait, &other.wait), (&mut self.hold, &other.hold)] {
-            to.sum = to.sum.saturating_add(from.sum);
-            to.max = to.max.max(from.max);
-            for (bucket, count) in &from.buckets {
-                *to.buckets.entry(*bucket).or_default() += count;
-            }
-        }
-        for (to, from) in
-            [(&mut self.hold_contended, other.hold_contended), (&mut self.hold_sampled, other.hold_sampled)]
-        {
-            to.0 += from.0;
-            to.1 += from.1;
-        }
+        self.wait.merge(&other.wait, 1.0);
+        let measured = other.holds.measured().0.max(1);
+        self.hold.merge(&other.hold, (other.acquisitions as f64 / measured as f64).max(1.0));
         self.inside.merge(&other.inside);
         self.courses.extend(other.courses.iter().cloned());
+    }
+
+    /// Ticks held in total, scaled up from the holds that were measured.
+    fn hold_ticks(&self) -> u64 {
+        self.merged_hold.unwrap_or_else(|| self.holds.all(self.acquisitions, self.contended))
     }
 
     /// Ticks waited in total.
@@ -171,7 +220,6 @@ impl Sum {
 
     /// `tells`: the locks of this run tell what happens inside.
     pub(super) fn usage(&self, clock: Clock, tells: bool) -> Usage {
-        let uncontended = self.acquisitions.saturating_sub(self.contended);
         Usage {
             acquisitions: self.acquisitions,
             reads: self.reads,
@@ -179,11 +227,7 @@ impl Sum {
             failed: self.failed,
             wait: self.wait.distribution(clock),
             hold: self.hold.distribution(clock),
-            hold_total_ns: scaled(clock, self.contended, self.hold_contended).saturating_add(scaled(
-                clock,
-                uncontended,
-                self.hold_sampled,
-            )),
+            hold_total_ns: clock.ns(self.hold_ticks()),
             events: self.inside.events(self.contended, tells),
         }
     }
@@ -224,9 +268,9 @@ pub(super) fn held_by_one(usage: Usage, duration_ns: u64) -> Usage {
     Usage { hold_total_ns: usage.hold_total_ns.min(duration_ns), ..usage }
 }
 
-/// Time of `count` holds, by the mean of the measured ones.
-fn scaled(clock: Clock, count: u64, (measured, ticks): (u64, u64)) -> u64 {
-    if measured == 0 { 0 } else { clock.ns((ticks as f64 / measured as f64 * count as f64) as u64) }
+/// Ticks of `count` holds, by the mean of the measured ones.
+fn scaled(count: u64, (measured, ticks): (u64, u64)) -> u64 {
+    if measured == 0 { 0 } else { (ticks as f64 / measured as f64 * count as f64) as u64 }
 }
 
 #[cfg(test)]
@@ -236,9 +280,40 @@ mod tests {
     #[test]
     fn a_lock_of_one_at_a_time_is_not_held_for_longer_than_the_run() {
         let second = 1_000_000_000;
-        let sum = Sum { acquisitions: 512, hold_sampled: (1, second), ..Sum::default() };
+        let holds = Holds { sampled: (1, second), ..Holds::default() };
+        let sum = Sum { acquisitions: 512, holds, ..Sum::default() };
         let usage = sum.usage(Clock::NANOSECONDS, false);
         assert_eq!(usage.hold_total_ns, 512 * second, "readers may hold it side by side");
         assert_eq!(held_by_one(usage, 2 * second).hold_total_ns, 2 * second);
+    }
+
+    /// A site's sum, with all measured holds in one bucket.
+    fn site(acquisitions: u64, holds: Holds, bucket: usize) -> Sum {
+        let (count, sum) = holds.measured();
+        let hold = Ticks { sum, max: sum, buckets: BTreeMap::from([(bucket, count)]) };
+        Sum { acquisitions, holds, hold, ..Sum::default() }
+    }
+
+    #[test]
+    fn first_holds_stand_for_themselves() {
+        let holds = Holds { single: (4, 4_000), sampled: (2, 20), ..Holds::default() };
+        assert_eq!(holds.all(1_004, 0), 4_000 + 1_000 * 10, "the slow first ones are not scaled up");
+        let holds = Holds { single: (4, 400), ..Holds::default() };
+        assert_eq!(holds.all(8, 0), 800, "no sample: the first ones stand for the rest");
+        let holds = Holds { contended: (2, 100), sampled: (1, 10), ..Holds::default() };
+        assert_eq!(holds.all(110, 10), 10 * 50 + 100 * 10);
+    }
+
+    #[test]
+    fn a_rare_site_of_long_holds_does_not_weigh_more_than_it_is_used() {
+        let rare = site(4, Holds { single: (4, 4_000), ..Holds::default() }, 40);
+        let often = site(996, Holds { sampled: (2, 20), ..Holds::default() }, 3);
+        let mut lock = Sum::default();
+        lock.merge(&rare);
+        lock.merge(&often);
+        let usage = lock.usage(Clock::NANOSECONDS, false);
+        assert_eq!(usage.hold_total_ns, 4_000 + 9_960);
+        assert_eq!((usage.hold.count, usage.hold.sum_ns), (1_000, 13_960));
+        assert_eq!(usage.hold.quantile(0.5), scale::bound(3), "half of its holds are short");
     }
 }

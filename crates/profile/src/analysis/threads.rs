@@ -5,7 +5,7 @@ use super::{Work, text};
 use crate::model::Thread;
 
 pub(super) fn all(work: &Work) -> Vec<Thread> {
-    let threads = work.recording.threads.iter().map(|thread| {
+    let threads = work.recording.threads.iter().enumerate().map(|(number, thread)| {
         let mut sum = Sum::default();
         if let Some(detail) = work.recording.detail(thread.detail) {
             sum.add_detail(&detail);
@@ -13,6 +13,7 @@ pub(super) fn all(work: &Work) -> Vec<Thread> {
         (sum.acquisitions, sum.reads, sum.failed) =
             (thread.ahead.saturating_sub(u64::from(thread.left)), thread.reads, thread.failed);
         sum.inside.stolen = thread.stolen;
+        work.pending.of_thread(number).for_each(|wait| sum.add_pending(wait.ticks, work.pending.ticks));
         let ended = if thread.ended == 0 { work.duration_ns } else { work.clock.since_start(thread.ended) };
         Thread {
             tid: thread.tid,

@@ -3,9 +3,10 @@
 use super::Work;
 use super::sites::{RawSite, Sites};
 use super::sums::held_by_one;
-use crate::model::{Blocked, Episode, Profile, Site, SiteId, StackId, StackUsage};
+use crate::model::{Blocked, Distribution, Episode, Profile, Site, SiteId, StackId, StackUsage};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::rc::Rc;
 use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_STACK};
 
 /// Fills in `sites`, `stacks`, `episodes` and `blocked`.
@@ -43,27 +44,30 @@ fn site(
     blocked: &mut HashMap<(SiteId, SiteId), (u64, u64)>,
     profile: &mut Profile,
 ) -> Site {
-    let mut usages: HashMap<StackId, StackUsage> = HashMap::new();
+    let mut parts = Parts::default();
+    let pending = Rc::clone(&work.pending);
     for entry in &raw.entries {
+        for wait in pending.of_entry(*entry) {
+            let wait_ns = work.clock.ns(wait.ticks);
+            parts.add_stack(stacks.id(work, wait.episode.stack, profile), 1, wait_ns);
+            parts.add_holder(
+                sites.id((raw.key.0, wait.episode.holder_site)).filter(|_| wait.episode.holder > 0),
+                1,
+                wait_ns,
+            );
+        }
         let Some(detail) = work.recording.detail(work.recording.entries[*entry].detail) else { continue };
         for tally in work.recording.tallies(detail.tallies) {
             let (waits, wait_ns) = (tally.waits, work.clock.ns(tally.ticks));
-            if tally.kind == TALLY_STACK {
-                let Some(stack) = stacks.id(work, tally.key as Ref, profile) else { continue };
-                let usage = usages.entry(stack).or_insert(StackUsage { stack, waits: 0, wait_ns: 0 });
-                usage.waits += waits;
-                usage.wait_ns += wait_ns;
-            } else if tally.kind == TALLY_HOLDER
-                && let Some(holder) = sites.id((raw.key.0, tally.key))
-            {
-                let pair = blocked.entry((id, holder)).or_default();
-                pair.0 += waits;
-                pair.1 += wait_ns;
+            match tally.kind {
+                TALLY_STACK => parts.add_stack(stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
+                TALLY_HOLDER => parts.add_holder(sites.id((raw.key.0, tally.key)), waits, wait_ns),
+                _ => {}
             }
         }
     }
-    let mut usages: Vec<_> = usages.into_values().collect();
-    usages.sort_by_key(|usage| (Reverse(usage.wait_ns), usage.stack));
+    parts.fit(&raw.sum.waits(work.clock));
+    blocked.extend(parts.holders.iter().map(|(holder, pair)| ((id, *holder), *pair)));
     let frames = work.symbols.of_return_address(raw.address);
     let mut usage = raw.sum.usage(work.clock, work.tells);
     if raw.op != Op::Read {
@@ -75,7 +79,57 @@ fn site(
         reader: raw.op == Op::Read,
         after_wait: raw.op == Op::AfterWait,
         usage,
-        stacks: usages,
+        stacks: parts.stacks(),
+    }
+}
+
+/// What a site's waits had in common: waits and nanoseconds.
+#[derive(Default)]
+struct Parts {
+    stacks: HashMap<StackId, (u64, u64)>,
+    holders: HashMap<SiteId, (u64, u64)>,
+}
+
+impl Parts {
+    fn add_stack(&mut self, stack: Option<StackId>, waits: u64, wait_ns: u64) {
+        if let Some(stack) = stack {
+            let part = self.stacks.entry(stack).or_default();
+            *part = (part.0 + waits, part.1 + wait_ns);
+        }
+    }
+
+    fn add_holder(&mut self, holder: Option<SiteId>, waits: u64, wait_ns: u64) {
+        if let Some(holder) = holder {
+            let part = self.holders.entry(holder).or_default();
+            *part = (part.0 + waits, part.1 + wait_ns);
+        }
+    }
+
+    /// Makes the stacks, known from samples, add up to all waits, and the holders to no more than all: of many waits
+    /// none is known.
+    fn fit(&mut self, all: &Distribution) {
+        fit(&mut self.stacks, all, true);
+        fit(&mut self.holders, all, false);
+    }
+
+    fn stacks(&self) -> Vec<StackUsage> {
+        let usage =
+            |(stack, part): (&StackId, &(u64, u64))| StackUsage { stack: *stack, waits: part.0, wait_ns: part.1 };
+        let mut usages: Vec<_> = self.stacks.iter().map(usage).collect();
+        usages.sort_by_key(|usage| (Reverse(usage.wait_ns), usage.stack));
+        usages
+    }
+}
+
+fn fit<K>(parts: &mut HashMap<K, (u64, u64)>, all: &Distribution, whole: bool) {
+    let known = parts.values().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let scaled = |part: u64, known: u64, all: u64| match known {
+        0 => part,
+        _ if known > all || whole => (u128::from(part) * u128::from(all) / u128::from(known)) as u64,
+        _ => part,
+    };
+    for part in parts.values_mut() {
+        *part = (scaled(part.0, known.0, all.count), scaled(part.1, known.1, all.sum_ns));
     }
 }
 

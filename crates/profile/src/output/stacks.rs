@@ -22,7 +22,7 @@ pub(super) fn waits(profile: &Profile) -> Vec<WaitStack<'_>> {
 
 fn of_site<'a>(profile: &'a Profile, number: SiteId, site: &'a Site) -> Vec<WaitStack<'a>> {
     let known = |of: fn(&crate::model::StackUsage) -> u64| site.stacks.iter().map(of).sum::<u64>();
-    let (mut waits, mut wait_ns) = (site.usage.contended, site.usage.wait.sum_ns);
+    let (mut waits, mut wait_ns) = (site.usage.wait.count, site.usage.wait.sum_ns);
     let (known_waits, known_ns) = (known(|usage| usage.waits), known(|usage| usage.wait_ns));
     // A sample stands for all; without sampling, what no stack is known of is the site's own.
     let sampled = profile.recording.stack_one_in > 1 || known_ns > wait_ns || known_waits > waits;

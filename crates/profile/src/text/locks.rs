@@ -93,7 +93,8 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
 fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock: u64) {
     let usage = &site.usage;
     let _ = writeln!(text, "  {:>5}  {}", share(usage.wait.sum_ns, of_lock), site_name(profile, site));
-    let hold = if usage.hold.count == 0 { "-".to_owned() } else { time(usage.hold.mean_ns()) };
+    let mean = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
+    let hold = mean.map_or_else(|| "-".to_owned(), time);
     let _ = writeln!(
         text,
         "         {} acquisitions, {} contended, waits mean {} max {}, holds mean {hold} max {}",

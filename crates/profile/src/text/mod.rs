@@ -44,6 +44,7 @@ fn ending(ending: Ending) -> String {
     match ending {
         Ending::Running => ", still running".to_owned(),
         Ending::Exited(0) => String::new(),
+        Ending::Ended => ", exit status not known".to_owned(),
         Ending::Exited(status) => format!(", exit status {status}"),
         Ending::Signalled(signal) => format!(", ended by signal {signal}"),
     }

@@ -383,6 +383,62 @@ static int handler(void)
     return 0;
 }
 
+static struct timespec in_ms(long ms)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += ms * 1000000;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    return t;
+}
+
+static void *impatient(void *unused)
+{
+    for (int i = 0; i < 3; i++) {
+        struct timespec t = in_ms(20);
+        pthread_mutex_timedlock(&first, &t);
+    }
+    return unused;
+}
+
+/* Three waits of 20 ms that end without the lock. */
+static int in_vain(void)
+{
+    pthread_mutex_lock(&first);
+    pthread_join(start(impatient), NULL);
+    pthread_mutex_unlock(&first);
+    return 0;
+}
+
+static void *first_then_second(void *unused)
+{
+    pthread_mutex_lock(&first);
+    stage++;
+    await(2);
+    pthread_mutex_lock(&second);
+    return unused;
+}
+
+static void *second_then_first(void *unused)
+{
+    pthread_mutex_lock(&second);
+    stage++;
+    await(2);
+    pthread_mutex_lock(&first);
+    return unused;
+}
+
+/* Two threads that wait for each other until the end. */
+static int deadlock(void)
+{
+    start(first_then_second);
+    start(second_then_first);
+    await(2);
+    pause_ms(100);
+    return 0;
+}
+
 static int many(void)
 {
     enum { LOCKS = 1000000 };
@@ -426,7 +482,7 @@ int main(int arguments, char **names)
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
                {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under},
-               {"heir", heir}};
+               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();

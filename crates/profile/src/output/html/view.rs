@@ -146,6 +146,7 @@ fn program(profile: &Profile) -> Program {
         ending: match program.ending {
             Ending::Running => "still running when the recording ended".to_owned(),
             Ending::Exited(0) => "exited with success".to_owned(),
+            Ending::Ended => "ended; its exit status is not known".to_owned(),
             Ending::Exited(status) => format!("exited with status {status}"),
             Ending::Signalled(signal) => format!("ended by signal {signal}"),
         },

@@ -1,0 +1,93 @@
+//! Waits that had not ended when the recording did. The recorder counts a wait when it ends, so they are in none of its
+//! sums, and a deadlock would be no wait at all.
+
+use super::sites::Sites;
+use crate::model::Profile;
+use std::collections::HashMap;
+use turnwise_recording::EpisodeCopy;
+use turnwise_recording::reader::Recording;
+
+/// One of them.
+pub(super) struct Wait {
+    pub(super) episode: EpisodeCopy,
+    /// Index of its entry.
+    entry: usize,
+    /// Ticks from its beginning to the end of the recording.
+    pub(super) ticks: u64,
+}
+
+/// All of them.
+pub(super) struct Pending {
+    waits: Vec<Wait>,
+    /// Indices in `waits`, by entry.
+    by_entry: HashMap<usize, Vec<usize>>,
+    /// From the beginning of the recording to its end.
+    pub(super) ticks: u64,
+}
+
+impl Pending {
+    /// `end`: ticks at the end of the recording.
+    pub(super) fn collect(recording: &Recording, end: u64) -> Pending {
+        let open = recording.episodes.iter().filter(|episode| episode.acquired == 0 && episode.began != 0);
+        let waits = open.filter_map(|episode| {
+            let entry = recording.entry_at(episode.entry)?;
+            Some(Wait { episode: episode.clone(), entry, ticks: end.saturating_sub(episode.began) })
+        });
+        let waits: Vec<Wait> = waits.collect();
+        let mut by_entry: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, wait) in waits.iter().enumerate() {
+            by_entry.entry(wait.entry).or_default().push(index);
+        }
+        Pending { waits, by_entry, ticks: end.saturating_sub(recording.header.ticks_start) }
+    }
+
+    pub(super) fn of_entry(&self, entry: usize) -> impl Iterator<Item = &Wait> {
+        self.by_entry.get(&entry).into_iter().flatten().map(|index| &self.waits[*index])
+    }
+
+    pub(super) fn of_thread(&self, thread: usize) -> impl Iterator<Item = &Wait> {
+        self.waits.iter().filter(move |wait| wait.episode.thread as usize == thread)
+    }
+
+    /// What to say of them; `None`: there are none.
+    pub(super) fn remark(&self, recording: &Recording, sites: &Sites, profile: &Profile) -> Option<String> {
+        const SHOWN: usize = 4;
+        let mut waits: Vec<&Wait> = self.waits.iter().collect();
+        waits.sort_by_key(|wait| (wait.episode.began, wait.episode.thread));
+        let thread = |index: u32| {
+            let thread = profile.threads.get(index as usize);
+            thread.map_or_else(|| "a thread".to_owned(), |thread| format!("{} {}", thread.name, thread.tid))
+        };
+        let told = waits.iter().take(SHOWN).map(|wait| {
+            let lock = recording.entries.get(wait.entry).and_then(|entry| sites.lock_id(entry.lock));
+            let name = lock.map_or("a lock", |id| profile.locks[id as usize].name.as_str());
+            let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", which {} had", thread(holder)));
+            format!("{} for {name}{}", thread(wait.episode.thread), holder.unwrap_or_default())
+        });
+        let told: Vec<_> = told.collect();
+        let what = match waits.len() {
+            0 => return None,
+            1 => "a thread still waited at the end".to_owned(),
+            more => format!("{more} threads still waited at the end"),
+        };
+        let circle = if self.is_circle() { ", some for one another, as in a deadlock" } else { "" };
+        let more = if waits.len() > SHOWN { "; …" } else { "" };
+        Some(format!("{what}{circle}: {}{more}", told.join("; ")))
+    }
+
+    /// Whether one waits for what another had that waits, and so on back to the first.
+    fn is_circle(&self) -> bool {
+        let edge = |wait: &Wait| Some((wait.episode.thread, wait.episode.holder.checked_sub(1)?));
+        let waits_for: HashMap<u32, u32> = self.waits.iter().filter_map(edge).collect();
+        waits_for.keys().any(|first| {
+            let mut at = *first;
+            (0..waits_for.len()).any(|_| match waits_for.get(&at) {
+                Some(next) => {
+                    at = *next;
+                    at == *first
+                }
+                None => false,
+            })
+        })
+    }
+}
