@@ -1,6 +1,7 @@
 //! `turnwise compare --advise`: a profile's advice becomes experiments on the unmodified program, and only what wins is
 //! kept.
 
+use crate::compare::PROFILED;
 use crate::contender::Contender;
 use crate::policy;
 use crate::policy_file::PolicyFile;
@@ -215,6 +216,9 @@ pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, tar
     if proved == 0 {
         let tried = trials.len();
         let _ = match tried {
+            0 if advice.findings.is_empty() => {
+                writeln!(text, "In {PROFILED} profiled runs nothing was found that other locks could change.")
+            }
             0 => writeln!(text, "None of the findings can be tried with other locks."),
             _ => writeln!(text, "No other lock was proved better (tried: {tried})."),
         };

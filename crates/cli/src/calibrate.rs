@@ -12,6 +12,10 @@ use turnwise_workloads::calibrate::{self, Calibration, Effort};
 /// Cache-line transfers, instructions, memory, system calls, switches, wake-ups and time slices, each repeated.
 /// Needs no privileges, and a machine that does nothing else.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  turnwise calibrate && turnwise sim --machine here
+  turnwise calibrate --quick --output ./this.toml")]
 pub(crate) struct Args {
     /// Where to write the machine file [default: $XDG_CONFIG_HOME/turnwise/here.toml]
     #[arg(long, short, value_name = "FILE")]

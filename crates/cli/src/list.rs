@@ -11,6 +11,10 @@ use turnwise_workloads::catalogue::{self, Home};
 
 /// List lock policies, metrics and locks, and what this machine offers
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  turnwise list
+  turnwise list | grep mcs")]
 pub(crate) struct Args {}
 
 /// Prints the lists.

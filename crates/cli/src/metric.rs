@@ -135,13 +135,13 @@ impl Metric {
     /// # Errors
     /// No valid pattern, or one without a group.
     pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
-        let regex = Regex::new(pattern).with_context(|| format!("--metric {pattern:?} is no regular expression"))?;
+        let regex = Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is no regular expression"))?;
         if regex.captures_len() < 2 {
-            bail!("--metric {pattern:?} has no group that says where the number is, such as in 'ops: ([0-9.]+)'");
+            bail!("--metric '{pattern}' has no group that says where the number is, such as in 'ops: ([0-9.]+)'");
         }
         let name = regex.capture_names().nth(1).flatten().unwrap_or(pattern).to_owned();
         if CHARGED.iter().any(|charged| charged.name == name) {
-            bail!("--metric {pattern:?}: the name {name} is taken; give the group another one");
+            bail!("--metric '{pattern}': the name {name} is taken; give the group another one");
         }
         let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };
         let source = Source::Printed { pattern: regex, combine };

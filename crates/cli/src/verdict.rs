@@ -41,6 +41,9 @@ fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
                 format!("{n} runs cannot tell whether that is chance; use --runs {ROUNDS_FOR_A_VERDICT} or more");
             (Finding::Undecided, format!("{so_far}, but {advice}"))
         }
+        Some(ratio) if ratio.low == ratio.high && !ratio.differs() => {
+            (Finding::Undecided, format!("{policy} and {baseline} have the same {name} in each of {n} runs"))
+        }
         Some(ratio) if !ratio.differs() => {
             let sentence = format!(
                 "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}); \

@@ -29,6 +29,10 @@ use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux
 /// It ends with Ctrl-C, SIGTERM or SIGHUP, or when somebody unmounts the directory; everything in it is gone then.
 /// SIGUSR1 prints statistics.
 #[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  mkdir /tmp/files && turnwise mount /tmp/files
+  turnwise mount --locks linux-3.10 --size 64MiB /tmp/files")]
 pub(crate) struct Args {
     /// An empty directory
     directory: PathBuf,
