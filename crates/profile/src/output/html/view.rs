@@ -6,8 +6,8 @@ use super::flame::Flame;
 use super::rows::{self, BlockedRow, ConditionRow, LineRow, LockRow, MOST_ROWS, SiteRow, ThreadRow};
 use super::strings::Strings;
 use super::timeline::{self, Timeline};
-use crate::advice::{self, Finding};
-use crate::figures::count;
+use crate::advice::{self, Advice, Finding};
+use crate::figures::{count, plural};
 use crate::model::{Ending, LockId, Profile, Usage};
 use serde::Serialize;
 
@@ -89,6 +89,10 @@ struct Totals {
     locks: usize,
     sites: usize,
     threads: usize,
+    /// Time waited for holders that are known.
+    seen_ns: u64,
+    /// Whether that is nearly all.
+    mostly_seen: bool,
 }
 
 impl View {
@@ -113,7 +117,7 @@ impl View {
             title: format!("Locks of {}", names::brief(name)),
             program: program(profile),
             headlines: headlines::headlines(profile),
-            verdict: advice.verdict.clone(),
+            verdict: verdict(profile, &advice),
             findings: advice.told().map(|(finding, evidence)| advised(profile, finding, &evidence)).collect(),
             findings_left_out: advice.left_out,
             totals: totals(profile),
@@ -134,6 +138,15 @@ impl View {
             strings,
         }
     }
+}
+
+/// Of a program whose locks are not seen, other locks are no matter.
+fn verdict(profile: &Profile, advice: &Advice) -> String {
+    let command = "`turnwise profile --futex -- CMD`";
+    if headlines::took_none(profile) {
+        return format!("There is nothing to judge: if the program has locks of its own, trace its sleeps: {command}.");
+    }
+    advice.verdict.clone()
 }
 
 fn program(profile: &Profile) -> Program {
@@ -197,6 +210,8 @@ fn totals(profile: &Profile) -> Totals {
         locks: profile.locks.len(),
         sites: profile.sites.len(),
         threads: profile.threads.len(),
+        seen_ns: headlines::seen_ns(profile),
+        mostly_seen: headlines::mostly_seen(profile),
     }
 }
 
@@ -205,6 +220,9 @@ fn limits(profile: &Profile) -> Vec<String> {
     let recording = &profile.recording;
     if !recording.knows_acquisitions() {
         return recording.remarks.clone();
+    }
+    if headlines::took_none(profile) {
+        return Vec::new();
     }
     let mut limits = vec!["Acquisitions, contention and wait times are counted whole, none is estimated.".to_owned()];
     limits.push(match recording.hold_one_in {
@@ -223,6 +241,7 @@ fn limits(profile: &Profile) -> Vec<String> {
     });
     let (kept, dropped) = (count(recording.episodes_kept), count(recording.episodes_dropped));
     limits.push(match recording.episodes_dropped {
+        0 if recording.episodes_kept == 1 => "The one wait was kept, for the timelines.".to_owned(),
         0 => format!("All {kept} waits were kept one by one, for the timelines."),
         _ => format!(
             "{kept} waits were kept one by one, for the timelines; {dropped} others, short ones of busy call sites, \
@@ -230,8 +249,8 @@ fn limits(profile: &Profile) -> Vec<String> {
         ),
     });
     if recording.acquisitions_unattributed > 0 {
-        let number = count(recording.acquisitions_unattributed);
-        limits.push(format!("{number} acquisitions could not be told apart by lock and call site, for want of room."));
+        let number = plural(recording.acquisitions_unattributed, "acquisition", "acquisitions");
+        limits.push(format!("{number} could not be told apart by lock and call site, for want of room."));
     }
     limits.extend(recording.remarks.iter().cloned());
     limits
