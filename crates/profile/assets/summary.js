@@ -45,7 +45,7 @@
   byId("headlines").classList.toggle("calm", !hot);
   byId("headlines").append(...view.headlines.map((line) => element("li", {}, ...worded(line))));
 
-  byId("verdict").textContent = view.verdict;
+  byId("verdict").append(...worded(view.verdict));
   byId("findings").append(
     ...view.findings.map((finding) => {
       const card = element(
@@ -77,6 +77,7 @@
     ["machine", `${program.machine}; ${plural(program.cpus, "CPU", "CPUs")} for the program`],
   ];
   byId("facts").append(...facts.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)]));
+  byId("limits-title").hidden = view.limits.length === 0;
   byId("limits").append(...view.limits.map((text) => element("li", {}, text)));
   byId("omitted").hidden = view.omitted.length === 0;
   byId("omitted")

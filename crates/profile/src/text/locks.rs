@@ -167,13 +167,17 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
         return;
     }
     let told = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
+    let several = |events: Option<u64>, one: &str, more: &str| {
+        events.map_or_else(|| format!("- {more}"), |events| plural(events, one, more))
+    };
     let more = if events.watched < usage.contended { "+" } else { "" };
     let _ = writeln!(
         text,
-        "{indent}{}{more} sleeps, {} steals, {} hand-offs; spins: {} won, {} owner away, {} timed out",
+        "{indent}{}{more} {}, {}, {}; spins: {} won, {} owner away, {} timed out",
         told(events.sleeps),
-        told(events.steals),
-        told(events.handoffs),
+        if events.sleeps == Some(1) && more.is_empty() { "sleep" } else { "sleeps" },
+        several(events.steals, "steal", "steals"),
+        several(events.handoffs, "hand-off", "hand-offs"),
         told(events.spins_won),
         told(events.spins_off_cpu),
         told(events.spins_timed_out),
