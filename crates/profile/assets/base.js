@@ -55,13 +55,23 @@ function fitting(text, width, each = 7) {
   return `${text.slice(0, head)}…${text.slice(text.length - (room - 1 - head))}`;
 }
 
-/** As much of a call as fits: without its place, without its end. */
-function fittingCall(text, width, each = 7) {
-  const room = Math.floor(width / each);
-  if (text.length <= room) return text;
+/** One thing, several things: `1 wait`, `2 waits`. */
+const plural = (number, one, more) => `${count(number)} ${number === 1 ? one : more}`;
+
+/** As much of a call as fits: without its place, without its end. `wide` tells how wide a text is. */
+function fittingCall(text, width, wide) {
+  const LEAST = 28; // nothing narrower says anything
+  if (width < LEAST) return "";
+  if (wide(text) <= width) return text;
   const call = text.replace(/ \([^()]*:\d+\)$/, "");
-  if (call.length <= room) return call;
-  return room < 4 ? "" : `${call.slice(0, room - 1)}…`;
+  if (wide(call) <= width) return call;
+  let [fits, not] = [0, call.length];
+  while (not - fits > 1) {
+    const middle = (fits + not) >> 1;
+    if (wide(`${call.slice(0, middle)}…`) <= width) fits = middle;
+    else not = middle;
+  }
+  return fits < 3 ? "" : `${call.slice(0, fits)}…`;
 }
 
 /** Round numbers from 0 or `low` up to `high`, about so many. */

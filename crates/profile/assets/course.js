@@ -22,7 +22,7 @@
   const rest = same.slice(named.length);
   if (rest.length) {
     layers.push({
-      name: `${rest.length} other locks`,
+      name: plural(rest.length, "other lock", "other locks"),
       colour: "var(--c7)",
       at: (step) => rest.reduce((sum, { lock }) => sum + threads(lock, step), 0),
     });

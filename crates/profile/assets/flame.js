@@ -37,6 +37,8 @@
     return node.lock ? tinted(1) : tinted(palette[modules.indexOf(node.module) % palette.length]);
   };
   let [zoomed, here, wanted] = [root, root, ""];
+  const pen = document.createElement("canvas").getContext("2d");
+  const wide = (text) => pen.measureText(text).width;
 
   const matches = (node) =>
     wanted !== "" && (node.name.toLowerCase().includes(wanted) || node.module.toLowerCase().includes(wanted));
@@ -65,27 +67,29 @@
     const shown = boxes(width);
     const height = (1 + Math.max(...shown.map(({ node }) => node.depth))) * ROW;
     const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, height, "aria-hidden": "true" });
-    for (const { node, x, width: wide } of shown) {
+    pen.font = `12.5px ${getComputedStyle(chart).fontFamily}`;
+    for (const { node, x, width: across } of shown) {
       const dim = node.depth < zoomed.depth || (wanted !== "" && !matches(node));
       const box = drawn("rect", {
         class: `box${dim ? " dim" : ""}${node === here ? " here" : ""}`,
         x,
         y: node.depth * ROW,
-        width: wide,
+        width: across,
         height: ROW - 1,
         rx: 2,
         style: `fill:${fill(node)}`,
       });
       box.node = node;
       svg.append(box);
-      const text = fittingCall(node.name, wide - 8);
+      const text = fittingCall(node.name, across - 9, wide);
       if (text) svg.append(written(x + 5, node.depth * ROW + 14.5, text, "start", dim ? "dim" : ""));
     }
     chart.replaceChildren(svg);
   }
 
   function told(node) {
-    const part = `${time(node.wait)}, ${percent(node.wait, root.wait)} of all waiting, in ${count(node.waits)} waits`;
+    const waits = plural(node.waits, "wait", "waits");
+    const part = `${time(node.wait)}, ${percent(node.wait, root.wait)} of all waiting, in ${waits}`;
     const what = node.lock
       ? `lock ${node.name}`
       : `${node.name}${node.module ? ` in ${node.module}` : ""}${node.inlined ? ", inlined" : ""}`;

@@ -5,11 +5,14 @@
   const share = percent(totals.wait_ns, totals.thread_ns);
   const name = view.title.replace(/^Locks of /, "");
   byId("brand").textContent = view.title;
+  const unseen = view.recorded && totals.acquisitions === 0;
   const waiting = view.recorded ? "waiting for locks" : "asleep in futex calls";
   byId("title").textContent =
     totals.wait_ns > 0
       ? `${name}: threads spent ${share} of their time ${waiting}`
-      : `${name}: no thread waited for a lock`;
+      : unseen
+        ? `${name}: it took no lock that is seen this way`
+        : `${name}: no thread waited for a lock`;
   byId("subtitle").append(
     element("code", {}, program.command),
     view.recorded ? ` on the locks “${program.policy}”, ` : " by the kernel’s futex calls, ",
@@ -17,15 +20,21 @@
   );
 
   const hot = totals.wait_ns > 0.05 * totals.thread_ns;
+  const acquisitions = plural(totals.acquisitions, "acquisition", "acquisitions");
+  const sites = plural(totals.sites, "call site", "call sites");
   const tiles = [
     [time(totals.wait_ns), view.recorded ? "waited for locks, all threads" : "asleep in futex calls, all threads", hot],
     [share, "of the threads’ time", hot],
     view.recorded
-      ? [percent(totals.contended, totals.acquisitions), `of ${count(totals.acquisitions)} acquisitions contended`, false]
-      : [count(totals.contended), "waits in futex calls", false],
+      ? [percent(totals.contended, totals.acquisitions), `of ${acquisitions} contended`, false]
+      : [count(totals.contended), totals.contended === 1 ? "wait in a futex call" : "waits in futex calls", false],
     [time(totals.longest_ns), "longest wait", false],
-    [count(totals.locks), `locks, ${count(totals.sites)} call sites`, false],
-    [count(totals.threads), `threads on ${program.cpus} CPUs, ${time(program.duration_ns)}`, false],
+    [count(totals.locks), `${totals.locks === 1 ? "lock" : "locks"}, ${sites}`, false],
+    [
+      count(totals.threads),
+      `${totals.threads === 1 ? "thread" : "threads"} on ${plural(program.cpus, "CPU", "CPUs")}, ${time(program.duration_ns)}`,
+      false,
+    ],
   ];
   byId("tiles").append(
     ...tiles.map(([figure, text, warm]) =>
@@ -36,7 +45,7 @@
   byId("headlines").classList.toggle("calm", !hot);
   byId("headlines").append(...view.headlines.map((line) => element("li", {}, ...worded(line))));
 
-  byId("verdict").textContent = view.verdict;
+  byId("verdict").append(...worded(view.verdict));
   byId("findings").append(
     ...view.findings.map((finding) => {
       const card = element(
@@ -65,9 +74,10 @@
     ["process", `${program.pid}, ${program.ending} after ${time(program.duration_ns)}`],
     ["began", new Date(program.started_unix_s * 1000).toISOString().replace("T", " ").replace(".000Z", " UTC")],
     ["locks", program.policy],
-    ["machine", `${program.machine}; ${program.cpus} CPUs for the program`],
+    ["machine", `${program.machine}; ${plural(program.cpus, "CPU", "CPUs")} for the program`],
   ];
   byId("facts").append(...facts.flatMap(([title, text]) => [element("dt", {}, title), element("dd", {}, text)]));
+  byId("limits-title").hidden = view.limits.length === 0;
   byId("limits").append(...view.limits.map((text) => element("li", {}, text)));
   byId("omitted").hidden = view.omitted.length === 0;
   byId("omitted")
@@ -83,7 +93,11 @@
     ["tables", "Tables"],
     ["about", "About"],
   ];
-  byId("nav").append(...sections.map(([id, title]) => element("a", { href: `#${id}` }, title)));
+  // Which of them have anything to show, the scripts behind this one find out.
+  addEventListener("DOMContentLoaded", () => {
+    const there = sections.filter(([id]) => !byId(id).hidden);
+    byId("nav").append(...there.map(([id, title]) => element("a", { href: `#${id}` }, title)));
+  });
 
   // As the system has it, light, dark.
   const themes = ["auto", "light", "dark"];

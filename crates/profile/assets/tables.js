@@ -163,6 +163,16 @@
           view.recorded ? "call site of who had the lock when the wait began" : "call site of who ended the wait",
         ),
         { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true },
+        ...(view.recorded && !view.totals.mostly_seen
+          ? [
+              share(
+                "of seen",
+                (row) => row.wait_ns,
+                () => view.totals.seen_ns,
+                "of the waiting whose holder was seen",
+              ),
+            ]
+          : []),
         number("waits", (row) => row.waits, "how often"),
         span("each", (row) => (row.waits ? row.wait_ns / row.waits : 0), "mean"),
         {
@@ -226,7 +236,7 @@
   function compared(a, b) {
     const [x, y] = [order.column.of(a), order.column.of(b)];
     if (x === null || y === null) return (x === null) - (y === null); // what has no value comes last, either way
-    return order.sign * (typeof x === "string" ? x.localeCompare(y) : x - y);
+    return order.sign * (typeof x === "string" ? x.localeCompare(y, "en", { numeric: true }) : x - y);
   }
 
   function rows() {
@@ -258,7 +268,9 @@
     }
     const button = element("button", { type: "button" }, value);
     button.addEventListener("click", () => {
-      if (showLock(place)) byId("timeline").scrollIntoView();
+      if (!showLock(place)) return;
+      byId("timeline").scrollIntoView();
+      byId("timeline-chart").focus({ preventScroll: true });
     });
     node.append(button);
     return node;
@@ -287,7 +299,13 @@
       shown.total > shown.rows.length
         ? `; ${count(shown.total - shown.rows.length)} with less waiting are left out of this page`
         : "";
-    byId("filtered").textContent = `${count(found.length)} of ${count(shown.rows.length)}${left}`;
+    // So many waits have no row, as nobody saw who had the lock.
+    const { totals } = view;
+    const seen =
+      shown.rows === view.blocked && view.recorded && !totals.mostly_seen
+        ? `; of ${percent(totals.seen_ns, all)} of all waiting the holder was seen, the rest is in no row`
+        : "";
+    byId("filtered").textContent = `${count(found.length)} of ${count(shown.rows.length)}${left}${seen}`;
   }
 
   function head() {
@@ -298,6 +316,7 @@
         ...shown.columns.map((column) => {
           const button = element("button", { type: "button", title: column.help }, column.title);
           const th = element("th", { scope: "col", class: column.text ? "text" : "" }, button);
+          if (column === order.column) th.setAttribute("aria-sort", "descending");
           button.addEventListener("click", () => {
             // Figures start with the greatest, names with A.
             order = { column, sign: order.column === column ? -order.sign : column.text ? 1 : -1 };
@@ -312,7 +331,8 @@
   }
 
   function show(table) {
-    [shown, order, room] = [table, { column: null, sign: -1 }, PAGE];
+    const first = table.columns.find((column) => column.meter || column.title === "waits") ?? null;
+    [shown, order, room] = [table, { column: first, sign: -1 }, PAGE];
     tabs.forEach((tab, place) => {
       tab.setAttribute("aria-selected", String(TABLES[place] === table));
       tab.tabIndex = TABLES[place] === table ? 0 : -1;

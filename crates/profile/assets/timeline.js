@@ -7,6 +7,8 @@ let showLock = () => {};
   const MOST_THREADS = 40;
   const SINGLY = 700; // more waits than this are not drawn one by one
   const STRIP = 3;
+  const LEAST_BINS = 100; // fewer bins in sight are too coarse
+  const LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"; // of a share, as afar.rs has them
   const AT_FIRST = 250; // waits in sight at first, about: single ones can be seen
   const chart = byId("timeline-chart");
   const picked = byId("timeline-lock");
@@ -23,6 +25,7 @@ let showLock = () => {};
 
   let waits = [];
   let lanes = [];
+  let afar = null; // sums over all waits, where not all are here one by one
   let [whole, from, to] = [[0, 1], 0, 1];
   let chosen = null;
   let drag = null;
@@ -30,7 +33,8 @@ let showLock = () => {};
 
   /** From the page's rows to records, and a row for each thread that appears. */
   function load(place) {
-    const { timeline } = closely.find((one) => one.place === place) ?? closely[0];
+    const { lock, timeline } = closely.find((one) => one.place === place) ?? closely[0];
+    afar = timeline?.afar ?? null;
     waits = (timeline?.waits ?? []).map(([thread, site, began, acquired, released, holder, holderSite, gaveUp]) => ({
       thread,
       site,
@@ -43,18 +47,25 @@ let showLock = () => {};
     }));
     const spent = new Map();
     for (const wait of waits) spent.set(wait.thread, (spent.get(wait.thread) ?? 0) + wait.acquired - wait.began);
-    const all = [...spent].sort((a, b) => b[1] - a[1]).map(([thread]) => thread);
+    const rows = afar?.rows.map((row) => [row.thread]) ?? [...spent].sort((a, b) => b[1] - a[1]);
+    const all = rows.map(([thread]) => thread);
+    const threads = afar?.threads ?? all.length;
     lanes = all.slice(0, MOST_THREADS).sort((a, b) => a - b);
     const ends = waits.map((wait) => Math.max(wait.acquired, wait.released));
-    whole = waits.length
-      ? [waits[0].began, ends.reduce((a, b) => Math.max(a, b), 0)]
-      : [0, view.program.duration_ns || 1];
+    const last = ends.reduce((a, b) => Math.max(a, b), 0);
+    whole = waits.length ? [waits[0].began, last] : [0, view.program.duration_ns || 1];
+    if (afar) whole = [afar.began_ns, afar.began_ns + afar.bin_ns * afar.wait_ns.length];
     [from, to] = whole;
     chosen = null;
     const left = [];
-    if (timeline?.omitted) left.push(`${count(timeline.omitted)} shorter waits are left out.`);
-    if (all.length > lanes.length)
-      left.push(`The ${lanes.length} threads of ${all.length} that waited longest are shown.`);
+    const ever = lock.figures.contended;
+    const kept = `${plural(timeline?.kept ?? 0, "wait", "waits")}${timeline?.kept < ever ? ` of ${count(ever)}` : ""}`;
+    if (timeline?.kept < ever) left.push(`Kept one by one: ${kept}; nothing of the others is drawn.`);
+    if (afar)
+      left.push(
+        `From afar all ${count(timeline.kept)} are drawn; closely only the ${count(waits.length)} longest are, with gaps.`,
+      );
+    if (threads > lanes.length) left.push(`The ${lanes.length} threads of ${threads} that waited longest are shown.`);
     if (!waits.length) left.push("No wait for this lock was kept one by one.");
     byId("timeline-omitted").textContent = left.join(" ");
     // Where the longest wait is, there is something to see.
@@ -94,9 +105,20 @@ let showLock = () => {};
     return changes.map(([at, change]) => ({ at, number: (now += change) }));
   }
 
-  /** The steps in sight; from afar the mean of each strip. */
-  function queueInSight(afar) {
-    if (!afar) {
+  /** The bins in sight of the sums over all waits; `null`: so close, or with nothing left out, that waits tell more. */
+  function binsInSight() {
+    if (!afar || to - from < LEAST_BINS * afar.bin_ns) return null;
+    const first = Math.max(0, Math.floor((from - afar.began_ns) / afar.bin_ns));
+    const last = Math.min(afar.wait_ns.length, Math.ceil((to - afar.began_ns) / afar.bin_ns));
+    return Array.from({ length: last - first }, (_, at) => first + at);
+  }
+  const binAt = (bin) => Math.max(from, afar.began_ns + bin * afar.bin_ns);
+  const levelOf = (row, bin) => LEVELS.indexOf(row[bin]) / (LEVELS.length - 1);
+
+  /** The steps in sight; from afar the mean of each strip, or of each bin. */
+  function queueInSight(many, bins) {
+    if (bins) return bins.map((bin) => ({ at: binAt(bin), number: afar.wait_ns[bin] / afar.bin_ns }));
+    if (!many) {
       const steps = queue();
       const before = steps.filter(({ at }) => at < from).at(-1)?.number ?? 0;
       return [{ at: from, number: before }, ...steps.filter(({ at }) => at >= from && at <= to)];
@@ -107,8 +129,8 @@ let showLock = () => {};
     return sums.map((sum, at) => ({ at: from + (at * (to - from)) / strips, number: (sum * strips) / (to - from) }));
   }
 
-  function drawQueue(svg, afar) {
-    const steps = queueInSight(afar);
+  function drawQueue(svg, many, bins) {
+    const steps = queueInSight(many, bins);
     const top = Math.max(1, ...steps.map(({ number }) => number));
     const y = (number) => (TOP + QUEUE - (QUEUE - 6) * (number / top)).toFixed(1);
     const line = steps.map(({ at, number }) => `H${x(at).toFixed(1)}V${y(number)}`).join("");
@@ -169,7 +191,9 @@ let showLock = () => {};
       svg.append(written(area.left - 10, top + 13, fitting(threadName(thread), area.left - 16), "end", "name"));
     }
     const inSight = waits.filter((wait) => Math.max(wait.acquired, wait.released) >= from && wait.began <= to);
-    if (waits.length) drawQueue(svg, inSight.length > SINGLY);
+    const bins = binsInSight();
+    if (waits.length) drawQueue(svg, inSight.length > SINGLY, bins);
+    if (bins) return drawBins(svg, bins, place, height);
     if (inSight.length > SINGLY) return drawShares(svg, inSight, place, height);
     const seen = new Map();
     for (const wait of inSight) {
@@ -195,18 +219,33 @@ let showLock = () => {};
       if (wait.released >= 0) shareOut(row.hold, wait.acquired, wait.released);
     }
     for (const [thread, { wait, hold }] of rows) {
-      const bottom = place.get(thread) + ROW - 3;
-      const paths = { hold: "", wait: "" };
-      for (let at = 0; at < strips; at++) {
-        const left = (area.left + at * STRIP).toFixed(1);
-        const high = ((ROW - 5) * Math.min(1, hold[at] / each)).toFixed(1);
-        const more = ((ROW - 5) * Math.min(1, wait[at] / each)).toFixed(1);
-        if (hold[at] > 0) paths.hold += `M${left} ${bottom}v-${high}h${STRIP}v${high}z`;
-        if (wait[at] > 0) paths.wait += `M${left} ${bottom - high}v-${more}h${STRIP}v${more}z`;
-      }
-      svg.append(drawn("path", { class: "hold", d: paths.hold }), drawn("path", { class: "wait", d: paths.wait }));
+      const strip = (_, at) => ({ left: area.left + at * STRIP, hold: hold[at] / each, wait: wait[at] / each });
+      drawStrips(svg, place.get(thread), Array.from({ length: strips }, strip), STRIP);
     }
     return finish(svg, height);
+  }
+
+  /** The same of the sums over all waits. */
+  function drawBins(svg, bins, place, height) {
+    for (const row of afar.rows) {
+      const strip = (bin) => ({ left: x(binAt(bin)), hold: levelOf(row.hold, bin), wait: levelOf(row.wait, bin) });
+      drawStrips(svg, place.get(row.thread), bins.map(strip), x(from + afar.bin_ns) - area.left);
+    }
+    return finish(svg, height);
+  }
+
+  /** A row of strips: from its bottom the share held, above it the share waited. */
+  function drawStrips(svg, top, strips, wide) {
+    const bottom = top + ROW - 3;
+    const paths = { hold: "", wait: "" };
+    for (const { left, hold, wait } of strips) {
+      const [begin, width] = [left.toFixed(1), Math.min(wide, area.right - left).toFixed(2)];
+      const high = ((ROW - 5) * Math.min(1, hold)).toFixed(1);
+      const more = ((ROW - 5) * Math.max(0, Math.min(wait, 1 - Math.min(1, hold)))).toFixed(1);
+      if (hold > 0) paths.hold += `M${begin} ${bottom}v-${high}h${width}v${high}z`;
+      if (wait > 0) paths.wait += `M${begin} ${bottom - high}v-${more}h${width}v${more}z`;
+    }
+    svg.append(drawn("path", { class: "hold", d: paths.hold }), drawn("path", { class: "wait", d: paths.wait }));
   }
 
   function finish(svg, height) {
@@ -354,4 +393,8 @@ let showLock = () => {};
   picked.addEventListener("change", () => showLock(Number(picked.value)));
   whenResized(chart, draw);
   showLock(closely[0].place);
+  const histograms = () => drawHistograms(view.locks[Number(picked.value)]);
+  whenResized(byId("wait-histogram"), histograms);
+  // The paper's width: no observer tells of it in time.
+  for (const event of ["beforeprint", "afterprint"]) addEventListener(event, histograms);
 })();

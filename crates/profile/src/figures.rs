@@ -2,14 +2,28 @@
 
 /// Three digits and a unit: `1.23 ms`.
 pub(crate) fn time(ns: u64) -> String {
+    // What would be 1000 of a unit is 1.00 of the next.
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
-        1_000..1_000_000 => (ns as f64 / 1e3, "us"),
-        1_000_000..1_000_000_000 => (ns as f64 / 1e6, "ms"),
+        1_000..999_500 => (ns as f64 / 1e3, "us"),
+        999_500..999_500_000 => (ns as f64 / 1e6, "ms"),
         _ => (ns as f64 / 1e9, "s"),
     };
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.digits$} {unit}")
+    format!("{} {unit}", three(value))
+}
+
+/// Three digits, more only of what is beyond 1000.
+pub(crate) fn three(value: f64) -> String {
+    match value {
+        ..9.995 => format!("{value:.2}"),
+        ..99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// One thing, several things: `1 wait`, `1,234 waits`.
+pub(crate) fn plural(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { more })
 }
 
 /// A part of a whole: `12%`, `0.3%`.
@@ -45,8 +59,9 @@ mod tests {
 
     #[test]
     fn figures_have_three_digits_and_a_unit() {
-        let times = [0, 999, 1_234, 56_789, 123_456_789, 2_000_000_000].map(time);
-        assert_eq!(times, ["0 ns", "999 ns", "1.23 us", "56.8 us", "123 ms", "2.00 s"]);
+        let times = [0, 999, 1_234, 56_789, 9_999, 999_600, 123_456_789, 999_999_999].map(time);
+        assert_eq!(times, ["0 ns", "999 ns", "1.23 us", "56.8 us", "10.0 us", "1.00 ms", "123 ms", "1.00 s"]);
+        assert_eq!([1, 1000].map(|waits| plural(waits, "wait", "waits")), ["1 wait", "1,000 waits"]);
         assert_eq!(
             [percent(1, 3), percent(1, 30), percent(1, 99_999), percent(0, 5)],
             ["33%", "3.3%", "under 0.1%", "0%"]

@@ -3,7 +3,7 @@
 use super::{Experiment, Finding, Scope};
 use crate::figures::{percent, share, time};
 use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
-use crate::output::names;
+use crate::output::{headlines, names};
 
 /// A lock at which threads spend less than this share of their time is not worth anybody's: even without it the
 /// program would hardly be faster.
@@ -108,7 +108,11 @@ impl<'a> Context<'a> {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         let spent =
             format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
-        if waited == 0 {
+        if headlines::took_none(self.profile) {
+            "There is nothing to judge: if the program has locks of its own, trace its sleeps: \
+             `turnwise profile --futex -- CMD`."
+                .to_owned()
+        } else if waited == 0 {
             "No thread waited for a lock: other locks would change nothing.".to_owned()
         } else if !self.worthwhile(waited) {
             format!("Locks do not slow this program: {spent}.")

@@ -5,6 +5,7 @@ use super::sites::Sites;
 use super::waits::Stacks;
 use crate::model::{Frame, FrameId, Profile};
 use crate::symbols::Symbols;
+use std::collections::HashMap;
 
 /// Functions and classes that only pass a lock on.
 const LOCK_CLASSES: &[&str] = &[
@@ -28,6 +29,7 @@ const LOCK_CLASSES: &[&str] = &[
     "std::__condvar::",
     "std::lock<",
     "std::try_lock<",
+    "__glibcxx_rwlock_",
     "__gthread_",
     "__gthrw_",
     "<std::",
@@ -86,6 +88,21 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
         let lock = &mut profile.locks[index];
         (lock.name, lock.created) = (name, created);
     }
+    number(profile.locks.iter_mut().map(|lock| (lock.address, &mut lock.name)).collect());
+    number(profile.conditions.iter_mut().map(|condition| (condition.address, &mut condition.name)).collect());
+}
+
+/// Tells things of the same name apart: by address, the second is `name #2`, the third `name #3`.
+fn number(mut named: Vec<(u64, &mut String)>) {
+    named.sort_by_key(|(address, _)| *address);
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    for (_, name) in named {
+        let times = seen.entry(name.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            *name += &format!(" #{times}");
+        }
+    }
 }
 
 /// Whether a function only makes locks for others, by its name: `Mutex::Mutex`, `lock_init`.
@@ -108,5 +125,25 @@ fn shown(frame: &Frame) -> String {
             format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))
         }
         _ => frame.function.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_by_address() {
+        let mut names = ["made in f", "cache", "made in f", "made in f"].map(str::to_owned);
+        number([40, 30, 20, 10].into_iter().zip(&mut names).collect());
+        assert_eq!(names, ["made in f #3", "cache", "made in f #2", "made in f"]);
+    }
+
+    #[test]
+    fn what_debug_information_names_without_its_namespace_is_a_lock_class_too() {
+        let frame = |function: &str| Frame { function: function.to_owned(), ..Frame::default() };
+        assert!(is_lock_class(&frame("__glibcxx_rwlock_rdlock(pthread_rwlock_t*)")));
+        assert!(is_lock_class(&frame("std::__glibcxx_rwlock_wrlock(pthread_rwlock_t*)")));
+        assert!(!is_lock_class(&frame("rwlock_rdlock")));
     }
 }

@@ -11,10 +11,19 @@ pub(super) fn write(profile: &Profile, to: &mut dyn Write) -> Result<()> {
     if lines.is_empty() {
         // A graph of nothing is refused; a page that says so is of more use than a failure.
         lines.push("no thread waited for a lock 1".to_owned());
+        let mut graph = Vec::new();
+        draw(profile, &lines, &mut graph)?;
+        let graph =
+            String::from_utf8_lossy(&graph).replace("(1 us, 100%)", "(0 us)").replace("(1 us, 100.00%)", "(0 us)");
+        return Ok(to.write_all(graph.as_bytes())?);
     }
+    draw(profile, &lines, to)
+}
+
+fn draw(profile: &Profile, lines: &[String], to: &mut dyn Write) -> Result<()> {
     let mut options = Options::default();
     options.title = "Time that threads waited for locks".to_owned();
-    options.subtitle = Some(profile.program.command.join(" "));
+    options.subtitle = Some(folded::plain(&profile.program.command.join(" ")));
     options.count_name = "us".to_owned();
     // A stack has the same colours in every run.
     options.hash = true;

@@ -38,17 +38,12 @@ fn escaped(name: &str) -> String {
     if name.is_empty() {
         return "?".to_owned();
     }
-    name.chars()
-        .map(|c| {
-            if c == ';' {
-                ':'
-            } else if c.is_control() {
-                ' '
-            } else {
-                c
-            }
-        })
-        .collect()
+    plain(name).replace(';', ":")
+}
+
+/// Text without what ends lines or is obeyed by terminals.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 #[cfg(test)]

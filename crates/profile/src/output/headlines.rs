@@ -1,8 +1,12 @@
 //! The five lines that matter.
 
 use super::names;
-use crate::figures::{count, percent, time};
-use crate::model::{Profile, Usage};
+use crate::figures::{count, percent, plural, time};
+use crate::model::{Lock, Profile, Usage};
+
+/// Of a program that took no lock that the recorder sees.
+pub(crate) const NO_LOCKS: &str = "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's \
+     monitors, raw futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps.";
 
 /// What somebody who reads only five lines should know, the most important first. Fewer, where there is less to tell.
 #[must_use]
@@ -10,6 +14,9 @@ pub fn headlines(profile: &Profile) -> Vec<String> {
     let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
     if !profile.recording.knows_acquisitions() {
         return of_futexes(profile, waited);
+    }
+    if took_none(profile) {
+        return vec![NO_LOCKS.to_owned()];
     }
     let mut lines = vec![overall(profile, waited)];
     if waited > 0 {
@@ -19,6 +26,34 @@ pub fn headlines(profile: &Profile) -> Vec<String> {
     lines
 }
 
+/// Whether the program took no lock that the recorder sees.
+pub(crate) fn took_none(profile: &Profile) -> bool {
+    let unused = |lock: &Lock| lock.usage.acquisitions == 0 && lock.usage.wait.count == 0;
+    let known = &profile.recording;
+    known.knows_acquisitions() && known.acquisitions_unattributed == 0 && profile.locks.iter().all(unused)
+}
+
+/// All acquisitions, and those that were contended: also at locks that are too many to be named, which the threads know.
+pub(crate) fn acquisitions(profile: &Profile) -> (u64, u64) {
+    let sum = |usages: &mut dyn Iterator<Item = &Usage>| {
+        usages.fold((0, 0), |sum, usage| (sum.0 + usage.acquisitions, sum.1 + usage.contended))
+    };
+    let of_locks = sum(&mut profile.locks.iter().map(|lock| &lock.usage));
+    let of_threads = sum(&mut profile.threads.iter().map(|thread| &thread.usage));
+    (of_locks.0.max(of_threads.0), of_locks.1.max(of_threads.1))
+}
+
+/// How long threads waited for a holder that is known.
+pub(crate) fn seen_ns(profile: &Profile) -> u64 {
+    profile.blocked.iter().map(|pair| pair.wait_ns).sum()
+}
+
+/// Whether the holder is known of nearly all waiting.
+pub(crate) fn mostly_seen(profile: &Profile) -> bool {
+    let waited: u64 = profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
+    seen_ns(profile) as f64 >= 0.95 * waited as f64
+}
+
 /// Of a trace of futex calls.
 fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
     if waited == 0 {
@@ -26,8 +61,11 @@ fn of_futexes(profile: &Profile, waited: u64) -> Vec<String> {
     }
     let waits: u64 = profile.locks.iter().map(|lock| lock.usage.wait.count).sum();
     let share = percent(waited, thread_ns(profile));
-    let mut lines =
-        vec![format!("Threads slept {} in {} futex calls, {share} of their time.", time(waited), count(waits))];
+    let mut lines = vec![format!(
+        "Threads slept {} in {}, {share} of their time.",
+        time(waited),
+        plural(waits, "futex call", "futex calls")
+    )];
     lines.extend(profile.locks.first().map(|lock| {
         let (wait, part) = (lock.usage.wait.sum_ns, percent(lock.usage.wait.sum_ns, waited));
         format!("They slept longest on {}: {}, {part} of all.", names::lock_in_sentence(&lock.name), time(wait))
@@ -47,17 +85,17 @@ pub(crate) fn thread_ns(profile: &Profile) -> u64 {
 }
 
 fn overall(profile: &Profile, waited: u64) -> String {
-    let sum = |of: fn(&Usage) -> u64| profile.locks.iter().map(|lock| of(&lock.usage)).sum::<u64>();
-    let (acquisitions, contended) = (sum(|usage| usage.acquisitions), sum(|usage| usage.contended));
+    let (acquisitions, contended) = acquisitions(profile);
     if waited == 0 {
-        return format!("No thread waited for a lock, in {} acquisitions.", count(acquisitions));
+        let acquisitions = plural(acquisitions, "acquisition", "acquisitions");
+        return format!("No thread waited for a lock, in {acquisitions}.");
     }
     let share = percent(waited, thread_ns(profile));
     let contended = percent(contended, acquisitions);
     format!(
-        "Threads waited {} for locks, {share} of their time: {contended} of {} acquisitions were contended.",
+        "Threads waited {} for locks, {share} of their time: {contended} of {} contended.",
         time(waited),
-        count(acquisitions),
+        if acquisitions == 1 { "1 acquisition was".to_owned() } else { count(acquisitions) + " acquisitions were" },
     )
 }
 
@@ -93,12 +131,17 @@ fn pair(profile: &Profile, waited: u64) -> Option<String> {
     }
     let (holder, wait_ns) = by_holder.into_iter().max_by_key(|&(_, wait_ns)| wait_ns)?;
     let site = &profile.sites[holder as usize];
+    let seen = seen_ns(profile);
+    let of = if mostly_seen(profile) {
+        format!("{} of all", percent(wait_ns, waited))
+    } else {
+        format!("{} of the {} whose holder was seen", percent(wait_ns, seen), percent(seen, waited))
+    };
     Some(format!(
-        "Who blocks others most took {} in {}: {} of waiting, {} of all.",
+        "Who blocks others most took {} in {}: {} of waiting, {of}.",
         names::lock_in_sentence(&profile.locks[site.lock as usize].name),
         names::brief_site(profile, site),
         time(wait_ns),
-        percent(wait_ns, waited),
     ))
 }
 

@@ -3,7 +3,7 @@
 mod check;
 mod firefox;
 mod flame;
-mod folded;
+pub(crate) mod folded;
 pub(crate) mod headlines;
 mod html;
 pub mod json;

@@ -1,7 +1,9 @@
 //! The report on a trace of futex calls: waits and who ended them; what is not known is not there.
 
-use super::figures::{count, cut, plural, share, time};
-use super::{callers, ending, more, place, site_name, wrapped_notes};
+use super::figures::{count, plural, share, time};
+use super::lines::fitted;
+use super::summary::ending;
+use super::{callers, more, place, remarks, site_name};
 use crate::model::{Lock, Profile, Site};
 use std::fmt::Write;
 
@@ -24,23 +26,22 @@ pub(super) fn report(text: &mut String, profile: &Profile) {
     let recording = &profile.recording;
     let _ = writeln!(text, "\nEvery futex call that the kernel recorded is counted, with its call stack.");
     if recording.episodes_dropped > 0 {
-        let dropped = count(recording.episodes_dropped);
-        let _ = writeln!(text, "{dropped} waits are in all sums, but not kept one by one.");
+        let dropped = plural(recording.episodes_dropped, "wait is", "waits are");
+        let _ = writeln!(text, "{dropped} in all sums, but not kept one by one.");
     }
-    wrapped_notes(text, &recording.remarks);
+    remarks(text, &recording.remarks);
 }
 
 fn summary(text: &mut String, profile: &Profile) {
     let program = &profile.program;
-    let _ = writeln!(
-        text,
-        "{}: {}, {}, futex calls of process {}{}",
-        cut(&program.command.join(" "), 50),
+    let figures = format!(
+        ": {}, {}, futex calls of process {}{}",
         time(program.duration_ns),
-        plural(profile.threads.len() as u64, "thread", "threads"),
+        super::summary::threads(profile),
         program.pid,
         ending(program.ending),
     );
+    *text += &fitted(&[("", &program.command.join(" "))], &figures);
     let sum = |of: fn(&Lock) -> u64| profile.locks.iter().map(of).sum::<u64>();
     let (waited, waits) = (sum(|lock| lock.usage.wait.sum_ns), sum(|lock| lock.usage.wait.count));
     if waits == 0 {
@@ -56,17 +57,17 @@ fn summary(text: &mut String, profile: &Profile) {
         plural(waits, "wait", "waits"),
         count(sum(|lock| lock.usage.failed)),
     );
+    let part = |of: u64| format!(" ({})", share(of, waited));
     if let Some(lock) = profile.locks.first() {
-        let _ = writeln!(text, "Most of it on: {} ({})", lock.name, share(lock.usage.wait.sum_ns, waited));
+        *text += &fitted(&[("Most of it on: ", &lock.name)], &part(lock.usage.wait.sum_ns));
     }
     if let Some(site) = profile.sites.first() {
-        let part = share(site.usage.wait.sum_ns, waited);
-        let _ = writeln!(text, "Most of it in: {} ({part})", site_name(profile, site));
+        *text += &fitted(&[("Most of it in: ", &site_name(profile, site))], &part(site.usage.wait.sum_ns));
     }
     if let Some(pair) = profile.blocked.first() {
-        let [waiter, waker] = [pair.waiter, pair.holder].map(|site| &profile.sites[site as usize]);
-        let (waiter, waker) = (site_name(profile, waiter), site_name(profile, waker));
-        let _ = writeln!(text, "Who woke whom: {waker} ended {} of waiting in {waiter}", time(pair.wait_ns));
+        let [waiter, waker] = [pair.waiter, pair.holder].map(|site| site_name(profile, &profile.sites[site as usize]));
+        let ended = format!(" ended {} of waiting in ", time(pair.wait_ns));
+        *text += &fitted(&[("Who woke whom: ", &waker), (&ended, &waiter)], "");
     }
 }
 
@@ -81,7 +82,8 @@ fn table(text: &mut String, profile: &Profile) {
         let wait = &lock.usage.wait;
         let [sum, half, most, max] = [wait.sum_ns, wait.quantile(0.5), wait.quantile(0.99), wait.max_ns].map(time);
         let (waits, timed_out) = (count(wait.count), count(lock.usage.failed));
-        let _ = writeln!(text, "{sum:>9} {half:>8} {most:>8} {max:>8} {waits:>9} {timed_out:>9}  {}", lock.name);
+        let figures = format!("{sum:>9} {half:>8} {most:>8} {max:>8} {waits:>9} {timed_out:>9}  ");
+        *text += &fitted(&[(&figures, &lock.name)], "");
     }
     if profile.locks.len() > FUTEXES {
         let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - FUTEXES);
@@ -89,9 +91,10 @@ fn table(text: &mut String, profile: &Profile) {
 }
 
 fn details(text: &mut String, profile: &Profile, number: u32, lock: &Lock) {
-    let _ = writeln!(text, "\n{} at {:#x}, futex", lock.name, lock.address);
+    *text += "\n";
+    *text += &fitted(&[("", &lock.name)], &format!(" at {:#x}, futex", lock.address));
     if let Some(symbol) = &lock.symbol {
-        let _ = writeln!(text, "  variable: {symbol}");
+        *text += &fitted(&[("  variable: ", symbol)], "");
     }
     if let Some(course) = super::locks::over_time(lock) {
         let _ = writeln!(text, "  waits over time: {course}");
@@ -111,11 +114,11 @@ fn site(text: &mut String, profile: &Profile, id: u32, site: &Site, lock: &Lock)
     let _ = writeln!(text, "         {waits}, mean {mean}, max {max}, {timed_out} timed out");
     for pair in profile.blocked.iter().filter(|pair| pair.waiter == id).take(LINES) {
         let waker = site_name(profile, &profile.sites[pair.holder as usize]);
-        let waits = plural(pair.waits, "wait", "waits");
-        let _ = writeln!(text, "         woken by {waker}: {waits}, {}", time(pair.wait_ns));
+        let figures = format!(": {}, {}", plural(pair.waits, "wait", "waits"), time(pair.wait_ns));
+        *text += &fitted(&[("         woken by ", &waker)], &figures);
     }
     for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {
-        let _ = writeln!(text, "         called from {}: {}", place(profile, caller), time(wait));
+        *text += &fitted(&[("         called from ", &place(profile, caller))], &format!(": {}", time(wait)));
     }
 }
 
@@ -127,7 +130,8 @@ fn threads(text: &mut String, profile: &Profile) {
         let wait = &thread.usage.wait;
         let alive = thread.ended_ns.saturating_sub(thread.began_ns);
         let (sum, part, waits) = (time(wait.sum_ns), share(wait.sum_ns, alive), count(wait.count));
-        let _ = writeln!(text, "{sum:>10} {part:>12} {waits:>10}  {} ({})", thread.name, thread.tid);
+        let figures = format!("{sum:>10} {part:>12} {waits:>10}  ");
+        *text += &fitted(&[(&figures, &thread.name)], &format!(" ({})", thread.tid));
     }
     more(text, order.len());
 }

@@ -1,7 +1,8 @@
 //! The locks by wait time, and what there is to say of the worst.
 
-use super::figures::{count, share, time};
-use super::{callers, place, site_name};
+use super::figures::{count, plural, share, time};
+use super::lines::{fitted, joined};
+use super::{callers, is_root, place, site_name};
 use crate::model::{Lock, LockId, LockKind, Profile, Site, Step, Usage};
 use std::fmt::Write;
 
@@ -25,9 +26,8 @@ pub(super) fn table(text: &mut String, profile: &Profile) {
     for lock in profile.locks.iter().take(LOCKS) {
         let usage = &lock.usage;
         let hold = if usage.hold.count == 0 { "-".to_owned() } else { time(usage.hold.quantile(0.5)) };
-        let _ = writeln!(
-            text,
-            "{:>9} {:>8} {:>8} {:>8} {:>9} {:>12} {:>9}  {}",
+        let figures = format!(
+            "{:>9} {:>8} {:>8} {:>8} {:>9} {:>12} {:>9}  ",
             time(usage.wait.sum_ns),
             time(usage.wait.quantile(0.5)),
             time(usage.wait.quantile(0.99)),
@@ -35,11 +35,40 @@ pub(super) fn table(text: &mut String, profile: &Profile) {
             share(usage.contended, usage.acquisitions),
             count(usage.acquisitions),
             hold,
-            lock.name
         );
+        *text += &fitted(&[(&figures, &lock.name)], "");
     }
     if profile.locks.len() > LOCKS {
         let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - LOCKS);
+    }
+}
+
+/// One line for each of the call sites with most waiting, whatever their lock.
+pub(super) fn sites(text: &mut String, profile: &Profile) {
+    let mut order: Vec<&Site> = profile.sites.iter().collect();
+    order.sort_by_key(|site| std::cmp::Reverse((site.usage.wait.sum_ns, site.usage.acquisitions)));
+    let _ = writeln!(
+        text,
+        "\nCALL SITES BY WAIT TIME\n{:>9} {:>8} {:>8} {:>9} {:>12} {:>9}  call site",
+        "waited", "p99", "max", "contended", "acquisitions", "hold mean"
+    );
+    for site in order.iter().take(LOCKS) {
+        let usage = &site.usage;
+        // Those that were timed are mostly contended ones: the sum over all tells the mean.
+        let hold = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
+        let figures = format!(
+            "{:>9} {:>8} {:>8} {:>9} {:>12} {:>9}  ",
+            time(usage.wait.sum_ns),
+            time(usage.wait.quantile(0.99)),
+            time(usage.wait.max_ns),
+            share(usage.contended, usage.acquisitions),
+            count(usage.acquisitions),
+            hold.map_or_else(|| "-".to_owned(), time),
+        );
+        *text += &fitted(&[(&figures, &site_name(profile, site))], "");
+    }
+    if order.len() > LOCKS {
+        let _ = writeln!(text, "  … {} more: --json FILE has them", order.len() - LOCKS);
     }
 }
 
@@ -53,14 +82,12 @@ pub(super) fn details(text: &mut String, profile: &Profile) {
 }
 
 fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
-    let _ = writeln!(text, "\n{} at {:#x}, {}", lock.name, lock.address, kind(lock.kind));
+    *text += "\n";
+    *text += &fitted(&[("", &lock.name)], &format!(" at {:#x}, {}", lock.address, kind(lock.kind)));
     if let Some(symbol) = &lock.symbol {
-        let _ = writeln!(text, "  variable: {symbol}");
+        *text += &fitted(&[("  variable: ", symbol)], "");
     }
-    if let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) {
-        let places: Vec<_> = stack.iter().take(3).map(|frame| place(profile, *frame)).collect();
-        let _ = writeln!(text, "  made by: {}", places.join(" < "));
-    }
+    made_by(text, profile, lock);
     let usage = &lock.usage;
     let _ = writeln!(
         text,
@@ -74,7 +101,11 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
         } else {
             String::new()
         },
-        if usage.failed > 0 { format!("; {} attempts failed", count(usage.failed)) } else { String::new() },
+        if usage.failed > 0 {
+            format!("; {} failed", plural(usage.failed, "attempt", "attempts"))
+        } else {
+            String::new()
+        },
     );
     inside(text, "  ", usage);
     if let Some(shown) = over_time(lock) {
@@ -86,7 +117,19 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
     }
     let more = sites.count().saturating_sub(SITES);
     if more > 0 {
-        let _ = writeln!(text, "  … {more} more sites");
+        let _ = writeln!(text, "  … {} more", plural(more as u64, "site", "sites"));
+    }
+}
+
+/// The innermost frames of the stack that made a lock, but for what only starts programs and threads.
+fn made_by(text: &mut String, profile: &Profile, lock: &Lock) {
+    let Some(stack) = lock.created.and_then(|stack| profile.stacks.get(stack as usize)) else { return };
+    let own = stack.iter().filter(|frame| !is_root(&profile.frames[**frame as usize].function));
+    let places: Vec<String> = own.take(3).map(|frame| place(profile, *frame)).collect();
+    let between = ["  made by: ", " < ", " < "];
+    let parts: Vec<(&str, &str)> = between.into_iter().zip(places.iter().map(String::as_str)).collect();
+    if !parts.is_empty() {
+        *text += &fitted(&parts, "");
     }
 }
 
@@ -95,29 +138,25 @@ fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock:
     let _ = writeln!(text, "  {:>5}  {}", share(usage.wait.sum_ns, of_lock), site_name(profile, site));
     let mean = usage.hold_total_ns.checked_div(usage.acquisitions).filter(|_| usage.hold.count > 0);
     let hold = mean.map_or_else(|| "-".to_owned(), time);
-    let _ = writeln!(
-        text,
-        "         {} acquisitions, {} contended, waits mean {} max {}, holds mean {hold} max {}",
-        count(usage.acquisitions),
+    let (mean, max, longest) = (usage.wait.mean_ns(), usage.wait.max_ns, usage.hold.max_ns);
+    let waits = format!(
+        "{}, {} contended, waits mean {} max {}",
+        plural(usage.acquisitions, "acquisition", "acquisitions"),
         share(usage.contended, usage.acquisitions),
-        time(usage.wait.mean_ns()),
-        time(usage.wait.max_ns),
-        time(usage.hold.max_ns),
+        time(mean),
+        time(max),
     );
+    *text += &joined("         ", &waits, &format!("holds mean {hold} max {}", time(longest)));
     inside(text, "         ", usage);
     let holders = profile.blocked.iter().filter(|pair| pair.waiter == number).take(SITES);
     for pair in holders {
         let holder = &profile.sites[pair.holder as usize];
-        let _ = writeln!(
-            text,
-            "         while held by {}: {} waits, {}",
-            site_name(profile, holder),
-            count(pair.waits),
-            time(pair.wait_ns)
-        );
+        let figures = format!(": {}, {}", plural(pair.waits, "wait", "waits"), time(pair.wait_ns));
+        *text += &fitted(&[("         while held by ", &site_name(profile, holder))], &figures);
     }
     for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {
-        let _ = writeln!(text, "         called from {}: about {}", place(profile, caller), time(wait));
+        let about = format!(": about {}", time(wait));
+        *text += &fitted(&[("         called from ", &place(profile, caller))], &about);
     }
 }
 
@@ -129,13 +168,17 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
         return;
     }
     let told = |events: Option<u64>| events.map_or_else(|| "-".to_owned(), count);
+    let several = |events: Option<u64>, one: &str, more: &str| {
+        events.map_or_else(|| format!("- {more}"), |events| plural(events, one, more))
+    };
     let more = if events.watched < usage.contended { "+" } else { "" };
     let _ = writeln!(
         text,
-        "{indent}{}{more} sleeps, {} steals, {} hand-offs; spins: {} won, {} owner away, {} timed out",
+        "{indent}{}{more} {}, {}, {}; spins: {} won, {} owner away, {} timed out",
         told(events.sleeps),
-        told(events.steals),
-        told(events.handoffs),
+        if events.sleeps == Some(1) && more.is_empty() { "sleep" } else { "sleeps" },
+        several(events.steals, "steal", "steals"),
+        several(events.handoffs, "hand-off", "hand-offs"),
         told(events.spins_won),
         told(events.spins_off_cpu),
         told(events.spins_timed_out),

@@ -2,16 +2,22 @@
 
 mod figures;
 mod futex;
+mod lines;
 mod locks;
+mod summary;
 
-use crate::model::{Ending, FrameId, Profile, Site};
-use figures::{count, cut, plural, share, time};
+use crate::model::{FrameId, Profile, Site};
+use crate::output::names::base;
+use figures::{count, plural, share, time};
+use lines::{fitted, shortened, wrapped};
 use std::fmt::Write;
 
-/// Columns of a report.
-const COLUMNS: usize = 100;
 /// Lines of a section that is not about the locks themselves.
 const LINES: usize = 5;
+/// Columns of a call site's name, at most: its share of the wait time stands before it.
+const SITE: usize = 90;
+/// Columns of a name beside others.
+const BESIDE: usize = 60;
 
 /// The report.
 #[must_use]
@@ -22,86 +28,26 @@ pub fn report(profile: &Profile) -> String {
     } else {
         futex::report(&mut text, profile);
     }
-    let lines = text.lines().map(|line| cut(line.trim_end(), COLUMNS));
-    lines.fold(String::new(), |text, line| text + &line + "\n")
+    lines::within(&text)
 }
 
 /// The report on what the recorder saw.
 fn recorded(text: &mut String, profile: &Profile) {
-    summary(text, profile);
-    if !profile.locks.is_empty() {
-        locks::table(text, profile);
-        locks::details(text, profile);
+    if profile.locks.iter().all(|lock| lock.usage.acquisitions == 0) {
+        // Nothing was counted: there is nothing to say of how, nor of what locks tell.
+        summary::command(text, profile);
+        summary::no_locks(text);
+        return;
     }
+    summary::of_locks(text, profile);
+    locks::table(text, profile);
+    locks::sites(text, profile);
+    locks::details(text, profile);
     conditions(text, profile);
     inversions(text, profile);
     shared_lines(text, profile);
     threads(text, profile);
     notes(text, profile);
-}
-
-fn ending(ending: Ending) -> String {
-    match ending {
-        Ending::Running => ", still running".to_owned(),
-        Ending::Exited(0) => String::new(),
-        Ending::Ended => ", exit status not known".to_owned(),
-        Ending::Exited(status) => format!(", exit status {status}"),
-        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
-    }
-}
-
-/// The lines that matter.
-fn summary(text: &mut String, profile: &Profile) {
-    let program = &profile.program;
-    let ending = ending(program.ending);
-    let _ = writeln!(
-        text,
-        "{}: {}, {}, {} locks{ending}",
-        cut(&program.command.join(" "), 60),
-        time(program.duration_ns),
-        plural(profile.threads.len() as u64, "thread", "threads"),
-        program.policy,
-    );
-    let usages = || profile.locks.iter().map(|lock| &lock.usage);
-    let acquisitions: u64 = usages().map(|usage| usage.acquisitions).sum();
-    let contended: u64 = usages().map(|usage| usage.contended).sum();
-    let waited: u64 = usages().map(|usage| usage.wait.sum_ns).sum();
-    let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
-    if acquisitions == 0 {
-        let _ = writeln!(
-            text,
-            "It took no pthread lock. Programs with locks of their own (Go, Rust's std, Java's monitors, raw\n\
-             futexes) are not seen this way; as root, `turnwise profile --futex -- CMD` traces their sleeps."
-        );
-        return;
-    }
-    let _ = writeln!(
-        text,
-        "Waited for locks: {} ({} of the threads' time); {} of {} acquisitions waited ({})",
-        time(waited),
-        share(waited, alive),
-        count(contended),
-        count(acquisitions),
-        share(contended, acquisitions)
-    );
-    if let (Some(lock), true) = (profile.locks.first(), waited > 0) {
-        let part = share(lock.usage.wait.sum_ns, waited);
-        let _ = writeln!(text, "Most of it for: {} ({part})", lock.name);
-        if let Some(site) = profile.sites.iter().find(|site| site.lock == 0 && site.usage.wait.sum_ns > 0) {
-            let part = share(site.usage.wait.sum_ns, waited);
-            let _ = writeln!(text, "Most of it in:  {} ({part})", site_name(profile, site));
-        }
-        if let Some(pair) = profile.blocked.first() {
-            let (waiter, holder) = (&profile.sites[pair.waiter as usize], &profile.sites[pair.holder as usize]);
-            let _ = writeln!(
-                text,
-                "Who blocked:    {} while {} waited ({})",
-                site_name(profile, holder),
-                site_name(profile, waiter),
-                time(pair.wait_ns)
-            );
-        }
-    }
 }
 
 /// A site in one line. Of a function that only locks for others, the caller is named, too.
@@ -114,10 +60,11 @@ fn site_name(profile: &Profile, site: &Site) -> String {
     };
     let is_wrapper = site.frames.iter().all(|frame| crate::analysis::is_wrapper(&profile.frames[*frame as usize]));
     let callers = callers(profile, site);
-    match callers.first().filter(|_| is_wrapper) {
+    let name = match callers.first().filter(|_| is_wrapper) {
         Some((caller, _)) => format!("{}{kind} by {own}", place(profile, *caller)),
         None => own + kind,
-    }
+    };
+    shortened(&name, SITE)
 }
 
 /// The first frames outside of the site's functions and of functions that only lock for others, with their wait time.
@@ -150,11 +97,11 @@ fn is_root(function: &str) -> bool {
 /// `function (file:line)`.
 fn place(profile: &Profile, frame: FrameId) -> String {
     let frame = &profile.frames[frame as usize];
-    let function = cut(&frame.function, 44);
+    let function = shortened(&frame.function, BESIDE);
     match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => format!("{function} ({}:{line})", file.rsplit('/').next().unwrap_or(file)),
+        (Some(file), Some(line)) => format!("{function} ({}:{line})", shortened(base(file), 24)),
         _ if frame.module.is_empty() => function,
-        _ => format!("{function} ({})", cut(&frame.module, 24)),
+        _ => format!("{function} ({})", shortened(base(&frame.module), 24)),
     }
 }
 
@@ -168,17 +115,16 @@ fn conditions(text: &mut String, profile: &Profile) {
         "\nCONDITION VARIABLES\n     waits for nothing  timed out   signals  broadcasts  mean wait  variable"
     );
     for condition in used.iter().take(LINES) {
-        let _ = writeln!(
-            text,
-            "{:>10} {:>11} {:>10} {:>9} {:>11} {:>10}  {}",
+        let figures = format!(
+            "{:>10} {:>11} {:>10} {:>9} {:>11} {:>10}  ",
             count(condition.waits),
             count(condition.woken_for_nothing),
             count(condition.timed_out),
             count(condition.signals),
             count(condition.broadcasts),
             time(condition.wait.mean_ns()),
-            condition.name
         );
+        *text += &fitted(&[(&figures, &condition.name)], "");
     }
     more(text, used.len());
 }
@@ -192,11 +138,11 @@ fn inversions(text: &mut String, profile: &Profile) {
         "\nTAKEN IN BOTH ORDERS (two threads that do this at the same time wait for each other for ever)"
     );
     for inversion in profile.inversions.iter().take(LINES) {
-        let name = |lock: u32| cut(&profile.locks[lock as usize].name, 40);
+        let name = |lock: u32| profile.locks[lock as usize].name.as_str();
         let site = |site: u32| site_name(profile, &profile.sites[site as usize]);
         let (a, b) = (name(inversion.a), name(inversion.b));
-        let _ = writeln!(text, "  {b} under {a}: {}", site(inversion.b_under_a));
-        let _ = writeln!(text, "  {a} under {b}: {}", site(inversion.a_under_b));
+        *text += &fitted(&[("  ", b), (" under ", a), (": ", &site(inversion.b_under_a))], "");
+        *text += &fitted(&[("  ", a), (" under ", b), (": ", &site(inversion.a_under_b))], "");
     }
     more(text, profile.inversions.len());
 }
@@ -207,8 +153,8 @@ fn shared_lines(text: &mut String, profile: &Profile) {
     }
     let _ = writeln!(text, "\nON ONE CACHE LINE (taking one of them slows the others down: set them 64 bytes apart)");
     for line in profile.shared_lines.iter().take(LINES) {
-        let names: Vec<_> = line.locks.iter().map(|lock| profile.locks[*lock as usize].name.as_str()).collect();
-        let _ = writeln!(text, "  {:#x}: {}", line.line, names.join(", "));
+        let names = line.locks.iter().map(|lock| shortened(&profile.locks[*lock as usize].name, BESIDE));
+        *text += &wrapped(&format!("  {:#x}: {}", line.line, names.collect::<Vec<_>>().join(", ")), "    ");
     }
     more(text, profile.shared_lines.len());
 }
@@ -223,58 +169,39 @@ fn threads(text: &mut String, profile: &Profile) {
     for thread in order.iter().take(LINES) {
         let usage = &thread.usage;
         let alive = thread.ended_ns.saturating_sub(thread.began_ns);
-        let _ = writeln!(
-            text,
-            "{:>10} {:>12} {:>13} {:>10}  {} ({})",
+        let figures = format!(
+            "{:>10} {:>12} {:>13} {:>10}  ",
             time(usage.wait.sum_ns),
             share(usage.wait.sum_ns, alive),
             count(usage.acquisitions),
             share(usage.contended, usage.acquisitions),
-            thread.name,
-            thread.tid
         );
+        *text += &fitted(&[(&figures, &thread.name)], &format!(" ({})", thread.tid));
     }
     more(text, order.len());
 }
 
 fn notes(text: &mut String, profile: &Profile) {
     let recording = &profile.recording;
-    let _ = writeln!(
-        text,
-        "\nEvery acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of\n\
-         each site's first waits, of waits of 100 us and more (of those under 1 ms 1 stack in 8), of 1 in {}\n\
-         others; hold times of 1 in {} uncontended acquisitions. Totals of what is sampled are scaled up.",
+    let told = format!(
+        "Every acquisition and wait is counted, waits with their lengths. Stack, holder and hold time are those of \
+         each site's first waits, of waits of 100 us and more (of those under 1 ms 1 stack in 8), of 1 in {} others; \
+         hold times of 1 in {} uncontended acquisitions. Totals of what is sampled are scaled up.",
         recording.stack_one_in, recording.hold_one_in
     );
+    *text += "\n";
+    *text += &wrapped(&told, "");
     if recording.acquisitions_unattributed > 0 {
-        let _ = writeln!(text, "{} acquisitions are in no line above.", count(recording.acquisitions_unattributed));
+        let acquisitions = plural(recording.acquisitions_unattributed, "acquisition is", "acquisitions are");
+        let _ = writeln!(text, "{acquisitions} in no line above.");
     }
-    wrapped_notes(text, &recording.remarks);
+    remarks(text, &recording.remarks);
 }
 
-fn wrapped_notes(text: &mut String, remarks: &[String]) {
+fn remarks(text: &mut String, remarks: &[String]) {
     for remark in remarks {
-        for (index, line) in wrapped(remark).iter().enumerate() {
-            let _ = writeln!(text, "{}{line}", if index == 0 { "Note: " } else { "      " });
-        }
+        *text += &wrapped(&format!("Note: {remark}"), "      ");
     }
-}
-
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().map_or(0, |line| line.chars().count());
-        if line > 0 && line + 1 + word.chars().count() > COLUMNS - 6 {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 fn more(text: &mut String, all: usize) {

@@ -74,6 +74,8 @@ fn what_matters_comes_first() {
 fn tables_sort_filter_and_change_by_pointer_and_keys() {
     look(&fixture::server(), |browser| {
         assert_eq!((browser.value(ROWS), browser.value(FIRST)), (json!(5), json!("cache_lock")));
+        let sorted = "[...document.querySelectorAll('#table th[aria-sort]')].map((th) => th.innerText.trim())";
+        assert!(browser.value(sorted)[0].as_str().is_some_and(|title| title.starts_with("waited")));
         let acquired = "document.querySelectorAll('#table th button')[3]";
         browser.click(acquired);
         assert_eq!(browser.value(&format!("{acquired}.parentNode.getAttribute('aria-sort')")), "descending");
@@ -174,6 +176,7 @@ fn the_timeline_zooms_and_tells_single_waits() {
                 .as_str()
                 .is_some_and(|lock| lock.starts_with("sessions: "))
         );
+        assert_eq!(browser.value("document.activeElement.id"), "timeline-chart");
         let bars = number(browser, "document.querySelectorAll('#wait-histogram rect').length");
         assert!(bars >= 3.0, "{bars}");
     });
@@ -236,6 +239,34 @@ fn contrast(browser: &mut Browser, scheme: &str, dark: bool) {
         let least = if name.starts_with("--c") { 3.0 } else { 4.5 };
         assert!(rate.as_f64().expect("a number") >= least, "{scheme} {name}: {rate}");
     }
+}
+
+#[test]
+fn waits_that_are_left_out_are_drawn_from_afar() {
+    let mut profile = fixture::server();
+    let again = profile.episodes.clone();
+    profile.episodes.extend(again.iter().chain(&again));
+    look(&profile, |browser| {
+        browser.click("document.getElementById('zoom-all')");
+        assert!(text(browser, "timeline-omitted").contains("closely only the 10,000 longest are"));
+        let marks = "['path.queue', 'path.hold', 'path.wait', 'rect.wait'].map( \
+             (kind) => document.querySelectorAll('#timeline-chart ' + kind).length)";
+        assert_eq!(browser.value(marks), json!([1, 6, 6, 0]), "a row for each of the six threads");
+        let most = "document.querySelector('#timeline-chart .queue + text').textContent";
+        let most = browser.value(most);
+        let number = most.as_str().and_then(|text| text.split(' ').nth(1)?.parse::<f64>().ok());
+        assert!(number.is_some_and(|number| number > 9.0 && number <= 15.0), "three times at most five: {most}");
+    });
+}
+
+#[test]
+fn paper_has_light_colours_and_the_whole_table() {
+    look(&fixture::server(), |browser| {
+        let dark = json!({"media": "print", "features": [{"name": "prefers-color-scheme", "value": "dark"}]});
+        browser.ask("Emulation.setEmulatedMedia", dark);
+        assert_eq!(browser.value("getComputedStyle(document.body).color"), "rgb(27, 33, 41)");
+        assert_eq!(browser.value("getComputedStyle(document.querySelector('.scroll')).overflowX"), "visible");
+    });
 }
 
 #[test]
@@ -302,10 +333,13 @@ fn a_profile_without_waits_says_so_and_hides_what_would_be_empty() {
     let mut quiet = fixture::program(5_000_000);
     quiet.threads.push(Default::default());
     look(&quiet, |browser| {
-        assert_eq!(text(browser, "title"), "kvserver: no thread waited for a lock");
+        assert_eq!(text(browser, "title"), "kvserver: it took no lock that is seen this way");
         let hidden = "['course', 'scaling', 'flame', 'timeline'].map((id) => document.getElementById(id).hidden)";
         assert_eq!(browser.value(hidden), json!([true, true, true, true]));
-        assert_eq!(browser.value("document.querySelectorAll('#nav a[href=\"#scaling\"]').length"), 0);
+        let dead = "[...document.querySelectorAll('#nav a')] \
+             .filter((link) => document.querySelector(link.getAttribute('href')).hidden).length";
+        assert_eq!(browser.value(dead), 0);
+        assert!(text(browser, "verdict").contains("turnwise profile --futex"));
         assert_eq!(browser.value(ROWS), 1);
         assert_eq!(browser.value(FIRST), Value::from("none in this run"));
     });

@@ -55,3 +55,9 @@ fn every_number_names_something() {
     schemas.sort_unstable();
     assert_eq!(schemas, ["LockHold", "LockWait"]);
 }
+
+#[test]
+fn holders_of_the_same_name_are_told_apart() {
+    let text = written().to_string();
+    assert!(text.contains("\"worker-1 4712\"") && text.contains("\"kvserver 4711\""), "the marker's holder");
+}

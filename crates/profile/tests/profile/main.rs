@@ -10,4 +10,5 @@ mod pprof;
 mod recorded;
 mod stacks;
 mod sums;
+mod text;
 mod wire;

@@ -57,7 +57,45 @@ fn a_large_profile_has_a_page_of_bounded_size_that_says_what_is_left_out() {
     }
     assert_eq!(data["sites"].as_array().map(Vec::len), Some(2_000));
     assert_eq!(data["totals"]["sites"], 10_000);
-    assert!(self::data(&self::page(&fixture::server()))["omitted"].as_array().is_some_and(|list| list.len() == 1));
+    assert!(self::data(&self::page(&fixture::server()))["omitted"].as_array().is_some_and(Vec::is_empty));
+}
+
+#[test]
+fn where_single_waits_are_left_out_all_of_them_are_drawn_from_afar() {
+    let mut profile = fixture::server();
+    assert!(data(&page(&profile))["timelines"][0].get("afar").is_none());
+    let again = profile.episodes.clone();
+    profile.episodes.extend(again.iter().chain(&again));
+    let (all, waited) = profile
+        .episodes
+        .iter()
+        .filter(|wait| profile.sites[wait.site as usize].lock == 0)
+        .fold((0, 0), |(all, waited), wait| (all + 1, waited + wait.acquired_ns - wait.began_ns));
+    assert!(all > 10_000);
+    let timeline = &data(&page(&profile))["timelines"][0];
+    assert_eq!((timeline["waits"].as_array().map(Vec::len), timeline["kept"].as_u64()), (Some(10_000), Some(all)));
+    let bins = timeline["afar"]["wait_ns"].as_array().expect("bins");
+    assert_eq!((bins.len(), bins.iter().filter_map(Value::as_u64).sum::<u64>()), (600, waited));
+}
+
+#[test]
+fn a_program_without_locks_gets_the_remark_of_the_text() {
+    let data = data(&page(&fixture::program(5_000_000)));
+    let verdict = data["verdict"].as_str().expect("a verdict");
+    assert!(verdict.contains("--futex") && !verdict.contains("other locks"), "{verdict}");
+    assert!(data["headlines"][0].as_str().is_some_and(|line| line.starts_with("It took no pthread lock.")));
+    assert_eq!(
+        (data["headlines"].as_array().map(Vec::len), data["limits"].as_array().map(Vec::len)),
+        (Some(1), Some(0))
+    );
+}
+
+#[test]
+fn a_flame_graph_of_nothing_tells_no_time() {
+    let mut bytes = Vec::new();
+    by_flag("flame").expect("there is one").write(&fixture::program(0), &mut bytes).expect("it can be written");
+    let graph = String::from_utf8(bytes).expect("it is text");
+    assert!(graph.contains("no thread waited for a lock (0 us)") && !graph.contains("(1 us"), "{graph}");
 }
 
 #[test]

@@ -53,3 +53,15 @@ fn the_message_has_all_contention_and_hold_time() {
         assert!(strings.contains(&name), "{name}: {strings:?}");
     }
 }
+
+#[test]
+fn the_program_is_the_first_mapping() {
+    let mut profile = fixture::server();
+    profile.frames[0].module = "libc.so.6".to_owned();
+    let message = message(&profile);
+    let all = fields(&message);
+    let strings: Vec<&str> = all.iter().filter(|field| field.number == 6).map(Field::text).collect();
+    let mapping = fields(all.iter().find(|field| field.number == 3).expect("there is one").bytes());
+    let file = mapping.iter().find(|part| part.number == 5).expect("it has a file");
+    assert_eq!(strings[file.value() as usize], "kvserver");
+}

@@ -5,7 +5,7 @@
 mod markers;
 
 use super::names;
-use crate::model::{Episode, Profile, StackId};
+use crate::model::{Episode, Profile, StackId, Thread};
 use anyhow::{Context, Result};
 use fxprof_processed_profile as firefox;
 use markers::{Hold, Wait};
@@ -36,6 +36,11 @@ fn converted(profile: &Profile) -> Result<serde_json::Value> {
     let mut json = serde_json::to_value(&converter.to)?;
     weigh_by_time(&mut json);
     Ok(json)
+}
+
+/// A thread by name and number: many have the same name.
+fn holder(thread: &Thread) -> String {
+    format!("{} {}", names::cut(&thread.name), thread.tid).trim_start().to_owned()
 }
 
 /// Gives each sample the milliseconds that it stands for. The crate takes whole numbers only, so it was given
@@ -75,7 +80,7 @@ impl<'a> Converter<'a> {
         }
         let locks = from.locks.iter().map(|lock| to.intern_string(&names::cut(&lock.name))).collect();
         let sites = from.sites.iter().map(|site| to.intern_string(&names::site(from, site))).collect();
-        let thread_names = from.threads.iter().map(|thread| to.intern_string(&thread.name)).collect();
+        let thread_names = from.threads.iter().map(|thread| to.intern_string(&holder(thread))).collect();
         let waiting = to.add_category("Waiting for a lock", firefox::CategoryColor::Orange);
         let holding = to.add_category("Holding a lock", firefox::CategoryColor::Blue);
         let nobody = to.intern_string("not seen");

@@ -1,5 +1,6 @@
 //! The profile as a page.
 
+mod afar;
 mod flame;
 mod rows;
 mod strings;

@@ -1,5 +1,6 @@
-//! The waits one by one, for the locks with the longest.
+//! The waits one by one, for the locks with the longest, and where not all can be: the sums over all of them.
 
+use super::afar::Afar;
 use super::strings::Strings;
 use crate::figures::count;
 use crate::model::{Episode, LockId, Profile};
@@ -7,8 +8,8 @@ use serde::Serialize;
 
 /// Locks that have a timeline.
 const MOST_LOCKS: usize = 16;
-/// Waits in one; the longest are kept.
-const MOST_WAITS: usize = 3_000;
+/// Waits in that of the first lock, and of another; the longest are kept.
+const MOST_WAITS: [usize; 2] = [10_000, 3_000];
 
 /// A lock's waits, by their beginning.
 #[derive(Serialize)]
@@ -17,8 +18,11 @@ pub(super) struct Timeline {
     /// Thread, site's name, began, acquired, released (-1: not seen), holder and its site's name (-1: not seen), 1 if
     /// it gave up.
     waits: Vec<[i64; 8]>,
-    /// Waits that were recorded, but are not here.
-    omitted: usize,
+    /// Waits that were recorded one by one.
+    kept: usize,
+    /// All of them, where some are not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    afar: Option<Afar>,
 }
 
 pub(super) fn of(profile: &Profile, strings: &mut Strings, omitted: &mut Vec<String>) -> Vec<Timeline> {
@@ -30,25 +34,32 @@ pub(super) fn of(profile: &Profile, strings: &mut Strings, omitted: &mut Vec<Str
         }
     }
     let mut timelines = Vec::new();
-    for (lock, mut waits) in locks.into_iter().enumerate().filter(|(_, waits)| !waits.is_empty()) {
-        let all = waits.len();
-        waits.sort_by_key(|wait| std::cmp::Reverse(wait.acquired_ns.saturating_sub(wait.began_ns)));
-        waits.truncate(MOST_WAITS);
-        waits.sort_by_key(|wait| wait.began_ns);
-        let left_out = all - waits.len();
-        let waits = waits.into_iter().map(|wait| row(profile, strings, wait)).collect();
-        timelines.push(Timeline { lock: lock as LockId, waits, omitted: left_out });
+    for (lock, waits) in locks.into_iter().enumerate().filter(|(_, waits)| !waits.is_empty()) {
+        timelines.push(of_lock(profile, strings, lock, waits));
     }
-    let left_out: usize = timelines.iter().map(|timeline| timeline.omitted).sum();
+    let left_out: usize = timelines.iter().map(|timeline| timeline.kept - timeline.waits.len()).sum();
     if left_out > 0 {
-        let (left_out, kept) = (count(left_out as u64), count(MOST_WAITS as u64));
-        omitted
-            .push(format!("Timelines have the {kept} longest waits of a lock; {left_out} shorter ones are left out."));
+        let left_out = count(left_out as u64);
+        let [first, others] = MOST_WAITS.map(|most| count(most as u64));
+        omitted.push(format!(
+            "Timelines have the longest waits of a lock one by one, {first} of the first lock and {others} of each \
+             other; {left_out} shorter ones are left out where one looks closely, and drawn from afar."
+        ));
     }
     if profile.locks.len() > MOST_LOCKS {
         omitted.push(format!("Timelines are for the {MOST_LOCKS} locks with the longest waits."));
     }
     timelines
+}
+
+fn of_lock(profile: &Profile, strings: &mut Strings, lock: usize, mut waits: Vec<&Episode>) -> Timeline {
+    let (kept, most) = (waits.len(), MOST_WAITS[lock.min(1)]);
+    let afar = (kept > most).then(|| Afar::of(&waits));
+    waits.sort_by_key(|wait| std::cmp::Reverse(wait.acquired_ns.saturating_sub(wait.began_ns)));
+    waits.truncate(most);
+    waits.sort_by_key(|wait| wait.began_ns);
+    let waits = waits.into_iter().map(|wait| row(profile, strings, wait)).collect();
+    Timeline { lock: lock as LockId, waits, kept, afar }
 }
 
 fn row(profile: &Profile, strings: &mut Strings, wait: &Episode) -> [i64; 8] {

@@ -7,7 +7,7 @@ use super::rows::{self, BlockedRow, ConditionRow, LineRow, LockRow, MOST_ROWS, S
 use super::strings::Strings;
 use super::timeline::{self, Timeline};
 use crate::advice::{self, Finding};
-use crate::figures::count;
+use crate::figures::{count, plural};
 use crate::model::{Ending, LockId, Profile, Usage};
 use serde::Serialize;
 
@@ -89,6 +89,10 @@ struct Totals {
     locks: usize,
     sites: usize,
     threads: usize,
+    /// Time waited for holders that are known.
+    seen_ns: u64,
+    /// Whether that is nearly all.
+    mostly_seen: bool,
 }
 
 impl View {
@@ -198,6 +202,8 @@ fn totals(profile: &Profile) -> Totals {
         locks: profile.locks.len(),
         sites: profile.sites.len(),
         threads: profile.threads.len(),
+        seen_ns: headlines::seen_ns(profile),
+        mostly_seen: headlines::mostly_seen(profile),
     }
 }
 
@@ -206,6 +212,9 @@ fn limits(profile: &Profile) -> Vec<String> {
     let recording = &profile.recording;
     if !recording.knows_acquisitions() {
         return recording.remarks.clone();
+    }
+    if headlines::took_none(profile) {
+        return Vec::new();
     }
     let mut limits = vec!["Acquisitions, contention and wait times are counted whole, none is estimated.".to_owned()];
     limits.push(match recording.hold_one_in {
@@ -224,6 +233,7 @@ fn limits(profile: &Profile) -> Vec<String> {
     });
     let (kept, dropped) = (count(recording.episodes_kept), count(recording.episodes_dropped));
     limits.push(match recording.episodes_dropped {
+        0 if recording.episodes_kept == 1 => "The one wait was kept, for the timelines.".to_owned(),
         0 => format!("All {kept} waits were kept one by one, for the timelines."),
         _ => format!(
             "{kept} waits were kept one by one, for the timelines; {dropped} others, short ones of busy call sites, \
@@ -231,8 +241,8 @@ fn limits(profile: &Profile) -> Vec<String> {
         ),
     });
     if recording.acquisitions_unattributed > 0 {
-        let number = count(recording.acquisitions_unattributed);
-        limits.push(format!("{number} acquisitions could not be told apart by lock and call site, for want of room."));
+        let number = plural(recording.acquisitions_unattributed, "acquisition", "acquisitions");
+        limits.push(format!("{number} could not be told apart by lock and call site, for want of room."));
     }
     limits.extend(recording.remarks.iter().cloned());
     limits

@@ -2,6 +2,7 @@
 
 use super::message::{Function, Label, Line, Location, Mapping};
 use crate::model::{FrameId, LockKind, Profile, Site};
+use crate::output::names::base;
 use std::collections::HashMap;
 
 pub(super) struct Tables<'a> {
@@ -23,7 +24,13 @@ impl<'a> Tables<'a> {
         let (string_table, strings) = (vec![String::new()], HashMap::from([(String::new(), 0)]));
         let (mapping, function, location) = (Vec::new(), Vec::new(), Vec::new());
         let (mappings, functions, locations) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Tables { profile, string_table, strings, mapping, mappings, function, functions, location, locations }
+        let mut tables =
+            Tables { profile, string_table, strings, mapping, mappings, function, functions, location, locations };
+        // Viewers take the first for the program.
+        if let Some(program) = program(profile) {
+            tables.mapping_of(program);
+        }
+        tables
     }
 
     pub(super) fn string(&mut self, text: &str) -> i64 {
@@ -99,6 +106,15 @@ impl<'a> Tables<'a> {
         }
         labels.into_iter().map(|(key, text)| Label { key: self.string(key), str: self.string(text) }).collect()
     }
+}
+
+/// The program's module among those of the frames: the one with the command's name; else the first that is
+/// no library.
+fn program(profile: &Profile) -> Option<&str> {
+    let command = profile.program.command.first().map(|command| base(command));
+    let mut modules = profile.frames.iter().map(|frame| frame.module.as_str()).filter(|module| !module.is_empty());
+    let named = modules.clone().find(|module| Some(base(module)) == command);
+    named.or_else(|| modules.find(|module| !base(module).contains(".so")))
 }
 
 fn kind(kind: LockKind) -> &'static str {

@@ -1,0 +1,124 @@
+//! Lines of a terminal's report: figures and fixed words stand whole, the program's names give way.
+
+pub(super) use crate::output::folded::plain;
+use textwrap::Options;
+use textwrap::core::display_width as width;
+
+/// Columns of a report.
+pub(super) const COLUMNS: usize = 100;
+/// A shorter name says nothing.
+const LEAST: usize = 10;
+
+/// `name` in at most so many columns: modules go first, then its middle, as names differ at both ends.
+pub(super) fn shortened(name: &str, columns: usize) -> String {
+    let name = plain(name);
+    if width(&name) <= columns {
+        return name;
+    }
+    let name = without_modules(&name);
+    if width(&name) <= columns {
+        return name;
+    }
+    let room = columns.saturating_sub(1);
+    let end: Vec<char> = beginning(name.chars().rev(), room / 2);
+    let start = beginning(name.chars(), room - room / 2);
+    start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
+}
+
+/// A name without what stands in brackets by itself and is no line of a file: `f (libc.so.6)` becomes `f`.
+fn without_modules(name: &str) -> String {
+    let is_module = |word: &str| word.starts_with('(') && word.ends_with(')') && word.len() > 2 && !word.contains(':');
+    let words = name.split(' ').enumerate().filter(|(place, word)| *place == 0 || !is_module(word));
+    words.map(|(_, word)| word).collect::<Vec<_>>().join(" ")
+}
+
+/// The first characters, as many as have room.
+fn beginning(characters: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += width(c.encode_utf8(&mut [0; 4]));
+        used <= columns
+    };
+    characters.take_while(fits).collect()
+}
+
+/// A line of names, each behind its fixed words, and of what follows the last: the names share the room that is left.
+pub(super) fn fitted(parts: &[(&str, &str)], after: &str) -> String {
+    let fixed = parts.iter().map(|(before, _)| width(before)).sum::<usize>() + width(after);
+    let wanted: Vec<usize> = parts.iter().map(|(_, name)| width(&plain(name))).collect();
+    let rooms = shared(&wanted, COLUMNS.saturating_sub(fixed));
+    let named = parts.iter().zip(rooms).map(|((before, name), room)| (*before).to_owned() + &shortened(name, room));
+    named.collect::<String>() + after + "\n"
+}
+
+/// The room for each name: those that need less than an equal part leave the rest to the longer ones.
+fn shared(wanted: &[usize], room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..wanted.len()).collect();
+    order.sort_by_key(|&name| wanted[name]);
+    let (mut rooms, mut left) = (vec![0; wanted.len()], room);
+    for (place, &name) in order.iter().enumerate() {
+        rooms[name] = wanted[name].min((left / (wanted.len() - place)).max(LEAST));
+        left = left.saturating_sub(rooms[name]);
+    }
+    rooms
+}
+
+/// As many lines as `text` needs, the second and further ones behind `indent`.
+pub(super) fn wrapped(text: &str, indent: &str) -> String {
+    textwrap::fill(&plain(text), Options::new(COLUMNS).subsequent_indent(indent)) + "\n"
+}
+
+/// Both on one line if there is room, else on two.
+pub(super) fn joined(indent: &str, first: &str, second: &str) -> String {
+    let line = format!("{indent}{first}, {second}\n");
+    if width(line.trim_end()) <= COLUMNS { line } else { format!("{indent}{first}\n{indent}{second}\n") }
+}
+
+/// A report whose lines are no wider than they may be: nothing is cut, what is too long goes on in the next line.
+pub(super) fn within(report: &str) -> String {
+    let line = |line: &str| {
+        let line = line.trim_end();
+        if width(line) <= COLUMNS {
+            return plain(line) + "\n";
+        }
+        let indent = line.chars().take_while(|c| *c == ' ').count() + 2;
+        wrapped(line, &" ".repeat(indent))
+    };
+    report.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_in_the_middle_to_columns() {
+        assert_eq!(shortened("abcdefgh", 5), "ab…gh");
+        assert_eq!(shortened("abcdefgh", 8), "abcdefgh");
+        assert_eq!(shortened("锁锁锁锁锁锁", 8), "锁锁…锁", "each takes two columns");
+        assert_eq!(shortened("a\u{1b}[2J\nb", 20), "a [2J b");
+        assert_eq!(shortened("abc", 0), "…");
+        assert_eq!(shortened("get (libkv.so) by lock (libkv.so)", 20), "get by lock");
+        assert_eq!(shortened("operator() (a.cc:7)", 12), "operat…cc:7)");
+    }
+
+    #[test]
+    fn long_names_share_the_room_that_short_ones_leave() {
+        assert_eq!(shared(&[5, 90, 90], 65), [5, 30, 30]);
+        assert_eq!(shared(&[90, 20], 100), [80, 20]);
+        assert_eq!(shared(&[90, 90], 0), [LEAST, LEAST]);
+        let line = fitted(&[("held by ", &"x".repeat(200)), (" while ", "wait")], " waited (1 ms)");
+        assert_eq!(width(line.trim_end()), COLUMNS);
+        assert!(line.ends_with("x while wait waited (1 ms)\n"), "{line}");
+    }
+
+    #[test]
+    fn what_is_fixed_is_wrapped_and_never_cut() {
+        let words = "word ".repeat(50);
+        let text = within(&format!("  {words}"));
+        assert_eq!(text.split_whitespace().count(), 50);
+        assert!(text.lines().all(|line| width(line) <= COLUMNS), "{text}");
+        assert_eq!(joined(" ", "a", "b"), " a, b\n");
+        assert_eq!(joined(" ", &"a".repeat(98), "b").lines().count(), 2);
+    }
+}

@@ -1,0 +1,89 @@
+//! The lines that matter.
+
+use super::figures::{count, plural, share, time};
+use super::lines::{fitted, plain, wrapped};
+use super::site_name;
+use crate::model::{Ending, Lock, Profile};
+use crate::output::headlines;
+use std::fmt::Write;
+
+/// What ran, how long, and how it ended.
+pub(super) fn command(text: &mut String, profile: &Profile) {
+    let program = &profile.program;
+    let figures = format!(": {}, {}, ", time(program.duration_ns), threads(profile));
+    let after = format!(" locks{}", ending(program.ending));
+    *text += &fitted(&[("", &program.command.join(" ")), (&figures, &program.policy)], &after);
+}
+
+pub(super) fn threads(profile: &Profile) -> String {
+    plural(profile.threads.len() as u64, "thread", "threads")
+}
+
+pub(super) fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Running => ", still running".to_owned(),
+        Ending::Exited(0) => String::new(),
+        Ending::Ended => ", exit status not known".to_owned(),
+        Ending::Exited(status) => format!(", exit status {status}"),
+        Ending::Signalled(signal) => format!(", ended by signal {signal}"),
+    }
+}
+
+/// Of a program that took no lock.
+pub(super) fn no_locks(text: &mut String) {
+    *text += &wrapped(headlines::NO_LOCKS, "");
+}
+
+/// The five lines on a program's locks.
+pub(super) fn of_locks(text: &mut String, profile: &Profile) {
+    command(text, profile);
+    let sum = |of: fn(&Lock) -> u64| profile.locks.iter().map(of).sum::<u64>();
+    let waited = sum(|lock| lock.usage.wait.sum_ns);
+    let (acquisitions, contended) = headlines::acquisitions(profile);
+    let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();
+    let _ = writeln!(
+        text,
+        "Waited for locks: {} ({} of the threads' time); {} of {} waited ({})",
+        time(waited),
+        share(waited, alive),
+        count(contended),
+        plural(acquisitions, "acquisition", "acquisitions"),
+        share(contended, acquisitions)
+    );
+    if waited > 0 {
+        most(text, profile, waited);
+        who_blocked(text, profile, waited);
+    }
+}
+
+fn most(text: &mut String, profile: &Profile, waited: u64) {
+    let part = |of: u64| format!(" ({})", share(of, waited));
+    if let Some(lock) = profile.locks.first() {
+        *text += &fitted(&[("Most of it for: ", &lock.name)], &part(lock.usage.wait.sum_ns));
+    }
+    if let Some(site) = profile.sites.iter().find(|site| site.lock == 0 && site.usage.wait.sum_ns > 0) {
+        *text += &fitted(&[("Most of it in:  ", &site_name(profile, site))], &part(site.usage.wait.sum_ns));
+    }
+}
+
+/// The pair with most waiting, in three lines if that is long: both names matter.
+fn who_blocked(text: &mut String, profile: &Profile, waited: u64) {
+    let Some(pair) = profile.blocked.first() else { return };
+    let [waiter, holder] = [pair.waiter, pair.holder].map(|site| site_name(profile, &profile.sites[site as usize]));
+    let seen = headlines::seen_ns(profile);
+    let known = if headlines::mostly_seen(profile) {
+        String::new()
+    } else {
+        format!(", {} of the {} whose holder was seen", share(pair.wait_ns, seen), share(seen, waited))
+    };
+    let figures = format!("({}{known})", time(pair.wait_ns));
+    let after = format!(" waited {figures}");
+    let whole = format!("Who blocked:    {} while {}{after}", plain(&holder), plain(&waiter));
+    if textwrap::core::display_width(&whole) <= super::lines::COLUMNS {
+        *text += &(whole + "\n");
+    } else {
+        *text += &fitted(&[("Who blocked:    ", &holder)], "");
+        *text += &fitted(&[("          while ", &waiter)], " waited");
+        let _ = writeln!(text, "                {figures}");
+    }
+}
