@@ -1,9 +1,10 @@
 //! `turnwise calibrate`: measures this machine for the simulator.
 
+use crate::draft::Draft;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_workloads::calibrate::{self, Calibration, Effort};
 
@@ -37,12 +38,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(path) => path.clone(),
         None => default_path()?,
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = || format!("cannot write {}: name a file in a folder that you may write to", path.display());
-    let new = tempfile::NamedTempFile::new_in(folder).with_context(cannot)?;
+    let draft = Draft::open("--output", &path).with_context(cannot)?;
     let found = measure(Effort { quick: args.quick })?;
-    fs::write(new.path(), found.machine_file()?).with_context(cannot)?;
-    persist(new, &path).with_context(cannot)?;
+    draft.write(found.machine_file()?.as_bytes())?;
     if args.json {
         let json = serde_json::to_string_pretty(&found).context("the result has no JSON form")?;
         crate::print(&(json + "\n"))?;
@@ -60,14 +59,6 @@ fn default_path() -> Result<PathBuf> {
         fs::create_dir_all(folder).with_context(cannot)?;
     }
     Ok(path)
-}
-
-/// Puts the file in its place at once, so that a reader never sees half of it; readable for all, as other files are.
-fn persist(new: tempfile::NamedTempFile, path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    new.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    new.persist(path)?;
-    Ok(())
 }
 
 fn measure(effort: Effort) -> Result<Calibration> {

@@ -13,9 +13,12 @@
 //!    signal came since it arrived; if one did, that may have been counted for it, so it leaves the count, which may
 //!    then be too high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
 //! 2. A wake-up belongs to waiters that arrived before its signal. If another got it (real-time priorities reorder
-//!    sleepers), it sees its own sequence unchanged, and passes the wake-up on as it leaves: the chain ends at a
-//!    waiter that was meant, or with the last newcomer. Leaving is a spurious wake-up, which POSIX allows.
-//! 3. A cancelled waiter passes a wake-up on, since it may have consumed one.
+//!    sleepers), it sees its own sequence unchanged, and wakes all as it leaves, one of whom was meant. It changes the
+//!    sequence first, so that none of them does the same: handed on one at a time, a wake-up that nobody is meant for
+//!    would go round for ever among waiters that wait again. For all but one that is a spurious wake-up, which POSIX
+//!    allows.
+//! 3. A cancelled waiter may have consumed a wake-up. If a signal came since it arrived, it hands one on; else it wakes
+//!    all, as in 2.
 //! 4. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
 //!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
 //!
@@ -93,9 +96,10 @@ pub(crate) enum Leave {
 
 /// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
 pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
-    let unchanged = uncount(cond, seen);
-    if how == Leave::Cancelled || how == Leave::Woken && unchanged {
-        wake_one(cond);
+    match (how, uncount(cond, seen)) {
+        (Leave::Cancelled | Leave::Woken, true) => wake_all(cond),
+        (Leave::Cancelled, false) => _ = wake_one(cond),
+        (Leave::Woken, false) | (Leave::ByItself, _) => {}
     }
     let inside: *const AtomicU32 = &raw const cond.inside;
     // ORDERING cond.inside: pairs with the Acquire in `destroy`: our accesses come before the object's end.
@@ -143,6 +147,16 @@ fn advance(word: &AtomicU64, change: impl Fn(u64) -> u64) -> Option<u64> {
         }
     }
     None
+}
+
+/// The same also if the count is 0, since wake-ups may be under way that the wrong ones got (invariant 2).
+#[cold]
+fn wake_all(cond: &Cond) {
+    let mut old = cond.word.load(Relaxed);
+    while let Err(found) = cond.word.compare_exchange_weak(old, next(old, 0), Relaxed, Relaxed) {
+        old = found;
+    }
+    Native::wake(futex(cond), Lane::Waiters, u32::MAX);
 }
 
 /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody sleeps.

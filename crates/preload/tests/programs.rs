@@ -31,6 +31,7 @@ programs! {
     destroy_right_after_unlock: "destroy.c",
     condition_variables: "cond.c",
     cancelled_waits: "cancel.c",
+    one_cancelled_of_many_that_wait: "cancel_one.c",
     exit_handlers_and_destructors: "exit.c",
     foreign_objects_reach_the_c_library: "foreign.c",
     c11_threads: "c11.c",
