@@ -16,7 +16,9 @@
 //! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is
 //!    set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
-//!    the duty to wake the next passes on and is never lost.
+//!    the duty to wake the next passes on and is never lost. One that gives up while the lock is free, but promised,
+//!    wakes the next itself: the claimant may have vanished in a `fork`, and then nobody unlocks. For the same reason
+//!    `unlock` wakes an ordinary waiter where it finds no claimant asleep: that one waits for the promise to lapse.
 //! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
 //!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
 //!    `HANDOFF` gone is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds
@@ -248,10 +250,13 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
-        if word & HANDOFF != 0 {
-            P::wake(address, Lane::First, u32::MAX);
-        } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
+        let promised = word & HANDOFF != 0;
+        if promised && P::wake(address, Lane::First, u32::MAX) > 0 {
+            return;
+        }
+        if word & WAITERS != 0 {
+            // A claimant that does not sleep may have vanished in a `fork`: one waiter must await the promise's lapse.
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 && !promised { CROWD_WAKES } else { 1 });
         }
     }
 
@@ -443,7 +448,14 @@ impl Waiter {
         if !self.first && !self.woken {
             return true;
         }
+        let address = &raw const lock.word;
         let handoff = if self.first { HANDOFF } else { 0 };
-        lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_ok()
+        if lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        if word & OWNER == 0 {
+            P::wake(address, Lane::Waiters, 1); // invariant 2: perhaps nobody unlocks any more
+        }
+        true
     }
 }
