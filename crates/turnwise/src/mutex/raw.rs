@@ -21,8 +21,9 @@
 //!    `unlock` wakes an ordinary waiter where it finds no claimant asleep: that one waits for the promise to lapse.
 //! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
 //!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
-//!    `HANDOFF` gone is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds
-//!    out.
+//!    `HANDOFF` gone is an ordinary waiter again. One that was away for longer (in a signal handler, off its CPU) cannot
+//!    tell another's `HANDOFF` from its own, so that several may sleep in lane `First`: they are woken together, by
+//!    every `unlock` that leaves `HANDOFF` set, and by a claimant that gives up.
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses the address alone.
 //!
@@ -312,7 +313,7 @@ struct Waiter {
     woken: bool,
     /// It was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
     woken_again: bool,
-    /// It has `HANDOFF` (invariant 3).
+    /// It has `HANDOFF`, or so it believes (invariant 3).
     first: bool,
     since: u64,
 }
@@ -453,7 +454,9 @@ impl Waiter {
         if lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_err() {
             return false;
         }
-        if word & OWNER == 0 {
+        if self.first {
+            P::wake(address, Lane::First, u32::MAX); // invariant 3: perhaps another had claimed
+        } else if word & OWNER == 0 {
             P::wake(address, Lane::Waiters, 1); // invariant 2: perhaps nobody unlocks any more
         }
         true
