@@ -294,17 +294,26 @@ pub(crate) fn await_promised<P: Platform>(
     lane: Lane,
     deadline: Option<Deadline>,
 ) -> Parked {
+    let own = deadline.map_or(u64::MAX, monotonic::<P>);
     let lapse = P::now().saturating_add(PROMISE_NS);
-    let limit = match deadline {
-        Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
-        _ => Deadline { clock: Clock::Monotonic, at: lapse },
-    };
+    let limit = Deadline { clock: Clock::Monotonic, at: lapse.min(own) };
     let parked = P::park(lock, word, lane, Some(limit));
-    if parked == Parked::TimedOut && limit.at == lapse {
+    if parked == Parked::TimedOut && lapse <= own {
         // Fails if anything happened meanwhile. The other flags stay: others may sleep.
         let _ = lock.compare_exchange(word, word & !promise, Relaxed, Relaxed);
     }
     parked
+}
+
+/// When a deadline comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
+fn monotonic<P: Platform>(deadline: Deadline) -> u64 {
+    match deadline.clock {
+        Clock::Monotonic => deadline.at,
+        Clock::Realtime => {
+            let left = deadline.at.saturating_sub(P::wall());
+            P::now().saturating_add(left)
+        }
+    }
 }
 
 /// A thread in the sleeping stage.
