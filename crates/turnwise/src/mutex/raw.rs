@@ -21,9 +21,9 @@
 //!    `unlock` wakes an ordinary waiter where it finds no claimant asleep: that one waits for the promise to lapse.
 //! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
 //!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
-//!    `HANDOFF` gone is an ordinary waiter again. One that was away for longer (in a signal handler, off its CPU) cannot
-//!    tell another's `HANDOFF` from its own, so that several may sleep in lane `First`: they are woken together, by
-//!    every `unlock` that leaves `HANDOFF` set, and by a claimant that gives up.
+//!    `HANDOFF` gone is an ordinary waiter again. One that was away for longer (in a signal handler, off its CPU)
+//!    cannot tell another's `HANDOFF` from its own, so that several may sleep in lane `First`: they are woken together,
+//!    by every `unlock` that leaves `HANDOFF` set, and by a claimant that gives up.
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses the address alone.
 //!
