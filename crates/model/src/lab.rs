@@ -1,7 +1,8 @@
 //! The laboratory: which memory orderings the locks use, where, and how one of them is weakened for a run.
 //!
 //! Every word operation asks `order` which ordering to use. It answers with the one in the source, unless that
-//! place is the subject of the experiment. A place is known by `#[track_caller]`, so nothing is recompiled.
+//! place is the subject of the experiment. A place is known by `#[track_caller]`, so nothing is recompiled. In the same
+//! way a wake-up may be left out.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub enum Part {
     Main,
     /// The ordering of a compare-exchange that fails.
     Failure,
+    /// No ordering at all: a wake-up, which stands here as a `Release`, and `Relaxed` is none.
+    Wake,
 }
 
 /// A place in the lock sources that uses an ordering.
@@ -51,6 +54,9 @@ pub struct Weakening {
 
 impl fmt::Display for Weakening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.site.part == Part::Wake {
+            return write!(f, "{}: nobody is woken", self.site);
+        }
         write!(f, "{}: {:?} -> {:?}", self.site, self.from, self.to)
     }
 }
@@ -88,6 +94,11 @@ pub fn start(weakenings: &[Weakening]) {
 /// The sites seen since [`start`].
 pub fn sites() -> Sites {
     LAB.with_borrow(|lab| lab.sites.clone())
+}
+
+/// Whether the wake-up at `at` wakes anybody.
+pub(crate) fn wakes(at: &'static Location<'static>) -> bool {
+    order(at, Part::Wake, Release) == Release
 }
 
 /// The ordering to use at `at`, where the source says `order`.

@@ -1,7 +1,8 @@
-//! Every ordering weakened in turn: some model must notice, or the ordering is not needed, or not modelled.
+//! Every ordering weakened in turn: some model must notice, or the ordering is not needed, or not modelled. In the
+//! mutex every wake-up left out, too.
 
 use crate::check::{Cause, Lock, Model, Outcome, Width};
-use crate::lab::{Site, Sites, Weakening, weaker};
+use crate::lab::{Part, Site, Sites, Weakening, weaker};
 use crate::models;
 use crate::tags::{self, Tag};
 use std::fmt;
@@ -45,7 +46,8 @@ pub struct Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tag = self.tag.as_deref().unwrap_or("no ORDERING comment near");
+        let wake = self.weakening.site.part == Part::Wake;
+        let tag = self.tag.as_deref().unwrap_or(if wake { "a wake-up" } else { "no ORDERING comment near" });
         write!(f, "{} ({tag}), {} ms: ", self.weakening, self.elapsed.as_millis())?;
         match (self.caught, self.excused) {
             (Some((model, executions)), _) => write!(f, "caught by execution {executions} of `{model}`"),
@@ -76,8 +78,9 @@ pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
     let tags = tags::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
     let mut sites = Sites::new();
     models.iter().for_each(|(_, outcome)| sites.extend(outcome.sites.clone()));
-    sites.retain(|site, _| lock.owns(site));
-    let tag_of = |site: &Site| tags.iter().rfind(|tag| tag.covers(site));
+    sites.retain(|site, _| lock.owns(site) && (site.part != Part::Wake || lock == Lock::Mutex));
+    let covers = |tag: &Tag, site: &Site| site.part != Part::Wake && tag.covers(site);
+    let tag_of = |site: &Site| tags.iter().rfind(|tag| covers(tag, site));
     let mutants = sites
         .iter()
         .flat_map(|(site, &from)| weaker(from).iter().map(move |&to| Weakening { site: site.clone(), from, to }));
@@ -85,8 +88,8 @@ pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
     Ok(Report {
         together: together(&models, width, &verdicts),
         verdicts,
-        unreached: tags.iter().filter(|tag| !sites.keys().any(|site| tag.covers(site))).cloned().collect(),
-        untagged: sites.keys().filter(|site| tag_of(site).is_none()).cloned().collect(),
+        unreached: tags.iter().filter(|tag| !sites.keys().any(|site| covers(tag, site))).cloned().collect(),
+        untagged: sites.keys().filter(|site| site.part != Part::Wake && tag_of(site).is_none()).cloned().collect(),
     })
 }
 

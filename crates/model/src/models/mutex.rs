@@ -2,10 +2,12 @@
 
 use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, spawn};
+use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawMutex;
 use turnwise::mutex::MANY_CPUS;
-use turnwise::platform::{Clock, Deadline, Parked};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word};
 
 const PLAIN: Setup = Setup::PLAIN;
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
@@ -17,6 +19,7 @@ const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
 const LAPSE: Setup = Setup { lapse: true, ..LATE };
+const VANISHED: Setup = Setup { lapse: true, ..PARKS };
 
 const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
 const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
@@ -24,10 +27,12 @@ const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
+const TWO: Shows = &["slept in the first lane", "woken as another claimant", "gave up"];
 const DROP: Shows = &["dropped"];
 const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
+const OVER: Shows = &["slept", "woke unwoken", "gave up"];
 const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -59,6 +64,9 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
     model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
     model("mutex: hand-off, the promise may lapse", LAPSE, (0, 1), CLAIM, barging),
+    model("mutex: the claimant vanished in a fork", VANISHED, (1, 2), UNWOKEN, || vanished(2, 0)),
+    model("mutex: the claimant vanished, a timed waiter and a patient one", VANISHED, (1, 2), OVER, || vanished(1, 1)),
+    model("mutex: two claims", TIMED_LATE, (0, 1), TWO, two_claims),
     model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
     model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(0)),
     model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(1)),
@@ -252,6 +260,54 @@ fn timed_barging() {
     rest();
     guarded.leave();
     waiters.into_iter().for_each(Handle::join);
+    guarded.settled_with(3);
+}
+
+/// The word's bits, as [`RawMutex`] documents them.
+const HANDOFF: u32 = 1 << 30;
+const WAITERS: u32 = 1 << 31;
+
+impl Guarded {
+    fn word(&self) -> &LoomU32 {
+        // SAFETY: the word comes first in a `repr(C)` lock.
+        unsafe { &*ptr::from_ref(&self.raw).cast::<LoomU32>() }
+    }
+}
+
+/// In a forked child: the owner's copy has the lock, which a thread claimed that does not exist here.
+fn vanished(patient: u32, timed: u32) {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    let mut waiters: Vec<_> = (0..timed).map(|_| spawn(move || guarded.impatient())).collect();
+    waiters.extend((0..patient).map(|_| spawn(move || guarded.section())));
+    rest();
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled_with(1 + patient);
+}
+
+/// A timed waiter claims the next turn and gives up, while another sleeps that takes the claim for its own: it was away
+/// while its own lapsed.
+fn two_claims() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let timed = spawn(move || guarded.impatient());
+    rest();
+    guarded.leave();
+    guarded.raw.lock();
+    rest();
+    let other = spawn(move || {
+        let word = guarded.word().load(Relaxed);
+        if word & HANDOFF != 0 && Loom::park(guarded.word(), word, Lane::First, None) == Parked::Woken {
+            saw("woken as another claimant");
+        }
+        guarded.section();
+    });
+    rest();
+    guarded.leave();
+    timed.join();
+    other.join();
     guarded.settled_with(3);
 }
 

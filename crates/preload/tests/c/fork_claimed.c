@@ -1,5 +1,5 @@
 /* A thread that has waited long may have claimed the next turn when the owner forks. The child has no such thread: the
-   lock must be free there once the owner's copy releases it. */
+   lock must be free there once the owner's copy releases it, and whoever waits for it by then must be woken. */
 #include "check.h"
 #include <sys/wait.h>
 
@@ -27,10 +27,33 @@ static void overtake(void)
     sleep_ms(2);
 }
 
+static void *wants_it_once(void *unused)
+{
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+/* Its time is out while the promise has not lapsed yet; then it leaves the others to themselves. */
+static void *wants_it_soon(void *unused)
+{
+    struct timespec soon = in_ns(CLOCK_REALTIME, 70 * MS);
+    if (pthread_mutex_timedlock(&mutex, &soon) == 0)
+        pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
 static void child(void)
 {
     alarm(20);
+    pthread_t sleepers[3];
+    for (int i = 0; i < 3; i++) {
+        sleepers[i] = start(i == 0 ? wants_it_soon : wants_it_once, NULL);
+        sleep_ms(15);
+    }
     pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(pthread_join(sleepers[i], NULL), 0);
     for (int i = 0; i < 100; i++) {
         pthread_mutex_lock(&mutex);
         pthread_mutex_unlock(&mutex);

@@ -16,11 +16,14 @@
 //! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is
 //!    set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
-//!    the duty to wake the next passes on and is never lost.
+//!    the duty to wake the next passes on and is never lost. One that gives up while the lock is free, but promised,
+//!    wakes the next itself: the claimant may have vanished in a `fork`, and then nobody unlocks. For the same reason
+//!    `unlock` wakes an ordinary waiter where it finds no claimant asleep: that one waits for the promise to lapse.
 //! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
 //!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
-//!    `HANDOFF` gone is an ordinary waiter again; all sleepers of lane `First` are woken together, so that each finds
-//!    out.
+//!    `HANDOFF` gone is an ordinary waiter again. One that was away for longer (in a signal handler, off its CPU)
+//!    cannot tell another's `HANDOFF` from its own, so that several may sleep in lane `First`: they are woken together,
+//!    by every `unlock` that leaves `HANDOFF` set, and by a claimant that gives up.
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses the address alone.
 //!
@@ -248,10 +251,13 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
-        if word & HANDOFF != 0 {
-            P::wake(address, Lane::First, u32::MAX);
-        } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
+        let promised = word & HANDOFF != 0;
+        if promised && P::wake(address, Lane::First, u32::MAX) > 0 {
+            return;
+        }
+        if word & WAITERS != 0 {
+            // A claimant that does not sleep may have vanished in a `fork`: one waiter must await the promise's lapse.
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 && !promised { CROWD_WAKES } else { 1 });
         }
     }
 
@@ -288,17 +294,26 @@ pub(crate) fn await_promised<P: Platform>(
     lane: Lane,
     deadline: Option<Deadline>,
 ) -> Parked {
+    let own = deadline.map_or(u64::MAX, monotonic::<P>);
     let lapse = P::now().saturating_add(PROMISE_NS);
-    let limit = match deadline {
-        Some(own) if own.clock == Clock::Monotonic && own.at < lapse => own,
-        _ => Deadline { clock: Clock::Monotonic, at: lapse },
-    };
+    let limit = Deadline { clock: Clock::Monotonic, at: lapse.min(own) };
     let parked = P::park(lock, word, lane, Some(limit));
-    if parked == Parked::TimedOut && limit.at == lapse {
+    if parked == Parked::TimedOut && lapse <= own {
         // Fails if anything happened meanwhile. The other flags stay: others may sleep.
         let _ = lock.compare_exchange(word, word & !promise, Relaxed, Relaxed);
     }
     parked
+}
+
+/// When a deadline comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
+fn monotonic<P: Platform>(deadline: Deadline) -> u64 {
+    match deadline.clock {
+        Clock::Monotonic => deadline.at,
+        Clock::Realtime => {
+            let left = deadline.at.saturating_sub(P::wall());
+            P::now().saturating_add(left)
+        }
+    }
 }
 
 /// A thread in the sleeping stage.
@@ -307,7 +322,7 @@ struct Waiter {
     woken: bool,
     /// It was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
     woken_again: bool,
-    /// It has `HANDOFF` (invariant 3).
+    /// It has `HANDOFF`, or so it believes (invariant 3).
     first: bool,
     since: u64,
 }
@@ -443,7 +458,16 @@ impl Waiter {
         if !self.first && !self.woken {
             return true;
         }
+        let address = &raw const lock.word;
         let handoff = if self.first { HANDOFF } else { 0 };
-        lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_ok()
+        if lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_err() {
+            return false;
+        }
+        if self.first {
+            P::wake(address, Lane::First, u32::MAX); // invariant 3: perhaps another had claimed
+        } else if word & OWNER == 0 {
+            P::wake(address, Lane::Waiters, 1); // invariant 2: perhaps nobody unlocks any more
+        }
+        true
     }
 }

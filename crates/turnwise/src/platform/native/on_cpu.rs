@@ -149,6 +149,14 @@ pub(super) fn node() -> u32 {
     node
 }
 
+/// An exiting thread that is observed yields so often, and then sleeps: under a real-time policy a yield never lets an
+/// observer of lower priority run.
+const LEAVE_YIELDS: u32 = 8;
+/// Its first sleep; each is twice the one before.
+const LEAVE_SLEEP_NS: u64 = 50_000;
+/// Its longest sleep.
+const LEAVE_SLEEP_MAX_NS: u64 = 1_000_000;
+
 /// Where a thread's area is, for others to look at.
 pub(super) struct Area {
     area: AtomicPtr<Rseq>,
@@ -171,9 +179,17 @@ impl Area {
         // ORDERING on_cpu.leave: SeqCst store, then SeqCst load; in `cpu` SeqCst add, then SeqCst load. One of the
         // two sees the other: either we wait for the observer, or it finds null.
         self.area.store(ptr::null_mut(), SeqCst);
+        // The observer is a few instructions long, but may be preempted there.
+        let (mut yields, mut sleep_ns) = (LEAVE_YIELDS, LEAVE_SLEEP_NS);
         while self.observers.load(SeqCst) != 0 {
-            // SAFETY: takes no arguments. The observer is a few instructions long, but may be preempted there.
-            unsafe { libc::sched_yield() };
+            if yields > 0 {
+                yields -= 1;
+                // SAFETY: takes no arguments.
+                unsafe { libc::sched_yield() };
+            } else {
+                sys::sleep_ns(sleep_ns);
+                sleep_ns = (sleep_ns * 2).min(LEAVE_SLEEP_MAX_NS);
+            }
         }
     }
 

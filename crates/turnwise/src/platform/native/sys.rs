@@ -84,6 +84,14 @@ pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU3
     u32::try_from(moved).ok()
 }
 
+/// Sleeps for about `ns`, or until a signal handler has run.
+pub(super) fn sleep_ns(ns: u64) {
+    let time = timespec(ns);
+    let _errno = KeepErrno::new();
+    // SAFETY: `time` is a timespec on this stack; nobody wants to know what was left of it.
+    unsafe { libc::nanosleep(&time, ptr::null_mut()) };
+}
+
 pub(super) fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable; the clocks that we name exist on every Linux.
