@@ -1,6 +1,6 @@
 /*
- * Of many threads that wait for a condition, one is cancelled and nobody signals: the others may wake up, but each a few
- * times at most. Then signals, some of them right before a cancellation, and none may be lost.
+ * Of many threads that wait for a condition, one is cancelled and nobody signals: the others may wake up, but each a
+ * few times at most. Then signals, some of them right before a cancellation, and none may be lost.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -33,7 +33,7 @@ pub(crate) fn took_none(profile: &Profile) -> bool {
     known.knows_acquisitions() && known.acquisitions_unattributed == 0 && profile.locks.iter().all(unused)
 }
 
-/// All acquisitions, and those that were contended: also at locks that are too many to be named, which the threads know.
+/// All acquisitions, and those that were contended: also at locks that are too many to be named. The threads know.
 pub(crate) fn acquisitions(profile: &Profile) -> (u64, u64) {
     let sum = |usages: &mut dyn Iterator<Item = &Usage>| {
         usages.fold((0, 0), |sum, usage| (sum.0 + usage.acquisitions, sum.1 + usage.contended))
