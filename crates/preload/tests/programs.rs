@@ -31,6 +31,7 @@ programs! {
     destroy_right_after_unlock: "destroy.c",
     condition_variables: "cond.c",
     cancelled_waits: "cancel.c",
+    cancelled_waits_of_idle_threads: "cancel_idle.c",
     exit_handlers_and_destructors: "exit.c",
     foreign_objects_reach_the_c_library: "foreign.c",
     c11_threads: "c11.c",
