@@ -35,9 +35,10 @@
 //! Nobody is moved to the mutex's queue by a broadcast: a moved waiter whose system call is restarted by a signal
 //! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
 //!
-//! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have different
-//! real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and meanwhile two
-//! newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who are changed.
+//! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have
+//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and
+//! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
+//! are changed.
 //!
 //! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
 //! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
