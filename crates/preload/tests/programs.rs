@@ -49,6 +49,12 @@ programs! {
     shared_with_a_process_that_is_not_preloaded: "processes.c",
 }
 
+/// The C library's limit is another, and the policies do not differ here.
+#[test]
+fn as_many_read_locks_as_there_can_be() {
+    Build::new("rwlock_full.c").program().run("adaptive");
+}
+
 #[test]
 fn fork_with_contended_locks() {
     let handlers = Build::new("fork_handlers_library.c").shared("fork_handlers");
