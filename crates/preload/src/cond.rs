@@ -7,25 +7,38 @@
 //!
 //! A waiter adds 1 to the count, which tells it the sequence, releases the mutex, and sleeps unless the sequence
 //! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
-//! the longest sleeper. Invariants:
+//! the longest sleeper. "Unchanged", of a waiter: the sequence is still what it was as the waiter arrived. A wake-up is
+//! under way from the signal's exchange until a waiter that it woke has left, or passed it on.
 //!
-//! 1. count + wake-ups under way >= sleepers. A waiter that leaves by itself (timeout, cancellation) takes 1 back if no
-//!    signal came since it arrived; if one did, that may have been counted for it, so it leaves the count, which may
-//!    then be too high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
-//! 2. A wake-up belongs to waiters that arrived before its signal. If another got it (real-time priorities reorder
-//!    sleepers), it sees its own sequence unchanged, and wakes all as it leaves, one of whom was meant. It changes the
-//!    sequence first, so that none of them does the same: handed on one at a time, a wake-up that nobody is meant for
-//!    would go round for ever among waiters that wait again. For all but one that is a spurious wake-up, which POSIX
-//!    allows.
-//! 3. A cancelled waiter may have consumed a wake-up. If a signal came since it arrived, it hands one on; else it wakes
-//!    all, as in 2.
-//! 4. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
+//! Invariants:
+//!
+//! 1. count + wake-ups under way >= sleepers, and count >= waiters that are unchanged. An unchanged waiter that leaves
+//!    takes its own 1 back. A changed one does not: a signal may have been counted for it, so the count may then be too
+//!    high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
+//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So whoever sleeps sees the sequence as
+//!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, but for
+//!    unchanged waiters among themselves (who are queued anew after a signal handler). The kernel wakes the first of
+//!    the queue, but real-time threads before all others.
+//! 3. A signal's wake-up is meant for those that arrived before it. A waiter that is woken while unchanged was not
+//!    meant. By 2 no one who was meant sleeps any more then: the wake-up is used up (return from the wait is a spurious
+//!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round for ever. Only a
+//!    real-time thread may have been preferred to one that was meant: it counts for a broadcast, after which everybody
+//!    is changed.
+//! 4. A cancelled waiter may have been woken, too. If it is changed, it may have been meant, and others with it: it
+//!    wakes the first sleeper, who is one of them if any sleeps, and who sees itself changed and keeps the wake-up, or
+//!    is unchanged, and 3 holds. Either way the chain has ended. If the cancelled waiter is unchanged, 3 holds for
+//!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none where nobody
+//!    signals.
+//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
 //!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
 //!
 //! Nobody is moved to the mutex's queue by a broadcast: a moved waiter whose system call is restarted by a signal
 //! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
 //!
-//! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep.
+//! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have
+//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and
+//! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
+//! are changed.
 //!
 //! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
 //! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
@@ -96,10 +109,13 @@ pub(crate) enum Leave {
 
 /// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
 pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
-    match (how, uncount(cond, seen)) {
-        (Leave::Cancelled | Leave::Woken, true) => wake_all(cond),
-        (Leave::Cancelled, false) => _ = wake_one(cond),
-        (Leave::Woken, false) | (Leave::ByItself, _) => {}
+    let unchanged = uncount(cond, seen);
+    match how {
+        Leave::Woken | Leave::Cancelled if unchanged && may_overtake() => wake_all(cond), // invariant 3
+        Leave::Cancelled if !unchanged => {
+            wake_one(cond); // invariant 4
+        }
+        _ => {}
     }
     let inside: *const AtomicU32 = &raw const cond.inside;
     // ORDERING cond.inside: pairs with the Acquire in `destroy`: our accesses come before the object's end.
@@ -118,6 +134,21 @@ fn uncount(cond: &Cond, seen: u32) -> bool {
         }
     }
     sequence(word) == seen
+}
+
+/// Whether the kernel wakes this thread before some that slept earlier: real-time, or nobody can tell.
+#[cold]
+fn may_overtake() -> bool {
+    // SAFETY: 0 is the calling thread; nothing is written.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    !matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
+}
+
+/// Wakes everybody that sleeps or is about to, whatever the count: all are changed afterwards.
+#[cold]
+fn wake_all(cond: &Cond) {
+    let _ = cond.word.fetch_update(Relaxed, Relaxed, |word| Some(next(word, 0)));
+    Native::wake(futex(cond), Lane::Waiters, u32::MAX);
 }
 
 /// Wakes one waiter, if there is one.
@@ -147,16 +178,6 @@ fn advance(word: &AtomicU64, change: impl Fn(u64) -> u64) -> Option<u64> {
         }
     }
     None
-}
-
-/// The same also if the count is 0, since wake-ups may be under way that the wrong ones got (invariant 2).
-#[cold]
-fn wake_all(cond: &Cond) {
-    let mut old = cond.word.load(Relaxed);
-    while let Err(found) = cond.word.compare_exchange_weak(old, next(old, 0), Relaxed, Relaxed) {
-        old = found;
-    }
-    Native::wake(futex(cond), Lane::Waiters, u32::MAX);
 }
 
 /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody sleeps.

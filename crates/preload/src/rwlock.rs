@@ -8,7 +8,7 @@ use crate::layout::RwLock;
 use crate::rules::{self, Caller};
 use crate::{owner, policy, real};
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
+use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pthread_rwlockattr_t};
 use turnwise::platform::Deadline;
 use turnwise::rwsem::Prefer;
 
@@ -43,7 +43,7 @@ impl RwLock {
     }
 }
 
-/// Acquires for reading; gives up at `deadline`.
+/// Acquires for reading; gives up at `deadline`, or at once if there are too many read locks.
 pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     // A writer's own lock bars it: the question who has the lock can wait until the lock is found taken.
     if lock.lock.try_read_with(lock.prefer()) {
@@ -52,12 +52,19 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     if lock.is_mine() {
         return EDEADLK;
     }
+    if lock.lock.is_full() {
+        return EAGAIN; // nobody would wake us; to wait for one of 2^26 to leave is to wait for ever
+    }
     if lock.lock.read_with(lock.prefer(), deadline) { 0 } else { ETIMEDOUT }
 }
 
 /// Acquires for reading if that is possible at once.
 pub(crate) fn try_read(lock: &RwLock) -> c_int {
-    if lock.lock.try_read_with(lock.prefer()) { 0 } else { EBUSY }
+    match lock.lock.try_read_with(lock.prefer()) {
+        true => 0,
+        false if lock.lock.is_full() => EAGAIN,
+        false => EBUSY,
+    }
 }
 
 /// Acquires for writing; gives up at `deadline`.

@@ -32,6 +32,7 @@ programs! {
     condition_variables: "cond.c",
     cancelled_waits: "cancel.c",
     one_cancelled_of_many_that_wait: "cancel_one.c",
+    cancelled_waits_of_idle_threads: "cancel_idle.c",
     exit_handlers_and_destructors: "exit.c",
     foreign_objects_reach_the_c_library: "foreign.c",
     c11_threads: "c11.c",
@@ -47,6 +48,12 @@ programs! {
     cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
     spin_locks_with_too_many_threads: "spin_speed.c",
     shared_with_a_process_that_is_not_preloaded: "processes.c",
+}
+
+/// The C library's limit is another, and the policies do not differ here.
+#[test]
+fn as_many_read_locks_as_there_can_be() {
+    Build::new("rwlock_full.c").program().run("adaptive");
 }
 
 #[test]

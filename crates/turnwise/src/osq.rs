@@ -18,6 +18,24 @@
 use crate::platform::{Me, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
+/// After so many looks at a neighbour that should be done in some instructions, it has probably been preempted there.
+const LOOKS: u32 = 256;
+
+/// Waits for a neighbour in the middle of a step, which may have to run on this very CPU.
+struct Patience(u32);
+
+impl Patience {
+    #[track_caller]
+    fn wait<P: Platform>(&mut self) {
+        self.0 += 1;
+        if self.0 < LOOKS {
+            return P::relax();
+        }
+        self.0 = 0;
+        P::yield_now();
+    }
+}
+
 /// A thread's place in the queue.
 pub struct Node<P: Platform> {
     pub(crate) next: P::U32,
@@ -115,6 +133,7 @@ impl<P: Platform> Osq<P> {
     #[cold]
     fn cancel(&self, me: Me<P>) -> bool {
         let node = &me.slot.node;
+        let mut patience = Patience(0);
         // Step A: take our place back from the predecessor, so that it cannot make us first (invariant 2).
         let prev = loop {
             let prev = Token::new(node.prev.load(Relaxed)).expect("a linked node has a predecessor");
@@ -126,7 +145,7 @@ impl<P: Platform> Osq<P> {
             if node.granted.load(Acquire) != 0 {
                 return true;
             }
-            P::relax(); // the predecessor leaves too, and is about to change our `prev` (step C)
+            patience.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
         };
         // Step B: find out who follows; if nobody does, the predecessor is the end again.
         let Some(next) = self.wait_next(me, prev.get()) else { return false };
@@ -141,7 +160,7 @@ impl<P: Platform> Osq<P> {
     /// The thread after us, taken out of `next`; `None` if we were the end, which `new_tail` now is.
     fn wait_next(&self, me: Me<P>, new_tail: u32) -> Option<Token> {
         let next = &me.slot.node.next;
-        let mut likely_last = true;
+        let (mut likely_last, mut patience) = (true, Patience(0));
         loop {
             // Our own node first: with a successor there, the tail's exchange would fail, and move the busiest line.
             if next.load(Relaxed) != 0 {
@@ -156,7 +175,7 @@ impl<P: Platform> Osq<P> {
             }
             likely_last = false;
             // The successor joined but has not linked itself yet, or left again: either changes what we look at.
-            P::relax();
+            patience.wait::<P>();
         }
     }
 

@@ -66,9 +66,9 @@ macro_rules! acquire {
 }
 
 acquire! {
-    /// Acquires for reading; EDEADLK to the thread that has the write lock.
+    /// Acquires for reading; EDEADLK to the thread that has the write lock, EAGAIN if there are 2^26 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly: |lock| rwlock::read(lock, None), real::rwlock_rdlock;
-    /// Acquires for reading if that is possible at once, or EBUSY.
+    /// Acquires for reading if that is possible at once, or EBUSY; EAGAIN if there are 2^26 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly: rwlock::try_read, real::rwlock_tryrdlock;
     /// Acquires for writing; EDEADLK to the thread that has the write lock.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly: |lock| rwlock::write(lock, None), real::rwlock_wrlock;

@@ -420,6 +420,11 @@ impl<P: Platform> RawRwSem<P> {
         self.word.load(Relaxed) & HELD != 0
     }
 
+    /// Whether there are as many read locks as there can be: a reader waits until one is gone.
+    pub fn is_full(&self) -> bool {
+        self.word.load(Relaxed) & FULL != 0
+    }
+
     /// Gives up all that the caller has except `keep`. `likely`: what the word is if nobody else has to do with it.
     #[inline(always)]
     fn release(&self, likely: u32, keep: u32) {
