@@ -112,7 +112,9 @@ fn a_newcomer_overtakes_on_a_barging_semaphore_until_the_first_claims() {
         let waiter = s.spawn(|| drop(semaphore.acquire_many(2)));
         let _on_panic = OnPanic(&semaphore);
         std::thread::sleep(MOMENT);
-        drop(semaphore.try_acquire().expect("there is one, and the first has not claimed it"));
+        // Interpreted and beside other work, it may take so long until it sleeps that it claims at once.
+        let overtook = semaphore.try_acquire().map(drop).is_some();
+        assert!(overtook || cfg!(miri), "there is one, and the first has not claimed it");
         // It has waited too long, and was woken in vain: from now on permits are kept for it.
         std::thread::sleep(MOMENT);
         assert!(semaphore.try_acquire().is_none(), "a claim keeps newcomers out");
