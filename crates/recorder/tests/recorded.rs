@@ -88,6 +88,14 @@ fn stacks_are_taken_though_another_constructor_took_a_lock_before() {
 }
 
 #[test]
+fn libraries_that_were_loaded_from_the_working_directory_have_names() {
+    let up = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<std::path::PathBuf>();
+    let relative = up.join(shared_object("early").strip_prefix("/").unwrap());
+    let profile = Run::program("truth", "nothing", &[relative], &[]).profile();
+    assert_eq!(lock(&profile, "early").usage.acquisitions, 1);
+}
+
+#[test]
 fn waits_that_were_given_up_are_waits() {
     let profile = Run::of("in_vain").profile();
     let usage = &lock(&profile, "first").usage;
