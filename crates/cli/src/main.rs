@@ -22,6 +22,7 @@ mod program;
 mod report;
 mod reproduce;
 mod run;
+mod sanitizer;
 mod session;
 mod sim;
 mod stats;
