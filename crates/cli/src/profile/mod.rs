@@ -10,6 +10,7 @@ use crate::contender::Contender;
 use crate::measure::{Bounds, End};
 use crate::policy::{self, Policy};
 use crate::policy_file::PolicyFile;
+use crate::session::last_lines;
 use crate::target::{SAMPLE_HELP, Target};
 use crate::{Failure, INTERRUPTED};
 use anyhow::{Result, anyhow, bail};
@@ -128,7 +129,8 @@ pub(crate) fn of_one_run(
             }
             end => {
                 let what = end.describe(bounds.timeout);
-                bail!("under the recorder the program {what}; try it by itself: {}", target.shown())
+                let (output, shown) = (last_lines(&outcome.output), target.shown());
+                bail!("under the recorder the program {what}\n{output}\ntry it by itself: {shown}")
             }
         }
     })?;
