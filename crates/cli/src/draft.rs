@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_missing_folder_is_named_and_no_file_of_ours() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::Builder::new().prefix("drafts").tempdir().unwrap();
         let error = Draft::open("--json", &folder.path().join("no/file")).unwrap_err();
         let told = format!("{error:#}");
         assert!(told.contains("/no/file: No such file or directory"), "{told}");
