@@ -1,5 +1,6 @@
 //! The profile of a trace.
 
+mod pending;
 mod places;
 mod remarks;
 
