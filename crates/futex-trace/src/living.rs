@@ -15,6 +15,17 @@ pub(crate) fn directory(pid: u32) -> Option<PathBuf> {
     directories.find(|directory| lives(directory))
 }
 
+/// A thread's number as its process has it, if that is in another PID namespace than we.
+pub(crate) fn number_inside(pid: u32, tid: u32) -> Option<u32> {
+    inside(&std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?)
+}
+
+/// Of `NSpid:` with a number for each namespace, ours first.
+fn inside(status: &str) -> Option<u32> {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_ascii_whitespace().skip(1);
+    numbers.last()?.parse().ok()
+}
+
 /// Whether a process has ended, waited for or not.
 #[must_use]
 pub fn has_ended(pid: u32) -> bool {
@@ -31,6 +42,13 @@ fn lives(directory: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_innermost_number_is_a_threads_own() {
+        let status = |numbers: &str| format!("Name:\tx\nNSpid:\t{numbers}\nThreads:\t1\n");
+        assert_eq!(["7", "70\t7", "700\t70\t7"].map(|numbers| inside(&status(numbers))), [None, Some(7), Some(7)]);
+        assert_eq!(inside("Name:\tx\n"), None);
+    }
 
     #[test]
     fn a_process_has_ended_when_it_is_gone_and_when_nobody_has_waited_for_it() {

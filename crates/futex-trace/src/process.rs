@@ -51,6 +51,8 @@ pub(crate) struct Process {
     pub(crate) pairing: Pairing,
     /// Who had what a thread waited for at the end, as far as the locks say so.
     pub(crate) owners: HashMap<u32, u32>,
+    /// The threads by the numbers that it has for them itself, where those are others.
+    inside: HashMap<u32, u32>,
     /// Its files, where it has another root than we.
     root: Option<Root>,
 }
@@ -76,8 +78,19 @@ impl Process {
             let name = std::fs::read(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
             let name = String::from_utf8_lossy(&name).trim_end().to_owned();
             process.threads.insert(tid, Life { name, ..Life::default() });
+            process.inside.extend(living::number_inside(pid, tid).map(|inside| (inside, tid)));
         }
         process
+    }
+
+    /// A thread begins.
+    pub(crate) fn begins(&mut self, tid: u32, at_ns: u64) {
+        // A thread has its maker's name until it is given one.
+        let name = self.threads.get(&self.pid).map(|first| first.name.clone()).unwrap_or_default();
+        self.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
+        if !self.inside.is_empty() {
+            self.inside.extend(living::number_inside(self.pid, tid).map(|inside| (inside, tid)));
+        }
     }
 
     /// What a fork of it is at first.
@@ -110,11 +123,15 @@ impl Process {
     /// The thread whose end the call waits for.
     fn joins(&self, tid: u32, call: Call) -> Option<u32> {
         match call {
-            Call::Wait { word: Word::Shared(value), .. } if value != tid => {
-                self.threads.contains_key(&value).then_some(value)
-            }
+            Call::Wait { word: Word::Shared(value), .. } => self.thread(value).filter(|joined| *joined != tid),
             _ => None,
         }
+    }
+
+    /// The thread that the process has this number for.
+    fn thread(&self, inside: u32) -> Option<u32> {
+        let tid = if self.inside.is_empty() { inside } else { *self.inside.get(&inside)? };
+        self.threads.contains_key(&tid).then_some(tid)
     }
 
     fn stack(&mut self, dump: &Dump) -> StackId {
@@ -136,8 +153,8 @@ impl Process {
     pub(crate) fn end(&mut self, at_ns: u64, memory: Option<&Memory>) {
         self.pairing.end(at_ns);
         for wait in self.pairing.unfinished.iter().filter(|wait| !wait.with_thread) {
-            let owner = memory.and_then(|memory| memory.owner(wait.address, wait.word));
-            if let Some(owner) = wait.joins.or(owner).filter(|owner| self.threads.contains_key(owner)) {
+            let owner = || self.thread(memory?.owner(wait.address, wait.word)?);
+            if let Some(owner) = wait.joins.or_else(owner) {
                 self.owners.insert(wait.tid, owner);
             }
         }
@@ -146,5 +163,23 @@ impl Process {
     /// Time waited, all threads together.
     pub(crate) fn waited_ns(&self) -> u64 {
         self.pairing.threads.values().map(|sum| sum.sum_ns).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_thread_to_end_names_it_by_the_processes_own_number() {
+        let joins = |inside: &[(u32, u32)], value| {
+            let mut process = Process::new(100);
+            process.threads.extend([100, 101].map(|tid| (tid, Life::default())));
+            process.inside.extend(inside.iter().copied());
+            process.joins(100, Call::Wait { address: 0x10, word: Word::Shared(value) })
+        };
+        assert_eq!([101, 100, 1, 0].map(|value| joins(&[], value)), [Some(101), None, None, None]);
+        let inside = [(7, 100), (8, 101)];
+        assert_eq!([8, 7, 101].map(|value| joins(&inside, value)), [Some(101), None, None]);
     }
 }

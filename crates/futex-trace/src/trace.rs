@@ -18,6 +18,8 @@ pub struct Trace {
     ended: Vec<Process>,
     /// Records that did not fit.
     pub(crate) lost: u64,
+    /// Threads of which it could not be seen whether they slept when the trace began.
+    pub(crate) unseen: u64,
 }
 
 /// What is known of a run from elsewhere.
@@ -78,11 +80,7 @@ impl Trace {
             What::Named(name, _) => {
                 process.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() }).name = name;
             }
-            What::Begins { .. } => {
-                // A thread has its maker's name until it is given one.
-                let name = process.threads.get(&pid).map(|first| first.name.clone()).unwrap_or_default();
-                process.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
-            }
+            What::Begins { .. } => process.begins(tid, at_ns),
             What::Ends => {
                 process.pairing.thread_ends(tid, at_ns);
                 if let Some(life) = process.threads.get_mut(&tid) {

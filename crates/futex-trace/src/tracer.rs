@@ -9,6 +9,7 @@ use crate::trace::Trace;
 use crate::tracefs;
 use anyhow::{Context, Result, bail};
 use rustix::time::{ClockId, clock_gettime};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,8 +55,10 @@ impl Tracer {
         // To open many events takes its time, and is no part of the trace.
         let began_ns = now_ns();
         // What begins from now on is recorded: the sleepers' calls began before.
-        let pending = asleep(pid, &threads);
-        Ok(Tracer { rings, trace: Trace::attached(pid, began_ns), pending, read_until_ns: 0 })
+        let (pending, unseen) = asleep(pid, &threads);
+        let mut trace = Trace::attached(pid, began_ns);
+        trace.unseen = unseen;
+        Ok(Tracer { rings, trace, pending, read_until_ns: 0 })
     }
 
     /// Traces the programs that the calling thread starts from now on, from their first instruction.
@@ -96,17 +99,20 @@ impl Tracer {
     }
 }
 
-/// The waits that traced threads are in.
-fn asleep(pid: u32, threads: &[u32]) -> Vec<Event> {
+/// The waits that traced threads are in, and the number of threads that may not be looked at.
+fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
     let memory = Memory::of(pid);
-    let sleeps = |tid: &u32| {
-        let tid = *tid;
+    let (mut found, mut unseen) = (Vec::new(), 0);
+    for &tid in threads {
         // Before the look: if the thread begins a call meanwhile, its record comes after this.
         let at_ns = now_ns();
-        let (call, dump) = asleep::wait_of(pid, tid, memory.as_ref()).ok().flatten()?;
-        Some(Event { at_ns, pid, tid, what: What::Sleeps(call, dump) })
-    };
-    threads.iter().filter_map(sleeps).collect()
+        match asleep::wait_of(pid, tid, memory.as_ref()) {
+            Ok(Some((call, dump))) => found.push(Event { at_ns, pid, tid, what: What::Sleeps(call, dump) }),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => unseen += 1,
+            _ => {}
+        }
+    }
+    (found, unseen)
 }
 
 fn now_ns() -> u64 {

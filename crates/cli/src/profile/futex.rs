@@ -77,7 +77,12 @@ pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    let command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let mut command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    if command.is_empty() {
+        // Its first thread has ended, or it has written over its arguments.
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        command.push(format!("[{}]", String::from_utf8_lossy(&name).trim_end()));
+    }
     let tracer = Tracer::attach(pid).with_context(|| format!("--pid {pid}"))?;
     let until = if time.is_some() { "" } else { "; Ctrl-C ends the trace and shows the report" };
     eprintln!("turnwise: tracing the futex calls of process {pid}, {}{until}", command.join(" "));

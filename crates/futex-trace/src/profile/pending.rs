@@ -24,7 +24,13 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
     let mut remarks = Vec::new();
     if !still.is_empty() {
         let number = plural(still.len() as u64, "thread", "threads");
-        let circle = if circle.is_empty() { "" } else { ", some for one another, as in a deadlock" };
+        let circle = if circle.is_empty() {
+            ""
+        } else if circle.iter().all(|tid| process.owners.get(tid) == Some(tid)) {
+            ", some for what they had themselves, as in a deadlock"
+        } else {
+            ", some for one another, as in a deadlock"
+        };
         remarks.push(format!("{number} still waited at the end{circle}: {}", list(&still)));
     }
     if !with_thread.is_empty() {
@@ -102,7 +108,8 @@ mod tests {
         let waits = [(1, None, false), (2, None, false)];
         let told = |owners: &[(u32, u32)]| remarks(&process(&waits, owners), &Profile::default());
         assert!(!told(&[(1, 2), (2, 9)])[0].contains("deadlock"));
-        assert!(told(&[(1, 2), (2, 2)])[0].contains("deadlock: worker 2 for a futex, which worker 2 had"));
+        let own = "for what they had themselves, as in a deadlock: worker 2 for a futex, which worker 2 had; worker 1 ";
+        assert!(told(&[(1, 2), (2, 2)])[0].contains(own));
     }
 
     #[test]

@@ -57,6 +57,13 @@ fn losses(known: &Known) -> Vec<String> {
             known.trace.lost
         ));
     }
+    if known.trace.unseen > 0 {
+        let number = plural(known.trace.unseen, "thread", "threads");
+        remarks.push(format!(
+            "whether {number} slept already could not be seen: that takes root or CAP_SYS_PTRACE; what they slept for \
+             then is in no figure"
+        ));
+    }
     let (begun, ended) = (pairing.without_beginning, pairing.without_end);
     if begun + ended > 0 {
         let (begun, ended) = (plural(begun, "call", "calls"), plural(ended, "wait", "waits"));
@@ -82,4 +89,21 @@ fn others(known: &Known) -> Option<String> {
 /// One thing, several things.
 pub(super) fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_seen_is_said() {
+        let process = Process::default();
+        let said = |unseen| {
+            let mut trace = Trace::default();
+            trace.unseen = unseen;
+            losses(&Known { trace: &trace, process: &process, left_out: 0 })
+        };
+        assert!(said(0).is_empty());
+        assert!(said(2)[0].starts_with("whether 2 threads slept already could not be seen"));
+    }
 }
