@@ -24,3 +24,11 @@ TW_ASSERT_LAYOUT(tw_spinlock, 4, 4);
 TW_ASSERT_LAYOUT(tw_seqrwlock, 24, 8);
 TW_ASSERT_LAYOUT(tw_lockref, 8, 8);
 TW_ASSERT_LAYOUT(tw_semaphore, 4, 4);
+
+#if defined(__SANITIZE_THREAD__)
+#include "turnwise_tsan.h"
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#include "turnwise_tsan.h"
+#endif
+#endif

@@ -2,8 +2,9 @@
 //! users build them, by pkg-config and CMake.
 
 mod build;
+mod sanitized;
 
-use build::{Compiler, Link, capi, compilers, run, run_ok};
+use build::{Compiler, Link, capi, compilers, declared, run, run_ok};
 use std::path::Path;
 use std::process::Command;
 
@@ -53,22 +54,6 @@ fn headers_stand_alone() {
             }
         }
     }
-}
-
-/// The functions that the header declares, each with the line before.
-fn declared() -> Vec<(String, String)> {
-    let header = std::fs::read_to_string(capi("include/turnwise.h")).expect("the header");
-    // An attribute may stand on a line of its own.
-    let lines: Vec<&str> = header.lines().filter(|line| *line != "TW_MUST_USE").collect();
-    let found = lines.windows(2).filter_map(|pair| Some((function(pair[1])?, pair[0].to_owned())));
-    found.collect()
-}
-
-/// The function that a line of the header begins to declare.
-fn function(line: &str) -> Option<String> {
-    let (before, _) = line.split_once('(')?;
-    let name = before.rsplit([' ', '*']).next()?;
-    (name.starts_with("tw_") && !line.starts_with("//")).then(|| name.to_owned())
 }
 
 #[test]
@@ -122,7 +107,13 @@ fn installed() {
             .arg(concat!(env!("CARGO_TARGET_TMPDIR"), "/install-c"))
             .current_dir(capi("../..")),
     );
-    for file in ["include/turnwise.h", "include/turnwise.hpp", "lib/libturnwise.a", "lib/libturnwise.so.0"] {
+    for file in [
+        "include/turnwise.h",
+        "include/turnwise.hpp",
+        "include/turnwise_tsan.h",
+        "lib/libturnwise.a",
+        "lib/libturnwise.so.0",
+    ] {
         assert!(prefix.join(file).is_file(), "{file} was not installed");
     }
     by_pkg_config(folder.path(), &prefix);

@@ -56,7 +56,7 @@ fn contender(
         Scope::Program => Ok(policy::by_name(experiment.policy).map(|policy| (Contender::policy(policy), None))),
         Scope::Locks(locks) => {
             let Some(text) = policy_file(experiment.policy, locks, profile) else { return Ok(None) };
-            let name = format!("{}-for-finding-{number}", experiment.policy);
+            let name = format!("{} (finding {number})", experiment.policy);
             let file = PolicyFile::parse(&name, text.clone()).context("advice made a policy file that is none")?;
             let (contender, _) = Contender::file(&file, target)?;
             Ok(Some((contender, Some(text))))

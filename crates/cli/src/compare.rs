@@ -10,9 +10,10 @@ use crate::preload::{Library, Watch};
 use crate::program::check_interposable;
 use crate::report::{Report, Settings};
 use crate::session::Session;
+use crate::signs::Signs;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
 use crate::{INTERRUPTED, advise, profile, table};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -94,8 +95,8 @@ Examples:
 fn parse_runs(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(runs) if runs >= 2 => Ok(runs),
-        Ok(_) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Ok(1) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
+        _ => Err("a whole number is expected, 2 or more; 6 are needed for a verdict".to_owned()),
     }
 }
 
@@ -113,7 +114,12 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 /// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let policies = policies(&args.locks, !args.files.is_empty())?;
-    let target = Target::find(&args.command)?;
+    let target = Target::find(&args.command).map_err(|error| match (&args.json, args.command.first()) {
+        (Some(None), Some(first)) => {
+            anyhow!("{error:#}; if it is the file for the JSON, type --json={}", first.display())
+        }
+        _ => error,
+    })?;
     let metrics = metrics(args, &target)?;
     if args.advise {
         return advised(args, &target, metrics);
@@ -259,7 +265,8 @@ fn compare_until(
 ) -> Result<Report> {
     let library = library(&contenders, target)?;
     let watch = library.as_ref().and_then(Watch::new);
-    let runner = Runner { target, library: library.as_ref(), watch, timeout: how.timeout, stop };
+    let signs = library.as_ref().and_then(|library| Signs::new(library.path()));
+    let runner = Runner { target, library: library.as_ref(), watch, signs, timeout: how.timeout, stop };
     let settings = how.settings(&contenders);
     Session { settings, contenders, metrics, runner, show_output: how.show_output }.measure()
 }

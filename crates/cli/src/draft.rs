@@ -2,9 +2,8 @@
 //! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to.
 
 use anyhow::{Context, Result, bail};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -35,6 +34,11 @@ impl Draft {
         Ok(Draft { file })
     }
 
+    /// Whether it would take the place of what `other` wrote. A device or a pipe takes both.
+    pub(crate) fn is_same(&self, other: &Path) -> bool {
+        !is_special(&self.file) && target(other).is_ok_and(|other| placed(&self.file) == placed(&other))
+    }
+
     /// Puts the file in place.
     ///
     /// # Errors
@@ -46,7 +50,7 @@ impl Draft {
             return file.write_all(content).with_context(complaint);
         }
         let mut draft = beside(&self.file).with_context(complaint)?;
-        draft.write_all(content).with_context(complaint)?;
+        draft.as_file_mut().write_all(content).with_context(complaint)?;
         draft.persist(&self.file).map_err(|error| error.error).with_context(complaint)?;
         Ok(())
     }
@@ -67,16 +71,23 @@ fn target(file: &Path) -> std::io::Result<PathBuf> {
     Err(std::io::Error::other("too many links"))
 }
 
+/// A file's name in its folder, whatever that folder was called.
+fn placed(file: &Path) -> Option<PathBuf> {
+    Some(folder(file).canonicalize().ok()?.join(file.file_name()?))
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Whether something is there that is no regular file.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file())
 }
 
-/// A file with a name of its own in the same folder.
+/// A file with a name of its own in the same folder. That name is nothing to the user, and in no error.
 fn beside(file: &Path) -> std::io::Result<NamedTempFile> {
-    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mode = Permissions::from_mode(0o666); // less the umask
-    tempfile::Builder::new().permissions(mode).tempfile_in(directory)
+    tempfile::Builder::new().make_in(folder(file), |path| File::options().write(true).create_new(true).open(path))
 }
 
 #[cfg(test)]
@@ -115,6 +126,27 @@ mod tests {
         write(&pipe, "all of it");
         assert_eq!(reader.join().unwrap(), "all of it");
         assert!(pipe.metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_and_no_file_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Draft::open("--json", &folder.path().join("no/file")).unwrap_err();
+        let told = format!("{error:#}");
+        assert!(told.contains("/no/file: No such file or directory"), "{told}");
+        assert!(!told.contains(".tmp"), "{told}");
+    }
+
+    #[test]
+    fn one_file_has_many_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("file", at("link")).unwrap();
+        symlink(".", at("here")).unwrap();
+        let draft = Draft::open("--json", &at("file")).unwrap();
+        assert!([at("file"), at("link"), at("here/file"), at("./file")].iter().all(|same| draft.is_same(same)));
+        assert!(!draft.is_same(&at("other")) && !draft.is_same(&at("none/file")));
+        assert!(!Draft::open("--json", Path::new("/dev/stdout")).unwrap().is_same(Path::new("/dev/stdout")));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod machine;
 mod measure;
 mod metric;
 mod mount;
+mod notes;
 mod policy;
 mod policy_file;
 mod preload;
@@ -22,11 +23,14 @@ mod program;
 mod report;
 mod reproduce;
 mod run;
+mod sanitizer;
 mod session;
+mod signs;
 mod sim;
 mod stats;
 mod table;
 mod target;
+mod usage;
 mod verdict;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -93,7 +97,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 fn main() -> ExitCode {
-    let outcome = preload::leave_own_process().and_then(|()| match Cli::parse().command {
+    let outcome = preload::leave_own_process().and_then(|()| match usage::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Profile(args) => profile::run(&args),

@@ -2,6 +2,7 @@
 
 use crate::contender::Contender;
 use crate::preload::{Library, Watch};
+use crate::signs::{Seen, Signs};
 use crate::target::Target;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -77,6 +78,8 @@ pub(crate) struct Outcome {
     pub(crate) output: String,
     /// Whether the loader took our library; `None`: not asked for, or it cannot be told.
     pub(crate) library_loaded: Option<bool>,
+    /// What the library saw of the locks; `None`: it was not there, or it cannot be told.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// What is the same in all runs.
@@ -85,6 +88,7 @@ pub(crate) struct Runner<'a> {
     /// `None` if no contender needs it.
     pub(crate) library: Option<&'a Library>,
     pub(crate) watch: Option<Watch>,
+    pub(crate) signs: Option<Signs>,
     pub(crate) timeout: Duration,
     /// Set by a signal handler when the user wants to stop.
     pub(crate) stop: &'a AtomicBool,
@@ -103,9 +107,14 @@ impl Runner<'_> {
         if let Some(watch) = &self.watch {
             watch.opened();
         }
-        let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, self.target)?;
         let asked = contender.is_interposed();
-        Ok(Outcome { library_loaded: self.watch.as_ref().filter(|_| asked).map(Watch::opened), ..outcome })
+        let signs = self.signs.as_ref().filter(|_| asked);
+        if let Some(signs) = signs {
+            signs.ask(&mut command);
+        }
+        let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, self.target)?;
+        let library_loaded = self.watch.as_ref().filter(|_| asked).map(Watch::opened);
+        Ok(Outcome { library_loaded, seen: signs.and_then(Signs::seen), ..outcome })
     }
 }
 
@@ -144,6 +153,7 @@ impl Bounds<'_> {
             usage: Usage { wall_s, ..usage },
             output: read_all(&mut output).context("cannot read the program's output")?,
             library_loaded: None,
+            seen: None,
         })
     }
 

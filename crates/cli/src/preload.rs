@@ -4,6 +4,7 @@ use crate::contender::Contender;
 use crate::install::{Payload, install};
 use crate::policy::{POLICY_VARIABLE, Policy};
 use crate::policy_file::Compiled;
+use crate::sanitizer::runtimes;
 use anyhow::{Context, Result, bail};
 use rustix::fs::inotify;
 use std::ffi::{OsStr, OsString};
@@ -47,14 +48,14 @@ impl Library {
     /// Lets `command` run under `policy`.
     pub(crate) fn apply(&self, policy: &Policy, command: &mut Command) {
         if let Some(setting) = policy.setting {
-            command.env(VARIABLE, before_others([self.path()]));
+            set([self.path()], command);
             command.env(POLICY_VARIABLE, setting).env_remove(TABLE_VARIABLE);
         }
     }
 
     /// Lets `command` run under a policy file's table.
     pub(crate) fn apply_table(&self, table: &Table, command: &mut Command) {
-        command.env(VARIABLE, before_others([self.path()]));
+        set([self.path()], command);
         command.env(TABLE_VARIABLE, &table.path).env_remove(POLICY_VARIABLE);
     }
 }
@@ -82,22 +83,23 @@ impl Table {
 /// No private directory is to be had.
 pub(crate) fn apply_recorder(locks: &Contender, recording: &Path, command: &mut Command) -> Result<()> {
     let recorder = install(&RECORDER)?;
-    let value = if locks.is_interposed() {
+    if locks.is_interposed() {
         let library = Library::install()?;
         locks.apply(&library, command);
-        before_others([recorder.as_path(), library.path()])
+        set([recorder.as_path(), library.path()], command);
     } else {
-        before_others([recorder.as_path()])
-    };
-    command.env(VARIABLE, value).env(turnwise_recording::VARIABLE, recording);
+        set([recorder.as_path()], command);
+    }
+    command.env(turnwise_recording::VARIABLE, recording);
     Ok(())
 }
 
-/// A list of libraries to load: ours, then those that the user has set.
-fn before_others<'a>(ours: impl IntoIterator<Item = &'a Path>) -> OsString {
+/// Has the loader load ours, then the libraries that the user has set; before all, the program's sanitizer.
+fn set<'a>(ours: impl IntoIterator<Item = &'a Path>, command: &mut Command) {
     let others = std::env::var_os(VARIABLE).filter(|others| !others.is_empty());
-    let all: Vec<OsString> = ours.into_iter().map(|path| path.as_os_str().to_owned()).chain(others).collect();
-    all.join(OsStr::new(":"))
+    let ours = ours.into_iter().map(|path| path.as_os_str().to_owned());
+    let all: Vec<OsString> = runtimes(command.get_program()).into_iter().chain(ours).chain(others).collect();
+    command.env(VARIABLE, all.join(OsStr::new(":")));
 }
 
 /// Sees whether the library is opened. The loader opens it once for each program that it starts with it, so a run in

@@ -5,6 +5,7 @@ use crate::advise::Advised;
 use crate::machine::Machine;
 use crate::measure::Usage;
 use crate::metric::{Better, Combine, Metric, Unit};
+use crate::notes::notes;
 use crate::stats::{Ratio, Summary, ratio_of_medians};
 use crate::target::Target;
 use crate::verdict::{Verdict, judge};
@@ -59,7 +60,7 @@ impl Report {
             return Err(Failure::error(INTERRUPTED, message.to_owned()));
         }
         let summaries = summarise(metrics, settings, &runs);
-        let mut notes = notes(metrics, &machine, &runs);
+        let mut notes = notes(metrics, &machine, &settings.policies, &runs);
         if interrupted {
             notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
         }
@@ -96,32 +97,6 @@ impl Report {
             advice: None,
         }
     }
-}
-
-/// What a reader should know before believing the figures.
-fn notes(metrics: &[Metric], machine: &Machine, runs: &[Run]) -> Vec<String> {
-    let mut notes = Vec::new();
-    if machine.load_1min > machine.cpus as f64 / 2.0 {
-        let Machine { load_1min, cpus, .. } = machine;
-        let load = format!("load {load_1min:.1} on {cpus} CPUs");
-        notes.push(format!("other programs were running ({load}): the figures may be theirs as much as the locks'"));
-    }
-    for metric in metrics {
-        let Some((_, combine)) = metric.pattern() else { continue };
-        let counts: Vec<usize> = runs.iter().filter_map(|run| run.matches.get(&metric.name).copied()).collect();
-        match (counts.iter().min(), counts.iter().max()) {
-            (Some(1), Some(1)) | (None, _) | (_, None) => {}
-            (Some(least), Some(most)) if least == most => {
-                notes.push(format!("{} is the {} of {most} matches in each run", metric.name, combine.name()));
-            }
-            (Some(least), Some(most)) => notes.push(format!(
-                "{} is the {} of {least} to {most} matches in a run; --metric-combine chooses another way",
-                metric.name,
-                combine.name()
-            )),
-        }
-    }
-    notes
 }
 
 #[derive(Serialize)]
@@ -186,6 +161,10 @@ pub(crate) struct Run {
     pub(crate) exit_status: i32,
     /// Whether the loader opened our library; `null`: not asked for, or it cannot be told.
     pub(crate) library_loaded: Option<bool>,
+    /// Whether a program made or took a pthread lock while the library was there; `null` as above.
+    pub(crate) locks_used: Option<bool>,
+    /// Whether a thread did not get one of our locks at once; `null` as above.
+    pub(crate) locks_contended: Option<bool>,
     #[serde(flatten)]
     pub(crate) usage: Usage,
     /// The metrics that the program printed.

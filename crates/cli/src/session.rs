@@ -101,6 +101,8 @@ impl Session<'_> {
             warmup,
             exit_status: status.code().unwrap_or(-1),
             library_loaded: outcome.library_loaded,
+            locks_used: outcome.seen.map(|seen| seen.locks_used),
+            locks_contended: outcome.seen.map(|seen| seen.locks_contended),
             usage: outcome.usage,
             printed,
             matches,
@@ -132,8 +134,7 @@ impl Session<'_> {
 
     fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
         let what = outcome.end.describe(Duration::from_secs_f64(self.settings.timeout_s));
-        let output =
-            excerpt("last", outcome.output.lines().rev().take(EXCERPT_LINES).collect::<Vec<_>>().into_iter().rev());
+        let output = last_lines(&outcome.output);
         let shown = self.runner.target.shown();
         if !place.contender.is_interposed() {
             let advice = format!("try it by itself: {shown}");
@@ -168,6 +169,13 @@ fn explain(place: &Place, metric: &Metric, missing: &Missing, output: &str) -> a
         Missing::NotANumber(text) => format!("caught {text:?}, which is no number; use a group such as ([0-9.]+)"),
     };
     anyhow!("{place}: --metric {pattern:?} {what}\n{}", excerpt("first", output.lines().take(EXCERPT_LINES)))
+}
+
+/// The end of what a program printed, for a message.
+pub(crate) fn last_lines(output: &str) -> String {
+    let mut last: Vec<&str> = output.lines().rev().take(EXCERPT_LINES).collect();
+    last.reverse();
+    excerpt("last", last.into_iter())
 }
 
 fn excerpt<'a>(which: &str, lines: impl Iterator<Item = &'a str>) -> String {

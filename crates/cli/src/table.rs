@@ -1,4 +1,4 @@
-//! A report as text.
+//! A report as text, at most 80 columns wide where the names are no longer than those of policies.
 
 use crate::metric::{Better, Unit};
 use crate::report::{MetricInfo, Report, Row, complete_rounds};
@@ -24,31 +24,60 @@ pub(crate) fn text(report: &Report) -> String {
     text
 }
 
-fn table(report: &Report) -> Table {
+/// One line for each metric and contender, and above them the metric's name, which may be longer than a column.
+fn table(report: &Report) -> String {
     let mut table = Table::new();
     let to_baseline = format!("x {}", report.settings.policies[0]);
     table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
-    table.set_header(["metric", "locks", "median", "middle half", "min to max", &to_baseline, "95% CI"]);
+    let headings = ["", "median", "middle half", "min to max", &to_baseline, "95% CI"];
+    let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+    table.set_header(headings.map(|heading| right(heading.to_owned())));
+    let mut titles = Vec::new();
     for metric in &report.metrics {
-        let mut title = format!("{} {}", metric.name, if metric.better == Better::Higher { "↑" } else { "↓" });
+        let mut title = Some(format!("{} {}", metric.name, if metric.better == Better::Higher { "↑" } else { "↓" }));
         for row in report.summaries.iter().filter(|row| row.metric == metric.name) {
-            let cells = cells(metric, row).map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-            let names = [std::mem::take(&mut title), row.policy.clone()].map(Cell::new);
-            table.add_row(names.into_iter().chain(cells));
+            titles.push(title.take());
+            let name = Cell::new(format!("  {}", row.policy));
+            table.add_row(std::iter::once(name).chain(cells(metric, row).map(right)));
         }
     }
-    table
+    let (first, last) = (0, headings.len() - 1);
+    for column in [first, last] {
+        let padding = if column == first { (0, 1) } else { (1, 0) };
+        table.column_mut(column).into_iter().for_each(|column| _ = column.set_padding(padding));
+    }
+    with_titles(table.lines(), &titles)
+}
+
+/// The lines of a table with a title above each row that has one.
+fn with_titles(lines: impl Iterator<Item = String>, titles: &[Option<String>]) -> String {
+    const HEADER_LINES: usize = 2;
+    let mut all = Vec::new();
+    for (number, line) in lines.enumerate() {
+        let title = number.checked_sub(HEADER_LINES).and_then(|row| titles.get(row)?.clone());
+        all.extend(title);
+        all.push(line.trim_end().to_owned());
+    }
+    all.join("\n")
 }
 
 fn cells(metric: &MetricInfo, row: &Row) -> [String; 5] {
     let summary = &row.summary;
     let value = |value| shown(value, metric.unit);
-    let (ratio, range) = match row.to_baseline {
-        Some(ratio) => (figure(ratio.ratio), format!("{} to {}", figure(ratio.low), figure(ratio.high))),
+    let (ratio, interval) = match row.to_baseline {
+        Some(ratio) => (figure(ratio.ratio), range(&figure(ratio.low), &figure(ratio.high))),
         None => Default::default(),
     };
-    let between = |low, high| format!("{} to {}", value(low), value(high));
-    [value(summary.median), between(summary.q1, summary.q3), between(summary.min, summary.max), ratio, range]
+    let between = |low, high| range(&value(low), &value(high));
+    [value(summary.median), between(summary.q1, summary.q3), between(summary.min, summary.max), ratio, interval]
+}
+
+/// From one value to another; a unit that both have is there once.
+fn range(low: &str, high: &str) -> String {
+    match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
 }
 
 /// A value with its unit, four digits at least.
@@ -58,7 +87,7 @@ fn shown(value: f64, unit: Unit) -> String {
         Unit::Seconds if value < 1.0 => format!("{:.1} ms", value * 1e3),
         Unit::Seconds => format!("{value:.3} s"),
         Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
-        Unit::Count if value < 1e5 && value.fract() != 0.0 => format!("{value:.1}"),
+        Unit::Count if value < 1e3 && value.fract() != 0.0 => format!("{value:.1}"),
         Unit::Count | Unit::Printed => scaled(value),
     }
 }
@@ -89,6 +118,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ranges_carry_a_common_unit_once() {
+        assert_eq!(range("661.0 k", "665.4 k"), "661.0–665.4 k");
+        assert_eq!(range("950.0 ms", "1.002 s"), "950.0 ms–1.002 s");
+        assert_eq!(range("3", "4.5"), "3–4.5");
+    }
+
+    #[test]
     fn values_carry_their_unit() {
         assert_eq!(shown(1.5, Unit::Seconds), "1.500 s");
         assert_eq!(shown(0.7001, Unit::Seconds), "700.1 ms");
@@ -96,6 +132,7 @@ mod tests {
         assert_eq!(shown(3_145_728.0, Unit::Bytes), "3.0 MiB");
         assert_eq!(shown(0.0, Unit::Count), "0");
         assert_eq!(shown(3.5, Unit::Count), "3.5");
+        assert_eq!(shown(38_894.5, Unit::Count), "38894");
         assert_eq!(shown(1_153_000.0, Unit::Printed), "1.153 M");
         assert_eq!(shown(0.0123, Unit::Printed), "0.0123");
     }

@@ -2,7 +2,7 @@
 
 use crate::install::{Payload, install};
 use crate::program;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -33,8 +33,11 @@ impl Target {
     /// Finds the program of `command`; of nothing, the sample.
     ///
     /// # Errors
-    /// No such command, or it may not be executed.
+    /// An empty name, no such command, or it may not be executed.
     pub(crate) fn find(command: &[OsString]) -> Result<Target> {
+        if command.first().is_some_and(|name| name.is_empty()) {
+            bail!("the program's name is empty; is a variable of the shell empty? (Without CMD, the sample runs.)");
+        }
         let is_sample = command.first().is_none_or(|name| name == SAMPLE_NAME);
         let command = if command.is_empty() { vec![SAMPLE_NAME.into()] } else { command.to_vec() };
         let path = if is_sample { install(&SAMPLE)? } else { program::resolve(&command[0])? };

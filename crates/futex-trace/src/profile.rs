@@ -174,6 +174,7 @@ impl<'a> Maker<'a> {
             holder,
             waits,
             wait_ns,
+            looked: 0,
             holder_off_cpu: None,
         });
         self.profile.blocked = blocked.collect();

@@ -1,5 +1,5 @@
-//! Every ordering weakened in turn: some model must notice, or the ordering is not needed, or not modelled. In the
-//! mutex every wake-up left out, too.
+//! Every ordering weakened and every wake-up left out in turn: some model must notice, or it is not needed, or not
+//! modelled.
 
 use crate::check::{Cause, Lock, Model, Outcome, Width};
 use crate::lab::{Part, Site, Sites, Weakening, weaker};
@@ -78,7 +78,7 @@ pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
     let tags = tags::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
     let mut sites = Sites::new();
     models.iter().for_each(|(_, outcome)| sites.extend(outcome.sites.clone()));
-    sites.retain(|site, _| lock.owns(site) && (site.part != Part::Wake || lock == Lock::Mutex));
+    sites.retain(|site, _| lock.owns(site));
     let covers = |tag: &Tag, site: &Site| site.part != Part::Wake && tag.covers(site);
     let tag_of = |site: &Site| tags.iter().rfind(|tag| covers(tag, site));
     let mutants = sites

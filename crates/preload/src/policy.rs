@@ -3,9 +3,12 @@
 //!
 //! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor
 //! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
-//! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer.
+//! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer. The
+//! constructor reads it, too, lest a program that writes its title over the environment changes it, but leaves it to
+//! the first lock call to put it in force: so that call is known ([`crate::signs`]).
 
 use crate::rules::{self, Caller, Unusable};
+use crate::signs;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -78,6 +81,9 @@ struct Current(AtomicU32);
 
 static CURRENT: Current = Current(AtomicU32::new(UNRESOLVED));
 
+/// What the constructor read, which no lock call has asked for yet.
+static PREPARED: AtomicU32 = AtomicU32::new(UNRESOLVED);
+
 /// 0 if the policy is known to be [`Policy::Adaptive`].
 #[inline(always)]
 pub(crate) fn fast_bits() -> u32 {
@@ -104,8 +110,29 @@ pub(crate) fn current() -> Option<Policy> {
     Policy::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
 }
 
+/// The same, for our own use: no lock call asks. What is found here stays.
+pub(crate) fn prepare() -> Option<Policy> {
+    let known = find();
+    PREPARED.store(known, Relaxed);
+    Policy::ALL.get(known as usize).copied()
+}
+
+/// By the first lock call.
 #[cold]
 fn resolve() -> u32 {
+    let known = find();
+    CURRENT.0.store(known, Relaxed);
+    signs::used();
+    known
+}
+
+fn find() -> u32 {
+    for known in [&CURRENT.0, &PREPARED] {
+        match known.load(Relaxed) {
+            UNRESOLVED => {}
+            known => return known,
+        }
+    }
     // SAFETY: the calling thread's own.
     let errno = unsafe { &mut *libc::__errno_location() };
     let saved = *errno;
@@ -117,7 +144,6 @@ fn resolve() -> u32 {
         None => requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive) as u32,
     };
     *errno = saved;
-    CURRENT.0.store(known, Relaxed);
     known
 }
 

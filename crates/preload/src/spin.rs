@@ -12,7 +12,7 @@
 //!
 //! No order among waiters, and no bound on a wait, as in the C library's.
 
-use crate::real;
+use crate::{real, signs};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -51,6 +51,7 @@ impl Protocol {
     /// Makes a lock and takes it, and looks what was written.
     #[cold]
     fn find() -> Protocol {
+        signs::used();
         let mut lock: pthread_spinlock_t = 0;
         // SAFETY: a lock of our own.
         let (free, held) = unsafe {
@@ -81,6 +82,7 @@ pub(crate) fn lock(word: &AtomicU32) {
 
 #[cold]
 fn wait(protocol: Protocol, word: &AtomicU32) {
+    here::count(Event::Contended);
     let mut round = 0;
     while !spin(protocol, word) {
         here::count(Event::SpinTimedOut);

@@ -2,7 +2,7 @@
 
 use crate::policy::{self, Policy};
 use crate::rules::{self, Unusable};
-use crate::{cond, generation, real};
+use crate::{cond, generation, real, signs};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -16,7 +16,8 @@ extern "C" fn start() {
     if let (Some(path), Some(fault)) = (policy::table_path(), policy::table_fault()) {
         refuse_table(path, fault);
     }
-    let policy = policy::current();
+    let policy = policy::prepare();
+    signs::open();
     generation::watch();
     cond::find_mark();
     real::cond_waits();
@@ -27,7 +28,7 @@ extern "C" fn start() {
 
 /// Runs when the process ends by `exit`.
 extern "C" fn end() {
-    if policy::current().is_none() && is_verbose() {
+    if is_verbose() && policy::prepare().is_none() {
         rules::for_each_count(tell_count);
     }
 }

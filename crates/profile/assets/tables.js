@@ -177,9 +177,9 @@
         span("each", (row) => (row.waits ? row.wait_ns / row.waits : 0), "mean"),
         {
           title: "holder away",
-          of: (row) => row.holder_off_cpu,
-          show: count,
-          help: "waits during which the holder was seen off its CPU",
+          of: (row) => (row.looked ? row.holder_off_cpu / row.looked : null),
+          show: (value) => (value === null ? "–" : percent(value, 1)),
+          help: "of the waits at whose beginning somebody looked: the holder slept, or waited for a CPU",
         },
       ],
     ],

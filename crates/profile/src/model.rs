@@ -323,7 +323,10 @@ pub struct Blocked {
     pub waits: u64,
     /// How long.
     pub wait_ns: u64,
-    /// Of the waits, those during which the holder was seen off its CPU, where that is known.
+    /// Of the waits, those at whose beginning somebody looked whether the holder was on a CPU; scaled up.
+    #[serde(default)]
+    pub looked: u64,
+    /// Of those, the ones in which it was not: it slept, or waited for a CPU. `None`: nobody looked.
     pub holder_off_cpu: Option<u64>,
 }
 

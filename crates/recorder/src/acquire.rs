@@ -330,9 +330,12 @@ impl Wait {
             locks::contended(state.process(), entry.lock.load(Relaxed));
             let waits = Waits::of(&state, entry);
             let stack = stack_of(&state, waits, place.site, one_in);
-            let holder = holder::find(&state, place.kind, place.address, one_in > 1);
-            let episode = episode(&state, entry, stack, holder);
             let takes_long = waits.are_long();
+            let mut holder = holder::find(&state, place.kind, place.address, one_in > 1);
+            if takes_long || one_in > 1 {
+                holder = holder.map(Holder::looked_at);
+            }
+            let episode = episode(&state, entry, stack, holder);
             let before = Before::look(place.kind, place.address, takes_long);
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.

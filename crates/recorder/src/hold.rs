@@ -10,7 +10,9 @@ use core::hint::cold_path;
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::compiler_fence;
-use turnwise_recording::{ChunkKind, Detail, Edge, Entry, Episode, TALLY_HOLDER, TALLY_STACK, Thread};
+use turnwise_recording::{
+    ChunkKind, Detail, Edge, Entry, Episode, TALLY_HOLDER, TALLY_LOOKED, TALLY_OFF_CPU, TALLY_STACK, Thread,
+};
 
 /// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
 /// too.
@@ -386,7 +388,14 @@ impl Waited {
             detail::tally(state, detail, TALLY_STACK, u64::from(stack), weight, self.wait.ticks);
         }
         if let Some(holder) = self.holder {
-            detail::tally(state, detail, TALLY_HOLDER, holder.site, holder.weight, self.wait.ticks);
+            let tally = |kind| detail::tally(state, detail, kind, holder.site, holder.weight, self.wait.ticks);
+            tally(TALLY_HOLDER);
+            if let Some(off_cpu) = holder.off_cpu {
+                tally(TALLY_LOOKED);
+                if off_cpu {
+                    tally(TALLY_OFF_CPU);
+                }
+            }
         }
     }
 }

@@ -4,9 +4,11 @@
 //! `_dl_find_object`, which takes no lock (glibc 2.35 and later); the loader's lists could be locked by a thread that
 //! waits for us.
 
+use crate::memory;
 use crate::process::{self, Process};
 use core::ffi::{c_int, c_void};
 use core::ptr;
+use core::sync::atomic::AtomicU8;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
 use turnwise_interpose::Module;
@@ -74,7 +76,7 @@ unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's promise.
-    process::store_text(&module.path, unsafe { found.name() }.to_bytes());
+    store_path(&module.path, unsafe { found.name() }.to_bytes());
     for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
         // SAFETY: the loader has mapped the note.
         let notes = unsafe {
@@ -88,6 +90,23 @@ unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
     }
     // ORDERING recorder.module: Release; the record is complete.
     module.end.store(found.end as u64, Release);
+}
+
+/// Stores the loader's name of a file. One that was given to `dlopen` from the working directory is made whole, if the
+/// program has not left that meanwhile: else the build id tells. A name without any slash is the kernel's own.
+fn store_path(to: &[AtomicU8], name: &[u8]) {
+    let is_relative = !name.starts_with(b"/") && name.contains(&b'/');
+    let mut directory = [0_u8; 512];
+    // SAFETY: a buffer of this length.
+    let ask = || !unsafe { libc::getcwd(directory.as_mut_ptr().cast(), directory.len()) }.is_null();
+    let found = is_relative && memory::keeping_errno(ask);
+    let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
+    if length == 0 || length + 1 + name.len() >= to.len() {
+        return process::store_text(to, name);
+    }
+    directory[length] = b'/';
+    process::store_bytes(to, &directory[..=length]);
+    process::store_text(&to[length + 1..], name.strip_prefix(b"./").unwrap_or(name));
 }
 
 /// The build id among a file's notes.

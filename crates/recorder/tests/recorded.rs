@@ -49,6 +49,23 @@ fn the_holder_is_named() {
     assert!(waits > 50_000_000, "{:?}", first.over_time);
 }
 
+#[test]
+fn a_holder_that_sleeps_is_told_from_one_that_computes() {
+    let is_told = || {
+        let profile = Run::of("away").profile();
+        let looks = |name: &str| {
+            let place = profile.locks.iter().position(|lock| lock.name == name).expect("the lock") as u32;
+            let pairs = profile.blocked.iter().filter(|pair| profile.sites[pair.holder as usize].lock == place);
+            pairs.fold((0, 0), |sum, pair| (sum.0 + pair.looked, sum.1 + pair.holder_off_cpu.unwrap_or(0)))
+        };
+        let [(asleep, off), (at_work, away)] = ["first", "second"].map(looks);
+        assert!(asleep > 0 && off * 10 >= asleep * 9, "asleep in {off} of {asleep}");
+        away < at_work
+    };
+    // On a machine with more to do than CPUs whoever computes is off them most of the time.
+    assert!((0..10).any(|_| is_told()), "one that computes was never seen to run");
+}
+
 #[track_caller]
 fn assert_stack_of_first_wait(profile: &Profile) {
     let stack = profile.episodes.first().expect("an episode").stack.expect("the first wait has its stack");
@@ -68,6 +85,14 @@ fn stacks_are_taken_though_another_constructor_took_a_lock_before() {
     let profile = Run::program("truth", "holder", &[shared_object("early")], &[]).profile();
     assert_eq!(lock(&profile, "early").usage.acquisitions, 1);
     assert_stack_of_first_wait(&profile);
+}
+
+#[test]
+fn libraries_that_were_loaded_from_the_working_directory_have_names() {
+    let up = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<std::path::PathBuf>();
+    let relative = up.join(shared_object("early").strip_prefix("/").unwrap());
+    let profile = Run::program("truth", "nothing", &[relative], &[]).profile();
+    assert_eq!(lock(&profile, "early").usage.acquisitions, 1);
 }
 
 #[test]

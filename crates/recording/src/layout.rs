@@ -160,6 +160,10 @@ pub enum Class {
 pub const TALLY_STACK: u32 = 1;
 /// [`Tally::kind`]: `key` is the site ([`Entry::site`]) from which the holder had the lock.
 pub const TALLY_HOLDER: u32 = 2;
+/// The same, of waits at whose beginning somebody looked whether the holder was on a CPU.
+pub const TALLY_LOOKED: u32 = 3;
+/// The same, of those in which it was not.
+pub const TALLY_OFF_CPU: u32 = 4;
 
 /// [`Episode::flags`]: the lock was acquired in the end.
 pub const ACQUIRED: u32 = 1;
@@ -410,7 +414,7 @@ records! {
 
     /// Waits by stack, or by the holder's site.
     Tally as TallyCopy {
-        /// [`TALLY_STACK`], [`TALLY_HOLDER`].
+        /// [`TALLY_STACK`], [`TALLY_HOLDER`], [`TALLY_LOOKED`], [`TALLY_OFF_CPU`].
         kind: u32,
         /// The next one.
         next: u32,

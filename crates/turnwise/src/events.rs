@@ -198,11 +198,15 @@ pub const SHARDS: usize = 16;
 /// Only what happens to a thread that does not get its lock at once is counted: the uncontended paths are the same
 /// instructions with and without this. The counters are 32 bytes of static thread-local storage, need no allocation and
 /// wrap; take differences. A signal handler's waits count for the thread that it interrupted.
+///
+/// For all threads together there is one word: [`tell_contention`](here::tell_contention).
 #[cfg(feature = "thread-events")]
 pub mod here {
     use super::Event;
     use crate::platform::native::thread_counts;
+    use core::ptr::null_mut;
     use core::sync::atomic::Ordering::Relaxed;
+    use core::sync::atomic::{AtomicPtr, AtomicU32};
 
     /// The counters, each with the events that it adds up.
     pub const COUNTED: [&[Event]; 6] = [
@@ -240,9 +244,35 @@ pub mod here {
         places
     };
 
+    /// Where it is told that there is contention; null: nobody asks. On a cache line of its own: all contended paths
+    /// read it.
+    #[repr(align(128))]
+    struct Told(AtomicPtr<AtomicU32>);
+
+    static TOLD: Told = Told(AtomicPtr::new(null_mut()));
+
+    /// From now on whichever thread does not get a lock at once makes `word` 1, if it is 0: also a try that fails.
+    pub fn tell_contention(word: &'static AtomicU32) {
+        TOLD.0.store(core::ptr::from_ref(word).cast_mut(), Relaxed);
+    }
+
+    /// No function of its own: a call would cost the callers' uncontended paths a stack frame.
+    #[inline(always)]
+    fn contended() {
+        // SAFETY: null, or a static word.
+        if let Some(word) = unsafe { TOLD.0.load(Relaxed).as_ref() }
+            && word.load(Relaxed) == 0
+        {
+            word.store(1, Relaxed);
+        }
+    }
+
     /// Counts an event of a lock that is not of this crate.
     #[inline(always)]
     pub fn count(event: Event) {
+        if matches!(event, Event::Contended | Event::TryFailed) {
+            contended();
+        }
         if let Some(place) = PLACES[event as usize] {
             let counter = &thread_counts()[place];
             counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
@@ -388,7 +418,11 @@ impl<const KIND: usize> Counters<KIND> {
     /// Counts a try.
     #[inline(always)]
     pub(crate) fn attempt(&self, taken: bool) -> bool {
-        self.count(if taken { Event::Acquired } else { Event::TryFailed });
+        if taken {
+            self.count(Event::Acquired);
+        } else {
+            self.count(Event::TryFailed);
+        }
         taken
     }
 
@@ -447,6 +481,29 @@ mod tests {
         assert_eq!(here::read(), before, "another thread's");
         // SAFETY: locked above.
         unsafe { mutex.unlock() };
+    }
+
+    #[cfg(feature = "thread-events")]
+    #[test]
+    fn contention_is_told_by_the_first_that_does_not_get_a_lock() {
+        use core::sync::atomic::AtomicU32;
+        use core::sync::atomic::Ordering::Relaxed;
+        static WORD: AtomicU32 = AtomicU32::new(0);
+        here::count(Event::Contended); // nobody asks
+        here::tell_contention(&WORD);
+        for happened in Event::ALL {
+            // Other tests' locks are told of, too.
+            if matches!(happened, Event::Contended | Event::TryFailed) {
+                WORD.store(0, Relaxed);
+                here::count(*happened);
+                assert_eq!(WORD.load(Relaxed), 1, "{happened:?}");
+            }
+        }
+        let mutex = crate::RawMutex::new();
+        mutex.lock();
+        WORD.store(0, Relaxed);
+        assert!(!mutex.try_lock());
+        assert_eq!(WORD.load(Relaxed), 1);
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Install {
             None => prefix.clone(),
         };
         libraries(&built, &root.join("lib"))?;
-        for header in ["turnwise.h", "turnwise.hpp"] {
+        for header in ["turnwise.h", "turnwise.hpp", "turnwise_tsan.h"] {
             copy(&Path::new(CRATE).join("include").join(header), &root.join("include").join(header))?;
         }
         let packages = [

@@ -98,6 +98,14 @@ impl Compiler {
         run_ok(self.command(standard).arg("-o").arg(program).arg(source).args(link.arguments(program)));
     }
 
+    /// The same with further options; whether that worked.
+    pub(crate) fn try_compile(&self, source: &Path, program: &Path, link: Link, options: &[&str]) -> bool {
+        let standard = if source.extension().is_some_and(|e| e == "cpp") { "c++17" } else { "c11" };
+        let mut command = self.command(standard);
+        command.args(options).arg("-o").arg(program).arg(source).args(link.arguments(program));
+        command.output().expect("the compiler starts").status.success()
+    }
+
     pub(crate) fn check_header(&self, header: &str, standard: &str, language: &str) {
         let file = capi("include").join(header);
         // As a user includes it: compiled as a main file it would warn of what headers may do.
@@ -108,4 +116,20 @@ impl Compiler {
 /// The compilers for a source file.
 pub(crate) fn compilers(source: &str) -> Vec<Compiler> {
     Compiler::of(if source.ends_with(".cpp") { "c++" } else { "c" })
+}
+
+/// The functions that the header declares, each with the line before.
+pub(crate) fn declared() -> Vec<(String, String)> {
+    let header = std::fs::read_to_string(capi("include/turnwise.h")).expect("the header");
+    // An attribute may stand on a line of its own.
+    let lines: Vec<&str> = header.lines().filter(|line| *line != "TW_MUST_USE").collect();
+    let found = lines.windows(2).filter_map(|pair| Some((function(pair[1])?, pair[0].to_owned())));
+    found.collect()
+}
+
+/// The function that a line of the header begins to declare.
+fn function(line: &str) -> Option<String> {
+    let (before, _) = line.split_once('(')?;
+    let name = before.rsplit([' ', '*']).next()?;
+    (name.starts_with("tw_") && !line.starts_with("//")).then(|| name.to_owned())
 }

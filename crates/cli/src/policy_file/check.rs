@@ -56,8 +56,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let Command::Check(args) = &args.command;
     let file = PolicyFile::read(&args.file)?;
     if args.command.is_empty() {
-        let rules = file.rules.len();
-        print(&format!("{}: {rules} rules, default {}; no errors\n", file.origin, file.default.name()))?;
+        let rules = match file.rules.len() {
+            1 => "1 rule".to_owned(),
+            count => format!("{count} rules"),
+        };
+        print(&format!("{}: {rules}, default {}; no errors\n", file.origin, file.default.name()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let compiled = compile(&file, &Target::find(&args.command)?.path)?;

@@ -8,6 +8,7 @@ use super::rule::{Rule, Subject};
 use super::world::World;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use toml::Spanned;
 
 /// The size of `pthread_mutex_t`, the smaller of the locks.
 const LOCK_BYTES: u64 = size_of::<libc::pthread_mutex_t>() as u64;
@@ -22,13 +23,8 @@ impl World {
             .collect();
         if found.is_empty() {
             warnings.extend(self.why_nothing(rule, &scope));
-        } else if let Subject::Symbol(name, _) = &rule.subject
-            && let Some(small) = found.iter().flat_map(|(_, found)| &found.ranges).find(|range| is_too_small(range))
-        {
-            let what = format!("`{}` has {} bytes, fewer than a lock", name.get_ref(), small.end - small.start);
-            let remedy =
-                "if it is a pointer, the lock is elsewhere: name the function that makes it (`function = \"…\"`)";
-            warnings.push(Problem::warning(name.span(), what, remedy));
+        } else if let Subject::Symbol(name, _) = &rule.subject {
+            warnings.extend(odd_variables(name, &found));
         }
         found
     }
@@ -46,6 +42,24 @@ fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
             if ranges.is_empty() { Vec::new() } else { vec![nameless(ranges)] }
         }
     }
+}
+
+/// What is odd about the variables that a rule names.
+fn odd_variables(name: &Spanned<String>, found: &[(usize, Match)]) -> Option<Problem> {
+    if name.get_ref().bytes().all(|byte| byte == b'*') {
+        let what = "this is about the locks in any variable, of the program and of all that it loads";
+        let remedy = "name a variable; for all locks of one shared object, use `module` alone; for all, `default`";
+        return Some(Problem::warning(name.span(), what, remedy));
+    }
+    let is_pattern = name.get_ref().contains(['*', '?']);
+    let mut ranges = found.iter().flat_map(|(_, found)| found.ranges.iter().map(move |range| (&found.name, range)));
+    if is_pattern && !ranges.clone().all(|(_, range)| is_too_small(range)) {
+        return None; // it is about locks and others
+    }
+    let (variable, small) = ranges.find(|(_, range)| is_too_small(range))?;
+    let what = format!("`{variable}` has {} bytes, fewer than a lock", small.end - small.start);
+    let remedy = "if it is a pointer, the lock is elsewhere: name the function that makes it (`function = \"…\"`)";
+    Some(Problem::warning(name.span(), what, remedy))
 }
 
 fn is_too_small(range: &Range<u64>) -> bool {

@@ -57,9 +57,10 @@ pub(crate) fn nearest<'a>(given: &str, known: impl Iterator<Item = Cow<'a, str>>
     rated.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// Of short names one wrong key makes much of the difference.
+/// Of short names one wrong key makes much of the difference; capitals make none.
 fn likeness(given: &str, name: &str) -> f64 {
     const ONE_KEY: f64 = 0.95;
+    let (given, name) = (&given.to_ascii_lowercase(), &name.to_ascii_lowercase());
     let by_letters = strsim::jaro_winkler(given, name);
     if given.len() > 2 && strsim::damerau_levenshtein(given, name) == 1 { by_letters.max(ONE_KEY) } else { by_letters }
 }
@@ -113,6 +114,7 @@ mod tests {
     fn suggests_only_what_is_near() {
         assert!(suggestion("adaptve", &["adaptive", "mcs"]).starts_with("did you mean `adaptive`?"));
         assert!(suggestion("msc", &["adaptive", "mcs"]).starts_with("did you mean `mcs`?"));
+        assert!(suggestion("MCS", &["adaptive", "mcs"]).starts_with("did you mean `mcs`?"));
         assert_eq!(suggestion("qqq", &["adaptive", "mcs"]), "known here: `adaptive`, `mcs`");
     }
 }

@@ -4,7 +4,7 @@ use super::names::suggestion;
 use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
 use crate::policy;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -46,9 +46,13 @@ impl PolicyFile {
     /// # Errors
     /// It cannot be read, or used; the message has every problem with its line.
     pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read the policy file {}", path.display()))?;
-        Self::parse(&path.display().to_string(), text)
+        let origin = path.display().to_string();
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read the policy file {origin}"))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
+            anyhow!("the policy file {origin} is no text in UTF-8: line {line} has other bytes; save it as UTF-8")
+        })?;
+        Self::parse(&origin, text)
     }
 
     /// The file of this text; `origin` is what messages call it.
@@ -109,8 +113,8 @@ fn header_of(text: &str, place: Range<usize>) -> Range<usize> {
     place.start..end
 }
 
-fn line_at(text: &str, place: usize) -> usize {
-    text.as_bytes().iter().take(place).filter(|byte| **byte == b'\n').count() + 1
+fn line_at(text: &[u8], place: usize) -> usize {
+    text.iter().take(place).filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
@@ -141,7 +145,7 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
     }
     match (policy, subject) {
         (Ok(policy), Ok(subject)) if problems.is_empty() => {
-            let line = line_at(text, place.start);
+            let line = line_at(text.as_bytes(), place.start);
             Ok(Rule { policy, program, module, subject, place, line })
         }
         (policy, subject) => {
@@ -293,6 +297,14 @@ mod tests {
         complaint("[[rule]]\nlock = \"mcs\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
         complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
         complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
+    }
+
+    #[test]
+    fn other_bytes_than_utf_8_are_told_with_their_line() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"default = \"libc\"\n# caf\xe9\n").unwrap();
+        let Err(error) = PolicyFile::read(file.path()) else { panic!("it was taken") };
+        assert!(error.to_string().contains("no text in UTF-8: line 2"), "{error}");
     }
 
     #[test]

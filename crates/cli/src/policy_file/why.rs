@@ -1,7 +1,7 @@
 //! Why a rule is about nothing, and what to do.
 
 use super::module::Module;
-use super::names::{demangled, nearest};
+use super::names::{demangled, is_about, nearest};
 use super::problem::Problem;
 use super::rule::{Rule, Subject};
 use super::world::{World, is_path};
@@ -39,10 +39,12 @@ impl World {
     }
 
     fn no_symbol(&self, name: &Spanned<String>, scope: &[usize], is_function: bool) -> Problem {
-        let mut known = Vec::new();
+        let (mut known, mut is_other) = (Vec::new(), false);
         for index in scope {
             self.modules[*index].for_each_symbol(|symbol| {
-                if symbol.is_function == is_function {
+                if symbol.is_function != is_function {
+                    is_other |= is_about(name.get_ref(), symbol.name);
+                } else {
                     let shown = demangled(symbol.name);
                     known.push(shown.split(['(', '@']).next().unwrap_or(&shown).to_owned());
                 }
@@ -50,6 +52,8 @@ impl World {
         }
         let known = known.iter().map(|name| Cow::Borrowed(name.as_str()));
         let remedy = match nearest(name.get_ref(), known) {
+            _ if is_other && is_function => "a variable has this name: name it with `symbol`".to_owned(),
+            _ if is_other => "a function has this name: name the locks that it makes with `function`".to_owned(),
             Some(near) => format!("did you mean `{near}`?"),
             None => self.without_names(scope, |module| module.is_stripped()),
         };

@@ -1,12 +1,11 @@
 //! Profiles by the kernel's futex calls: of programs that no library can be loaded into, and of processes that run.
 
-use super::record::{self, exit_code};
+use super::record::{self, Signals, exit_code};
 use crate::program;
 use crate::target::Target;
 use anyhow::{Context, Result};
 use object::{Object, ReadCache};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;

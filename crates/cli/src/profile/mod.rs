@@ -10,9 +10,10 @@ use crate::contender::Contender;
 use crate::measure::{Bounds, End};
 use crate::policy::{self, Policy};
 use crate::policy_file::PolicyFile;
+use crate::session::last_lines;
 use crate::target::{SAMPLE_HELP, Target};
 use crate::{Failure, INTERRUPTED};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -117,7 +118,7 @@ pub(crate) fn of_one_run(
     any_status: bool,
     show: impl FnOnce(&str),
 ) -> Result<Profile> {
-    let (profile, _) = record::record(&Contender::policy(policy::libc()), None, target, |command| {
+    let (profile, ..) = record::record(&Contender::policy(policy::libc()), None, target, |command| {
         let outcome = bounds.run(command, target)?;
         show(&outcome.output);
         match outcome.end {
@@ -128,11 +129,27 @@ pub(crate) fn of_one_run(
             }
             end => {
                 let what = end.describe(bounds.timeout);
-                bail!("under the recorder the program {what}; try it by itself: {}", target.shown())
+                let (output, shown) = (last_lines(&outcome.output), target.shown());
+                bail!("under the recorder the program {what}\n{output}\ntry it by itself: {shown}")
             }
         }
     })?;
     Ok(profile)
+}
+
+/// What there is to report on.
+struct Source {
+    profile: Profile,
+    /// Of the program.
+    status: ExitCode,
+    /// What the profile was made from, if this run made it.
+    recording: Option<record::Place>,
+}
+
+impl Source {
+    fn read(profile: Profile) -> Source {
+        Source { profile, status: ExitCode::SUCCESS, recording: None }
+    }
 }
 
 /// Runs the program, or reads what an earlier run left.
@@ -140,38 +157,51 @@ pub(crate) fn of_one_run(
 /// # Errors
 /// The program cannot be run or recorded; a file cannot be read or written.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let outputs = args.outputs.open()?;
-    let (mut profile, status) = match (&args.from, args.pid) {
-        (Some(file), _) => (source::read(file)?, ExitCode::SUCCESS),
-        (_, Some(pid)) => (futex::attached(pid, args.seconds)?, ExitCode::SUCCESS),
-        _ => match of_command(args)? {
-            (Some(profile), status) => (profile, status),
-            (None, status) => return Ok(status),
+    let what_if = args.what_if.ask()?;
+    let outputs = args.outputs.open(args.recording.as_deref())?;
+    let Source { mut profile, status, recording } = match (&args.from, args.pid) {
+        (Some(file), _) => Source::read(source::read(file)?),
+        (_, Some(pid)) => Source::read(futex::attached(pid, args.seconds)?),
+        _ => match of_command(args, what_if.is_some())? {
+            Ok(source) => source,
+            Err(status) => return Ok(status),
         },
     };
-    // If there is no answer, what was recorded is written all the same.
-    let forecast = args.what_if.forecast(&profile);
+    // Whatever fails, all else is shown and written.
+    let forecast = what_if.map(|question| question.forecast(&profile)).transpose();
     if let Ok(Some(scaling)) = &forecast {
         profile.scaling = Some(scaling.clone());
     }
-    outputs.write(&profile)?;
-    crate::print(&text::report(&profile))?;
-    crate::print(&format!("\nADVICE\n{}", advice::text(&advice::advise(&profile), &profile)))?;
-    forecast?;
-    if let Some(scaling) = &profile.scaling {
-        crate::print(&format!("\n{}", what_if::told(&profile, scaling)))?;
+    let shown = crate::print(&report(&profile));
+    let mut troubles = outputs.write(&profile);
+    if let (Some(recording), false) = (recording, troubles.is_empty()) {
+        troubles.push(recording.kept());
     }
-    Ok(status)
+    troubles.extend([forecast.err(), shown.err()].into_iter().flatten().map(|error| format!("{error:#}")));
+    if troubles.is_empty() { Ok(status) } else { Err(anyhow!(troubles.join("\n"))) }
+}
+
+/// All that a terminal shows.
+fn report(profile: &Profile) -> String {
+    let advice = advice::text(&advice::advise(profile), profile);
+    let scaling = profile.scaling.as_ref().map(|scaling| format!("\n{}", what_if::told(profile, scaling)));
+    format!("{}\nADVICE\n{advice}{}", text::report(profile), scaling.unwrap_or_default())
 }
 
 /// Runs the command under the recorder, or under a trace of its futex calls if that is asked for or is the only way.
-/// No profile: the program ran, but could not be traced.
-fn of_command(args: &Args) -> Result<(Option<Profile>, ExitCode)> {
+/// A status alone: the program ran, but could not be traced.
+fn of_command(args: &Args, is_to_be_replayed: bool) -> Result<Result<Source, ExitCode>> {
     let target = Target::find(&args.command)?;
     let reason = if args.futex { None } else { futex::only_way(&target.path) };
-    if args.futex || reason.is_some() && args.recording.is_none() && args.locks.are_the_programs_own() {
-        return futex::run(&target, reason.as_deref());
+    let alone = reason.as_deref().filter(|_| args.recording.is_none() && args.locks.are_the_programs_own());
+    if let (Some(reason), true) = (alone, is_to_be_replayed) {
+        bail!("--what-if-cpus: {}: {reason}; {}", target.path.display(), what_if::NEEDS);
     }
-    let (profile, status) = record::run(&args.locks, args.recording.as_deref(), &target)?;
-    Ok((Some(profile), status))
+    if args.futex || alone.is_some() {
+        let (profile, status) = futex::run(&target, alone)?;
+        let source = profile.map(|profile| Source { profile, status, recording: None });
+        return Ok(source.ok_or(status));
+    }
+    let (profile, status, place) = record::run(&args.locks, args.recording.as_deref(), &target)?;
+    Ok(Ok(Source { profile, status, recording: Some(place) }))
 }

@@ -1,9 +1,9 @@
 //! The forms that a profile can be written in: one option each.
 
 use crate::draft::Draft;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, error::Error};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::{FORMATS, Format};
 
@@ -40,30 +40,34 @@ impl clap::FromArgMatches for Outputs {
 pub(crate) struct Opened(Vec<(&'static Format, Draft)>);
 
 impl Outputs {
-    /// Opens the files: before the run, so that a wrong path costs nothing.
+    /// Opens the files: before the run, so that a wrong path costs nothing. `recording`: where that goes.
     ///
     /// # Errors
-    /// A directory cannot be written to.
-    pub(crate) fn open(&self) -> Result<Opened> {
-        let open = |(flag, path): &(&str, PathBuf)| {
+    /// A directory cannot be written to; two files are the same.
+    pub(crate) fn open(&self, recording: Option<&Path>) -> Result<Opened> {
+        let mut others: Vec<(&str, &Path)> = recording.map(|file| ("recording", file)).into_iter().collect();
+        let mut opened = Vec::new();
+        for (flag, path) in &self.0 {
             let format = FORMATS.iter().find(|format| format.flag == *flag).context("no such form")?;
-            Ok((format, Draft::open(&format!("--{flag}"), path)?))
-        };
-        self.0.iter().map(open).collect::<Result<_>>().map(Opened)
+            let draft = Draft::open(&format!("--{flag}"), path)?;
+            if let Some((other, _)) = others.iter().find(|(_, file)| draft.is_same(file)) {
+                bail!("--{other} and --{flag} name the same file, {}; name another for one of them", path.display());
+            }
+            others.push((flag, path));
+            opened.push((format, draft));
+        }
+        Ok(Opened(opened))
     }
 }
 
 impl Opened {
-    /// Writes the profile in each form.
-    ///
-    /// # Errors
-    /// As the system has it.
-    pub(crate) fn write(self, profile: &Profile) -> Result<()> {
-        for (format, draft) in self.0 {
+    /// Writes the profile in each form, whether or not that worked in another; what did not work, a line each.
+    pub(crate) fn write(self, profile: &Profile) -> Vec<String> {
+        let write = |(format, draft): (&Format, Draft)| {
             let mut bytes = Vec::new();
             format.write(profile, &mut bytes).with_context(|| format!("--{}", format.flag))?;
-            draft.write(&bytes)?;
-        }
-        Ok(())
+            draft.write(&bytes)
+        };
+        self.0.into_iter().filter_map(|output| write(output).err()).map(|error| format!("{error:#}")).collect()
     }
 }

@@ -6,36 +6,44 @@ use crate::machine::Machine;
 use crate::preload;
 use crate::program::check_interposable;
 use crate::target::Target;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
+use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::origin::WithOrigin;
+use signal_hook::low_level::siginfo::{Cause, Origin};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Error;
 use turnwise_recording::writer::{self, End};
-use turnwise_recording::{EXITED, SIGNALLED};
+use turnwise_recording::{EXITED, MAGIC, SIGNALLED};
 
 /// Memory that a recording may need; a directory in memory with less is not taken.
 const ROOM_BYTES: u64 = 1 << 30;
 
-/// Runs `command` and makes its profile; with it, its exit status.
+/// Signals with whom they came from.
+pub(super) type Signals = SignalsInfo<WithOrigin>;
+
+/// Runs `command` and makes its profile; with it, its exit status, and the recording.
 ///
 /// # Errors
 /// It cannot be run or recorded.
-pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode)> {
-    let (profile, status) = record(&locks.on(target)?, keep, target, |mut start| {
+pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, Place)> {
+    let (profile, status, place) = record(&locks.on(target)?, keep, target, |mut start| {
         // From here on Ctrl-C is the program's, which shares our terminal.
         let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
         let child = start.spawn().with_context(|| format!("cannot execute {}", target.path.display()))?;
         wait(child, &mut signals)
     })?;
-    Ok((profile, exit_code(status)))
+    Ok((profile, exit_code(status), place))
 }
 
-/// Makes the profile of what `run` runs, which is `target` with the recorder; with it, how it ended.
+/// Makes the profile of what `run` runs, which is `target` with the recorder; with it, how it ended, and the recording.
 ///
 /// # Errors
 /// It cannot be run or recorded.
@@ -44,9 +52,13 @@ pub(super) fn record(
     keep: Option<&Path>,
     target: &Target,
     run: impl FnOnce(Command) -> Result<ExitStatus>,
-) -> Result<(Profile, ExitStatus)> {
-    check_interposable(&target.path)?;
-    let place = Place::new(keep)?;
+) -> Result<(Profile, ExitStatus, Place)> {
+    // What it says first is about other locks, of which there may be none.
+    check_interposable(&target.path).map_err(|error| {
+        let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
+        anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))
+    })?;
+    let mut place = Place::new(keep)?;
     source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
     writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
@@ -54,23 +66,26 @@ pub(super) fn record(
     let status = run(start)?;
     let files = source::family(&place.file)?;
     finish_children(&files[1..]);
-    let profile = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
-    let profile = profile.map_err(|error| explain(error, target))?;
-    Ok((profile, status))
+    let made = finish(&place.file, status).and_then(|()| source::of_family(&files, keep.is_some()));
+    let (profile, main) = made.map_err(|error| explain(error, target))?;
+    place.file = main.to_owned();
+    Ok((profile, status, place))
 }
 
 /// Where the recording is.
-struct Place {
+pub(super) struct Place {
+    /// That of the process which is reported on, once this is known.
     file: PathBuf,
     /// Goes away with its files.
-    _directory: Option<tempfile::TempDir>,
+    directory: Option<tempfile::TempDir>,
 }
 
 impl Place {
     fn new(keep: Option<&Path>) -> Result<Place> {
         if let Some(file) = keep {
+            check(file).with_context(|| format!("cannot write --recording={}", file.display()))?;
             // The program may change its directory before it forks.
-            return Ok(Place { file: std::path::absolute(file)?, _directory: None });
+            return Ok(Place { file: std::path::absolute(file)?, directory: None });
         }
         let memory = Path::new("/dev/shm");
         let fits = rustix::fs::statvfs(memory).is_ok_and(|found| found.f_bavail * found.f_frsize >= ROOM_BYTES);
@@ -83,8 +98,33 @@ impl Place {
             Some(Ok(directory)) => directory,
             _ => builder().tempdir().context("there is no directory for the recording; set TMPDIR to one")?,
         };
-        Ok(Place { file: directory.path().join("recording"), _directory: Some(directory) })
+        Ok(Place { file: directory.path().join("recording"), directory: Some(directory) })
     }
+
+    /// Leaves the recording where it is; says how to use it.
+    pub(super) fn kept(self) -> String {
+        if let Some(directory) = self.directory {
+            let _ = directory.keep();
+        }
+        format!("the recording is kept; to write again what failed: turnwise profile --from {}", self.file.display())
+    }
+}
+
+/// A recording takes the place of nothing but a recording.
+fn check(file: &Path) -> Result<()> {
+    let mut start = Vec::new();
+    match File::open(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+            return folder.map_or(Ok(()), |folder| bail!("there is no folder {}", folder.display()));
+        }
+        _ if file.metadata().is_ok_and(|found| !found.is_file()) => bail!("it is no file; name one"),
+        opened => opened?.take(8).read_to_end(&mut start)?,
+    };
+    if !start.is_empty() && start != MAGIC.to_ne_bytes() {
+        bail!("a file of this name is there, and it is no recording; name another, or remove it");
+    }
+    Ok(())
 }
 
 /// Waits for the program. What the terminal sends, it has got itself; what is sent to us alone is handed on.
@@ -93,19 +133,27 @@ pub(super) fn wait(mut child: Child, signals: &mut Signals) -> Result<ExitStatus
     let pid = rustix::process::Pid::from_child(&child);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for signal in signals.forever() {
-                if signal == SIGTERM || signal == SIGHUP {
-                    let signal =
-                        if signal == SIGTERM { rustix::process::Signal::TERM } else { rustix::process::Signal::HUP };
-                    // It may have ended meanwhile.
-                    let _ = rustix::process::kill_process(pid, signal);
-                }
+            for signal in signals.forever().filter_map(|origin| handed_on(&origin)) {
+                // It may have ended meanwhile.
+                let _ = rustix::process::kill_process(pid, signal);
             }
         });
         let status = child.wait().context("cannot wait for the program");
         handle.close();
         status
     })
+}
+
+/// The signal, if it did not come from the terminal.
+fn handed_on(origin: &Origin) -> Option<Signal> {
+    let of_a_process = matches!(origin.cause, Cause::Sent(_));
+    match origin.signal {
+        SIGTERM => Some(Signal::TERM),
+        SIGHUP => Some(Signal::HUP),
+        SIGINT if of_a_process => Some(Signal::INT),
+        SIGQUIT if of_a_process => Some(Signal::QUIT),
+        _ => None,
+    }
 }
 
 /// Writes into the recording how the program ended.

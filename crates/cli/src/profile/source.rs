@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use turnwise_profile::analysis::analyse;
+use turnwise_profile::analysis::{analyse, waited};
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::json;
 use turnwise_recording::MAGIC;
@@ -72,7 +72,7 @@ pub(super) fn remove_children(path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// None is a sound recording.
-pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<Profile, Error> {
+pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path), Error> {
     let mut all = Vec::new();
     let mut first_error = None;
     for file in files {
@@ -83,22 +83,22 @@ pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<Profile, Error>
     }
     all.sort_by_key(|(recording, _)| Reverse(weight(recording)));
     let mut all = all.into_iter();
-    let Some((main, _)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
+    let Some((main, file)) = all.next() else { return Err(first_error.unwrap_or(Error::Unused)) };
     let mut profile = analyse(&main);
     let others: Vec<_> = all.filter(|(recording, _)| weight(recording).1 > 0).collect();
     if !others.is_empty() {
-        profile.recording.remarks.push(remark(&others, kept));
+        let most = if weight(&main).0 > 0 { "waited most" } else { "took most locks" };
+        profile.recording.remarks.push(remark(most, &others, kept));
     }
-    Ok(profile)
+    Ok((profile, file))
 }
 
 /// Ticks waited, acquisitions.
 fn weight(recording: &Recording) -> (u64, u64) {
-    let waits = recording.entries.iter().filter_map(|entry| recording.detail(entry.detail));
-    (waits.map(|detail| detail.wait_sum).sum(), recording.entries.iter().map(|entry| entry.acquisitions).sum())
+    (waited(recording), recording.entries.iter().map(|entry| entry.acquisitions).sum())
 }
 
-fn remark(others: &[(Recording, &PathBuf)], kept: bool) -> String {
+fn remark(most: &str, others: &[(Recording, &PathBuf)], kept: bool) -> String {
     const SHOWN: usize = 3;
     let named = others.iter().take(SHOWN).map(|(recording, file)| {
         let command = recording.header.command.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -109,11 +109,7 @@ fn remark(others: &[(Recording, &PathBuf)], kept: bool) -> String {
     let named: Vec<_> = named.collect();
     let more = if others.len() > SHOWN { ", …" } else { "" };
     let advice = if kept { "read them with --from" } else { "--recording FILE keeps them" };
-    format!(
-        "this is the process that waited most; {} more took locks: {}{more}; {advice}",
-        others.len(),
-        named.join(", ")
-    )
+    format!("this is the process that {most}; {} more took locks: {}{more}; {advice}", others.len(), named.join(", "))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
+use turnwise_profile::text::shortened;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 
@@ -14,7 +15,8 @@ use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Si
 #[derive(clap::Args)]
 pub(crate) struct WhatIf {
     /// Replay the recorded locks on a simulated machine with up to N CPUs, a thread on each
-    #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all = ["futex", "pid"])]
     cpus: Option<u32>,
     /// That machine: a name or a file, as for turnwise sim; unless told, graviton4, and mesh-1024 if that is too small
     #[arg(long = "what-if-machine", value_name = "MACHINE", requires = "cpus")]
@@ -26,6 +28,8 @@ const WALL: f64 = 0.5;
 const SEED: u64 = 1;
 /// Of the report.
 const COLUMNS: usize = 100;
+/// Of a lock's name in the table, which has two in a line.
+const NAME: usize = 18;
 
 /// The designs of locks that are compared: what follows "with", and few words.
 const DESIGNS: [(Locks, &str, &str); 2] = [
@@ -33,28 +37,33 @@ const DESIGNS: [(Locks, &str, &str); 2] = [
     (Locks::Adaptive, "Turnwise's locks", "Turnwise"),
 ];
 
+/// What a replay takes.
+pub(super) const NEEDS: &str = "a trace of futex calls has no acquisitions and hold times to replay; it takes a \
+                                program with pthread locks, profiled without --futex or --pid";
+
+/// What was asked, with the machine that it is about.
+pub(super) struct Question {
+    cpus: u32,
+    machine: Arc<Machine>,
+}
+
 impl WhatIf {
-    /// The forecast, if it was asked for.
+    /// Before the run: what cannot be answered costs no run.
     ///
     /// # Errors
-    /// There is no such machine, or it is too small; the program took no locks.
-    pub(super) fn forecast(&self, profile: &Profile) -> Result<Option<Scaling>> {
+    /// There is no such machine, or it is too small.
+    pub(super) fn ask(&self) -> Result<Option<Question>> {
         let Some(cpus) = self.cpus else { return Ok(None) };
-        if !profile.recording.knows_acquisitions() {
+        let machine = self.machine(cpus)?;
+        let has = machine.topology.cpus();
+        if cpus > has {
             bail!(
-                "--what-if-cpus: a trace of futex calls has no acquisitions and hold times to replay; it takes a \
-                 program with pthread locks, profiled without --futex or --pid"
+                "--what-if-cpus {cpus}: the machine {} has {has} CPUs; ask for fewer, or name a larger one with \
+                 --what-if-machine",
+                machine.name
             );
         }
-        let machine = Arc::new(self.machine(cpus)?);
-        let recorded = Recorded::of(profile)?;
-        let designs = DESIGNS.map(|(locks, name, title)| recorded.design(&machine, &counts(cpus), locks, name, title));
-        Ok(Some(Scaling {
-            machine: format!("{} ({})", machine.name, machine.title),
-            seed: SEED,
-            check: recorded.check(profile, &machine)?,
-            designs: designs.into_iter().collect::<Result<_>>()?,
-        }))
+        Ok(Some(Question { cpus, machine: Arc::new(machine) }))
     }
 
     fn machine(&self, cpus: u32) -> Result<Machine> {
@@ -63,6 +72,28 @@ impl WhatIf {
         }
         let first = spec::load("graviton4")?;
         Ok(if first.topology.cpus() >= cpus { first } else { spec::load("mesh-1024")? })
+    }
+}
+
+impl Question {
+    /// The answer.
+    ///
+    /// # Errors
+    /// The program took no locks.
+    pub(super) fn forecast(&self, profile: &Profile) -> Result<Scaling> {
+        if !profile.recording.knows_acquisitions() {
+            bail!("--what-if-cpus: {NEEDS}");
+        }
+        let machine = &self.machine;
+        let recorded = Recorded::of(profile)?;
+        let counts = counts(self.cpus);
+        let designs = DESIGNS.map(|(locks, name, title)| recorded.design(machine, &counts, locks, name, title));
+        Ok(Scaling {
+            machine: format!("{} ({})", machine.name, machine.title),
+            seed: SEED,
+            check: recorded.check(profile, machine)?,
+            designs: designs.into_iter().collect::<Result<_>>()?,
+        })
     }
 }
 
@@ -228,7 +259,7 @@ fn table(profile: &Profile, scaling: &Scaling) -> Table {
         for point in scaling.designs.iter().map(|design| &design.points[row]) {
             cells.push(scaled(point.acquisitions_per_s));
             cells.push(format!("{:.0}%", point.waiting * 100.0));
-            cells.push(point.lock.map_or("-", |lock| profile.locks[lock as usize].name.as_str()).to_owned());
+            cells.push(point.lock.map_or("-".to_owned(), |lock| shortened(&profile.locks[lock as usize].name, NAME)));
         }
         table.add_row(cells);
     }
@@ -271,9 +302,12 @@ mod tests {
 
     #[test]
     fn the_wall_is_named_with_the_models_error() {
-        let args = WhatIf { cpus: Some(16), machine: None };
         let mut profile = profile();
-        let scaling = args.forecast(&profile).unwrap().unwrap();
+        profile.locks[0].name = format!("hot{}\u{1b}[2J", "::inner".repeat(12));
+        let scaling = ask(16, None).unwrap().unwrap().forecast(&profile).unwrap();
+        assert!(table(&profile, &scaling).to_string().lines().all(|line| line.chars().count() <= COLUMNS));
+        assert!(!table(&profile, &scaling).to_string().contains('\u{1b}'));
+        profile.locks[0].name = "hot".to_owned();
         let [sleeping, _] = &scaling.designs[..] else { panic!("two designs") };
         assert_eq!(sleeping.points.iter().map(|point| point.cpus).collect::<Vec<_>>(), [2, 4, 8, 16]);
         assert!(sleeping.points.iter().all(|point| point.acquisitions_per_s > 0.0 && point.waiting <= 1.0));
@@ -289,13 +323,23 @@ mod tests {
         assert_eq!((again.designs[0].wall, again.designs[1].points.len()), (wall, 4));
     }
 
+    fn ask(cpus: u32, machine: Option<&str>) -> Result<Option<Question>> {
+        WhatIf { cpus: Some(cpus), machine: machine.map(str::to_owned) }.ask()
+    }
+
+    #[test]
+    fn what_cannot_be_answered_is_said_before_the_run() {
+        let told = |cpus, machine| format!("{:#}", ask(cpus, machine).err().expect("a refusal"));
+        assert!(told(4, Some("pdp-11")).contains("--what-if-machine pdp-11"));
+        let large = told(4096, None);
+        assert!(large.contains("--what-if-cpus 4096") && large.contains("1024 CPUs"), "{large}");
+        assert!(WhatIf { cpus: None, machine: None }.ask().unwrap().is_none());
+    }
+
     #[test]
     fn nothing_to_replay_is_an_error() {
-        let error = WhatIf { cpus: Some(4), machine: None }.forecast(&Profile::default()).unwrap_err();
+        let error = ask(4, None).unwrap().unwrap().forecast(&Profile::default()).unwrap_err();
         assert!(error.to_string().contains("no acquisitions"), "{error}");
-        assert!(WhatIf { cpus: None, machine: None }.forecast(&Profile::default()).unwrap().is_none());
-        let error = WhatIf { cpus: Some(4), machine: Some("pdp-11".to_owned()) }.forecast(&profile()).unwrap_err();
-        assert!(format!("{error:#}").contains("--what-if-machine pdp-11"), "{error:#}");
     }
 
     #[test]

@@ -132,6 +132,18 @@ fn rounds_are_complete_and_their_order_is_the_seeds() {
 }
 
 #[test]
+fn the_table_fits_a_terminal() {
+    let (text, _) = expect(0, &["compare", "--runs", "2", "--warmup", "0", "--", "@sample", "-s", "0.05"]);
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("median")).collect();
+    let table: Vec<&str> = table.into_iter().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(table.len(), 2 + 7 * 3, "{text}");
+    assert!(table.iter().all(|line| line.chars().count() <= 80 && *line == line.trim_end()), "{text}");
+    assert!(table[2..].chunks(3).all(|metric| metric[1].starts_with("  libc ")), "{text}");
+    assert!(table[2..].chunks(3).all(|metric| metric[2].starts_with("  adaptive ")), "{text}");
+    assert!(table.contains(&"throughput ↑") && table.contains(&"involuntary_switches ↓"), "{text}");
+}
+
+#[test]
 fn json_goes_to_a_file_beside_the_text() {
     let directory = scratch();
     let file = directory.path().join("result.json");
@@ -289,4 +301,57 @@ fn programs_that_shake_off_the_library_are_caught() {
     let program = executable(directory.path(), "program", &program);
     let complaint = "under adaptive, run 1: the program never loaded the preload library";
     expect_complaint(2, &["compare", "--warmup", "0", "--runs", "2", shown(&program)], &[complaint]);
+}
+
+/// The notes of a comparison.
+fn notes(arguments: &[&str]) -> String {
+    json(&[&["compare", "--warmup", "0", "--runs", "2", "--json"], arguments].concat())["notes"].to_string()
+}
+
+#[test]
+fn a_program_that_uses_no_lock_is_told_from_one_that_waits_for_none() {
+    const UNUSED: &str = "used no pthread lock under adaptive, mcs, so";
+    const FREE: &str = "no thread had to wait for one of our locks under adaptive, mcs:";
+    let locks = ["--lock", "libc,adaptive,mcs"];
+    let of = |command: &[&str]| notes(&[&locks, command].concat());
+    let none = of(&["--", "true"]);
+    assert!(none.contains(UNUSED) && !none.contains(FREE), "{none}");
+    let sample = ["--", "@sample", "-s", "0.05", "-t"];
+    let alone = of(&[&sample[..], &["1"]].concat());
+    assert!(alone.contains(FREE) && !alone.contains(UNUSED), "{alone}");
+    // The shell that the library was loaded into is not the program.
+    let bare = of(&["--", "env", "-i", env!("CARGO_BIN_EXE_turnwise"), "list"]);
+    assert!(bare.contains(UNUSED), "{bare}");
+}
+
+#[test]
+fn contention_in_one_of_the_runs_is_enough() {
+    let directory = scratch();
+    let (source, program) = (directory.path().join("x.c"), directory.path().join("x"));
+    let code = "#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                int main(int n, char **a) { pthread_mutex_lock(&m);\n\
+                if (n > 1) pthread_mutex_trylock(&m);\nreturn !a; }\n";
+    std::fs::write(&source, code).unwrap();
+    assert!(Command::new("cc").args(["-pthread", "-o"]).arg(&program).arg(&source).status().unwrap().success());
+    let script =
+        format!("if mkdir {}/once 2>&-; then {1} contend; else {1}; fi", directory.path().display(), shown(&program));
+    let report = json(&of_script(&["--json", "--lock", "adaptive,mcs"], &script));
+    let contended = |run: &&Value| run["locks_contended"] == true;
+    let runs = report["runs"].as_array().unwrap();
+    assert_eq!(runs.iter().filter(contended).count(), 1, "{runs:?}");
+    assert!(runs.iter().all(|run| run["locks_used"] == true), "{runs:?}");
+    let by = runs.iter().find(contended).unwrap()["policy"].as_str().unwrap();
+    let other = if by == "mcs" { "adaptive" } else { "mcs" };
+    let notes = report["notes"].to_string();
+    assert!(notes.contains(&format!("one of our locks under {other}:")), "{notes}");
+}
+
+#[test]
+fn exit_statuses_that_differ_are_told() {
+    let differs = "[ -z \"$TURNWISE_LOCK\" ] || exit 134";
+    let text = expect(0, &of_script(&["--any-status"], differs)).0;
+    assert!(text.contains("Note: exit statuses differ"), "{text}");
+    assert!(text.contains("(libc: 0 in 2 runs; adaptive: 134 in 2 runs)"), "{text}");
+    let same = notes(&["--any-status", "--", "sh", "-c", "exit 3"]);
+    assert!(!same.contains("exit statuses"), "{same}");
 }

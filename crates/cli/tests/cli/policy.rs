@@ -179,6 +179,12 @@ fn what_is_wrong_is_said_with_its_place() {
     warned(&rule("module = \"/nowhere.so\"", "mcs"), &["this module cannot be looked at", "p.toml:2:10"]);
     warned(&rule("program = \"no-such-program\"\nsymbol = \"x\"", "mcs"), &["this program cannot be looked at"]);
     warned(&rule("symbol = \"pointed\"", "mcs"), &["`pointed` has 8 bytes, fewer than a lock", "`function = "]);
+    warned(&rule("symbol = \"pointe?\"", "mcs"), &["`pointed` has 8 bytes, fewer than a lock"]);
+    warned(&rule("symbol = \"main\"", "mcs"), &["no variable `main`", "a function has this name", "`function`"]);
+    warned(&rule("function = \"hot\"", "mcs"), &["no function `hot`", "a variable has this name", "`symbol`"]);
+    for all in ["*", "**"] {
+        warned(&rule(&format!("symbol = \"{all}\""), "mcs"), &["the locks in any variable", "`default`"]);
+    }
 }
 
 #[test]
@@ -209,6 +215,8 @@ fn check_shows_what_rules_find() {
     }
     let (stdout, _) = expect(0, &["policy", "check", &policy]);
     assert!(stdout.contains("3 rules, default adaptive; no errors"), "{stdout}");
+    let (stdout, _) = expect(0, &["policy", "check", &bench.policy(&rule("symbol = \"hot\"", "mcs"))]);
+    assert!(stdout.contains(": 1 rule, default adaptive; no errors"), "{stdout}");
     let wrong = bench.policy(&rule("symbol = \"hott\"", "mcs"));
     let (stdout, _) = expect(1, &["policy", "check", &wrong, "--", shown(&bench.program)]);
     assert!(stdout.contains("finds nothing") && stdout.contains("did you mean `hot`?"), "{stdout}");
@@ -262,7 +270,10 @@ fn advice_is_tried_and_only_what_wins_is_kept() {
     assert!(stdout.contains(nothing) != stdout.contains(unproved), "{stdout}");
     assert_eq!(stdout.contains("throughput"), stdout.contains(unproved), "{stdout}");
     expect_complaint(2, &["compare", "--advise", "--lock", "mcs"], &["--advise", "cannot be used with"]);
-    expect_complaint(2, &["compare", "--advise", "--", "false"], &["under the recorder", "try it by itself: false"]);
+    let fails = ["compare", "--advise", "--", "sh", "-c", "echo reason; exit 3"];
+    let parts =
+        ["under the recorder the program exited with status 3", "its last lines:\n  reason", "try it by itself:"];
+    expect_complaint(2, &fails, &parts);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `turnwise profile`.
 
-use crate::common::{executable, expect, expect_complaint, expect_of, scratch, shown, turnwise};
+use crate::common::{executable, expect, expect_complaint, expect_of, scratch, shown, signal, turnwise};
 use std::io::BufRead;
 use turnwise_profile::model::Profile;
 
@@ -65,6 +65,57 @@ fn what_cannot_be_recorded_is_said_beforehand() {
     let damaged = executable(directory.path(), "damaged", b"\x7fELF\x02\x01\x01");
     expect_complaint(2, &["profile", "--", shown(&damaged)], &["damaged"]);
     expect_complaint(2, &["profile", "--json", "/no/such/dir/x", "--", "true"], &["--json"]);
+}
+
+#[test]
+fn an_output_that_fails_costs_no_other() {
+    let directory = scratch();
+    let (folder, page) = (directory.path().join("folder"), directory.path().join("page.html"));
+    std::fs::create_dir(&folder).unwrap();
+    let lost = folder.join("p.json");
+    let gone = format!("rmdir {}; exit 7", folder.display());
+    let arguments = ["profile", "--json", shown(&lost), "--html", shown(&page), "--", "sh", "-c", &gone];
+    let (report, complaint) = expect(2, &arguments);
+    assert!(report.contains("exit status 7"), "{report}");
+    assert!(complaint.contains("p.json: No such file or directory") && !complaint.contains(".tmp"), "{complaint}");
+    assert!(std::fs::read_to_string(&page).unwrap().contains("</html>"));
+    let (_, recording) = complaint.trim().split_once("turnwise profile --from ").expect("the recording is kept");
+    let (again, _) = expect(0, &["profile", "--from", recording]);
+    assert_eq!(again, report);
+    std::fs::remove_dir_all(std::path::Path::new(recording).parent().unwrap()).unwrap();
+}
+
+#[test]
+fn files_that_would_be_lost_are_refused_beforehand() {
+    let directory = scratch();
+    let (file, ran) = (directory.path().join("file"), directory.path().join("ran"));
+    let file = shown(&file);
+    let touch = ["--", "touch", shown(&ran)];
+    let refused = |arguments: &[&str], words: &[&str]| {
+        expect_complaint(2, &[&["profile"], arguments, &touch].concat(), words);
+        assert!(!ran.exists());
+    };
+    refused(&["--json", file, "--html", file], &["--json and --html name the same file", file]);
+    refused(&["--folded", file, "--recording", file], &["--recording and --folded name the same file"]);
+    std::fs::write(file, "notes").unwrap();
+    refused(&["--recording", file], &["it is no recording", "name another"]);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "notes");
+    refused(&["--recording", shown(directory.path())], &["it is no file"]);
+    refused(&["--recording", "/no/such/folder/r"], &["/no/such/folder/r", "no folder /no/such/folder"]);
+    refused(&["--what-if-cpus", "4096"], &["--what-if-cpus 4096", "1024 CPUs"]);
+    refused(&["--what-if-cpus", "64", "--futex"], &["cannot be used with"]);
+}
+
+#[test]
+fn an_interrupt_for_turnwise_alone_reaches_the_program() {
+    let waiting = "trap 'exit 5' INT; echo ready; while :; do sleep 0.05; done";
+    let mut command = turnwise(&["profile", "--", "sh", "-c", waiting]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut ready = [0; 6];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut ready).unwrap();
+    signal(child.id().try_into().unwrap(), "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 /// A static program whose waits are known; see its source.

@@ -26,12 +26,12 @@ fn commands_that_do_not_exist_or_may_not_run() {
     let directory = scratch();
     let plain = directory.path().join("plain");
     std::fs::write(&plain, "x").unwrap();
-    for subcommand in ["run", "compare"] {
+    for subcommand in ["run", "compare", "profile"] {
         expect_complaint(2, &[subcommand, "--", "no-such-command"], &["no such command", "PATH"]);
         expect_complaint(2, &[subcommand, "--", "./no-such-command"], &["no such command: ./no-such-command"]);
         expect_complaint(2, &[subcommand, "--", "/etc"], &["is a directory"]);
         expect_complaint(2, &[subcommand, "--", shown(&plain)], &["not executable", "chmod +x"]);
-        expect_complaint(2, &[subcommand, "--", ""], &["no such command"]);
+        expect_complaint(2, &[subcommand, "--", ""], &["the program's name is empty"]);
     }
 }
 
@@ -108,7 +108,9 @@ fn programs_with_privileges() {
 #[test]
 fn numbers_and_patterns() {
     expect_complaint(2, &["compare", "--runs", "1", "true"], &["at least 2"]);
-    expect_complaint(2, &["compare", "--runs", "many", "true"], &["--runs"]);
+    expect_complaint(2, &["compare", "--runs", "many", "true"], &["--runs", "a whole number is expected, 2 or more"]);
+    expect_complaint(2, &["compare", "--runs", "-1", "true"], &["'-1' for '--runs <N>'", "2 or more"]);
+    expect_complaint(2, &["compare", "--json", "x.json", "--", "true"], &["such command", "type --json=x.json"]);
     expect_complaint(2, &["compare", "--timeout", "0", "true"], &["above zero"]);
     expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["not a number"]);
     expect_complaint(2, &["compare", "--metric", "(", "true"], &["no regular expression"]);

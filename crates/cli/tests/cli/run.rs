@@ -54,6 +54,51 @@ fn every_policy_reaches_the_program() {
     assert_eq!(stdout.trim(), "");
 }
 
+/// Two threads that count under a mutex: nothing for a sanitizer to complain of.
+const COUNTERS: &str = r"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long counter;
+static void *count(void *unused)
+{
+    for (int i = 0; i < 20000; i++) {
+        pthread_mutex_lock(&lock);
+        counter++;
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+int main(void)
+{
+    pthread_t other;
+    pthread_create(&other, 0, count, 0);
+    count(0);
+    pthread_join(other, 0);
+    return counter == 40000 ? 7 : 1;
+}
+";
+
+#[test]
+fn programs_with_a_sanitizer_run_and_are_told_nothing_wrong() {
+    let directory = scratch();
+    let source = directory.path().join("counters.c");
+    std::fs::write(&source, COUNTERS).unwrap();
+    for sanitizer in ["address", "thread"] {
+        let program = directory.path().join(sanitizer);
+        let mut compiler = std::process::Command::new("cc");
+        compiler.arg(format!("-fsanitize={sanitizer}")).args(["-g", "-pthread"]).arg(&source).arg("-o").arg(&program);
+        let is_built = output(&mut compiler).status.success();
+        if !is_built || output(&mut std::process::Command::new(&program)).status.code() != Some(7) {
+            eprintln!("SKIPPED: programs with -fsanitize={sanitizer} do not work here");
+            continue;
+        }
+        for how in [&["run", "--lock", "adaptive"][..], &["profile"], &["profile", "--lock", "adaptive"]] {
+            let (_, complaint) = expect(7, &[how, &["--", shown(&program)]].concat());
+            assert!(!complaint.contains("Sanitizer"), "{complaint}");
+        }
+    }
+}
+
 #[test]
 fn other_preloaded_libraries_stay_behind_ours() {
     let other = "libc.so.6";

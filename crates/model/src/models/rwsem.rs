@@ -6,7 +6,7 @@ use crate::platform::{Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, keep, res
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::RawRwSem;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word};
 use turnwise::rwsem::Prefer::{self, Readers};
 
 const PLAIN: Setup = Setup::PLAIN;
@@ -26,6 +26,7 @@ const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const UNWOKEN: Shows = &["woke unwoken"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const GAVE_UP: Shows = &["gave up"];
+const TWO: Shows = &["woken as another claimant", "gave up"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -114,6 +115,8 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: all wait for a claimant that is gone", LAPSE, (0, 1), BOTH, || {
         orphaned(HANDOFF, HELD_TO_WRITE, &[write, read]);
     }),
+    model("rwsem: two claims", TIMED_LATE, (0, 1), TWO, || two_claims(write_soon)),
+    model("rwsem: two claims, a reader's first", TIMED_LATE, (0, 1), TWO, || two_claims(read_soon)),
     // The end of its life.
     model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(HELD_TO_WRITE)),
     model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_READ)),
@@ -337,14 +340,43 @@ fn overtaken(roles: &'static [Role]) {
 const HANDOFF: u32 = 1 << 29;
 const WRITERS: u32 = 1 << 31;
 
+impl Guarded {
+    fn word(&self) -> &LoomU32 {
+        // SAFETY: the lock begins with its word.
+        unsafe { &*(&raw const self.raw).cast::<LoomU32>() }
+    }
+}
+
+/// A timed waiter claims the next turn and gives up, while a writer sleeps that takes the claim for its own: it was
+/// away while its own lapsed.
+fn two_claims(timed: Role) {
+    let guarded = Guarded::keep();
+    guarded.raw.write();
+    let timed = spawn(move || timed(guarded));
+    rest();
+    guarded.leave_writing();
+    guarded.raw.write();
+    rest();
+    let other = spawn(move || {
+        let word = guarded.word().load(Relaxed);
+        if word & HANDOFF != 0 && Loom::park(guarded.word(), word, Lane::First, None) == Parked::Woken {
+            saw("woken as another claimant");
+        }
+        write(guarded);
+    });
+    rest();
+    guarded.leave_writing();
+    timed.join();
+    other.join();
+    guarded.settled();
+}
+
 /// As in a forked child: `flag` was set by a thread that is not here. The first thread has the lock, and the others
 /// come to wait for it.
 fn orphaned(flag: u32, hold: Hold, roles: &'static [Role]) {
     let guarded = Guarded::keep();
-    // SAFETY: the lock begins with its word.
-    let word = unsafe { &*(&raw const guarded.raw).cast::<LoomU32>() };
     hold.0(&guarded.raw);
-    word.fetch_or(flag, Relaxed);
+    guarded.word().fetch_or(flag, Relaxed);
     wait_behind(guarded, hold.1, roles);
 }
 

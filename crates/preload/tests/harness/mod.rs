@@ -62,8 +62,8 @@ impl Build {
     }
 }
 
-/// A path of this test run alone.
-fn output_path(name: &str) -> PathBuf {
+/// A path of this test run alone, in a folder of its own.
+pub(crate) fn output_path(name: &str) -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));

@@ -71,6 +71,14 @@ pub fn analyse(recording: &Recording) -> Profile {
     profile
 }
 
+/// Ticks that all threads waited, waits that had not ended included.
+#[must_use]
+pub fn waited(recording: &Recording) -> u64 {
+    let details = recording.entries.iter().filter_map(|entry| recording.detail(entry.detail));
+    let ended: u64 = details.map(|detail| detail.wait_sum).sum();
+    ended.saturating_add(Pending::collect(recording, last(recording)).all_ticks())
+}
+
 /// Ticks at the last sign of life.
 fn last(recording: &Recording) -> u64 {
     let waits = recording.episodes.iter().map(|wait| wait.began.max(wait.acquired).max(wait.released));

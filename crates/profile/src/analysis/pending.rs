@@ -45,6 +45,11 @@ impl Pending {
         self.by_entry.get(&entry).into_iter().flatten().map(|index| &self.waits[*index])
     }
 
+    /// Of all of them.
+    pub(super) fn all_ticks(&self) -> u64 {
+        self.waits.iter().map(|wait| wait.ticks).sum()
+    }
+
     pub(super) fn of_thread(&self, thread: usize) -> impl Iterator<Item = &Wait> {
         self.waits.iter().filter(move |wait| wait.episode.thread as usize == thread)
     }

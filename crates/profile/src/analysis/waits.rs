@@ -7,11 +7,11 @@ use crate::model::{Blocked, Distribution, Episode, Profile, Site, SiteId, StackI
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::rc::Rc;
-use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_STACK};
+use turnwise_recording::{ACQUIRED, EpisodeCopy, Op, Ref, TALLY_HOLDER, TALLY_LOOKED, TALLY_OFF_CPU, TALLY_STACK};
 
 /// Fills in `sites`, `stacks`, `episodes` and `blocked`.
 pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile: &mut Profile) {
-    let mut blocked: HashMap<(SiteId, SiteId), (u64, u64)> = HashMap::new();
+    let mut blocked = Vec::new();
     let mut by_entry = HashMap::new();
     for (raw, id) in sites.sites.iter().zip(0..) {
         by_entry.extend(raw.entries.iter().map(|entry| (*entry, id)));
@@ -26,10 +26,7 @@ pub(super) fn fill(work: &mut Work, sites: &Sites, stacks: &mut Stacks, profile:
     profile.episodes =
         known.iter().map(|(episode, site)| self::episode(work, sites, episode, *site, stacks, profile)).collect();
     profile.episodes.sort_by_key(|episode| (episode.began_ns, episode.thread));
-    profile.blocked = blocked
-        .into_iter()
-        .map(|((waiter, holder), (waits, wait_ns))| Blocked { waiter, holder, waits, wait_ns, holder_off_cpu: None })
-        .collect();
+    profile.blocked = blocked;
     profile.blocked.sort_by_key(|pair| (Reverse(pair.wait_ns), pair.waiter, pair.holder));
     profile.recording.episodes_kept = profile.episodes.len() as u64;
     profile.recording.episodes_dropped = work.recording.threads.iter().map(|thread| thread.dropped).sum();
@@ -41,7 +38,7 @@ fn site(
     raw: &RawSite,
     id: SiteId,
     stacks: &mut Stacks,
-    blocked: &mut HashMap<(SiteId, SiteId), (u64, u64)>,
+    blocked: &mut Vec<Blocked>,
     profile: &mut Profile,
 ) -> Site {
     let mut parts = Parts::default();
@@ -62,12 +59,14 @@ fn site(
             match tally.kind {
                 TALLY_STACK => parts.add_stack(stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
                 TALLY_HOLDER => parts.add_holder(sites.id((raw.key.0, tally.key)), waits, wait_ns),
+                TALLY_LOOKED => parts.add_look(sites.id((raw.key.0, tally.key)), waits, 0),
+                TALLY_OFF_CPU => parts.add_look(sites.id((raw.key.0, tally.key)), 0, waits),
                 _ => {}
             }
         }
     }
     parts.fit(&raw.sum.waits(work.clock));
-    blocked.extend(parts.holders.iter().map(|(holder, pair)| ((id, *holder), *pair)));
+    blocked.extend(parts.blocked(id));
     let frames = work.symbols.of_return_address(raw.address);
     let mut usage = raw.sum.usage(work.clock, work.tells);
     if raw.op != Op::Read {
@@ -88,6 +87,8 @@ fn site(
 struct Parts {
     stacks: HashMap<StackId, (u64, u64)>,
     holders: HashMap<SiteId, (u64, u64)>,
+    /// Waits at whose beginning somebody looked at the holder, and those in which it was on no CPU.
+    looks: HashMap<SiteId, (u64, u64)>,
 }
 
 impl Parts {
@@ -103,6 +104,24 @@ impl Parts {
             let part = self.holders.entry(holder).or_default();
             *part = (part.0 + waits, part.1 + wait_ns);
         }
+    }
+
+    fn add_look(&mut self, holder: Option<SiteId>, looked: u64, off_cpu: u64) {
+        if let Some(holder) = holder {
+            let part = self.looks.entry(holder).or_default();
+            *part = (part.0 + looked, part.1 + off_cpu);
+        }
+    }
+
+    /// The site's waits by holder.
+    fn blocked(&self, waiter: SiteId) -> impl Iterator<Item = Blocked> {
+        self.holders.iter().map(move |(holder, &(waits, wait_ns))| {
+            let (looked, off) = self.looks.get(holder).copied().unwrap_or_default();
+            // Both are estimates: of waits that are few, more may have been looked at than there were.
+            let part = |of: u64| scaled(of, looked.max(1), looked.min(waits));
+            let holder_off_cpu = (looked > 0).then(|| part(off));
+            Blocked { waiter, holder: *holder, waits, wait_ns, looked: part(looked), holder_off_cpu }
+        })
     }
 
     /// Makes the stacks, known from samples, add up to all waits, and the holders to no more than all: of many waits
@@ -123,14 +142,19 @@ impl Parts {
 
 fn fit<K>(parts: &mut HashMap<K, (u64, u64)>, all: &Distribution, whole: bool) {
     let known = parts.values().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let scaled = |part: u64, known: u64, all: u64| match known {
+    let fitted = |part: u64, known: u64, all: u64| match known {
         0 => part,
-        _ if known > all || whole => (u128::from(part) * u128::from(all) / u128::from(known)) as u64,
+        _ if known > all || whole => scaled(part, known, all),
         _ => part,
     };
     for part in parts.values_mut() {
-        *part = (scaled(part.0, known.0, all.count), scaled(part.1, known.1, all.sum_ns));
+        *part = (fitted(part.0, known.0, all.count), fitted(part.1, known.1, all.sum_ns));
     }
+}
+
+/// The part of `known` as one of `all`.
+fn scaled(part: u64, known: u64, all: u64) -> u64 {
+    (u128::from(part) * u128::from(all) / u128::from(known)) as u64
 }
 
 fn episode(

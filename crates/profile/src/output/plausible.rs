@@ -19,6 +19,7 @@ pub(super) fn sums(profile: &Profile) -> Result<()> {
     bounded("blocked pairs' wait time", profile.blocked.iter().map(|pair| pair.wait_ns), MOST_NS)?;
     bounded("blocked pairs' waits", profile.blocked.iter().map(|pair| pair.waits), MOST_COUNT)?;
     bounded("blocked pairs' waits", profile.blocked.iter().filter_map(|pair| pair.holder_off_cpu), MOST_COUNT)?;
+    bounded("blocked pairs' waits", profile.blocked.iter().map(|pair| pair.looked), MOST_COUNT)?;
     let conditions = profile.conditions.iter();
     bounded("wake-ups", conditions.map(|condition| condition.woken_for_nothing), MOST_COUNT)?;
     let steps = profile.locks.iter().flat_map(|lock| &lock.over_time);

@@ -9,8 +9,10 @@ pub(super) const COLUMNS: usize = 100;
 /// A shorter name says nothing.
 const LEAST: usize = 10;
 
-/// `name` in at most so many columns: modules go first, then its middle, as names differ at both ends.
-pub(super) fn shortened(name: &str, columns: usize) -> String {
+/// `name` in at most so many columns: modules go first, then its middle, as names differ at both ends. Control
+/// characters are replaced.
+#[must_use]
+pub fn shortened(name: &str, columns: usize) -> String {
     let name = plain(name);
     if width(&name) <= columns {
         return name;

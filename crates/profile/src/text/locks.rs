@@ -12,6 +12,8 @@ const LOCKS: usize = 10;
 const DETAILED: usize = 3;
 /// Sites of a lock, pairs of a site.
 const SITES: usize = 5;
+/// Looks at holders that say something.
+const LOOKS: u64 = 10;
 /// Columns of a course over time.
 const COURSE: usize = 48;
 
@@ -151,7 +153,9 @@ fn site(text: &mut String, profile: &Profile, site: &Site, number: u32, of_lock:
     let holders = profile.blocked.iter().filter(|pair| pair.waiter == number).take(SITES);
     for pair in holders {
         let holder = &profile.sites[pair.holder as usize];
-        let figures = format!(": {}, {}", plural(pair.waits, "wait", "waits"), time(pair.wait_ns));
+        let off = pair.holder_off_cpu.filter(|_| pair.looked >= LOOKS);
+        let off = off.map_or_else(String::new, |off| format!(", off its CPU in {}", share(off, pair.looked)));
+        let figures = format!(": {}, {}{off}", plural(pair.waits, "wait", "waits"), time(pair.wait_ns));
         *text += &fitted(&[("         while held by ", &site_name(profile, holder))], &figures);
     }
     for (caller, wait) in callers(profile, site).into_iter().take(2).filter(|(_, wait)| *wait > 0) {

@@ -9,7 +9,8 @@ mod summary;
 use crate::model::{FrameId, Profile, Site};
 use crate::output::names::base;
 use figures::{count, plural, share, time};
-use lines::{fitted, shortened, wrapped};
+pub use lines::shortened;
+use lines::{fitted, wrapped};
 use std::fmt::Write;
 
 /// Lines of a section that is not about the locks themselves.

@@ -119,6 +119,46 @@ static int holder(void)
     return 0;
 }
 
+static atomic_int turn;
+
+static void compute_ms(long ms)
+{
+    clock_t end = clock() + ms * (CLOCKS_PER_SEC / 1000);
+    while (clock() < end)
+        ;
+}
+
+/* Turns of the holder, which has the mutex asleep in the first half of them and at work in the others. */
+static void *away_half(void *unused)
+{
+    for (int i = 0; i < 40; i++) {
+        pthread_mutex_t *lock = i < 20 ? &first : &second;
+        pthread_mutex_lock(lock);
+        turn = 2 * i + 1;
+        i < 20 ? pause_ms(4) : compute_ms(4);
+        pthread_mutex_unlock(lock);
+        while (turn < 2 * i + 2)
+            pause_ms(1);
+    }
+    return unused;
+}
+
+static int away(void)
+{
+    pthread_t id = start(away_half);
+    for (int i = 0; i < 40; i++) {
+        pthread_mutex_t *lock = i < 20 ? &first : &second;
+        while (turn < 2 * i + 1)
+            sched_yield();
+        pause_ms(1);
+        pthread_mutex_lock(lock);
+        pthread_mutex_unlock(lock);
+        turn = 2 * i + 2;
+    }
+    pthread_join(id, NULL);
+    return 0;
+}
+
 static void *one_way(void *unused)
 {
     pthread_mutex_lock(&first);
@@ -482,7 +522,7 @@ int main(int arguments, char **names)
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
                {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under},
-               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}};
+               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}, {"away", away}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();

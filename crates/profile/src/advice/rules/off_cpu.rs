@@ -35,8 +35,8 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
         let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
         let crowded = threads > cpus as usize;
-        let fewer = format!("{threads} threads share {cpus} CPUs: have fewer, or ");
-        finding.change = Some(if crowded { fewer + move_out } else { move_out.to_owned() });
+        let fewer = format!("; if nothing in it blocks: {threads} threads share {cpus} CPUs, have fewer");
+        finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
         Some(finding)
     });
     locks.collect()
@@ -48,13 +48,13 @@ fn holders(context: &Context, lock: LockId) -> Option<Away> {
     let (mut of, mut off, mut worst) = (0, 0, None);
     for pair in known {
         let times = pair.holder_off_cpu.unwrap_or(0);
-        (of, off) = (of + pair.waits, off + times);
+        (of, off) = (of + pair.looked, off + times);
         worst = worst.max(Some((times, pair.holder)));
     }
     let (_, site) = worst?;
     let (times, part) = (count(off), percent(off, of));
     let evidence = format!(
-        "during {times} of {} waits ({part}) the holder was off its CPU, mostly one from {}",
+        "when waits began the holder was off its CPU {times} of {} times ({part}), mostly one from {}",
         count(of),
         context.site_name(site)
     );
@@ -83,7 +83,7 @@ mod tests {
     fn profile(waits: u64, off: Option<u64>) -> Profile {
         let mut profile = quiet();
         lock_with_site(&mut profile, usage(10_000, 2_000, 100_000, 20_000));
-        profile.blocked = vec![Blocked { waits, wait_ns: 1, holder_off_cpu: off, ..Blocked::default() }];
+        profile.blocked = vec![Blocked { waits, wait_ns: 1, looked: waits, holder_off_cpu: off, ..Blocked::default() }];
         profile
     }
 

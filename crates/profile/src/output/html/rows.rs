@@ -195,6 +195,7 @@ pub(super) struct BlockedRow {
     holder: u32,
     waits: u64,
     wait_ns: u64,
+    looked: u64,
     holder_off_cpu: Option<u64>,
 }
 
@@ -207,6 +208,7 @@ pub(super) fn blocked(profile: &Profile, strings: &mut Strings) -> Vec<BlockedRo
             holder: strings.site(profile, pair.holder),
             waits: pair.waits,
             wait_ns: pair.wait_ns,
+            looked: pair.looked,
             holder_off_cpu: pair.holder_off_cpu,
         }
     });

@@ -1,0 +1,42 @@
+//! Programs that were built with a sanitizer, whose runtime must come before every other library: it puts itself
+//! around the functions of those behind it, and AddressSanitizer ends a program in which it is not the first.
+
+use object::{Object, ReadCache};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// What the names of such runtimes begin with: gcc's, and clang's if they are shared.
+const RUNTIMES: [&str; 5] = ["libasan.", "libhwasan.", "libtsan.", "libclang_rt.asan", "libclang_rt.tsan"];
+
+/// The sanitizers' runtimes that a program asks for; none of what is no program.
+pub(crate) fn runtimes(program: &OsStr) -> Vec<OsString> {
+    needed(Path::new(program)).unwrap_or_default().into_iter().filter(|name| is_runtime(name)).collect()
+}
+
+fn needed(program: &Path) -> Option<Vec<OsString>> {
+    let cache = ReadCache::new(File::open(program).ok()?);
+    let file = object::File::parse(&cache).ok()?;
+    let libraries = file.import_libraries().ok()?;
+    Some(libraries.filter_map(Result::ok).map(|library| OsString::from_vec(library.name().to_vec())).collect())
+}
+
+fn is_runtime(library: &OsStr) -> bool {
+    RUNTIMES.iter().any(|start| library.as_bytes().starts_with(start.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runtimes_are_told_from_other_libraries() {
+        let told = ["libtsan.so.2", "libasan.so.8", "libclang_rt.asan-x86_64.so"];
+        assert!(told.iter().all(|name| is_runtime(OsStr::new(name))));
+        assert!(!["libubsan.so.1", "libc.so.6", "mylibasan.so"].iter().any(|name| is_runtime(OsStr::new(name))));
+        let own = std::env::current_exe().unwrap();
+        assert!(needed(&own).unwrap().iter().any(|name| name == "libc.so.6"));
+        assert!(runtimes(own.as_os_str()).is_empty() && runtimes(OsStr::new("/etc/passwd")).is_empty());
+    }
+}
