@@ -20,6 +20,8 @@ pub(crate) enum Call {
     Wait {
         /// What it sleeps on.
         address: u64,
+        /// What the word there says.
+        word: Word,
     },
     /// Wakes so many at most.
     Wake {
@@ -39,6 +41,20 @@ pub(crate) enum Call {
     },
 }
 
+/// The word that a call waits at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Word {
+    /// It had this value when the wait began; threads of this process only may wait there.
+    Private(u32),
+    /// It had this value, and the call allows for other processes. So the C library waits for a thread to end: the word
+    /// is the thread's number, and the kernel clears it.
+    Shared(u32),
+    /// A priority-inheriting lock: the word names the owner.
+    Owner,
+    /// Not known.
+    Other,
+}
+
 impl SysCall {
     pub(crate) const ALL: [SysCall; 4] = [SysCall::Futex, SysCall::FutexWait, SysCall::FutexWake, SysCall::FutexWaitv];
 
@@ -48,6 +64,20 @@ impl SysCall {
             SysCall::FutexWait => "futex_wait",
             SysCall::FutexWake => "futex_wake",
             SysCall::FutexWaitv => "futex_waitv",
+        }
+    }
+
+    /// The call of this number.
+    pub(crate) fn of_number(number: i64) -> Option<SysCall> {
+        /// Linux 6.7: the same number on all machines.
+        const FUTEX_WAKE: i64 = 454;
+        const FUTEX_WAIT: i64 = 455;
+        match number {
+            libc::SYS_futex => Some(SysCall::Futex),
+            libc::SYS_futex_waitv => Some(SysCall::FutexWaitv),
+            FUTEX_WAIT => Some(SysCall::FutexWait),
+            FUTEX_WAKE => Some(SysCall::FutexWake),
+            _ => None,
         }
     }
 
@@ -67,7 +97,7 @@ impl SysCall {
         let address = argument(0)?;
         match self {
             SysCall::Futex => futex(address, argument(1)?, argument(2)?, argument(3)?),
-            SysCall::FutexWait | SysCall::FutexWaitv => Some(Call::Wait { address }),
+            SysCall::FutexWait | SysCall::FutexWaitv => Some(Call::Wait { address, word: Word::Other }),
             SysCall::FutexWake => Some(Call::Wake { address, most: argument(1)? }),
         }
     }
@@ -76,11 +106,13 @@ impl SysCall {
 fn futex(address: u64, operation: u64, value: u64, other: u64) -> Option<Call> {
     let most = u64::from(value as u32);
     match operation as i32 & libc::FUTEX_CMD_MASK {
-        libc::FUTEX_WAIT
-        | libc::FUTEX_WAIT_BITSET
-        | libc::FUTEX_WAIT_REQUEUE_PI
-        | libc::FUTEX_LOCK_PI
-        | libc::FUTEX_LOCK_PI2 => Some(Call::Wait { address }),
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
+            let is_private = operation as i32 & libc::FUTEX_PRIVATE_FLAG != 0;
+            let word = if is_private { Word::Private(value as u32) } else { Word::Shared(value as u32) };
+            Some(Call::Wait { address, word })
+        }
+        libc::FUTEX_WAIT_REQUEUE_PI => Some(Call::Wait { address, word: Word::Other }),
+        libc::FUTEX_LOCK_PI | libc::FUTEX_LOCK_PI2 => Some(Call::Wait { address, word: Word::Owner }),
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_WAKE_OP => Some(Call::Wake { address, most }),
         libc::FUTEX_UNLOCK_PI => Some(Call::Wake { address, most: 1 }),
         libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE | libc::FUTEX_CMP_REQUEUE_PI => {
@@ -97,9 +129,13 @@ mod tests {
     #[test]
     fn operations_count_without_their_flags() {
         let futex = |operation: i32, value| SysCall::Futex.decode(&[0x10, operation as u64, value, 0x20]);
-        assert_eq!(futex(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, 5), Some(Call::Wait { address: 0x10 }));
-        let realtime = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
-        assert_eq!(futex(realtime, 5), Some(Call::Wait { address: 0x10 }));
+        let wait = |word| Some(Call::Wait { address: 0x10, word });
+        assert_eq!(futex(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, 5), wait(Word::Private(5)));
+        let realtime = libc::FUTEX_WAIT_BITSET | libc::FUTEX_CLOCK_REALTIME;
+        assert_eq!(futex(realtime | libc::FUTEX_PRIVATE_FLAG, 5), wait(Word::Private(5)));
+        assert_eq!(futex(realtime, 5), wait(Word::Shared(5)));
+        assert_eq!(futex(libc::FUTEX_LOCK_PI | libc::FUTEX_PRIVATE_FLAG, 0), wait(Word::Owner));
+        assert_eq!(futex(libc::FUTEX_WAIT_REQUEUE_PI, 5), wait(Word::Other));
         assert_eq!(futex(libc::FUTEX_WAKE, 3), Some(Call::Wake { address: 0x10, most: 3 }));
         let requeue = Some(Call::Requeue { from: 0x10, to: 0x20, most: 1 });
         assert_eq!(futex(libc::FUTEX_CMP_REQUEUE, 1), requeue);

@@ -8,9 +8,12 @@
 //! [`Tracer`] reads the kernel's records, [`Trace`] pairs them up, and [`profile`](Trace::profile) makes the same
 //! [`Profile`](turnwise_profile::model::Profile) of them as the recorder's.
 
+mod asleep;
 mod call;
 mod events;
 mod images;
+mod living;
+mod memory;
 mod pairing;
 mod process;
 mod profile;
@@ -21,5 +24,6 @@ mod tracefs;
 mod tracer;
 mod unwind;
 
+pub use living::has_ended;
 pub use trace::{Run, Trace};
 pub use tracer::Tracer;

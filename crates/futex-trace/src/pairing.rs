@@ -1,6 +1,6 @@
 //! Beginnings and ends of futex calls, paired up to waits, and waits to the calls that ended them.
 
-use crate::call::Call;
+use crate::call::{Call, Word};
 use crate::sums::{Course, Sum};
 use std::collections::{HashMap, VecDeque};
 
@@ -36,6 +36,18 @@ pub(crate) enum Outcome {
     Unfinished,
 }
 
+/// A wait that went on to the end of its thread or of the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pending {
+    pub(crate) tid: u32,
+    pub(crate) address: u64,
+    pub(crate) word: Word,
+    /// The thread whose end it waits for.
+    pub(crate) joins: Option<u32>,
+    /// It ended with its thread, not with the trace.
+    pub(crate) with_thread: bool,
+}
+
 /// What pairing makes of a process's calls.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing {
@@ -50,6 +62,12 @@ pub(crate) struct Pairing {
     /// Number and time of waits, by address, the waiter's stack and the waker's.
     pub(crate) wakers: HashMap<(u64, StackId, StackId), (u64, u64)>,
     pub(crate) kept: Vec<Wait>,
+    /// Waits for threads to end: in no other figure, since nobody holds anything there.
+    pub(crate) joins: Sum,
+    /// Joins included.
+    pub(crate) unfinished: Vec<Pending>,
+    /// Waits that were under way when the trace began, and count from there.
+    pub(crate) from_before: u64,
     /// In the sums only.
     pub(crate) dropped: u64,
     /// Calls that did not sleep, since the value had changed already (or an argument was wrong).
@@ -66,6 +84,9 @@ struct Open {
     call: Call,
     stack: StackId,
     at_ns: u64,
+    joins: Option<u32>,
+    /// Its beginning was recorded; else it was under way already.
+    is_recorded: bool,
 }
 
 /// A call that may have woken somebody.
@@ -79,9 +100,11 @@ struct Wake {
 }
 
 impl Pairing {
-    /// A thread begins a call.
-    pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, stack: StackId) {
-        if let Some(Open { call: Call::Wait { .. }, .. }) = self.open.insert(tid, Open { call, stack, at_ns }) {
+    /// A thread begins a call: perhaps a wait for that thread to end.
+    pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, stack: StackId, joins: Option<u32>) {
+        let open = Open { call, stack, at_ns, joins, is_recorded: true };
+        // One that was not recorded has only just begun: this is its record.
+        if let Some(Open { call: Call::Wait { .. }, is_recorded: true, .. }) = self.open.insert(tid, open) {
             self.without_end += 1;
         }
         let (address, left) = match call {
@@ -99,6 +122,11 @@ impl Pairing {
         }
     }
 
+    /// A thread was in a wait when the trace began, unless its beginning has been recorded.
+    pub(crate) fn sleeps(&mut self, tid: u32, call: Call, stack: StackId, joins: Option<u32>) {
+        self.open.entry(tid).or_insert(Open { call, stack, at_ns: 0, joins, is_recorded: false });
+    }
+
     /// A thread's call ends.
     pub(crate) fn exit(&mut self, tid: u32, at_ns: u64, result: i64) {
         let Some(open) = self.open.remove(&tid) else {
@@ -106,7 +134,7 @@ impl Pairing {
             return;
         };
         match open.call {
-            Call::Wait { address } => match outcome(result) {
+            Call::Wait { address, .. } => match outcome(result) {
                 Some(outcome) => self.wait(tid, address, &open, at_ns, outcome),
                 None => self.not_slept += 1,
             },
@@ -119,11 +147,21 @@ impl Pairing {
         }
     }
 
+    /// A thread's call ended before the trace began.
+    pub(crate) fn forget(&mut self, tid: u32) {
+        self.open.remove(&tid);
+    }
+
     /// A thread ends, in whatever call it is.
     pub(crate) fn thread_ends(&mut self, tid: u32, at_ns: u64) {
+        self.breaks_off(tid, at_ns, true);
+    }
+
+    fn breaks_off(&mut self, tid: u32, at_ns: u64, with_thread: bool) {
         if let Some(open) = self.open.remove(&tid)
-            && let Call::Wait { address } = open.call
+            && let Call::Wait { address, word } = open.call
         {
+            self.unfinished.push(Pending { tid, address, word, joins: open.joins, with_thread });
             self.wait(tid, address, &open, at_ns, Outcome::Unfinished);
         }
     }
@@ -133,7 +171,7 @@ impl Pairing {
         let mut threads: Vec<u32> = self.open.keys().copied().collect();
         threads.sort_unstable();
         for tid in threads {
-            self.thread_ends(tid, at_ns);
+            self.breaks_off(tid, at_ns, false);
         }
     }
 
@@ -142,6 +180,11 @@ impl Pairing {
         let ended_ns = ended_ns.max(began_ns);
         let waker = if outcome == Outcome::Woken { self.waker(tid, address, began_ns, ended_ns) } else { None };
         let (waited, timed_out) = (ended_ns - began_ns, outcome == Outcome::TimedOut);
+        self.from_before += u64::from(!open.is_recorded);
+        // The kernel wakes who waits for a thread to end; whom a thread wakes, waited for something else.
+        if open.joins.is_some() && waker.is_none() {
+            return self.joins.add(waited, timed_out);
+        }
         self.sites.entry((address, stack)).or_default().add(waited, timed_out);
         self.threads.entry(tid).or_default().add(waited, timed_out);
         self.courses.entry(address).or_default().add(ended_ns, waited);
@@ -192,7 +235,7 @@ mod tests {
 
     const A: u64 = 0x1000;
     const B: u64 = 0x2000;
-    const WAIT: Call = Call::Wait { address: A };
+    const WAIT: Call = Call::Wait { address: A, word: Word::Private(0) };
 
     fn wake(most: u64) -> Call {
         Call::Wake { address: A, most }
@@ -201,8 +244,8 @@ mod tests {
     #[test]
     fn a_wait_is_paired_with_its_end_and_its_waker() {
         let mut pairing = Pairing::default();
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(2, 150, wake(1), 8);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(2, 150, wake(1), 8, None);
         // The woken thread may be out before its waker.
         pairing.exit(1, 160, 0);
         pairing.exit(2, 170, 1);
@@ -218,13 +261,13 @@ mod tests {
     #[test]
     fn a_call_wakes_no_more_than_it_may_and_only_those_who_slept_then() {
         let mut pairing = Pairing::default();
-        pairing.enter(9, 50, wake(5), 1);
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(2, 101, WAIT, 7);
+        pairing.enter(9, 50, wake(5), 1, None);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(2, 101, WAIT, 7, None);
         pairing.exit(9, 102, 0);
-        pairing.enter(3, 150, wake(1), 8);
+        pairing.enter(3, 150, wake(1), 8, None);
         pairing.exit(3, 151, 1);
-        pairing.enter(4, 160, wake(1), 9);
+        pairing.enter(4, 160, wake(1), 9, None);
         pairing.exit(4, 161, 1);
         pairing.exit(1, 170, 0);
         pairing.exit(2, 171, 0);
@@ -235,10 +278,10 @@ mod tests {
     #[test]
     fn who_woke_nobody_is_no_waker() {
         let mut pairing = Pairing::default();
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(2, 110, wake(1), 8);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(2, 110, wake(1), 8, None);
         pairing.exit(2, 111, 0);
-        pairing.enter(3, 120, wake(1), 9);
+        pairing.enter(3, 120, wake(1), 9, None);
         pairing.exit(3, 121, 1);
         pairing.exit(1, 130, 0);
         assert_eq!(pairing.kept[0].waker, Some((3, 9)));
@@ -247,10 +290,10 @@ mod tests {
     #[test]
     fn who_was_moved_is_woken_at_the_other_address() {
         let mut pairing = Pairing::default();
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(2, 110, Call::Requeue { from: A, to: B, most: 0 }, 8);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(2, 110, Call::Requeue { from: A, to: B, most: 0 }, 8, None);
         pairing.exit(2, 111, 1);
-        pairing.enter(3, 120, Call::Wake { address: B, most: 1 }, 9);
+        pairing.enter(3, 120, Call::Wake { address: B, most: 1 }, 9, None);
         pairing.exit(3, 121, 1);
         pairing.exit(1, 130, 0);
         assert_eq!(pairing.kept[0].waker, Some((3, 9)));
@@ -260,7 +303,7 @@ mod tests {
     fn results_tell_how_a_wait_ended() {
         let mut pairing = Pairing::default();
         for (result, at) in [(-110, 0), (-4, 100), (-512, 200), (-11, 300), (0, 400)] {
-            pairing.enter(1, at, WAIT, 7);
+            pairing.enter(1, at, WAIT, 7, None);
             pairing.exit(1, at + 10, result);
         }
         let outcomes: Vec<_> = pairing.kept.iter().map(|wait| wait.outcome).collect();
@@ -272,8 +315,8 @@ mod tests {
     fn lost_records_make_no_waits_up() {
         let mut pairing = Pairing::default();
         pairing.exit(1, 50, 0);
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(1, 900, WAIT, 7);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(1, 900, WAIT, 7, None);
         pairing.exit(1, 910, 0);
         assert_eq!((pairing.without_beginning, pairing.without_end), (1, 1));
         assert_eq!(pairing.sites[&(A, 7)].sum_ns, 10, "the first wait's length is not known");
@@ -282,12 +325,50 @@ mod tests {
     #[test]
     fn waits_that_go_on_count_up_to_the_end() {
         let mut pairing = Pairing::default();
-        pairing.enter(1, 100, WAIT, 7);
-        pairing.enter(2, 200, WAIT, 7);
-        pairing.enter(3, 250, wake(1), 7);
+        pairing.enter(1, 100, WAIT, 7, None);
+        pairing.enter(2, 200, WAIT, 7, None);
+        pairing.enter(3, 250, wake(1), 7, None);
         pairing.thread_ends(2, 300);
         pairing.end(1000);
         let ends: Vec<_> = pairing.kept.iter().map(|wait| (wait.tid, wait.ended_ns, wait.outcome)).collect();
         assert_eq!(ends, [(2, 300, Outcome::Unfinished), (1, 1000, Outcome::Unfinished)]);
+        let told: Vec<_> = pairing.unfinished.iter().map(|wait| (wait.tid, wait.with_thread)).collect();
+        assert_eq!(told, [(2, true), (1, false)]);
+    }
+
+    #[test]
+    fn what_was_under_way_counts_from_the_beginning_of_the_trace() {
+        let mut pairing = Pairing::default();
+        pairing.sleeps(1, WAIT, 7, None);
+        pairing.sleeps(2, WAIT, 7, None);
+        pairing.enter(3, 5, WAIT, 8, None);
+        // Its beginning was recorded before, that of the fourth after /proc was looked at.
+        pairing.sleeps(3, WAIT, 7, None);
+        pairing.sleeps(4, WAIT, 7, None);
+        pairing.enter(4, 6, WAIT, 8, None);
+        pairing.exit(1, 100, 0);
+        pairing.end(1000);
+        let times: Vec<_> = pairing.kept.iter().map(|wait| (wait.tid, wait.began_ns, wait.ended_ns)).collect();
+        assert_eq!(times, [(1, 0, 100), (2, 0, 1000), (3, 5, 1000), (4, 6, 1000)]);
+        assert_eq!((pairing.from_before, pairing.without_beginning, pairing.without_end), (2, 0, 0));
+    }
+
+    #[test]
+    fn waits_for_threads_to_end_are_in_no_other_figure() {
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7, Some(2));
+        pairing.exit(1, 150, 0);
+        pairing.enter(1, 200, WAIT, 7, Some(3));
+        pairing.end(300);
+        assert_eq!((pairing.joins.waits, pairing.joins.sum_ns), (2, 150));
+        assert!(pairing.kept.is_empty() && pairing.sites.is_empty() && pairing.threads.is_empty());
+        assert_eq!(pairing.unfinished.iter().map(|wait| wait.joins).collect::<Vec<_>>(), [Some(3)]);
+        // Somebody called to wake it: then the value was a thread's number by chance.
+        let mut pairing = Pairing::default();
+        pairing.enter(1, 100, WAIT, 7, Some(2));
+        pairing.enter(2, 110, wake(1), 8, None);
+        pairing.exit(2, 111, 1);
+        pairing.exit(1, 150, 0);
+        assert_eq!((pairing.joins.waits, pairing.kept.len()), (0, 1));
     }
 }

@@ -1,11 +1,17 @@
 //! One traced process: its threads, its files, its call stacks, its waits.
 
-use crate::call::Call;
+use crate::call::{Call, Word};
 use crate::images::{Image, Mapping};
+use crate::living;
+use crate::memory::Memory;
 use crate::pairing::{Pairing, StackId};
 use crate::unwind::{Dump, Unwinder};
 use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A thread's life.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +19,20 @@ pub(crate) struct Life {
     pub(crate) name: String,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: Option<u64>,
+}
+
+/// The root of a process's files. It is held open: the files are read for their names when the process may be gone.
+#[derive(Clone)]
+struct Root {
+    path: PathBuf,
+    _open: Arc<File>,
+}
+
+impl Root {
+    fn of(process: &Path) -> Option<Root> {
+        let open = File::options().read(true).custom_flags(libc::O_PATH).open(process.join("root")).ok()?;
+        Some(Root { path: format!("/proc/self/fd/{}", open.as_raw_fd()).into(), _open: Arc::new(open) })
+    }
 }
 
 /// One process.
@@ -29,8 +49,12 @@ pub(crate) struct Process {
     pub(crate) stacks: Vec<Vec<u64>>,
     numbers: HashMap<Vec<u64>, StackId>,
     pub(crate) pairing: Pairing,
+    /// Who had what a thread waited for at the end, as far as the locks say so.
+    pub(crate) owners: HashMap<u32, u32>,
+    /// The threads by the numbers that it has for them itself, where those are others.
+    inside: HashMap<u32, u32>,
     /// Its files, where it has another root than we.
-    root: Option<PathBuf>,
+    root: Option<Root>,
 }
 
 impl Process {
@@ -41,22 +65,32 @@ impl Process {
 
     /// A process that runs already, by what `/proc` says.
     pub(crate) fn running(pid: u32) -> Process {
-        let directory = PathBuf::from(format!("/proc/{pid}"));
+        let directory = living::directory(pid).unwrap_or_else(|| PathBuf::from(format!("/proc/{pid}")));
         let mount = |process: &Path| std::fs::read_link(process.join("ns/mnt")).ok();
         let elsewhere = mount(&directory) != mount(Path::new("/proc/self"));
         let mut process = Process::new(pid);
-        process.root = elsewhere.then(|| directory.join("root"));
+        process.root = if elsewhere { Root::of(&directory) } else { None };
         let maps = std::fs::read(directory.join("maps")).unwrap_or_default();
         for mapping in String::from_utf8_lossy(&maps).lines().filter_map(Mapping::of_line) {
             process.maps(&mapping);
         }
-        for thread in std::fs::read_dir(directory.join("task")).into_iter().flatten().flatten() {
-            let Some(tid) = thread.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-            let name = std::fs::read(thread.path().join("comm")).unwrap_or_default();
+        for tid in living::threads(pid) {
+            let name = std::fs::read(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
             let name = String::from_utf8_lossy(&name).trim_end().to_owned();
             process.threads.insert(tid, Life { name, ..Life::default() });
+            process.inside.extend(living::number_inside(pid, tid).map(|inside| (inside, tid)));
         }
         process
+    }
+
+    /// A thread begins.
+    pub(crate) fn begins(&mut self, tid: u32, at_ns: u64) {
+        // A thread has its maker's name until it is given one.
+        let name = self.threads.get(&self.pid).map(|first| first.name.clone()).unwrap_or_default();
+        self.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
+        if !self.inside.is_empty() {
+            self.inside.extend(living::number_inside(self.pid, tid).map(|inside| (inside, tid)));
+        }
     }
 
     /// What a fork of it is at first.
@@ -66,7 +100,7 @@ impl Process {
 
     /// A file's code is mapped.
     pub(crate) fn maps(&mut self, mapping: &Mapping) {
-        let Some(image) = Image::of(mapping, self.root.as_deref()) else { return };
+        let Some(image) = Image::of(mapping, self.root.as_ref().map(|root| root.path.as_path())) else { return };
         let known = |other: &Image| (&other.path, other.base) == (&image.path, image.base);
         if !self.images.iter().any(known) {
             self.images.push(image);
@@ -75,26 +109,77 @@ impl Process {
 
     /// A thread begins a futex call.
     pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, dump: &Dump) {
+        let number = self.stack(dump);
+        self.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() });
+        self.pairing.enter(tid, at_ns, call, number, self.joins(tid, call));
+    }
+
+    /// A thread was in this wait when the trace began.
+    pub(crate) fn sleeps(&mut self, tid: u32, call: Call, dump: &Dump) {
+        let number = self.stack(dump);
+        self.pairing.sleeps(tid, call, number, self.joins(tid, call));
+    }
+
+    /// The thread whose end the call waits for.
+    fn joins(&self, tid: u32, call: Call) -> Option<u32> {
+        match call {
+            Call::Wait { word: Word::Shared(value), .. } => self.thread(value).filter(|joined| *joined != tid),
+            _ => None,
+        }
+    }
+
+    /// The thread that the process has this number for.
+    fn thread(&self, inside: u32) -> Option<u32> {
+        let tid = if self.inside.is_empty() { inside } else { *self.inside.get(&inside)? };
+        self.threads.contains_key(&tid).then_some(tid)
+    }
+
+    fn stack(&mut self, dump: &Dump) -> StackId {
         for image in &self.images[self.pending..] {
             self.unwinder.add(image);
         }
         self.pending = self.images.len();
         let stack = self.unwinder.stack(dump);
-        let number = match self.numbers.get(&stack) {
-            Some(number) => *number,
-            None => {
-                let number = self.stacks.len() as StackId;
-                self.stacks.push(stack.clone());
-                self.numbers.insert(stack, number);
-                number
+        if let Some(number) = self.numbers.get(&stack) {
+            return *number;
+        }
+        let number = self.stacks.len() as StackId;
+        self.stacks.push(stack.clone());
+        self.numbers.insert(stack, number);
+        number
+    }
+
+    /// The trace ends; the process may go on.
+    pub(crate) fn end(&mut self, at_ns: u64, memory: Option<&Memory>) {
+        self.pairing.end(at_ns);
+        for wait in self.pairing.unfinished.iter().filter(|wait| !wait.with_thread) {
+            let owner = || self.thread(memory?.owner(wait.address, wait.word)?);
+            if let Some(owner) = wait.joins.or_else(owner) {
+                self.owners.insert(wait.tid, owner);
             }
-        };
-        self.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() });
-        self.pairing.enter(tid, at_ns, call, number);
+        }
     }
 
     /// Time waited, all threads together.
     pub(crate) fn waited_ns(&self) -> u64 {
         self.pairing.threads.values().map(|sum| sum.sum_ns).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_for_a_thread_to_end_names_it_by_the_processes_own_number() {
+        let joins = |inside: &[(u32, u32)], value| {
+            let mut process = Process::new(100);
+            process.threads.extend([100, 101].map(|tid| (tid, Life::default())));
+            process.inside.extend(inside.iter().copied());
+            process.joins(100, Call::Wait { address: 0x10, word: Word::Shared(value) })
+        };
+        assert_eq!([101, 100, 1, 0].map(|value| joins(&[], value)), [Some(101), None, None, None]);
+        let inside = [(7, 100), (8, 101)];
+        assert_eq!([8, 7, 101].map(|value| joins(&inside, value)), [Some(101), None, None]);
     }
 }

@@ -1,5 +1,6 @@
 //! The profile of a trace.
 
+mod pending;
 mod places;
 mod remarks;
 
@@ -140,7 +141,9 @@ impl<'a> Maker<'a> {
         let used = || {
             let id = self.lock_ids.get(&address)?;
             let site = self.profile.sites.iter().find(|site| site.lock == *id)?;
-            Some(format!("used in {}", places::shown(self.places.symbols.frame(*site.frames.first()?))))
+            let frame = self.places.symbols.frame(*site.frames.first()?);
+            // Where all locks are taken names none.
+            (!places::passes_on(frame)).then(|| format!("used in {}", places::shown(frame)))
         };
         let name = variable.as_ref().map(|found| found.name.clone()).or_else(used);
         Lock {

@@ -25,6 +25,8 @@ pub(crate) struct Event {
 pub(crate) enum What {
     /// A call begins.
     Enter(Call, Dump),
+    /// When the trace began, the thread was in this call.
+    Sleeps(Call, Dump),
     /// A call ends, with this result.
     Exit(i64),
     /// The thread has this name; whether since it became another program.

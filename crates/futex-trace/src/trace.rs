@@ -1,5 +1,6 @@
 //! All that was traced, by process.
 
+use crate::memory::Memory;
 use crate::process::{Life, Process};
 use crate::records::{Event, What};
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub struct Trace {
     ended: Vec<Process>,
     /// Records that did not fit.
     pub(crate) lost: u64,
+    /// Threads of which it could not be seen whether they slept when the trace began.
+    pub(crate) unseen: u64,
 }
 
 /// What is known of a run from elsewhere.
@@ -56,6 +59,7 @@ impl Trace {
     /// Takes the next event; they come in order of time.
     pub(crate) fn take(&mut self, event: Event) {
         let Event { at_ns, pid, tid, what } = event;
+        let is_early = at_ns < self.began_ns;
         let at_ns = at_ns.saturating_sub(self.began_ns);
         match what {
             What::Lost(number) => return self.lost += number,
@@ -69,15 +73,14 @@ impl Trace {
         let process = self.running.entry(pid).or_insert_with(|| Process::new(pid));
         match what {
             What::Enter(call, dump) => process.enter(tid, at_ns, call, &dump),
+            What::Sleeps(call, dump) => process.sleeps(tid, call, &dump),
+            // To open the events takes its time; what was over by then is no part of the trace.
+            What::Exit(_) if is_early => process.pairing.forget(tid),
             What::Exit(result) => process.pairing.exit(tid, at_ns, result),
             What::Named(name, _) => {
                 process.threads.entry(tid).or_insert_with(|| Life { began_ns: at_ns, ..Life::default() }).name = name;
             }
-            What::Begins { .. } => {
-                // A thread has its maker's name until it is given one.
-                let name = process.threads.get(&pid).map(|first| first.name.clone()).unwrap_or_default();
-                process.threads.insert(tid, Life { name, began_ns: at_ns, ended_ns: None });
-            }
+            What::Begins { .. } => process.begins(tid, at_ns),
             What::Ends => {
                 process.pairing.thread_ends(tid, at_ns);
                 if let Some(life) = process.threads.get_mut(&tid) {
@@ -112,9 +115,10 @@ impl Trace {
     /// The trace is over.
     pub(crate) fn end(&mut self, now_ns: u64) {
         self.ended_ns = now_ns;
+        let memory = self.attached.and_then(Memory::of);
         let at_ns = now_ns.saturating_sub(self.began_ns);
         for process in self.running.values_mut().chain(&mut self.ended) {
-            process.pairing.end(at_ns);
+            process.end(at_ns, memory.as_ref());
         }
     }
 }

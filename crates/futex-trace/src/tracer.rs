@@ -1,11 +1,15 @@
 //! Traces a process, or the programs that a thread starts.
 
+use crate::asleep;
 use crate::events::{Rings, Whom};
-use crate::records::Event;
+use crate::living;
+use crate::memory::Memory;
+use crate::records::{Event, What};
 use crate::trace::Trace;
 use crate::tracefs;
 use anyhow::{Context, Result, bail};
 use rustix::time::{ClockId, clock_gettime};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,20 +38,27 @@ impl Tracer {
         if group != pid.to_string() {
             bail!("{pid} is a thread of process {group}; name that");
         }
+        let directory = living::directory(pid).unwrap_or(directory);
         if std::fs::read(directory.join("maps")).is_ok_and(|maps| maps.is_empty()) {
             bail!("{pid} has no memory of its own: it is a thread of the kernel, or has ended and was not waited for");
         }
-        if let Err(error) = std::fs::read_dir(directory.join("map_files")).and(std::fs::read(directory.join("maps"))) {
+        let files = std::fs::read_dir(format!("/proc/{pid}/map_files"));
+        if let Err(error) = files.and(std::fs::read(directory.join("maps"))) {
             bail!("process {pid} may not be looked at ({error}): run turnwise as the user that it runs as, or as root");
         }
         let tracepoints = tracefs::find()?;
-        let threads = threads(pid);
+        let threads = living::threads(pid);
         if threads.is_empty() {
             bail!("process {pid} ended meanwhile");
         }
-        let rings = Rings::open(&tracepoints, &Whom::Threads(threads))?;
+        let rings = Rings::open(&tracepoints, &Whom::Threads(threads.clone()))?;
         // To open many events takes its time, and is no part of the trace.
-        Ok(Tracer { rings, trace: Trace::attached(pid, now_ns()), pending: Vec::new(), read_until_ns: 0 })
+        let began_ns = now_ns();
+        // What begins from now on is recorded: the sleepers' calls began before.
+        let (pending, unseen) = asleep(pid, &threads);
+        let mut trace = Trace::attached(pid, began_ns);
+        trace.unseen = unseen;
+        Ok(Tracer { rings, trace, pending, read_until_ns: 0 })
     }
 
     /// Traces the programs that the calling thread starts from now on, from their first instruction.
@@ -88,9 +99,20 @@ impl Tracer {
     }
 }
 
-fn threads(pid: u32) -> Vec<u32> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+/// The waits that traced threads are in, and the number of threads that may not be looked at.
+fn asleep(pid: u32, threads: &[u32]) -> (Vec<Event>, u64) {
+    let memory = Memory::of(pid);
+    let (mut found, mut unseen) = (Vec::new(), 0);
+    for &tid in threads {
+        // Before the look: if the thread begins a call meanwhile, its record comes after this.
+        let at_ns = now_ns();
+        match asleep::wait_of(pid, tid, memory.as_ref()) {
+            Ok(Some((call, dump))) => found.push(Event { at_ns, pid, tid, what: What::Sleeps(call, dump) }),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => unseen += 1,
+            _ => {}
+        }
+    }
+    (found, unseen)
 }
 
 fn now_ns() -> u64 {

@@ -12,9 +12,9 @@ use turnwise_profile::model::{Ending, Lock, LockKind, Method, Profile, Site};
 const EACH_NS: u64 = 10_000_000;
 const STEP: Duration = Duration::from_millis(10);
 
-fn compiled(directory: &Path, flags: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/waits.c");
-    let program = directory.join("waits");
+fn compiled(directory: &Path, name: &str, flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/c/{name}.c"));
+    let program = directory.join(name);
     let mut compiler = Command::new("cc");
     compiler.args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
     assert!(compiler.arg("-o").arg(&program).arg(source).status().unwrap().success());
@@ -87,7 +87,7 @@ fn woken_waits(profile: &Profile, number: u32) -> usize {
 
 fn known_waits_are_found(flags: &[&str]) {
     let directory = tempfile::tempdir().unwrap();
-    let program = compiled(directory.path(), flags);
+    let program = compiled(directory.path(), "waits", flags);
     let Some(tracer) = allowed(Tracer::of_children()) else { return };
     let mut child = Guard(Command::new(&program).spawn().unwrap());
     let trace = follow(tracer, || child.0.try_wait().unwrap().is_some());
@@ -121,7 +121,7 @@ fn of_a_static_program() {
 #[test]
 fn of_threads_from_before_and_after_the_attaching() {
     let directory = tempfile::tempdir().unwrap();
-    let program = compiled(directory.path(), &[]);
+    let program = compiled(directory.path(), "waits", &[]);
     let mut start = Command::new(&program);
     start.arg("attach").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = Guard(start.spawn().unwrap());
@@ -142,12 +142,87 @@ fn of_threads_from_before_and_after_the_attaching() {
     });
     let profile = trace.profile(&run(Ending::Running));
     let (gate, _) = lock(&profile, "gate");
-    // The first wait had begun before: nobody knows when.
-    assert_eq!(woken_waits(&profile, gate), 4, "{:?}", profile.recording.remarks);
+    // The first wait had begun before: it counts from the attaching.
+    assert_eq!(woken_waits(&profile, gate), 5, "{:?}", profile.recording.remarks);
+    let told = |part: &str| profile.recording.remarks.iter().any(|remark| remark.contains(part));
+    assert!(told("1 wait had begun before the trace"), "{:?}", profile.recording.remarks);
     let (late, _) = lock(&profile, "late");
     assert_eq!(woken_waits(&profile, late), 5, "{:?}", profile.recording.remarks);
     assert_eq!(profile.threads.len(), 3, "{:?}", profile.threads);
     assert!(profile.threads.iter().all(|thread| thread.name == "waits"), "{:?}", profile.threads);
+}
+
+/// Starts `stuck`, and waits until so many of its threads sleep in a futex call; others have ended.
+fn stuck(program: &Path, words: &[&str], threads: usize) -> Guard {
+    let child = Guard(Command::new(program).args(words).spawn().unwrap());
+    let begun = Instant::now();
+    let futex = format!("{} 0x", libc::SYS_futex);
+    let tasks = format!("/proc/{}/task", child.0.id());
+    let asleep = || {
+        let calls = std::fs::read_dir(&tasks).unwrap().flatten().map(|task| task.path().join("syscall"));
+        calls.filter(|call| std::fs::read_to_string(call).is_ok_and(|call| call.starts_with(&futex))).count()
+    };
+    while asleep() != threads {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not come to rest");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+/// All sleep before the trace begins and after its end.
+fn deadlock_is_found(flags: &[&str], words: &[&str], threads: usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let child = stuck(&compiled(directory.path(), "stuck", flags), words, threads);
+    let Some(tracer) = allowed(Tracer::attach(child.0.id())) else { return };
+    let begun = Instant::now();
+    let profile = follow(tracer, || begun.elapsed() > 2 * STEP).profile(&run(Ending::Running));
+    let remarks = &profile.recording.remarks;
+    for (name, function) in [("first_lock", "take_first"), ("second_lock", "take_second")] {
+        let (number, lock) = lock(&profile, name);
+        assert_eq!((lock.usage.wait.count, lock.usage.wait.sum_ns), (1, profile.program.duration_ns), "{remarks:?}");
+        let site = profile.sites.iter().find(|site| site.lock == number).unwrap();
+        assert!(functions(&profile, site).contains(&function.to_owned()), "{:?}", functions(&profile, site));
+    }
+    let deadlock = &remarks[0];
+    assert!(deadlock.contains(&format!("{threads} threads still waited at the end")), "{deadlock}");
+    assert!(deadlock.contains("as in a deadlock") && deadlock.matches(", which stuck ").count() == 2, "{deadlock}");
+    let joins = remarks.iter().filter(|remark| remark.contains("joins")).count();
+    let locks: Vec<&str> = profile.locks.iter().map(|lock| lock.name.as_str()).collect();
+    if words.is_empty() {
+        // The condition variable's word is somewhere in it; the join is none.
+        assert!(locks.len() == 3 && locks.iter().any(|name| name.starts_with("idle+")), "{locks:?}");
+        assert!(deadlock.contains(" to end") && joins == 1, "{remarks:?}");
+    } else {
+        assert!(locks.len() == 2 && joins == 0, "{locks:?} {remarks:?}");
+    }
+}
+
+#[test]
+fn threads_that_sleep_all_the_time_are_in_the_profile_with_the_deadlock() {
+    deadlock_is_found(&[], &[], 4);
+}
+
+#[test]
+fn threads_of_a_static_program_that_sleep_all_the_time_are_in_the_profile() {
+    deadlock_is_found(&["-static"], &[], 4);
+}
+
+#[test]
+fn a_process_whose_first_thread_has_ended_is_traced_all_the_same() {
+    deadlock_is_found(&[], &["leaves"], 2);
+}
+
+#[test]
+fn waits_for_a_thread_to_end_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = compiled(directory.path(), "stuck", &[]);
+    let Some(tracer) = allowed(Tracer::of_children()) else { return };
+    let mut child = Guard(Command::new(&program).arg("joins").spawn().unwrap());
+    let profile = follow(tracer, || child.0.try_wait().unwrap().is_some()).profile(&run(Ending::Exited(0)));
+    assert!(profile.locks.is_empty() && profile.episodes.is_empty(), "{:?}", profile.locks);
+    assert!(profile.threads.iter().all(|thread| thread.usage.wait.count == 0), "{:?}", profile.threads);
+    let remarks = &profile.recording.remarks;
+    assert!(remarks.iter().any(|remark| remark.starts_with("1 wait for threads to end (joins)")), "{remarks:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use turnwise_futex_trace::{Run, Trace, Tracer};
+use turnwise_futex_trace::{Run, Trace, Tracer, has_ended};
 use turnwise_profile::model::{Ending, Profile};
 
 /// How long to wait for records before looking whether all is over.
@@ -76,23 +76,22 @@ pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = command.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    let command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    let mut command: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    if command.is_empty() {
+        // Its first thread has ended, or it has written over its arguments.
+        let name = std::fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+        command.push(format!("[{}]", String::from_utf8_lossy(&name).trim_end()));
+    }
     let tracer = Tracer::attach(pid).with_context(|| format!("--pid {pid}"))?;
     let until = if time.is_some() { "" } else { "; Ctrl-C ends the trace and shows the report" };
     eprintln!("turnwise: tracing the futex calls of process {pid}, {}{until}", command.join(" "));
     let (started, began) = (SystemTime::now(), Instant::now());
-    let (mut is_gone, directory) = (false, format!("/proc/{pid}"));
     let trace = follow(tracer, || {
-        is_gone = is_gone || has_ended(&directory);
-        is_gone || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
+        has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
     });
-    Ok(trace.profile(&about(command, started, Ending::Running)))
-}
-
-/// Whether the process is gone, or a zombie.
-fn has_ended(directory: &str) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("{directory}/stat")) else { return true };
-    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with(['Z', 'X']))
+    // Who is no child cannot be waited for: how it ended is not known.
+    let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
+    Ok(trace.profile(&about(command, started, ending)))
 }
 
 fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {

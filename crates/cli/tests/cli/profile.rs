@@ -1,6 +1,7 @@
 //! `turnwise profile`.
 
 use crate::common::{executable, expect, expect_complaint, expect_of, scratch, shown, signal, turnwise};
+use std::io::BufRead;
 use turnwise_profile::model::Profile;
 
 fn json(path: &std::path::Path) -> Profile {
@@ -156,6 +157,26 @@ fn futex_calls_stand_in_where_no_library_can_be_loaded() {
     let (again, _) = expect(0, &["profile", "--from", shown(&files[0])]);
     assert_eq!(again, report);
     expect_complaint(2, &["profile", "--from", shown(&files[0]), "--what-if-cpus", "4"], &["no acquisitions"]);
+}
+
+#[test]
+fn a_process_that_ends_while_it_is_traced_is_said_to_have_ended() {
+    let mut traced = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut command = turnwise(&["profile", "--pid", &traced.id().to_string(), "--seconds", "60"]);
+    let mut tracer = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    let mut stderr = std::io::BufReader::new(tracer.stderr.take().unwrap());
+    stderr.read_line(&mut first).unwrap();
+    // Its input ends, and so does it.
+    traced.stdin.take();
+    let output = tracer.wait_with_output().unwrap();
+    traced.wait().unwrap();
+    if output.status.code() == Some(2) {
+        return eprintln!("skipped: {first}");
+    }
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(first.contains("tracing the futex calls"), "{first}");
+    assert!(report.contains("exit status not known") && !report.contains("still running"), "{report}");
 }
 
 #[test]

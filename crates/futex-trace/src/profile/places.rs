@@ -68,7 +68,8 @@ impl<'a> Places<'a> {
         let calls: Vec<(u64, Vec<FrameId>)> =
             addresses.iter().map(|address| (*address, self.symbols.of_return_address(*address))).collect();
         let passes = |frame: &FrameId| passes_on(self.symbols.frame(*frame));
-        let first = calls.iter().position(|(_, frames)| !frames.iter().all(passes)).unwrap_or(0);
+        let of_library = |frame: &FrameId| is_of_library(self.symbols.frame(*frame));
+        let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
         let Some((address, frames)) = calls.get(first) else {
             return Place { site: Vec::new(), stack: self.number(Vec::new()) };
         };
@@ -97,9 +98,18 @@ impl<'a> Places<'a> {
     }
 }
 
+/// The innermost call with a frame that is not so.
+fn first_not(calls: &[(u64, Vec<FrameId>)], so: impl Fn(&FrameId) -> bool) -> Option<usize> {
+    calls.iter().position(|(_, frames)| !frames.iter().all(&so))
+}
+
+fn is_of_library(frame: &Frame) -> bool {
+    LIBRARIES.iter().any(|name| frame.module.starts_with(name))
+}
+
 /// Whether a function only passes a wait on to the kernel.
-fn passes_on(frame: &Frame) -> bool {
-    let library = LIBRARIES.iter().any(|name| frame.module.starts_with(name));
+pub(super) fn passes_on(frame: &Frame) -> bool {
+    let library = is_of_library(frame);
     let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));
     let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
     library || function || last.contains("futex") || is_lock_class(frame)
@@ -118,6 +128,13 @@ pub(super) fn shown(frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_call_site_is_the_innermost_call_that_is_not_so() {
+        let calls = [(0x10, vec![1]), (0x20, vec![2, 3]), (0x30, vec![4])];
+        assert_eq!(first_not(&calls, |frame| *frame < 3), Some(1));
+        assert_eq!(first_not(&calls, |_| true), None);
+    }
 
     #[test]
     fn what_only_passes_a_wait_on_is_no_call_site() {

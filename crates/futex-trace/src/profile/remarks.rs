@@ -1,6 +1,6 @@
 //! What a reader of the profile should know.
 
-use crate::pairing::Outcome;
+use super::pending;
 use crate::process::Process;
 use crate::trace::Trace;
 use turnwise_profile::model::Profile;
@@ -13,11 +13,12 @@ pub(super) struct Known<'a> {
 }
 
 pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec<String> {
-    let mut remarks = vec![
+    let mut remarks = pending::remarks(known.process, profile);
+    remarks.push(
         "made of the kernel's futex calls: a wait is any sleep in one, for a lock, a condition variable or for work to \
-         do; what is had without the kernel (acquisitions, hold times, spinning) is not known"
+         do, which look alike there; what is had without the kernel (acquisitions, hold times, spinning) is not known"
             .to_owned(),
-    ];
+    );
     remarks.extend(losses(known));
     if profile.frames.iter().any(|frame| frame.function.starts_with("runtime.futex")) {
         remarks.push(
@@ -26,15 +27,10 @@ pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec
                 .to_owned(),
         );
     }
-    let unfinished = known.process.pairing.kept.iter().filter(|wait| wait.outcome == Outcome::Unfinished).count();
-    if unfinished > 0 {
-        remarks
-            .push(format!("{unfinished} waits had not ended when their thread or the trace did; they count to there"));
-    }
+    remarks.extend(joins(known));
     if known.process.pairing.not_slept > 0 {
-        let number = known.process.pairing.not_slept;
-        remarks
-            .push(format!("{number} waiting calls did not sleep, since the value had changed; they are in no figure"));
+        let number = plural(known.process.pairing.not_slept, "waiting call", "waiting calls");
+        remarks.push(format!("{number} did not sleep, since the value had changed: in no figure"));
     }
     if known.left_out > 0 {
         remarks.push(format!("{} futexes are left out: nobody waited long for them", known.left_out));
@@ -42,6 +38,13 @@ pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec
     remarks.extend(others(known));
     remarks.extend(troubles);
     remarks
+}
+
+fn joins(known: &Known) -> Option<String> {
+    let joins = &known.process.pairing.joins;
+    let (number, seconds) = (plural(joins.waits, "wait", "waits"), joins.sum_ns as f64 / 1e9);
+    (joins.waits > 0)
+        .then(|| format!("{number} for threads to end (joins), {seconds:.3} s together: in no other figure"))
 }
 
 fn losses(known: &Known) -> Vec<String> {
@@ -54,11 +57,19 @@ fn losses(known: &Known) -> Vec<String> {
             known.trace.lost
         ));
     }
+    if known.trace.unseen > 0 {
+        let number = plural(known.trace.unseen, "thread", "threads");
+        remarks.push(format!(
+            "whether {number} slept already could not be seen: that takes root or CAP_SYS_PTRACE; what they slept for \
+             then is in no figure"
+        ));
+    }
     let (begun, ended) = (pairing.without_beginning, pairing.without_end);
     if begun + ended > 0 {
+        let (begun, ended) = (plural(begun, "call", "calls"), plural(ended, "wait", "waits"));
         remarks.push(format!(
-            "of {begun} calls only the end was seen (they had begun before, or the record was lost), of {ended} waits \
-             only the beginning: they are in no figure"
+            "{begun} of which only the end was seen (under way before, or a record was lost) and {ended} of which only \
+             the beginning was: in no figure"
         ));
     }
     remarks
@@ -73,4 +84,26 @@ fn others(known: &Known) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!("this is the process that waited most; {} more waited: {}{more}", others.len(), named.join(", "))
     })
+}
+
+/// One thing, several things.
+pub(super) fn plural(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_seen_is_said() {
+        let process = Process::default();
+        let said = |unseen| {
+            let mut trace = Trace::default();
+            trace.unseen = unseen;
+            losses(&Known { trace: &trace, process: &process, left_out: 0 })
+        };
+        assert!(said(0).is_empty());
+        assert!(said(2)[0].starts_with("whether 2 threads slept already could not be seen"));
+    }
 }

@@ -45,7 +45,7 @@ fn summary(text: &mut String, profile: &Profile) {
     let sum = |of: fn(&Lock) -> u64| profile.locks.iter().map(of).sum::<u64>();
     let (waited, waits) = (sum(|lock| lock.usage.wait.sum_ns), sum(|lock| lock.usage.wait.count));
     if waits == 0 {
-        let _ = writeln!(text, "No thread slept in a futex call.");
+        let _ = writeln!(text, "No thread slept in a futex call, joins aside.");
         return;
     }
     let alive: u64 = profile.threads.iter().map(|thread| thread.ended_ns.saturating_sub(thread.began_ns)).sum();

@@ -1,0 +1,63 @@
+//! What lies in the memory of a process that runs.
+
+use crate::call::Word;
+use crate::living;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// A process's memory.
+pub(crate) struct Memory(File);
+
+impl Memory {
+    /// `None`: the process is gone, or may not be looked at.
+    pub(crate) fn of(pid: u32) -> Option<Memory> {
+        File::open(living::directory(pid)?.join("mem")).ok().map(Memory)
+    }
+
+    /// Up to so many bytes: fewer where no more are mapped.
+    pub(crate) fn read(&self, address: u64, most: usize) -> Vec<u8> {
+        let mut bytes = vec![0; most];
+        let read = self.0.read_at(&mut bytes, address).unwrap_or(0);
+        bytes.truncate(read);
+        bytes
+    }
+
+    fn word(&self, address: u64) -> Option<u32> {
+        self.read(address, 4).try_into().ok().map(u32::from_ne_bytes)
+    }
+
+    /// The thread that has the lock which somebody waits for there, as the lock's own words say. It is a lock only if
+    /// this is a thread of the program: the caller looks.
+    pub(crate) fn owner(&self, address: u64, word: Word) -> Option<u32> {
+        /// The C library's mutex that somebody waits for. Behind it are a count and the owner.
+        const CONTENDED: u32 = 2;
+        const OWNER: u64 = 8;
+        let now = self.word(address)?;
+        match word {
+            Word::Private(CONTENDED) | Word::Shared(CONTENDED) if now == CONTENDED => self.word(address + OWNER),
+            // So it is with robust mutexes: the kernel itself reads the owner there.
+            Word::Private(value) | Word::Shared(value) if value & libc::FUTEX_WAITERS != 0 => {
+                Some(now & libc::FUTEX_TID_MASK)
+            }
+            Word::Owner => Some(now & libc::FUTEX_TID_MASK),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_read_of_mutexes_that_name_them() {
+        let memory = Memory::of(std::process::id()).unwrap();
+        let owner = |words: [u32; 3], word| memory.owner(words.as_ptr() as u64, word);
+        assert_eq!(owner([2, 1, 77], Word::Private(2)), Some(77), "a mutex of the C library");
+        assert_eq!(owner([0, 0, 77], Word::Private(2)), None, "it was released meanwhile");
+        assert_eq!(owner([libc::FUTEX_WAITERS | 78, 0, 0], Word::Owner), Some(78));
+        assert_eq!(owner([libc::FUTEX_WAITERS | 79, 0, 0], Word::Shared(libc::FUTEX_WAITERS | 79)), Some(79));
+        assert_eq!(owner([5, 1, 77], Word::Private(5)), None, "this is no lock that we know");
+        assert_eq!(memory.owner(8, Word::Owner), None, "nothing is there");
+    }
+}

@@ -1,0 +1,120 @@
+//! Waits that had not ended when their thread or the trace did: a deadlock is made of them.
+
+use super::remarks::plural;
+use crate::pairing::Pending;
+use crate::process::Process;
+use std::collections::HashMap;
+use turnwise_profile::model::Profile;
+
+/// Waits told one by one.
+const SHOWN: usize = 4;
+
+/// What to say of them.
+pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
+    let names: HashMap<u64, &str> = profile.locks.iter().map(|lock| (lock.address, lock.name.as_str())).collect();
+    let unfinished = &process.pairing.unfinished;
+    let (with_thread, mut still): (Vec<&Pending>, Vec<&Pending>) = unfinished.iter().partition(|wait| wait.with_thread);
+    let circle = in_circle(&process.owners);
+    // Whom somebody can help comes first.
+    still.sort_by_key(|wait| (!circle.contains(&wait.tid), !process.owners.contains_key(&wait.tid), wait.tid));
+    let list = |waits: &[&Pending]| {
+        let told: Vec<String> = waits.iter().take(SHOWN).map(|wait| told(process, &names, wait)).collect();
+        told.join("; ") + if waits.len() > SHOWN { "; …" } else { "" }
+    };
+    let mut remarks = Vec::new();
+    if !still.is_empty() {
+        let number = plural(still.len() as u64, "thread", "threads");
+        let circle = if circle.is_empty() {
+            ""
+        } else if circle.iter().all(|tid| process.owners.get(tid) == Some(tid)) {
+            ", some for what they had themselves, as in a deadlock"
+        } else {
+            ", some for one another, as in a deadlock"
+        };
+        remarks.push(format!("{number} still waited at the end{circle}: {}", list(&still)));
+    }
+    if !with_thread.is_empty() {
+        let number = plural(with_thread.len() as u64, "thread", "threads");
+        remarks.push(format!("{number} ended in a wait, or with the process: {}", list(&with_thread)));
+    }
+    if process.pairing.from_before > 0 {
+        let number = plural(process.pairing.from_before, "wait", "waits");
+        remarks.push(format!(
+            "{number} had begun before the trace: counted from its beginning, and the outer part of the call stack may \
+             be missing"
+        ));
+    }
+    remarks
+}
+
+fn told(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String {
+    let thread = |tid: u32| match process.threads.get(&tid) {
+        Some(life) if !life.name.is_empty() => format!("{} {tid}", life.name),
+        _ => format!("thread {tid}"),
+    };
+    let waiter = thread(wait.tid);
+    if let Some(joined) = wait.joins {
+        return format!("{waiter} for {} to end", thread(joined));
+    }
+    let owner = process.owners.get(&wait.tid).map(|owner| format!(", which {} had", thread(*owner)));
+    let name = names.get(&wait.address).copied().unwrap_or("a futex");
+    format!("{waiter} for {name}{}", owner.unwrap_or_default())
+}
+
+/// The threads of which one waits for the next, and the last for the first.
+fn in_circle(owners: &HashMap<u32, u32>) -> Vec<u32> {
+    let comes_back = |first: u32| {
+        let mut next = owners.get(&first);
+        (0..owners.len()).any(|_| {
+            let is_back = next == Some(&first);
+            next = next.and_then(|at| owners.get(at));
+            is_back
+        })
+    };
+    owners.keys().copied().filter(|tid| comes_back(*tid)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::Word;
+    use crate::process::Life;
+
+    fn process(waits: &[(u32, Option<u32>, bool)], owners: &[(u32, u32)]) -> Process {
+        let mut process = Process::new(1);
+        for &(tid, joins, with_thread) in waits {
+            process.threads.insert(tid, Life { name: "worker".to_owned(), ..Life::default() });
+            let wait = Pending { tid, address: 0x10, word: Word::Other, joins, with_thread };
+            process.pairing.unfinished.push(wait);
+        }
+        process.owners = owners.iter().copied().collect();
+        process
+    }
+
+    #[test]
+    fn a_circle_is_named_and_comes_first() {
+        let waits = [(1, Some(4), false), (2, None, false), (3, None, false), (4, None, false)];
+        let told = remarks(&process(&waits, &[(1, 4), (3, 4), (4, 3)]), &Profile::default());
+        assert_eq!(
+            told,
+            ["4 threads still waited at the end, some for one another, as in a deadlock: worker 3 for a futex, which \
+              worker 4 had; worker 4 for a futex, which worker 3 had; worker 1 for worker 4 to end; worker 2 for a \
+              futex"]
+        );
+    }
+
+    #[test]
+    fn a_chain_is_no_circle_and_a_thread_that_waits_for_its_own_lock_is_one() {
+        let waits = [(1, None, false), (2, None, false)];
+        let told = |owners: &[(u32, u32)]| remarks(&process(&waits, owners), &Profile::default());
+        assert!(!told(&[(1, 2), (2, 9)])[0].contains("deadlock"));
+        let own = "for what they had themselves, as in a deadlock: worker 2 for a futex, which worker 2 had; worker 1 ";
+        assert!(told(&[(1, 2), (2, 2)])[0].contains(own));
+    }
+
+    #[test]
+    fn threads_that_ended_in_a_wait_did_not_wait_at_the_end() {
+        let told = remarks(&process(&[(1, None, true)], &[]), &Profile::default());
+        assert_eq!(told, ["1 thread ended in a wait, or with the process: worker 1 for a futex"]);
+    }
+}
