@@ -94,7 +94,7 @@ impl<'a> Context<'a> {
     pub(super) fn futex_verdict(&self) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         if waited == 0 {
-            return "No thread slept in a futex call: other locks would change nothing.".to_owned();
+            return "No thread slept in a futex call, joins aside: other locks would change nothing.".to_owned();
         }
         format!(
             "Threads slept {} in futex calls, {} of their time. Whether that is contention or waiting for work, the \
