@@ -16,10 +16,10 @@ static void *wants_it(void *unused)
     return unused;
 }
 
-/* Releases and takes it back at once, so that waiters are overtaken. */
-static void overtake(void)
+/* Releases and takes it back at once, so that waiters are overtaken; after some of these there is a claim. */
+static void overtake(int often)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < often; i++) {
         sleep_ms(5);
         pthread_mutex_unlock(&mutex);
         pthread_mutex_lock(&mutex);
@@ -43,7 +43,28 @@ static void *wants_it_soon(void *unused)
     return unused;
 }
 
-static void child(void)
+static void nothing(int signal)
+{
+    (void)signal;
+}
+
+/* From now on signals interrupt the sleeps of all threads but this. */
+static void signals_to_others(void)
+{
+    struct sigaction action = {.sa_handler = nothing};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+    struct itimerspec often = {.it_interval.tv_nsec = 5 * MS, .it_value.tv_nsec = 5 * MS};
+    timer_t timer;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+    CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+    CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    CHECK_EQ(timer_settime(timer, 0, &often, NULL), 0);
+}
+
+static void child(int has_signals)
 {
     alarm(20);
     pthread_t sleepers[3];
@@ -51,6 +72,8 @@ static void child(void)
         sleepers[i] = start(i == 0 ? wants_it_soon : wants_it_once, NULL);
         sleep_ms(15);
     }
+    if (has_signals)
+        signals_to_others();
     pthread_mutex_unlock(&mutex);
     for (int i = 0; i < 3; i++)
         CHECK_EQ(pthread_join(sleepers[i], NULL), 0);
@@ -70,10 +93,10 @@ int main(void)
     for (int i = 0; i < 3; i++)
         threads[i] = start(wants_it, NULL);
     for (int i = 0; i < times(8); i++) {
-        overtake();
+        overtake(1 + i);
         pid_t pid = fork();
         if (pid == 0)
-            child();
+            child(i % 2);
         int status;
         CHECK_EQ(waitpid(pid, &status, 0), pid);
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);

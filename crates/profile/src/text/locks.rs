@@ -1,7 +1,7 @@
 //! The locks by wait time, and what there is to say of the worst.
 
 use super::figures::{count, plural, share, time};
-use super::lines::{fitted, joined};
+use super::lines::{COLUMNS, fitted, joined, plain};
 use super::{callers, is_root, place, site_name};
 use crate::model::{Lock, LockId, LockKind, Profile, Site, Step, Usage};
 use std::fmt::Write;
@@ -67,7 +67,13 @@ pub(super) fn sites(text: &mut String, profile: &Profile) {
             count(usage.acquisitions),
             hold.map_or_else(|| "-".to_owned(), time),
         );
-        *text += &fitted(&[(&figures, &site_name(profile, site))], "");
+        let lock = &profile.locks[site.lock as usize].name;
+        let both = format!("{} for {lock}", site_name(profile, site));
+        // A lock that is named by where it is taken says no more; and the site is what the line is about.
+        let has_room = textwrap::core::display_width(&plain(&both)) + figures.len() <= COLUMNS;
+        let says_more = profile.locks.len() > 1 && !lock.starts_with("taken in ");
+        let name = if has_room && says_more { both } else { site_name(profile, site) };
+        *text += &fitted(&[(&figures, &name)], "");
     }
     if order.len() > LOCKS {
         let _ = writeln!(text, "  … {} more: --json FILE has them", order.len() - LOCKS);

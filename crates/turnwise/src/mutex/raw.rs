@@ -297,7 +297,12 @@ pub(crate) fn await_promised<P: Platform>(
     let own = deadline.map_or(u64::MAX, monotonic::<P>);
     let lapse = P::now().saturating_add(PROMISE_NS);
     let limit = Deadline { clock: Clock::Monotonic, at: lapse.min(own) };
-    let parked = P::park(lock, word, lane, Some(limit));
+    let parked = loop {
+        match P::park(lock, word, lane, Some(limit)) {
+            Parked::Interrupted => {} // by a signal: the promise is no younger for that
+            parked => break parked,
+        }
+    };
     if parked == Parked::TimedOut && lapse <= own {
         // Fails if anything happened meanwhile. The other flags stay: others may sleep.
         let _ = lock.compare_exchange(word, word & !promise, Relaxed, Relaxed);
