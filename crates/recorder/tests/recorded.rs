@@ -52,18 +52,19 @@ fn the_holder_is_named() {
 #[test]
 fn a_holder_that_sleeps_is_told_from_one_that_computes() {
     let is_told = || {
-        let profile = Run::of("away").profile();
+        let profile = Run::alone("away").profile();
         let looks = |name: &str| {
             let place = profile.locks.iter().position(|lock| lock.name == name).expect("the lock") as u32;
             let pairs = profile.blocked.iter().filter(|pair| profile.sites[pair.holder as usize].lock == place);
             pairs.fold((0, 0), |sum, pair| (sum.0 + pair.looked, sum.1 + pair.holder_off_cpu.unwrap_or(0)))
         };
         let [(asleep, off), (at_work, away)] = ["first", "second"].map(looks);
-        assert!(asleep > 0 && off * 10 >= asleep * 9, "asleep in {off} of {asleep}");
-        away < at_work
+        println!("asleep in {off} of {asleep}, off its CPU at work in {away} of {at_work}");
+        asleep > 0 && off * 10 >= asleep * 9 && away < at_work
     };
-    // On a machine with more to do than CPUs whoever computes is off them most of the time.
-    assert!((0..10).any(|_| is_told()), "one that computes was never seen to run");
+    // On a machine with more to do than CPUs whoever computes is off them most of the time, and the sleep is over
+    // before the wait begins.
+    assert!((0..10).any(|_| is_told()), "one that sleeps was never told from one that computes");
 }
 
 #[track_caller]

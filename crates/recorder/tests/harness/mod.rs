@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_profile::analysis::analyse;
 use turnwise_profile::model::{Lock, Profile, Site};
@@ -46,6 +46,9 @@ fn built(name: &str, how: &[&str]) -> PathBuf {
     path
 }
 
+/// Written: by a program that is to have the CPUs for itself; read: by all others.
+static CPUS: RwLock<()> = RwLock::new(());
+
 /// A run that was recorded.
 pub(crate) struct Run {
     pub(crate) directory: tempfile::TempDir,
@@ -58,8 +61,19 @@ impl Run {
         Run::program("truth", name, &[], &[])
     }
 
+    /// Of `truth NAME`, while no other test runs a program.
+    pub(crate) fn alone(name: &str) -> Run {
+        let _all = CPUS.write().unwrap_or_else(PoisonError::into_inner);
+        Run::recorded("truth", name, &[], &[])
+    }
+
     /// Of a program with this argument, further libraries behind the recorder, and these variables.
     pub(crate) fn program(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
+        let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
+        Run::recorded(program, name, more, variables)
+    }
+
+    fn recorded(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("recording");
         writer::create(&file).expect("a recording");
