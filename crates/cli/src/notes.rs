@@ -1,20 +1,16 @@
 //! What a reader should know before believing a comparison's figures.
 
-use crate::machine::Machine;
 use crate::metric::Metric;
 use crate::report::Run;
 use std::collections::BTreeMap;
+use turnwise_workloads::others::Others;
 
 /// A sentence each, the gravest first.
-pub(crate) fn notes(metrics: &[Metric], machine: &Machine, policies: &[String], runs: &[Run]) -> Vec<String> {
+pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[String], runs: &[Run]) -> Vec<String> {
     let mut notes: Vec<String> = statuses(policies, runs).into_iter().collect();
     notes.extend(unused(policies, runs));
     notes.extend(uncontended(policies, runs));
-    if machine.load_1min > machine.cpus as f64 / 2.0 {
-        let Machine { load_1min, cpus, .. } = machine;
-        let load = format!("load {load_1min:.1} on {cpus} CPUs");
-        notes.push(format!("other programs were running ({load}): the figures may be theirs as much as the locks'"));
-    }
+    notes.extend(others.iter().flat_map(Others::notes));
     notes.extend(metrics.iter().filter_map(|metric| matches(metric, runs)));
     notes
 }

@@ -14,6 +14,7 @@ use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_workloads::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
 const SCHEMA: u32 = 1;
@@ -27,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) started_unix_s: u64,
     pub(crate) command: CommandInfo,
     pub(crate) machine: Machine,
+    /// What others took of the CPUs during the runs; `null`: the system does not tell.
+    pub(crate) others: Option<Others>,
     pub(crate) settings: Settings,
     pub(crate) metrics: Vec<MetricInfo>,
     pub(crate) runs: Vec<Run>,
@@ -40,19 +43,25 @@ pub(crate) struct Report {
     pub(crate) advice: Option<Advised>,
 }
 
+/// When and where runs were made.
+pub(crate) struct Circumstances {
+    pub(crate) started: SystemTime,
+    pub(crate) machine: Machine,
+    pub(crate) others: Option<Others>,
+    pub(crate) interrupted: bool,
+}
+
 impl Report {
     /// Works out what the runs say.
     ///
     /// # Errors
     /// There is no complete round.
     pub(crate) fn new(
-        started: SystemTime,
-        machine: Machine,
+        circumstances: Circumstances,
         settings: &Settings,
         target: &Target,
         metrics: &[Metric],
         runs: Vec<Run>,
-        interrupted: bool,
     ) -> anyhow::Result<Report> {
         let rounds = complete_rounds(&runs, settings.policies.len()).len();
         if rounds == 0 {
@@ -60,40 +69,38 @@ impl Report {
             return Err(Failure::error(INTERRUPTED, message.to_owned()));
         }
         let summaries = summarise(metrics, settings, &runs);
-        let mut notes = notes(metrics, &machine, &settings.policies, &runs);
-        if interrupted {
+        let mut notes = notes(metrics, circumstances.others, &settings.policies, &runs);
+        if circumstances.interrupted {
             notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
         }
         let verdicts = judge(&metrics[0], &settings.policies[0], &summaries);
-        let empty = Report::empty(started, machine, settings, target, metrics);
-        Ok(Report { runs, summaries, verdicts, notes, interrupted, ..empty })
+        let empty = Report::empty(circumstances, settings, target, metrics);
+        Ok(Report { runs, summaries, verdicts, notes, ..empty })
     }
 
     /// A profile advised nothing that could be run.
     pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        Report::empty(SystemTime::now(), Machine::look(), settings, target, metrics)
+        let circumstances =
+            Circumstances { started: SystemTime::now(), machine: Machine::look(), others: None, interrupted: false };
+        Report::empty(circumstances, settings, target, metrics)
     }
 
-    fn empty(
-        started: SystemTime,
-        machine: Machine,
-        settings: &Settings,
-        target: &Target,
-        metrics: &[Metric],
-    ) -> Report {
+    fn empty(circumstances: Circumstances, settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
+        let Circumstances { started, machine, others, interrupted } = circumstances;
         Report {
             schema: SCHEMA,
             turnwise_version: env!("CARGO_PKG_VERSION"),
             started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             command: CommandInfo::new(target),
             machine,
+            others,
             settings: settings.clone(),
             metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
             runs: Vec::new(),
             summaries: Vec::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
-            interrupted: false,
+            interrupted,
             advice: None,
         }
     }

@@ -5,13 +5,14 @@ use crate::machine::Machine;
 use crate::measure::{End, Outcome, Runner};
 use crate::metric::{Metric, Missing};
 use crate::preload;
-use crate::report::{Report, Run, Settings};
+use crate::report::{Circumstances, Report, Run, Settings};
 use crate::{CHECK_FAILED, Failure, USAGE_OR_IO};
 use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
+use turnwise_workloads::others;
 
 /// Lines of the program's output in an error message.
 const EXCERPT_LINES: usize = 10;
@@ -34,10 +35,15 @@ impl Session<'_> {
     /// # Errors
     /// A run fails, or lacks a metric; or the user has no patience at all.
     pub(crate) fn measure(&self) -> Result<Report> {
-        let (started, machine) = (SystemTime::now(), Machine::look());
+        let (started, machine, others) = (SystemTime::now(), Machine::look(), others::Watch::begin());
         let runs = self.runs()?;
-        let interrupted = self.stopped();
-        Report::new(started, machine, &self.settings, self.runner.target, &self.metrics, runs, interrupted)
+        let circumstances = Circumstances {
+            started,
+            machine,
+            others: others.and_then(|others| others.end()),
+            interrupted: self.stopped(),
+        };
+        Report::new(circumstances, &self.settings, self.runner.target, &self.metrics, runs)
     }
 
     fn stopped(&self) -> bool {

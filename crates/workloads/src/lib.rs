@@ -13,7 +13,7 @@
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
 //! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
 //! | `catalogue.rs` | every lock of this project, with its guarantees |
-//! | `machine.rs` | where it ran |
+//! | `machine.rs`, `others.rs` | where it ran; what others took of the CPUs meanwhile |
 //! | `stats.rs` | medians and paired ratios |
 //! | `work.rs` | calibrated work |
 //! | `world.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
@@ -31,6 +31,7 @@ pub mod documents;
 pub mod figure;
 pub mod load;
 pub mod machine;
+pub mod others;
 pub mod probe;
 pub mod replay;
 pub mod report;

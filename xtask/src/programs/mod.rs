@@ -40,7 +40,7 @@ const REPORT: &str = "docs/results/programs.md";
 
 /// What became of a program.
 enum Outcome {
-    Measured(Measured),
+    Measured(Box<Measured>),
     /// It tests itself: what it printed, the same under all policies.
     Passed(String),
     /// It cannot run here; why.
@@ -121,7 +121,9 @@ fn measure(turnwise: &Turnwise, program: &Program, ready: &Ready, runs: u32) -> 
         bail!("the results differ: {} under {}, {} under {}", results[0], POLICIES[0], results[1], POLICIES[1]);
     }
     match &program.metric {
-        Some(metric) => turnwise.compare(program, metric, ready, runs).map(Outcome::Measured),
+        Some(metric) => {
+            turnwise.compare(program, metric, ready, runs).map(|measured| Outcome::Measured(Box::new(measured)))
+        }
         None => Ok(Outcome::Passed(results.swap_remove(0))),
     }
 }

@@ -1,6 +1,6 @@
 //! The page `docs/results/programs.md`.
 
-use super::run::{Measured, Speed};
+use super::run::{Measured, Others, Speed};
 use super::table::Program;
 use super::{Args, Outcome, POLICIES};
 use anyhow::{Context, Result};
@@ -44,13 +44,14 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
         commit()?
     )?;
     if let Some(machine) = measured(outcomes).map(|(_, measured)| &measured.machine).next() {
-        let loads = measured(outcomes).map(|(_, measured)| measured.machine.load_1min);
-        let (least, most) = loads.fold((f64::MAX, 0.0_f64), |(low, high), load| (low.min(load), high.max(load)));
         writeln!(
             page,
-            "Machine: {} x {}, Linux {}, {}. Load averages at the starts: {least:.1} to {most:.1}; the runs themselves \
-             are among them.\n",
-            machine.cpus, machine.cpu_model, machine.kernel, machine.libc
+            "Machine: {} x {}, Linux {}, {}.{}\n",
+            machine.cpus,
+            machine.cpu_model,
+            machine.kernel,
+            machine.libc,
+            most_taken(outcomes)
         )?;
     }
     if outcomes.iter().any(|(program, _)| program.metric.is_some()) {
@@ -75,7 +76,7 @@ fn speeds(page: &mut String, outcomes: &[(Program, Outcome)], runs: u32) -> Resu
 
 fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, &Measured)> {
     outcomes.iter().filter_map(|(program, outcome)| match outcome {
-        Outcome::Measured(measured) => Some((program, measured)),
+        Outcome::Measured(measured) => Some((program, &**measured)),
         Outcome::Passed(_) | Outcome::Skipped(_) | Outcome::Failed(_) => None,
     })
 }
@@ -247,6 +248,19 @@ fn commit() -> Result<String> {
     Ok(format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?))
 }
 
+/// A sentence on what others took of the CPUs during the program where that was most.
+fn most_taken(outcomes: &[(Program, Outcome)]) -> String {
+    let others = measured(outcomes).filter_map(|(_, measured)| measured.others);
+    let most = others.reduce(|a, b| Others { programs: a.programs.max(b.programs), host: a.host.max(b.host) });
+    most.map_or_else(String::new, |Others { programs, host }| {
+        let [programs, host] = [programs, host].map(|share| 100.0 * share);
+        format!(
+            " While a program was measured, others took up to {programs:.0}% of the CPUs, and the host of this virtual \
+             machine up to {host:.0}%."
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,7 +286,6 @@ mod tests {
             cpu_model: "x".to_owned(),
             kernel: "6".to_owned(),
             libc: "glibc".to_owned(),
-            load_1min: 0.5,
         };
         let measured = Measured {
             medians: vec![1e3, 2e3],
@@ -281,8 +294,9 @@ mod tests {
             one_cpu: one_cpu.map(|speed| [speed, 0.9 * speed, 1.1 * speed]),
             recorded: one_cpu.map(|speed| [0.8 + 0.05 * speed, 0.8, 1.0]),
             machine,
+            others: Some(Others { programs: 0.014, host: 0.0 }),
         };
-        (toml::from_str(&toml).unwrap(), Outcome::Measured(measured))
+        (toml::from_str(&toml).unwrap(), Outcome::Measured(Box::new(measured)))
     }
 
     #[test]
@@ -304,6 +318,20 @@ mod tests {
         ] {
             assert!(page.contains(line), "no {line:?} in:\n{page}");
         }
+    }
+
+    #[test]
+    fn what_others_took_is_told_if_it_is_known() {
+        let mut outcomes = [program("one", None), program("two", None)];
+        assert!(
+            most_taken(&outcomes)
+                .ends_with(" took up to 1% of the CPUs, and the host of this virtual machine up to 0%.")
+        );
+        for (_, outcome) in &mut outcomes {
+            let Outcome::Measured(measured) = outcome else { panic!("measured") };
+            measured.others = None;
+        }
+        assert_eq!(most_taken(&outcomes), "");
     }
 
     #[test]

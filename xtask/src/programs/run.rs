@@ -36,12 +36,22 @@ pub(super) struct Measured {
     pub(super) recorded: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
+    /// Beside whom, if that is known.
+    pub(super) others: Option<Others>,
 }
 
 #[derive(Deserialize)]
 struct Comparison {
     summaries: Vec<Summary>,
     machine: Machine,
+    others: Option<Others>,
+}
+
+/// Shares of the CPUs' time that others took meanwhile.
+#[derive(Deserialize, Clone, Copy)]
+pub(super) struct Others {
+    pub(super) programs: f64,
+    pub(super) host: f64,
 }
 
 /// Where it was measured.
@@ -51,8 +61,6 @@ pub(super) struct Machine {
     pub(super) cpu_model: String,
     pub(super) kernel: String,
     pub(super) libc: String,
-    /// When the comparison began.
-    pub(super) load_1min: f64,
 }
 
 #[derive(Deserialize)]
@@ -159,6 +167,7 @@ fn read(text: &str, lower: bool, marks: Option<&Path>) -> Result<Measured> {
         one_cpu: marked(Mark::OneCpu)?,
         recorded: marked(Mark::Recorded)?,
         machine: comparison.machine,
+        others: comparison.others,
     })
 }
 
@@ -204,7 +213,7 @@ mod tests {
                 "q3": 1.1 * median, "to_baseline": to_baseline })
         };
         let ratio = |ratio, low, high| serde_json::json!({ "ratio": ratio, "low": low, "high": high });
-        let machine = serde_json::json!({ "cpus": 2, "cpu_model": "x", "kernel": "6", "libc": "g", "load_1min": 0.5 });
+        let machine = serde_json::json!({ "cpus": 2, "cpu_model": "x", "kernel": "6", "libc": "g" });
         let summaries = [
             summary("libc", 100.0, serde_json::Value::Null),
             summary("adaptive", 200.0, ratio(2.0, 1.6, 2.5)),

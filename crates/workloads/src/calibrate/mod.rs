@@ -18,7 +18,7 @@ mod file;
 mod grid;
 mod lines;
 mod scheduler;
-mod sysfs;
+pub(crate) mod sysfs;
 mod system;
 mod team;
 #[cfg(test)]
@@ -33,6 +33,7 @@ pub use grid::Grid;
 pub use sysfs::Cpu;
 
 use crate::machine::{self, Machine};
+use crate::others;
 use anyhow::{Result, bail};
 use scheduler::Settings;
 use serde::Serialize;
@@ -101,8 +102,10 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     let grid = Grid::of(&tree)?;
     let mut notes = grid.notes.clone();
     notes.extend(warnings(&machine, grid.cpus.len()));
+    let others = others::Watch::begin();
     let work = Work { effort, grid: &grid, tree: &tree, line_bytes: tree.line_bytes.unwrap_or(64) };
     let figures = work.figures(root, machine.kernel.as_deref().unwrap_or_default(), watch)?;
+    notes.extend(others.and_then(|others| others.end()).into_iter().flat_map(|others| others.notes()));
     Ok(Calibration {
         format: FORMAT,
         command: std::env::args().collect::<Vec<_>>().join(" "),
@@ -125,10 +128,6 @@ fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
     }
     if machine.cpus < cpus {
         notes.push(format!("a quota of about {} CPUs is in force: expect wide spreads", machine.cpus));
-    }
-    if machine.load_average.is_some_and(|load| load > 0.3 * cpus as f64) {
-        let load = machine.load_average.unwrap_or_default();
-        notes.push(format!("{load:.2} threads wanted a CPU before the run: other programs disturb it"));
     }
     notes
 }

@@ -40,7 +40,7 @@ pub(super) struct Tree {
 ///
 /// # Errors
 /// The kernel does not say.
-pub(super) fn allowed() -> Result<Vec<u32>> {
+pub(crate) fn allowed() -> Result<Vec<u32>> {
     let path = "/proc/thread-self/status";
     let status = fs::read_to_string(path).with_context(|| format!("cannot read {path}: is /proc mounted?"))?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
