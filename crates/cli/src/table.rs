@@ -1,9 +1,9 @@
-//! A report as text, at most 80 columns wide where the names are no longer than those of policies.
+//! A report as text. Where names leave no room for all in 80 columns, extremes are left out.
 
 use crate::metric::{Better, Unit};
 use crate::report::{MetricInfo, Report, Row, complete_rounds};
 use crate::verdict::figure;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 use std::fmt::Write;
 
 /// The whole report, for people.
@@ -24,8 +24,18 @@ pub(crate) fn text(report: &Report) -> String {
     text
 }
 
-/// One line for each metric and contender, and above them the metric's name, which may be longer than a column.
+/// Of a terminal that nobody made wider.
+const WIDTH: usize = 80;
+
 fn table(report: &Report) -> String {
+    let whole = table_with(report, true);
+    if whole.lines().all(|line| line.chars().count() <= WIDTH) { whole } else { table_with(report, false) }
+}
+
+/// One line for each metric and contender, and above them the metric's name, which may be longer than a column.
+fn table_with(report: &Report, extremes: bool) -> String {
+    /// Their column.
+    const EXTREMES: usize = 3;
     let mut table = Table::new();
     let to_baseline = format!("x {}", report.settings.policies[0]);
     table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
@@ -42,6 +52,9 @@ fn table(report: &Report) -> String {
         }
     }
     let (first, last) = (0, headings.len() - 1);
+    if !extremes {
+        table.column_mut(EXTREMES).into_iter().for_each(|column| _ = column.set_constraint(ColumnConstraint::Hidden));
+    }
     for column in [first, last] {
         let padding = if column == first { (0, 1) } else { (1, 0) };
         table.column_mut(column).into_iter().for_each(|column| _ = column.set_padding(padding));
@@ -116,6 +129,48 @@ fn capitalised(sentence: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Machine;
+    use crate::measure::Usage;
+    use crate::metric::charged;
+    use crate::report::{Circumstances, Run, Settings};
+    use crate::target::Target;
+    use std::time::SystemTime;
+
+    /// Two policies, the second of this name, on a program of some seconds.
+    fn report(name: &str) -> Report {
+        let policies = vec!["libc".to_owned(), name.to_owned()];
+        let usage = Usage { wall_s: 2.8, user_s: 12.345, max_rss_bytes: 28 << 20, ..Usage::default() };
+        let run = |round, policy: &String| Run {
+            policy: policy.clone(),
+            round,
+            position: 0,
+            warmup: false,
+            exit_status: 0,
+            library_loaded: None,
+            locks_used: None,
+            locks_contended: None,
+            usage: Usage { wall_s: usage.wall_s + f64::from(round), ..usage },
+            printed: Default::default(),
+            matches: Default::default(),
+        };
+        let runs = (0..6).flat_map(|round| policies.iter().map(move |policy| run(round, policy))).collect();
+        let settings =
+            Settings { policies: policies.clone(), runs: 6, warmup: 0, seed: 1, timeout_s: 1.0, any_status: false };
+        let circumstances =
+            Circumstances { started: SystemTime::now(), machine: Machine::look(), others: None, interrupted: false };
+        let target = Target::find(&["true".into()]).unwrap();
+        Report::new(circumstances, &settings, &target, &charged(), runs).unwrap()
+    }
+
+    #[test]
+    fn a_table_without_room_has_no_extremes() {
+        let of = |name: &str| table(&report(name));
+        let width = |table: &str| table.lines().map(|line| line.chars().count()).max();
+        let (with, without) = (of("adaptive"), of("adaptive (finding 2)"));
+        assert!(width(&with) <= Some(80) && with.contains("min to max") && with.contains("2.800–7.800 s"), "{with}");
+        assert!(width(&without) <= Some(80) && !without.contains("min to max"), "{without}");
+        assert!(without.contains("middle half") && !without.contains("2.800–7.800 s"), "{without}");
+    }
 
     #[test]
     fn ranges_carry_a_common_unit_once() {
