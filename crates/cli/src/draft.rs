@@ -1,9 +1,11 @@
 //! A file that the user asked for: refused at once if it cannot be written, and in its place only when it is complete.
-//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to.
+//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to; so is
+//! what is open already (`/dev/stdout`), behind all that was written there.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -11,6 +13,8 @@ use tempfile::NamedTempFile;
 #[derive(Debug)]
 pub(crate) struct Draft {
     file: PathBuf,
+    /// A second descriptor of one that was named.
+    open: Option<OwnedFd>,
 }
 
 impl Draft {
@@ -27,16 +31,19 @@ impl Draft {
             bail!("{}: name a file, or /dev/stdout (./- is a file of this name)", complaint());
         }
         let file = target(file).with_context(complaint)?;
-        if !is_special(&file) {
+        let open = descriptor(&file).map(second).transpose().with_context(complaint)?;
+        if open.is_none() && !is_special(&file) {
             // It goes away at once: whoever is interrupted meanwhile leaves nothing behind.
             beside(&file).with_context(complaint)?;
         }
-        Ok(Draft { file })
+        Ok(Draft { file, open })
     }
 
-    /// Whether it would take the place of what `other` wrote. A device or a pipe takes both.
+    /// Whether it would take the place of what `other` wrote. A device, a pipe, or what is open already takes both.
     pub(crate) fn is_same(&self, other: &Path) -> bool {
-        !is_special(&self.file) && target(other).is_ok_and(|other| placed(&self.file) == placed(&other))
+        self.open.is_none()
+            && !is_special(&self.file)
+            && target(other).is_ok_and(|other| placed(&self.file) == placed(&other))
     }
 
     /// Puts the file in place.
@@ -45,6 +52,9 @@ impl Draft {
     /// As the system has it.
     pub(crate) fn write(self, content: &[u8]) -> Result<()> {
         let complaint = || format!("cannot write {}", self.file.display());
+        if let Some(open) = self.open {
+            return File::from(open).write_all(content).with_context(complaint);
+        }
         if is_special(&self.file) {
             let mut file = File::options().write(true).open(&self.file).with_context(complaint)?;
             return file.write_all(content).with_context(complaint);
@@ -63,12 +73,26 @@ fn target(file: &Path) -> std::io::Result<PathBuf> {
     let mut file = file.to_path_buf();
     for _ in 0..LINKS {
         let Ok(link) = file.read_link() else { return Ok(file) };
-        if is_special(&file) {
+        if descriptor(&file).is_some() {
             return Ok(file); // what /proc shows of a pipe is no path
         }
         file = file.parent().unwrap_or(Path::new("")).join(link);
     }
     Err(std::io::Error::other("too many links"))
+}
+
+/// The number that `/dev/stdout`'s `/proc/self/fd/1` and the like end in.
+fn descriptor(file: &Path) -> Option<RawFd> {
+    let own = Path::new("/proc/self/fd").canonicalize().ok()?;
+    let is_own = folder(file).canonicalize().is_ok_and(|folder| folder == own);
+    file.file_name().filter(|_| is_own)?.to_str()?.parse().ok().filter(|number| *number >= 0)
+}
+
+/// Another descriptor of what this one stands for: what is written goes where the other has come to.
+fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
+    // SAFETY: whoever gave it to this process keeps it open. If nobody did, the system says so, and nothing was done.
+    let first = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    first.try_clone_to_owned()
 }
 
 /// A file's name in its folder, whatever that folder was called.
@@ -93,6 +117,7 @@ fn beside(file: &Path) -> std::io::Result<NamedTempFile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{FileTypeExt, symlink};
 
     fn write(file: &Path, content: &str) {
@@ -147,6 +172,22 @@ mod tests {
         assert!([at("file"), at("link"), at("here/file"), at("./file")].iter().all(|same| draft.is_same(same)));
         assert!(!draft.is_same(&at("other")) && !draft.is_same(&at("none/file")));
         assert!(!Draft::open("--json", Path::new("/dev/stdout")).unwrap().is_same(Path::new("/dev/stdout")));
+    }
+
+    #[test]
+    fn what_is_open_is_written_where_it_has_come_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output");
+        let mut open = File::create(&path).unwrap();
+        open.write_all(b"report\n").unwrap();
+        for place in ["/proc/self/fd", "/dev/fd"] {
+            write(&Path::new(place).join(open.as_raw_fd().to_string()), "document\n");
+        }
+        open.write_all(b"end\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "report\ndocument\ndocument\nend\n");
+        for closed in ["999", "-1", "4294967295"] {
+            assert!(Draft::open("--json", &Path::new("/dev/fd").join(closed)).is_err());
+        }
     }
 
     #[test]
