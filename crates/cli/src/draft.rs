@@ -1,6 +1,6 @@
 //! A file that the user asked for: refused at once if it cannot be written, and in its place only when it is complete.
-//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to; so is
-//! what is open already (`/dev/stdout`), behind all that was written there.
+//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to. So
+//! is what is open already (`/dev/stdout`), behind all that was written there.
 
 use anyhow::{Context, Result, bail};
 use std::fs::File;
