@@ -228,21 +228,25 @@ fn note(since: u64, mut how: How) -> impl FnOnce(&state::Later, bool) -> u64 {
 fn push(state: &State, entry: &'static Entry, ordered: bool, note: impl FnOnce(&state::Later, bool) -> u64) {
     add(&entry.acquisitions, 1);
     let address = entry.address.load(Relaxed);
+    let depth = state.depth.load(Relaxed);
+    // Whether it was taken under these before: then their orders are noted.
+    let seen = entry.mutex_or_under.load(Relaxed) == context(&state.held[depth], depth, entry);
     let mut again = false;
-    for held in &state.held[1..=state.depth.load(Relaxed)] {
+    for held in &state.held[1..=depth] {
         if held.address() == address {
             again = true;
-        } else if ordered {
+        } else if ordered && !seen {
             note_order(state, held.entry.load(Relaxed), entry);
         }
     }
-    if state.depth.load(Relaxed) == HELD {
+    if depth == HELD {
         remove(state, 1);
     }
     let depth = state.depth.load(Relaxed);
     let context = context(&state.held[depth], depth, entry);
-    if ordered && depth != 0 {
+    if ordered && !seen && depth != 0 {
         known(state, context).set(context);
+        entry.mutex_or_under.store(context, Relaxed);
     }
     let bits = note(&state.later[depth], again);
     state.held[depth + 1].set(address | bits, entry, context);

@@ -139,6 +139,11 @@ fn inversions_are_found() {
 }
 
 #[test]
+fn orders_that_are_seen_again_and_again_leave_room_for_new_ones() {
+    assert_eq!(Run::of("orders").profile().inversions.len(), 1);
+}
+
+#[test]
 fn a_thread_that_goes_on_with_anothers_entries_has_orders_of_its_own() {
     // Both orders by one thread alone would be none.
     assert_eq!(Run::of("heir").profile().inversions.len(), 1);

@@ -184,6 +184,29 @@ static int inversion(void)
     return 0;
 }
 
+enum { FLOOD = 16384 };
+static pthread_mutex_t flood[FLOOD];
+
+/* More orders than the recorder remembers having seen, again and again; then one that matters. */
+static void *flooded_way(void *unused)
+{
+    for (int pass = 0; pass < 8; pass++)
+        for (int i = 0; i < FLOOD; i++) {
+            pthread_mutex_lock(&place);
+            pthread_mutex_lock(&flood[i]);
+            pthread_mutex_unlock(&flood[i]);
+            pthread_mutex_unlock(&place);
+        }
+    return one_way(unused);
+}
+
+static int orders(void)
+{
+    pthread_join(start(flooded_way), NULL);
+    pthread_join(start(other_way), NULL);
+    return 0;
+}
+
 static void *both_ways(void *unused)
 {
     for (int i = 0; i < 10; i++) {
@@ -522,7 +545,7 @@ int main(int arguments, char **names)
     } all[] = {{"count", count}, {"holder", holder}, {"inversion", inversion}, {"neighbours", neighbours},
                {"nothing", nothing}, {"cancel", cancel}, {"readers", readers}, {"reuse", reuse}, {"fork", forked},
                {"handler", handler}, {"many", many}, {"crowd", crowd}, {"under", under},
-               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}, {"away", away}};
+               {"heir", heir}, {"in_vain", in_vain}, {"deadlock", deadlock}, {"away", away}, {"orders", orders}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0)
             return all[i].run();
