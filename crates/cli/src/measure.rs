@@ -136,7 +136,8 @@ impl Bounds<'_> {
     /// It cannot be started or watched.
     pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
         let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        // Where that is forbidden, orphans of a run count as others' programs.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
         // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
         unsafe {
