@@ -3,9 +3,11 @@
 //! is what is open already (`/dev/stdout`), behind all that was written there.
 
 use anyhow::{Context, Result, bail};
+use rustix::fs::OFlags;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -39,11 +41,18 @@ impl Draft {
         Ok(Draft { file, open })
     }
 
-    /// Whether it would take the place of what `other` wrote. A device, a pipe, or what is open already takes both.
+    /// Whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes both; so
+    /// does a file by two descriptors.
     pub(crate) fn is_same(&self, other: &Path) -> bool {
-        self.open.is_none()
-            && !is_special(&self.file)
-            && target(other).is_ok_and(|other| placed(&self.file) == placed(&other))
+        let Ok(other) = target(other) else { return false };
+        if is_special(&self.file) {
+            return false;
+        }
+        match (self.open.is_some(), descriptor(&other).is_some()) {
+            (true, true) => false,
+            (false, false) => placed(&self.file) == placed(&other),
+            _ => inode(&self.file).is_some_and(|this| Some(this) == inode(&other)),
+        }
     }
 
     /// Puts the file in place.
@@ -73,7 +82,7 @@ fn target(file: &Path) -> std::io::Result<PathBuf> {
     let mut file = file.to_path_buf();
     for _ in 0..LINKS {
         let Ok(link) = file.read_link() else { return Ok(file) };
-        if descriptor(&file).is_some() {
+        if descriptor(&file).is_some() || is_special(&file) {
             return Ok(file); // what /proc shows of a pipe is no path
         }
         file = file.parent().unwrap_or(Path::new("")).join(link);
@@ -92,7 +101,16 @@ fn descriptor(file: &Path) -> Option<RawFd> {
 fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
     // SAFETY: whoever gave it to this process keeps it open. If nobody did, the system says so, and nothing was done.
     let first = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    first.try_clone_to_owned()
+    let second = first.try_clone_to_owned()?;
+    if rustix::fs::fcntl_getfl(&second)?.intersection(OFlags::RWMODE) == OFlags::RDONLY {
+        return Err(std::io::Error::other("it is open for reading alone"));
+    }
+    Ok(second)
+}
+
+/// What tells a file from all others, whatever its names.
+fn inode(file: &Path) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// A file's name in its folder, whatever that folder was called.
@@ -172,6 +190,27 @@ mod tests {
         assert!([at("file"), at("link"), at("here/file"), at("./file")].iter().all(|same| draft.is_same(same)));
         assert!(!draft.is_same(&at("other")) && !draft.is_same(&at("none/file")));
         assert!(!Draft::open("--json", Path::new("/dev/stdout")).unwrap().is_same(Path::new("/dev/stdout")));
+    }
+
+    #[test]
+    fn a_file_by_name_and_by_descriptor_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output");
+        let open = File::create(&path).unwrap();
+        let descriptor = Path::new("/dev/fd").join(open.as_raw_fd().to_string());
+        assert!(Draft::open("--json", &descriptor).unwrap().is_same(&path));
+        assert!(Draft::open("--json", &path).unwrap().is_same(&descriptor));
+        assert!(!Draft::open("--json", &descriptor).unwrap().is_same(&descriptor), "both are written, one by one");
+        assert!(!Draft::open("--json", &descriptor).unwrap().is_same(&folder.path().join("other")));
+    }
+
+    #[test]
+    fn what_is_open_for_reading_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("input"), "").unwrap();
+        let open = File::open(folder.path().join("input")).unwrap();
+        let refused = Draft::open("--json", &Path::new("/dev/fd").join(open.as_raw_fd().to_string()));
+        assert!(format!("{:#}", refused.unwrap_err()).ends_with("it is open for reading alone"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::signs::{Seen, Signs};
 use crate::target::Target;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpgid};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -19,8 +19,6 @@ use std::time::{Duration, Instant};
 
 /// How often a waiting turnwise looks whether it should stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-/// For how long those are waited for that were killed.
-const PATIENCE: Duration = Duration::from_secs(1);
 /// The output is kept in memory; more than this is a mistake.
 const OUTPUT_LIMIT_BYTES: u64 = 256 << 20;
 
@@ -136,8 +134,6 @@ impl Bounds<'_> {
     /// It cannot be started or watched.
     pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
         let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
-        // Where that is forbidden, orphans of a run count as others' programs.
-        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);
         // SAFETY: the closure only makes a system call, and allocates nothing, as must be between fork and exec.
         unsafe {
@@ -219,26 +215,10 @@ impl Group {
                 error => return Err(error).context("cannot learn how the program ended"),
             }
         }
-        let group = self.0;
         // From here on the number may be somebody else's.
         std::mem::forget(self);
-        bury(group);
         // SAFETY: all zeros are a valid rusage, and the kernel has filled it.
         Ok((ExitStatus::from_raw(status), usage_of(unsafe { bill.assume_init() })))
-    }
-}
-
-/// Waits until those of a killed group are gone whose parents did not wait for them: they are ours then
-/// (`set_child_subreaper`), their time is not that of other programs, and the next run has the CPUs for itself.
-fn bury(group: Pid) {
-    let until = Instant::now() + PATIENCE;
-    while let Ok(ended) = waitpgid(group, WaitOptions::NOHANG) {
-        if ended.is_none() {
-            if Instant::now() >= until {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 }
 

@@ -15,7 +15,7 @@ struct Times {
     programs: f64,
     /// Programs wanted to run, and the host let others.
     stolen: f64,
-    /// Of `programs`: this process and its children that have ended.
+    /// Of `programs`: this process and the children that it waited for.
     own: f64,
 }
 
@@ -38,7 +38,10 @@ impl Watch {
     /// From now on; `None`: the system does not tell.
     #[must_use]
     pub fn begin() -> Option<Watch> {
-        let cpus = sysfs::allowed().ok()?;
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        let mut cpus = sysfs::allowed().ok()?;
+        // Those that are allowed and off have no line.
+        cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
         let begin = Times::now(&cpus)?;
         Some(Watch { cpus, begin })
     }
@@ -98,7 +101,7 @@ impl Times {
     }
 }
 
-/// CPU time of this process and of its children that have ended, in seconds.
+/// CPU time of this process and of the children that it waited for, in seconds.
 #[must_use]
 pub fn own_seconds() -> f64 {
     [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds_of).sum()
