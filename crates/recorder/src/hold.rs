@@ -228,9 +228,10 @@ fn note(since: u64, mut how: How) -> impl FnOnce(&state::Later, bool) -> u64 {
 fn push(state: &State, entry: &'static Entry, ordered: bool, note: impl FnOnce(&state::Later, bool) -> u64) {
     add(&entry.acquisitions, 1);
     let address = entry.address.load(Relaxed);
-    let depth = state.depth.load(Relaxed);
+    let mut depth = state.depth.load(Relaxed);
+    let mut context = self::context(&state.held[depth], depth, entry);
     // Whether it was taken under these before: then their orders are noted.
-    let seen = entry.mutex_or_under.load(Relaxed) == context(&state.held[depth], depth, entry);
+    let seen = entry.mutex_or_under.load(Relaxed) == context;
     let mut again = false;
     for held in &state.held[1..=depth] {
         if held.address() == address {
@@ -241,9 +242,9 @@ fn push(state: &State, entry: &'static Entry, ordered: bool, note: impl FnOnce(&
     }
     if depth == HELD {
         remove(state, 1);
+        depth -= 1;
+        context = self::context(&state.held[depth], depth, entry);
     }
-    let depth = state.depth.load(Relaxed);
-    let context = context(&state.held[depth], depth, entry);
     if ordered && !seen && depth != 0 {
         known(state, context).set(context);
         entry.mutex_or_under.store(context, Relaxed);
