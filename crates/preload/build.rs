@@ -1,7 +1,15 @@
-//! Compiles what must be C: the cancellable sleep of the condition variable (`c/wait.c`).
+//! Compiles what must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported symbols
+//! their versions.
+
+#[path = "../interpose/versions.rs"]
+mod versions;
 
 fn main() {
+    // The others stay the C library's.
+    let without = &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
+    versions::link(&versions::Exports { without, old_conditions: true });
     println!("cargo::rerun-if-changed=c");
+    link_unwinder();
     cc::Build::new()
         .file("c/wait.c")
         .std("gnu11")
@@ -12,4 +20,16 @@ fn main() {
         .flag("-fno-exceptions")
         .flag("-fasynchronous-unwind-tables")
         .compile("turnwise_preload_c");
+}
+
+/// The unwinder, which std and `src/behind.rs` want, becomes part of the library where the compiler has it as such:
+/// to load it as a library of its own costs every process that starts a tenth of a millisecond.
+fn link_unwinder() {
+    let mut compiler = cc::Build::new().get_compiler().to_command();
+    let Ok(output) = compiler.arg("-print-file-name=libgcc_eh.a").output() else { return };
+    let path = std::path::PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    if let Some(folder) = path.parent().filter(|_| path.is_absolute()) {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        println!("cargo::rustc-link-lib=static:-bundle=gcc_eh");
+    }
 }

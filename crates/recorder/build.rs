@@ -1,6 +1,20 @@
-//! Compiles the wrappers of the waits, which must be C: see `c/wait.c`.
+//! Compiles the wrappers of the waits, which must be C: see `c/wait.c`. Gives the exported symbols their versions.
+
+#[path = "../interpose/versions.rs"]
+mod versions;
 
 fn main() {
+    // Keys of thread-specific data are no locks.
+    let without = &[
+        "pthread_key_create",
+        "__pthread_key_create",
+        "pthread_key_delete",
+        "pthread_setspecific",
+        "tss_create",
+        "tss_delete",
+        "tss_set",
+    ];
+    versions::link(&versions::Exports { without, old_conditions: false });
     println!("cargo::rerun-if-changed=c/wait.c");
     cc::Build::new()
         .file("c/wait.c")

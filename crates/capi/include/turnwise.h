@@ -46,7 +46,7 @@
 #define TW_REFERENCES_MAX 2147483647
 
 // The most permits of a semaphore.
-#define TW_PERMITS_MAX 268435455
+#define TW_PERMITS_MAX 16777215
 
 // What a function that may fail answers.
 typedef enum tw_result {
@@ -69,8 +69,8 @@ typedef struct tw_mutex {
     uint32_t opaque[2];
 } tw_mutex;
 
-// A condition variable for `tw_mutex`. All threads that wait at the same time use the same mutex. A wait may return
-// for no reason: look at the condition again. `TW_COND_INIT` or zero bytes: nobody waits.
+// A condition variable for `tw_mutex`. A wait may return for no reason: look at the condition again. Threads may wait
+// with different mutexes, though one is quicker. `TW_COND_INIT` or zero bytes: nobody waits.
 typedef struct tw_cond {
     // Not for the program.
     uint32_t opaque[3];
@@ -166,10 +166,11 @@ enum tw_result tw_cond_wait_for(struct tw_cond *cond, struct tw_mutex *mutex, ui
 // clock. The caller has the mutex in any case.
 enum tw_result tw_cond_wait_until(struct tw_cond *cond, struct tw_mutex *mutex, int clock, uint64_t at_ns);
 
-// Wakes one of the threads that wait, if there is any.
+// Wakes one of the threads that wait, if there is any: who has slept longest, but real-time threads first.
 void tw_cond_signal(struct tw_cond *cond);
 
-// Wakes all threads that wait: one at once, each of the others when the mutex is free for it.
+// Wakes all threads that wait: one at once, each of the others when the mutex is free for it; all at once if there
+// were ever waiters with different mutexes.
 void tw_cond_broadcast(struct tw_cond *cond);
 
 // Makes an unlocked lock, as TW_RWSEM_INIT does. Its memory may be freed as soon as nobody uses it, also right after

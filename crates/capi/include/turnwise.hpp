@@ -14,41 +14,81 @@
 #include <cstring>
 #include <mutex>
 #include <type_traits>
-#include <utility>
 
 namespace turnwise {
 
 namespace detail {
 
-// Nanoseconds of a duration; none if negative, as many as fit if more.
+// Nanoseconds of a duration; in a type that holds those of the longest.
+template <class Rep, class Period>
+long double wide_nanoseconds(const std::chrono::duration<Rep, Period> &duration) noexcept
+{
+    return std::chrono::duration<long double, std::nano>(duration).count();
+}
+
+// Rounded up; none if negative, as many as fit if more.
+inline std::uint64_t whole_nanoseconds(long double ns) noexcept
+{
+    if (!(ns > 0))
+        return 0;
+    if (ns >= static_cast<long double>(INT64_MAX))
+        return UINT64_MAX;
+    const std::uint64_t whole = static_cast<std::uint64_t>(ns);
+    return whole + (static_cast<long double>(whole) < ns);
+}
+
 template <class Rep, class Period>
 std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration) noexcept
 {
-    using wide = std::chrono::duration<long double, std::nano>;
-    const long double ns = wide(duration).count();
-    if (!(ns > 0))
-        return 0;
-    return ns >= static_cast<long double>(INT64_MAX) ? UINT64_MAX : static_cast<std::uint64_t>(ns);
+    return whole_nanoseconds(wide_nanoseconds(duration));
 }
 
-// Calls `attempt(clock, at_ns)` for a point in time. The steady and the system clock are the kernel's; a wait on
-// another clock is looked at again when it ends, since that clock may run otherwise.
+// How long until a clock shows `time`; negative if it does.
+template <class Clock, class Duration>
+long double nanoseconds_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
+{
+    return wide_nanoseconds(time.time_since_epoch()) - wide_nanoseconds(Clock::now().time_since_epoch());
+}
+
+// So long from now on TW_CLOCK_MONOTONIC.
+inline std::uint64_t after(std::uint64_t ns) noexcept
+{
+    const std::uint64_t now = tw_now_ns(TW_CLOCK_MONOTONIC);
+    return ns > UINT64_MAX - now ? UINT64_MAX : now + ns;
+}
+
+// Calls `attempt(clock, at_ns)` once, for a point in time. The steady and the system clock are the kernel's. A wait on
+// another clock ends when that clock would be there if it ran like the steady one: this may be too early.
 template <class Clock, class Duration, class Attempt>
-tw_result until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
+tw_result once_until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
 {
     if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>)
         return attempt(TW_CLOCK_MONOTONIC, nanoseconds(time.time_since_epoch()));
     else if constexpr (std::is_same_v<Clock, std::chrono::system_clock>)
         return attempt(TW_CLOCK_REALTIME, nanoseconds(time.time_since_epoch()));
     else
-        for (;;) {
-            const auto left = nanoseconds(time - Clock::now());
-            const std::uint64_t now = tw_now_ns(TW_CLOCK_MONOTONIC);
-            const std::uint64_t at = left > UINT64_MAX - now ? UINT64_MAX : now + left;
-            const tw_result result = attempt(TW_CLOCK_MONOTONIC, at);
-            if (result != TW_TIMEDOUT || Clock::now() >= time)
-                return result;
-        }
+        return attempt(TW_CLOCK_MONOTONIC, after(whole_nanoseconds(nanoseconds_until(time))));
+}
+
+// Whether the clock shows that the time has come, where `once_until` may be too early.
+template <class Clock, class Duration>
+bool has_come(const std::chrono::time_point<Clock, Duration> &time) noexcept
+{
+    if constexpr (std::is_same_v<Clock, std::chrono::steady_clock> || std::is_same_v<Clock, std::chrono::system_clock>)
+        return true;
+    else
+        return nanoseconds_until(time) <= 0;
+}
+
+// The same again and again until the clock shows that time.
+template <class Clock, class Duration, class Attempt>
+tw_result until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
+{
+    for (;;) {
+        const tw_result result = once_until(time, attempt);
+        if (result != TW_TIMEDOUT || has_come(time))
+            return result;
+    }
 }
 
 } // namespace detail
@@ -119,10 +159,12 @@ public:
     std::cv_status wait_until(std::unique_lock<mutex> &lock,
                               const std::chrono::time_point<Clock, Duration> &time) noexcept
     {
-        const tw_result result = detail::until(time, [&](int clock, std::uint64_t at) {
+        const tw_result result = detail::once_until(time, [&](int clock, std::uint64_t at) {
             return tw_cond_wait_until(&raw_, lock.mutex()->native_handle(), clock, at);
         });
-        return result == TW_TIMEDOUT ? std::cv_status::timeout : std::cv_status::no_timeout;
+        // Where it was too early the caller looks at its condition: a notification came perhaps while nobody waited.
+        const bool timed_out = result == TW_TIMEDOUT && detail::has_come(time);
+        return timed_out ? std::cv_status::timeout : std::cv_status::no_timeout;
     }
 
     template <class Clock, class Duration, class Predicate>
@@ -147,8 +189,11 @@ public:
     bool wait_for(std::unique_lock<mutex> &lock, const std::chrono::duration<Rep, Period> &timeout,
                   Predicate predicate)
     {
-        const auto time = std::chrono::steady_clock::now() + timeout;
-        return wait_until(lock, time, std::move(predicate));
+        const std::uint64_t at = detail::after(detail::nanoseconds(timeout));
+        while (!predicate())
+            if (tw_cond_wait_until(&raw_, lock.mutex()->native_handle(), TW_CLOCK_MONOTONIC, at) == TW_TIMEDOUT)
+                return predicate();
+        return true;
     }
 
     native_handle_type native_handle() noexcept { return &raw_; }

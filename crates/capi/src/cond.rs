@@ -6,8 +6,8 @@ use crate::{stands_for, time};
 use core::ffi::c_int;
 use turnwise::RawCondvar;
 
-/// A condition variable for `tw_mutex`. All threads that wait at the same time use the same mutex. A wait may return
-/// for no reason: look at the condition again. `TW_COND_INIT` or zero bytes: nobody waits.
+/// A condition variable for `tw_mutex`. A wait may return for no reason: look at the condition again. Threads may wait
+/// with different mutexes, though one is quicker. `TW_COND_INIT` or zero bytes: nobody waits.
 #[repr(C)]
 pub struct tw_cond {
     /// Not for the program.
@@ -53,14 +53,15 @@ pub unsafe extern "C" fn tw_cond_wait_until(
     timed(!ended.timed_out())
 }
 
-/// Wakes one of the threads that wait, if there is any.
+/// Wakes one of the threads that wait, if there is any: who has slept longest, but real-time threads first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_signal(cond: *mut tw_cond) {
     // SAFETY: the caller's object.
     unsafe { tw_cond::of(cond) }.notify_one();
 }
 
-/// Wakes all threads that wait: one at once, each of the others when the mutex is free for it.
+/// Wakes all threads that wait: one at once, each of the others when the mutex is free for it; all at once if there
+/// were ever waiters with different mutexes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_broadcast(cond: *mut tw_cond) {
     // SAFETY: the caller's object.

@@ -7,7 +7,7 @@ use turnwise::Semaphore;
 use turnwise::semaphore::PERMITS_MAX;
 
 /// The most permits of a semaphore.
-pub const TW_PERMITS_MAX: u32 = 0x0fff_ffff;
+pub const TW_PERMITS_MAX: u32 = 0x00ff_ffff;
 const _: () = assert!(TW_PERMITS_MAX == PERMITS_MAX);
 
 /// A counting semaphore. A thread takes all the permits that it asked for at once, or waits; newcomers may overtake

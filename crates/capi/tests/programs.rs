@@ -4,7 +4,7 @@
 mod build;
 mod sanitized;
 
-use build::{Compiler, Link, capi, compilers, declared, run, run_ok};
+use build::{Compiler, Link, capi, compilers, declared, limited, run, run_ok};
 use std::path::Path;
 use std::process::Command;
 
@@ -33,6 +33,33 @@ fn conditions_and_sequences() {
 #[test]
 fn with_the_standard_library() {
     everywhere("tests/c/standard.cpp");
+}
+
+/// A plugin that contains the static library goes when it is closed, the shared library stays; both while threads live
+/// on that contended for their locks.
+#[test]
+fn unloaded_while_threads_live_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let host = folder.path().join("unload");
+    for compiler in compilers("unload.c") {
+        let plugin = compiler.plugin(folder.path());
+        compiler.compile_alone(&capi("tests/c/unload.c"), &host);
+        run_ok(limited(&host).arg(plugin).arg("goes"));
+        run_ok(limited(&host).arg(build::library("libturnwise_c.so")).arg("stays"));
+    }
+}
+
+/// The C library keeps the values of 32 keys in a thread's descriptor.
+#[test]
+fn loaded_after_many_keys_were_made() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("late");
+    for compiler in compilers("late.c") {
+        compiler.compile_alone(&capi("tests/c/late.c"), &program);
+        for keys in ["0", "31", "32", "40"] {
+            run_ok(limited(&program).arg(build::library("libturnwise_c.so")).arg(keys));
+        }
+    }
 }
 
 #[test]

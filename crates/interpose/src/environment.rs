@@ -24,6 +24,18 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
     }
 }
 
+/// The tool of valgrind's that looks for races in this process, if there is one: `helgrind` or `drd`. They see the C
+/// library's locks alone.
+pub fn race_checker() -> Option<&'static str> {
+    let preloaded = variable("LD_PRELOAD")?.to_bytes();
+    let is_there = |tool: &[u8]| preloaded.windows(tool.len()).any(|part| part == tool);
+    match () {
+        () if is_there(b"vgpreload_helgrind") => Some("helgrind"),
+        () if is_there(b"vgpreload_drd") => Some("drd"),
+        () => None,
+    }
+}
+
 // SAFETY: the dynamic linker exports it with this type on all architectures.
 unsafe extern "C" {
     /// The stack as the process began: argument count, arguments, null, environment, null. The dynamic linker sets it

@@ -48,9 +48,9 @@ macro_rules! export_with_caller {
     };
 }
 
-/// Defines functions that programs see and that jump to a C function with one more argument, the address of a static
-/// variable: no Rust frame is on the stack when a cancelled thread unwinds it, and the C function returns to the
-/// program.
+/// Defines functions that jump to a C function with one more argument, the address of a static variable: no Rust frame
+/// is on the stack when a cancelled thread unwinds it, and the C function returns to the program. An attribute says
+/// under which name programs see it.
 #[macro_export]
 macro_rules! export_with_static {
     ($variable:path;
@@ -60,7 +60,6 @@ macro_rules! export_with_static {
             ///
             /// # Safety
             /// As POSIX says.
-            #[unsafe(no_mangle)]
             #[unsafe(naked)]
             pub(crate) unsafe extern "C" fn $name($(_: $arg),*) -> $crate::c_int {
                 #[cfg(target_arch = "x86_64")]

@@ -16,9 +16,9 @@ mod jump;
 mod module;
 mod real;
 
-pub use environment::variable;
+pub use environment::{race_checker, variable};
 pub use module::{Module, can_find, find, find_quickly};
-pub use real::Real;
+pub use real::{Real, Symbol};
 
 /// For the macros' expansions.
 #[doc(hidden)]

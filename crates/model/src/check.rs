@@ -1,7 +1,9 @@
 //! Runs a model: all its executions within the bound, or up to the first that fails.
 
-use crate::lab::{self, Sites, Weakening};
+use crate::lab::{self, Mutation, Places};
+use crate::lines;
 use crate::platform::{self, Setup};
+use crate::sources::Sources;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{self, AssertUnwindSafe};
@@ -31,6 +33,12 @@ pub enum Lock {
     Semaphore,
     /// The re-entrant mutex.
     Reentrant,
+    /// The preload library's condition variable.
+    PreloadCond,
+    /// The preload library's locks with a line of waiters, in a forked child.
+    PreloadWord,
+    /// The threads' slots, and their exit.
+    Slots,
     /// Lineage: the Linux mutex of 2013.
     LinuxMutex,
     /// Lineage: the rwsem on a spin lock.
@@ -66,7 +74,8 @@ pub struct Model {
     pub setup: Setup,
     /// How often a thread may be interrupted where it would not yield by itself: in the bounded and in the wide run.
     pub preemptions: (usize, usize),
-    /// What must have happened in some execution, or else the model shows less than it says.
+    /// What must have happened in some execution, or else the model shows less than it says: what was noted by
+    /// [`platform::saw`], and rare lines ([`lines`]).
     pub shows: &'static [&'static str],
     /// What the first thread does.
     pub body: fn(),
@@ -95,8 +104,8 @@ pub struct Outcome {
     pub executions: u64,
     /// How long that took.
     pub elapsed: Duration,
-    /// The orderings that they used.
-    pub sites: Sites,
+    /// The places that they came to.
+    pub places: Places,
     /// What they noted.
     pub seen: BTreeSet<&'static str>,
     /// What went wrong in the last of them, if anything did.
@@ -138,8 +147,8 @@ const BRANCHES: usize = 4_000;
 const EXECUTIONS: u64 = 100_000;
 
 impl Model {
-    /// Runs the model, with these orderings weakened.
-    pub fn run(&self, width: Width, weakenings: &[Weakening]) -> Outcome {
+    /// Runs the model, with these changes.
+    pub fn run(&self, width: Width, mutations: &[Mutation]) -> Outcome {
         let model = *self;
         let executions = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&executions);
@@ -148,7 +157,7 @@ impl Model {
         builder.preemption_bound = Some(if width == Width::Wide { self.preemptions.1 } else { self.preemptions.0 });
         builder.expect_explicit_explore = true;
         let limit = if width == Width::Wide { u64::MAX } else { EXECUTIONS };
-        lab::start(weakenings);
+        lab::start(mutations);
         platform::take_seen();
         let start = Instant::now();
         let result = quietly(|| {
@@ -161,8 +170,8 @@ impl Model {
                 platform::finish();
             });
         });
-        let seen = platform::take_seen();
-        let missing = self.shows.iter().find(|what| !seen.contains(*what));
+        let (seen, places) = (platform::take_seen(), lab::places());
+        let missing = self.missing(&seen, &places);
         let failure = match (result, missing) {
             (Err(message), _) => {
                 let cause = if executions.load(Relaxed) > limit { Cause::TooLarge } else { Cause::Wrong };
@@ -174,7 +183,18 @@ impl Model {
             }
             (Ok(()), None) => None,
         };
-        Outcome { executions: executions.load(Relaxed), elapsed: start.elapsed(), sites: lab::sites(), failure, seen }
+        Outcome { executions: executions.load(Relaxed), elapsed: start.elapsed(), places, failure, seen }
+    }
+}
+
+impl Model {
+    /// The first of what it must show that no execution did.
+    fn missing(&self, seen: &BTreeSet<&'static str>, places: &Places) -> Option<&'static str> {
+        let mut missing = self.shows.iter().copied().filter(|what| !seen.contains(what)).peekable();
+        missing.peek()?;
+        let sources = Sources::of(self.lock).expect("the lock's sources can be read");
+        let entered = lines::entered(self.lock, &sources, places);
+        missing.find(|what| !entered.contains(what))
     }
 }
 
@@ -184,7 +204,7 @@ thread_local! {
 }
 
 /// Runs `f`; the message of its panic, if it panics, instead of the usual output.
-fn quietly(f: impl FnOnce()) -> Result<(), String> {
+pub(crate) fn quietly(f: impl FnOnce()) -> Result<(), String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let usual = panic::take_hook();

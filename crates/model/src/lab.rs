@@ -1,11 +1,18 @@
-//! The laboratory: which memory orderings the locks use, where, and how one of them is weakened for a run.
+//! The laboratory: what the locks do at each place in their sources, and how one of these things is changed for a run.
 //!
-//! Every word operation asks `order` which ordering to use. It answers with the one in the source, unless that
-//! place is the subject of the experiment. A place is known by `#[track_caller]`, so nothing is recompiled. In the same
-//! way a wake-up may be left out.
+//! A place is known by `#[track_caller]`, so nothing is recompiled. An engine's words and platform ask here:
+//!
+//! | before | they ask | and do |
+//! |---|---|---|
+//! | an operation on a word | `order` | it with that ordering |
+//! | one that writes | `kept` | it so that these bits keep their old value |
+//! | a wake-up | `waking` | wake so many |
+//!
+//! and tell `changed` what an operation would have written, `visit` what else was called. The answers are those of
+//! the source, unless that place is the subject of the experiment.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -17,47 +24,70 @@ pub enum Part {
     Main,
     /// The ordering of a compare-exchange that fails.
     Failure,
-    /// No ordering at all: a wake-up, which stands here as a `Release`, and `Relaxed` is none.
-    Wake,
 }
 
-/// A place in the lock sources that uses an ordering.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Site {
+/// A place in the lock sources that uses a word or the platform.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
     /// Source file, as the compiler was given it.
     pub file: &'static str,
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
-    /// Which ordering of the operation there.
-    pub part: Part,
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line)?;
-        if self.part == Part::Failure { f.write_str(" (on failure)") } else { Ok(()) }
+        write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-/// One experiment: the ordering at this place replaced by a weaker one.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Weakening {
-    /// Where.
-    pub site: Site,
-    /// What the source says.
-    pub from: Ordering,
-    /// What is used instead.
-    pub to: Ordering,
+/// What an experiment changes at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Another ordering than the source says.
+    Order {
+        /// Which ordering of the operation.
+        part: Part,
+        /// What the source says.
+        from: Ordering,
+        /// What is used instead.
+        to: Ordering,
+    },
+    /// An operation leaves part of the word as it was.
+    Left {
+        /// What that part is called.
+        name: &'static str,
+        /// Which bits these are.
+        bits: u64,
+    },
+    /// A wake-up wakes no more than so many.
+    Wakes {
+        /// 0 or 1.
+        most: u32,
+    },
 }
 
-impl fmt::Display for Weakening {
+/// One experiment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mutation {
+    /// Where.
+    pub place: Place,
+    /// What is changed there.
+    pub change: Change,
+}
+
+impl fmt::Display for Mutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.site.part == Part::Wake {
-            return write!(f, "{}: nobody is woken", self.site);
+        write!(f, "{}", self.place)?;
+        match self.change {
+            Change::Order { part: Part::Main, from, to } => write!(f, ": {from:?} -> {to:?}"),
+            Change::Order { part: Part::Failure, from, to } => write!(f, " (on failure): {from:?} -> {to:?}"),
+            Change::Left { name, .. } => write!(f, ": {name} stays as it was"),
+            Change::Wakes { most: 0 } => f.write_str(": nobody is woken"),
+            Change::Wakes { most } => write!(f, ": no more than {most} woken"),
         }
-        write!(f, "{}: {:?} -> {:?}", self.site, self.from, self.to)
     }
 }
 
@@ -71,50 +101,144 @@ pub fn weaker(order: Ordering) -> &'static [Ordering] {
     }
 }
 
-/// Every place seen with an ordering stronger than relaxed.
-pub type Sites = BTreeMap<Site, Ordering>;
+/// What was done at one place in all executions of a run together. Of words: what the source meant, changed or not.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// The ordering, if it is stronger than relaxed.
+    pub order: Option<Ordering>,
+    /// The same of a compare-exchange that fails.
+    pub failure_order: Option<Ordering>,
+    /// Bits that were clear before an operation and set after it.
+    pub set: u64,
+    /// Bits that were set before and clear after.
+    pub cleared: u64,
+    /// Bits that were set before and after an operation that writes.
+    pub stayed: u64,
+    /// How many a wake-up was to wake at most; 0: there was none.
+    pub wakes: u32,
+}
+
+impl Done {
+    /// Adds what another run did at the same place.
+    pub fn add(&mut self, other: &Done) {
+        self.order = self.order.or(other.order);
+        self.failure_order = self.failure_order.or(other.failure_order);
+        self.set |= other.set;
+        self.cleared |= other.cleared;
+        self.stayed |= other.stayed;
+        self.wakes = self.wakes.max(other.wakes);
+    }
+
+    /// Its orderings that are stronger than relaxed.
+    pub fn orders(&self) -> impl Iterator<Item = (Part, Ordering)> {
+        let failure = self.failure_order.map(|order| (Part::Failure, order));
+        self.order.map(|order| (Part::Main, order)).into_iter().chain(failure)
+    }
+}
+
+/// Every place that a run came to.
+pub type Places = BTreeMap<Place, Done>;
+
+/// A place that this run knows, with what is changed there.
+struct Known {
+    place: Place,
+    done: Done,
+    order: Option<Ordering>,
+    failure_order: Option<Ordering>,
+    kept: u64,
+    most: u32,
+}
 
 #[derive(Default)]
 struct Lab {
-    sites: Sites,
-    weakenings: Vec<Weakening>,
-    /// What to use, by address of the location: spares the comparison of file names.
-    known: Vec<(*const Location<'static>, Part, Ordering)>,
+    mutations: Vec<Mutation>,
+    /// By address of the location, of which a place has one or more: spares the comparison of file names.
+    known: HashMap<*const Location<'static>, Known>,
 }
 
 thread_local! {
     static LAB: RefCell<Lab> = RefCell::default();
 }
 
-/// Starts an experiment on this thread: forgets the sites seen, sets what is weakened.
-pub fn start(weakenings: &[Weakening]) {
-    LAB.with_borrow_mut(|lab| *lab = Lab { weakenings: weakenings.to_vec(), ..Lab::default() });
+/// Starts an experiment on this thread: forgets the places seen, sets what is changed.
+pub fn start(mutations: &[Mutation]) {
+    LAB.with_borrow_mut(|lab| *lab = Lab { mutations: mutations.to_vec(), ..Lab::default() });
 }
 
-/// The sites seen since [`start`].
-pub fn sites() -> Sites {
-    LAB.with_borrow(|lab| lab.sites.clone())
+/// The places seen since [`start`].
+pub fn places() -> Places {
+    LAB.with_borrow(|lab| {
+        let mut places = Places::new();
+        lab.known.values().for_each(|known| places.entry(known.place).or_default().add(&known.done));
+        places
+    })
 }
 
-/// Whether the wake-up at `at` wakes anybody.
-pub(crate) fn wakes(at: &'static Location<'static>) -> bool {
-    order(at, Part::Wake, Release) == Release
-}
-
-/// The ordering to use at `at`, where the source says `order`.
-pub(crate) fn order(at: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
-    if order == Relaxed {
-        return Relaxed;
-    }
+fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
     LAB.with_borrow_mut(|lab| {
-        let seen = lab.known.iter().find(|k| std::ptr::eq(k.0, at) && k.1 == part);
-        if let Some(known) = seen {
-            return known.2;
+        let mutations = &lab.mutations;
+        f(lab.known.entry(std::ptr::from_ref(at)).or_insert_with(|| meet(at, mutations)))
+    })
+}
+
+/// A place seen for the first time.
+#[cold]
+fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
+    let place = Place { file: at.file(), line: at.line(), column: at.column() };
+    let mut known = Known { place, done: Done::default(), order: None, failure_order: None, kept: 0, most: u32::MAX };
+    for mutation in mutations.iter().filter(|mutation| mutation.place == place) {
+        match mutation.change {
+            Change::Order { part: Part::Main, to, .. } => known.order = Some(to),
+            Change::Order { part: Part::Failure, to, .. } => known.failure_order = Some(to),
+            Change::Left { bits, .. } => known.kept |= bits,
+            Change::Wakes { most } => known.most = most,
         }
-        let site = Site { file: at.file(), line: at.line(), column: at.column(), part };
-        let used = lab.weakenings.iter().find(|w| w.site == site).map_or(order, |w| w.to);
-        lab.sites.insert(site, order);
-        lab.known.push((at, part, used));
-        used
+    }
+    known
+}
+
+/// The lock came to this place.
+pub(crate) fn visit(place: &'static Location<'static>) {
+    at(place, |_| ());
+}
+
+/// The ordering to use at `place`, where the source says `order`.
+pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
+    at(place, |known| {
+        if order == Relaxed {
+            return Relaxed;
+        }
+        match part {
+            Part::Main => {
+                known.done.order = Some(order);
+                known.order.unwrap_or(order)
+            }
+            Part::Failure => {
+                known.done.failure_order = Some(order);
+                known.failure_order.unwrap_or(order)
+            }
+        }
+    })
+}
+
+/// The bits that an operation at `place` shall leave as they were, whatever the source says.
+pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
+    at(place, |known| known.kept)
+}
+
+/// An operation at `place` found `old` and was meant to leave `new`.
+pub(crate) fn changed(place: &'static Location<'static>, old: u64, new: u64) {
+    at(place, |known| {
+        known.done.set |= new & !old;
+        known.done.cleared |= old & !new;
+        known.done.stayed |= old & new;
+    });
+}
+
+/// How many a wake-up at `place` shall wake, where the source says `count`.
+pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
+    at(place, |known| {
+        known.done.wakes = known.done.wakes.max(count);
+        known.most.min(count)
     })
 }

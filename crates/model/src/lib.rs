@@ -5,17 +5,26 @@
 //! | [`platform`] | `Loom`: the locks' machine on the model checker of that name |
 //! | [`check`] | how a model is run, and what a failure says |
 //! | [`models`] | the models |
-//! | [`lab`] | the orderings that the locks use, and how one of them is weakened |
-//! | [`mutants`] | every ordering weakened in turn: some model must notice |
-//! | [`tags`] | the `ORDERING` comments in the lock sources |
+//! | [`lab`] | what the locks do at each place in their sources, and how one of these things is changed |
+//! | [`mutants`] | every ordering, flag and wake-up changed in turn: some model must notice |
+//! | [`flags`] | what the bits of the locks' words are called |
+//! | [`lines`] | rare lines of the slow paths, which some model must enter |
+//! | [`report`] | what was tried, lock by lock |
+//! | [`sources`], [`tags`] | the lock sources as text, and the `ORDERING` comments in them |
+//! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
 //! | [`stub`] | `Stub`: a small deterministic machine of virtual CPUs |
 //!
 //! The README says what the models prove and what they do not.
 
 pub mod check;
+pub mod explicit;
+pub mod flags;
 pub mod lab;
+pub mod lines;
 pub mod models;
 pub mod mutants;
 pub mod platform;
+pub mod report;
+pub mod sources;
 pub mod stub;
 pub mod tags;

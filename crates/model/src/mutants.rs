@@ -1,10 +1,16 @@
-//! Every ordering weakened and every wake-up left out in turn: some model must notice, or it is not needed, or not
-//! modelled.
+//! One thing changed at one place at a time: some model must notice, or it is not needed, or not modelled.
+//!
+//! | mutant | of |
+//! |---|---|
+//! | an ordering one step weaker | every operation that uses more than `Relaxed` |
+//! | a flag or another part of the word stays as it was | every operation that was seen to change it |
+//! | nobody is woken; one is woken, where it might be more | every wake-up |
 
 use crate::check::{Cause, Lock, Model, Outcome, Width};
-use crate::lab::{Part, Site, Sites, Weakening, weaker};
-use crate::models;
+use crate::lab::{Change, Done, Mutation, Place, Places, weaker};
+use crate::sources::Sources;
 use crate::tags::{self, Tag};
+use crate::{flags, models};
 use std::fmt;
 use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::{Duration, Instant};
@@ -30,11 +36,88 @@ const EXCEPTIONS: &[Exception] = &[
 /// With both relaxed, models fail.
 const EITHER: &str = "a look-up sees what a dentry stands for before it follows its inode: either ordering would do";
 
+/// A part of a word, or a wake-up, without which every model holds, and why it stays.
+struct Spared {
+    /// The end of the file's name.
+    file: &'static str,
+    function: &'static str,
+    /// What the line says, among other things.
+    says: &'static str,
+    /// What stays as it was; or [`WAKES`], [`WAKES_MORE`].
+    what: &'static str,
+    reason: &'static str,
+}
+
+/// A wake-up that wakes nobody.
+const WAKES: &str = "a wake-up";
+/// A wake-up that wakes one only.
+const WAKES_MORE: &str = "a wake-up of more than one";
+
+const MUTEX: &str = "mutex/raw.rs";
+const RWSEM: &str = "rwsem/raw.rs";
+
+const fn spared(
+    file: &'static str,
+    function: &'static str,
+    says: &'static str,
+    what: &'static str,
+    reason: &'static str,
+) -> Spared {
+    Spared { file, function, says, what, reason }
+}
+
+const TAKE: &str = "compare_exchange";
+const LINUX: &str = "linux_mutex/mod.rs";
+const LINE: &str = "wait_in_line";
+
+/// What is left standing is cleared by a later operation, and costs a system call or a missed chance until then.
+const SPARED: &[Spared] = &[
+    spared(MUTEX, "take", TAKE, "GRANTED", "the owner's release clears it with all else; until then nobody claims"),
+    spared(RWSEM, "own", "store", "the word", RUNS),
+    spared(
+        RWSEM,
+        "unlock_read_with",
+        TAKE,
+        "WRITERS",
+        "the woken writer clears it; till then each last reader wakes one",
+    ),
+    spared(SEMAPHORE, "become_first", TAKE, "PASSED", "the first clears it when it leaves, and none looks before"),
+    spared(SEMAPHORE, "leave", TAKE, "PASSED", "one that comes anew may be first before the one that was woken"),
+    spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
+    spared(SEMAPHORE, "pass_on", TAKE, "WAITERS", "shows if who announced itself meanwhile gives up before it sleeps"),
+    spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
+    spared("lockref/raw.rs", "take", TAKE, "OWNER", WAKELESS),
+    spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
+    spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
+    spared(
+        "queued.rs",
+        LINE,
+        "next.store(0",
+        "the word",
+        "shows with three that come again in another order: too large",
+    ),
+    spared(LINUX, "unlock", "owner.store", "the word", RUNS),
+    spared(LINUX, "set_owner", "owner.store", "the word", RUNS),
+    spared(LINUX, "lock_asleep", "count.store", "the word", "releases take the slow path though nobody sleeps"),
+    spared("osv_mutex/mod.rs", "next_token", "store", "the word", "tokens tell hand-offs apart; models have one"),
+    spared("osv_mutex/mod.rs", "wake", "owner.store", "the word", RUNS),
+    spared(
+        "journal/committing.rs",
+        "retire",
+        "wake",
+        WAKES_MORE,
+        "shows with two that wait: its models have two threads",
+    ),
+];
+const SEMAPHORE: &str = "semaphore.rs";
+const RUNS: &str = "a hint for spinners: whether the owner runs";
+const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield";
+
 /// What became of one mutant.
 pub struct Verdict {
-    /// The ordering and its replacement.
-    pub weakening: Weakening,
-    /// The name in the comment beside it.
+    /// The change.
+    pub mutation: Mutation,
+    /// The name in the comment beside an ordering, or the function.
     pub tag: Option<String>,
     /// The model that noticed, with how many executions it took.
     pub caught: Option<(&'static str, u64)>,
@@ -46,9 +129,8 @@ pub struct Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let wake = self.weakening.site.part == Part::Wake;
-        let tag = self.tag.as_deref().unwrap_or(if wake { "a wake-up" } else { "no ORDERING comment near" });
-        write!(f, "{} ({tag}), {} ms: ", self.weakening, self.elapsed.as_millis())?;
+        let tag = self.tag.as_deref().unwrap_or("no ORDERING comment near");
+        write!(f, "{} ({tag}), {} ms: ", self.mutation, self.elapsed.as_millis())?;
         match (self.caught, self.excused) {
             (Some((model, executions)), _) => write!(f, "caught by execution {executions} of `{model}`"),
             (None, Some(reason)) => write!(f, "survives, as it may: {reason}"),
@@ -59,38 +141,150 @@ impl fmt::Display for Verdict {
 
 /// What all mutants of one lock came to.
 pub struct Report {
-    /// One per site and weaker ordering.
+    /// One per mutant.
     pub verdicts: Vec<Verdict>,
-    /// Whether some model notices when all survivors are relaxed at once; `None` if there are fewer than two.
+    /// Whether some model notices when all surviving orderings are relaxed at once; `None` if there are fewer than two.
     pub together: Option<bool>,
     /// Comments that speak for no place that the models reached.
     pub unreached: Vec<Tag>,
-    /// Places without a comment.
-    pub untagged: Vec<Site>,
+    /// Orderings without a comment.
+    pub untagged: Vec<Place>,
+    /// Places that change bits of a word that have no name.
+    pub unnamed: Vec<(Place, u64)>,
 }
 
-/// Runs every mutant of a lock.
+/// A lock's sources, and its models with what they do unchanged, cheapest first.
+struct Subject {
+    lock: Lock,
+    width: Width,
+    sources: Sources,
+    tags: Vec<Tag>,
+    models: Vec<(Model, Outcome)>,
+    places: Places,
+}
+
+/// Runs every mutant of a lock, and tells `say` what becomes of each.
 ///
 /// # Errors
 /// The name and failure of a model that fails without any change, or the sources cannot be read.
-pub fn run(lock: Lock, width: Width) -> Result<Report, String> {
-    let models = baseline(lock, width)?;
-    let tags = tags::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
-    let mut sites = Sites::new();
-    models.iter().for_each(|(_, outcome)| sites.extend(outcome.sites.clone()));
-    sites.retain(|site, _| lock.owns(site));
-    let covers = |tag: &Tag, site: &Site| site.part != Part::Wake && tag.covers(site);
-    let tag_of = |site: &Site| tags.iter().rfind(|tag| covers(tag, site));
-    let mutants = sites
-        .iter()
-        .flat_map(|(site, &from)| weaker(from).iter().map(move |&to| Weakening { site: site.clone(), from, to }));
-    let verdicts: Vec<_> = mutants.map(|m| try_mutant(&models, width, tag_of(&m.site), m)).collect();
+pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, String> {
+    let subject = Subject::new(lock, width)?;
+    let mut mutants = Vec::new();
+    subject.places.iter().for_each(|(place, done)| subject.mutants(place, done, &mut mutants));
+    let verdicts: Vec<_> = mutants.into_iter().map(|mutation| subject.try_mutant(mutation)).inspect(say).collect();
+    let places = || subject.places.iter();
+    let orders = || places().filter(|(_, done)| done.orders().next().is_some()).map(|(place, _)| place);
     Ok(Report {
-        together: together(&models, width, &verdicts),
+        together: subject.together(&verdicts),
         verdicts,
-        unreached: tags.iter().filter(|tag| !sites.keys().any(|site| covers(tag, site))).cloned().collect(),
-        untagged: sites.keys().filter(|site| site.part != Part::Wake && tag_of(site).is_none()).cloned().collect(),
+        unreached: subject.tags.iter().filter(|tag| !orders().any(|place| tag.covers(place))).cloned().collect(),
+        untagged: orders().filter(|place| subject.tag(place).is_none()).copied().collect(),
+        unnamed: places().filter_map(|(place, done)| subject.unnamed(place, done)).collect(),
     })
+}
+
+impl Subject {
+    fn new(lock: Lock, width: Width) -> Result<Self, String> {
+        let models = baseline(lock, width)?;
+        let sources = Sources::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
+        let mut places = Places::new();
+        for (place, done) in models.iter().flat_map(|(_, outcome)| &outcome.places) {
+            if lock.owns(place) {
+                places.entry(*place).or_default().add(done);
+            }
+        }
+        Ok(Subject { lock, width, tags: tags::of(&sources), sources, models, places })
+    }
+
+    /// All mutants of one place.
+    fn mutants(&self, place: &Place, done: &Done, all: &mut Vec<Mutation>) {
+        for (part, from) in done.orders() {
+            all.extend(
+                weaker(from).iter().map(|&to| Mutation { place: *place, change: Change::Order { part, from, to } }),
+            );
+        }
+        let changed = done.set | done.cleared;
+        for &(name, bits) in self.fields(place).iter().filter(|(_, bits)| bits & changed != 0) {
+            all.push(Mutation { place: *place, change: Change::Left { name, bits } });
+        }
+        for most in (0..2).filter(|most| *most < done.wakes) {
+            all.push(Mutation { place: *place, change: Change::Wakes { most } });
+        }
+    }
+
+    fn fields(&self, place: &Place) -> &'static [flags::Field] {
+        flags::on(self.lock, place.file, self.sources.line(place))
+    }
+
+    fn unnamed(&self, place: &Place, done: &Done) -> Option<(Place, u64)> {
+        if matches!(self.lock, Lock::Journal | Lock::Dcache) {
+            return None;
+        }
+        let named = self.fields(place).iter().fold(0, |all, (_, bits)| all | bits);
+        let unnamed = (done.set | done.cleared) & !named;
+        (unnamed != 0).then_some((*place, unnamed))
+    }
+
+    fn tag(&self, place: &Place) -> Option<&Tag> {
+        self.tags.iter().rfind(|tag| tag.covers(place))
+    }
+
+    fn try_mutant(&self, mutation: Mutation) -> Verdict {
+        let start = Instant::now();
+        let excused = self.excuse(&mutation);
+        // What is excused is not tried alone: all models would run in vain. An ordering takes part in `together`.
+        let caught = if excused.is_none() { self.catch(&[mutation]) } else { None };
+        let tag = match mutation.change {
+            Change::Order { .. } => self.tag(&mutation.place).map(|tag| tag.name.clone()),
+            _ => Some(self.sources.function(&mutation.place).to_owned()),
+        };
+        Verdict { caught, tag, excused, mutation, elapsed: start.elapsed() }
+    }
+
+    fn excuse(&self, mutation: &Mutation) -> Option<&'static str> {
+        let place = &mutation.place;
+        let (function, line) = (self.sources.function(place), self.sources.line(place));
+        let spared = |what: &str| {
+            let here = |s: &&Spared| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
+            SPARED.iter().filter(here).find(|s| s.what == what).map(|s| s.reason)
+        };
+        match mutation.change {
+            Change::Order { to, .. } => {
+                let name = &self.tag(place)?.name;
+                EXCEPTIONS.iter().find(|e| e.tag == name && e.to.contains(&to)).map(|e| e.reason)
+            }
+            Change::Left { name, .. } => spared(name),
+            Change::Wakes { most: 0 } => spared(WAKES),
+            Change::Wakes { .. } => spared(WAKES_MORE),
+        }
+    }
+
+    /// The first model that notices these changes, and after how many executions.
+    fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
+        let reaches = |outcome: &Outcome| changes.iter().any(|c| outcome.places.contains_key(&c.place));
+        let reaching = self.models.iter().filter(|(_, outcome)| reaches(outcome));
+        reaching.map(|(model, _)| (model.name, model.run(self.width, changes))).find_map(|(name, outcome)| {
+            let notices = |cause| match cause {
+                Cause::Wrong => true,
+                Cause::Empty => changes.iter().all(|c| !matches!(c.change, Change::Order { .. })),
+                Cause::TooLarge => false,
+            };
+            outcome.failure.is_some_and(|f| notices(f.cause)).then_some((name, outcome.executions))
+        })
+    }
+
+    /// Orderings that can each be spared may not all be spared.
+    fn together(&self, verdicts: &[Verdict]) -> Option<bool> {
+        let survivors = verdicts.iter().filter(|v| v.caught.is_none()).map(|v| v.mutation);
+        let relaxed = |mutation: Mutation| match mutation.change {
+            Change::Order { part, from, .. } => {
+                Some(Mutation { change: Change::Order { part, from, to: Relaxed }, ..mutation })
+            }
+            _ => None,
+        };
+        let all: Vec<_> = survivors.filter_map(relaxed).collect();
+        (all.len() > 1).then(|| self.catch(&all).is_some())
+    }
 }
 
 /// All models of the lock with what they do unchanged, cheapest first.
@@ -105,29 +299,4 @@ fn baseline(lock: Lock, width: Width) -> Result<Vec<(Model, Outcome)>, String> {
     let mut models = models::of(lock).into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
     models.sort_by_key(|(_, outcome)| outcome.executions);
     Ok(models)
-}
-
-fn try_mutant(models: &[(Model, Outcome)], width: Width, tag: Option<&Tag>, weakening: Weakening) -> Verdict {
-    let start = Instant::now();
-    let excuse = |e: &&Exception| tag.is_some_and(|tag| tag.name == e.tag) && e.to.contains(&weakening.to);
-    let excused = EXCEPTIONS.iter().find(excuse).map(|e| e.reason);
-    // What is excused is not tried alone: all models would run in vain. It takes part in `together`.
-    let caught = if excused.is_none() { catch(models, width, std::slice::from_ref(&weakening)) } else { None };
-    Verdict { caught, tag: tag.map(|tag| tag.name.clone()), excused, weakening, elapsed: start.elapsed() }
-}
-
-/// The first model that notices these changes, and after how many executions.
-fn catch(models: &[(Model, Outcome)], width: Width, changes: &[Weakening]) -> Option<(&'static str, u64)> {
-    let reaching = models.iter().filter(|(_, outcome)| changes.iter().any(|c| outcome.sites.contains_key(&c.site)));
-    reaching.map(|(model, _)| (model.name, model.run(width, changes))).find_map(|(name, outcome)| {
-        let wrong = outcome.failure.is_some_and(|failure| failure.cause == Cause::Wrong);
-        wrong.then_some((name, outcome.executions))
-    })
-}
-
-/// Orderings that can each be spared may not all be spared.
-fn together(models: &[(Model, Outcome)], width: Width, verdicts: &[Verdict]) -> Option<bool> {
-    let survivors = verdicts.iter().filter(|v| v.caught.is_none());
-    let all: Vec<_> = survivors.map(|v| Weakening { to: Relaxed, ..v.weakening.clone() }).collect();
-    (all.len() > 1).then(|| catch(models, width, &all).is_some())
 }

@@ -3,9 +3,9 @@
 use loom::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{Lane, Platform, SpinLimit, Word};
+use turnwise::platform::{IntWord, Lane, Platform, SpinLimit, Word};
 use turnwise_model::check::{Cause, Failure, Lock, Model, Width};
-use turnwise_model::platform::{Loom, LoomU32, Setup, keep, spawn};
+use turnwise_model::platform::{Handle, Loom, LoomU32, Setup, keep, rest, set_stage, sleeping, spawn};
 
 fn fails(body: fn()) -> Failure {
     let model =
@@ -176,4 +176,87 @@ fn a_model_that_shows_nothing_fails() {
     };
     let failure = model.run(Width::Bounded, &[]).failure.expect("nobody sleeps in it");
     assert_eq!(failure.cause, Cause::Empty);
+}
+
+/// One says that it comes, and spins; the other goes wrong if it sees that. Most schedules in which the first looks in
+/// vain are cut short; this one must not be lost with them.
+#[test]
+fn what_happens_beside_one_that_looks_in_vain_is_found() {
+    fn body() {
+        let words = keep([LoomU32::new(0), LoomU32::new(0)]);
+        let spinner = spawn(|| {
+            words[0].store(1, Relaxed);
+            let _ = Loom::spin_until(&words[1], |word| word == 1, SpinLimit::NONE);
+        });
+        let late = words[0].load(Relaxed) == 1;
+        words[1].store(1, Relaxed);
+        spinner.join();
+        assert!(!late, "the other was there before");
+    }
+    let failure = fails(body);
+    assert!(failure.message.contains("the other was there before"), "{failure}");
+}
+
+/// The same where two look in vain, and the third goes wrong only when both do.
+#[test]
+fn what_happens_beside_two_that_look_in_vain_is_found() {
+    fn body() {
+        let (come, go) = (keep(LoomU32::new(0)), keep(LoomU32::new(0)));
+        let spinners = [(); 2].map(|()| {
+            spawn(|| {
+                come.fetch_add(1, Relaxed);
+                let _ = Loom::spin_until(go, |word| word == 1, SpinLimit::NONE);
+            })
+        });
+        let both = come.fetch_add(0, Relaxed) == 2;
+        go.store(1, Relaxed);
+        spinners.into_iter().for_each(Handle::join);
+        assert!(!both, "both were there before");
+    }
+    let failure = fails(body);
+    assert!(failure.message.contains("both were there before"), "{failure}");
+}
+
+/// However long the stage took, what comes after it is tried in all orders.
+#[test]
+fn what_happens_after_the_stage_is_set_is_found() {
+    fn body() {
+        let (sleeps, data) = (keep(LoomU32::new(0)), keep(LoomU32::new(0)));
+        let mut threads = Vec::new();
+        set_stage(|| {
+            for sleepers in 1..=3 {
+                threads.push(spawn(|| {
+                    Loom::park(sleeps, 0, Lane::Waiters, None);
+                    data.store(data.load(Relaxed) + 1, Relaxed);
+                }));
+                while sleeping() < sleepers {
+                    rest();
+                }
+            }
+        });
+        sleeps.store(1, Relaxed);
+        Loom::wake(sleeps, Lane::Waiters, 3);
+        threads.into_iter().for_each(Handle::join);
+        assert_eq!(data.fetch_add(0, Relaxed), 3, "an addition was lost");
+    }
+    let failure = fails(body);
+    assert!(failure.message.contains("an addition was lost"), "{failure}");
+}
+
+/// Two that wait for each other are found, whoever else still runs for a while.
+#[test]
+fn two_that_spin_for_each_other_are_found() {
+    fn body() {
+        let words = keep([LoomU32::new(0), LoomU32::new(0)]);
+        let pair = [0, 1].map(|own: usize| {
+            spawn(move || {
+                let _ = Loom::spin_until(&words[1 - own], |word| word == 1, SpinLimit::NONE);
+                words[own].store(1, Relaxed);
+            })
+        });
+        (0..20).for_each(|_| rest());
+        pair.into_iter().for_each(Handle::join);
+    }
+    let failure = fails(body);
+    assert!(failure.message.contains("nobody gets on"), "{failure}");
 }

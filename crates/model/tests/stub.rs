@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::mutex::{HANDOFF_AFTER_NS, MANY_CPUS};
 use turnwise::osq::Osq;
-use turnwise::platform::{Deadline, Platform};
+use turnwise::platform::{Deadline, Patience, Platform};
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 use turnwise_model::stub::{Config, Report, Stub, run};
 
@@ -245,4 +245,30 @@ fn readers_of_a_sequence_lock_get_on_beside_writers_that_never_rest() {
     });
     run(Config { slice_ns: 50_000, ..Config::new(2, 12) }, threads).expect("everybody gets on");
     assert_eq!(lock.read(), [3 * 500; 4]);
+}
+
+#[test]
+fn patience_gives_the_cpu_away_and_then_sleeps_longer_and_longer() {
+    const NAPS: u32 = 20;
+    let gaps = Rc::new(Cell::new(Vec::new()));
+    let its_gaps = Rc::clone(&gaps);
+    let waits: Body = Box::new(move || {
+        let mut patience = Patience::new();
+        its_gaps.set(
+            (0..Patience::YIELDS + NAPS)
+                .map(|_| {
+                    let before = Stub::now();
+                    patience.wait::<Stub>();
+                    Stub::now() - before
+                })
+                .collect(),
+        );
+    });
+    let report = run(Config::new(1, 1), vec![waits]).expect("it ends");
+    assert_eq!(report.sleeps, u64::from(NAPS));
+    let gaps = gaps.take();
+    let (yields, naps) = gaps.split_at(Patience::YIELDS as usize);
+    let least = |nap: u32| u64::from((Patience::NAP_NS << nap.min(8)).min(Patience::NAP_MAX_NS));
+    assert!(yields.iter().all(|&ns| ns < least(0)), "{yields:?}");
+    assert!((0..).zip(naps).all(|(nap, ns)| (least(nap)..2 * least(nap)).contains(ns)), "{naps:?}");
 }

@@ -24,7 +24,7 @@ struct waiter {
     pthread_cond_t *cond;
     pthread_mutex_t *mutex;
     const struct turnwise_ops *ops;
-    uint32_t sequence;
+    uint32_t sequence, counted;
 };
 
 /* What `begin` answers, beside errno values. */
@@ -50,8 +50,9 @@ struct turnwise_ops {
     int (*begin)(struct waiter *, clockid_t *clock, const struct timespec *time);
     /* Leaves, acquires the mutex; 0 or the mutex's error. */
     int (*end)(struct waiter *, int how);
-    int (*unlock)(pthread_mutex_t *);
-    int (*lock)(pthread_mutex_t *);
+    /* Releases and acquires the mutex, which stays in use meanwhile. */
+    int (*unlock)(struct waiter *);
+    int (*lock)(struct waiter *);
     int (*real_unlock)(pthread_mutex_t *);
     int (*real_lock)(pthread_mutex_t *);
     void (*foreign_waits)(struct foreign_waits *);
@@ -138,7 +139,7 @@ static void polled_cancelled(void *argument)
 {
     struct polled *p = argument;
     p->w->ops->real_unlock(&p->inner);
-    p->w->ops->lock(p->w->mutex);
+    p->w->ops->lock(p->w);
 }
 
 /* The nearer of POLL_NS from now and `time` on `clock`, on the monotonic clock. */
@@ -169,7 +170,7 @@ static int wait_polled(struct waiter *w, const struct foreign_waits *real, clock
     struct timespec limit = poll_limit(clock, time);
     int result;
     w->ops->real_lock(&p.inner);
-    result = w->ops->unlock(w->mutex);
+    result = w->ops->unlock(w);
     if (result) {
         w->ops->real_unlock(&p.inner);
         return result;

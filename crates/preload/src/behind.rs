@@ -9,6 +9,7 @@ use crate::rules::Caller;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{Native, Patience};
 use turnwise_interpose::{Module, find};
 
 // SAFETY: libgcc's, with these types on all architectures.
@@ -46,14 +47,14 @@ fn alone(ask: impl FnOnce() -> Caller) -> Caller {
     if UNWINDING.iter().any(|place| place.load(Relaxed) == me) {
         return Caller::UNKNOWN;
     }
+    let mut patience = Patience::new();
     loop {
         if let Some(place) = UNWINDING.iter().find(|place| place.compare_exchange(0, me, Relaxed, Relaxed).is_ok()) {
             let answer = ask();
             place.store(0, Relaxed);
             return answer;
         }
-        // SAFETY: gives up the CPU.
-        unsafe { libc::sched_yield() };
+        patience.wait::<Native>();
     }
 }
 

@@ -39,101 +39,32 @@
 //! different real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and
 //! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
 //! are changed.
-//!
-//! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
-//! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
-//! compares and queues under the kernel's own lock.
 
-use crate::layout::{Cond, Mutex};
-use crate::{mutex, real};
+mod protocol;
+
+pub(crate) use protocol::Leave;
+
+use crate::layout::Cond;
+use crate::{policy, real};
 use core::ptr;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicUsize};
 use libc::{c_int, pthread_cond_t, pthread_condattr_t};
-use turnwise::platform::{Lane, Native, Platform};
+use protocol::Words;
+use turnwise::platform::Native;
 
-const COUNT_ONE: u64 = 1 << 32;
-const DESTROYER: u32 = 1;
-const INSIDE_ONE: u32 = 2;
-
-fn sequence(word: u64) -> u32 {
-    word as u32
+fn words(cond: &Cond) -> Words<'_, Native> {
+    Words { word: &cond.word, inside: &cond.inside }
 }
 
-fn count(word: u64) -> u64 {
-    word >> 32
-}
-
-fn next(word: u64, count: u64) -> u64 {
-    count << 32 | u64::from(sequence(word).wrapping_add(1))
-}
-
-/// The futex: the sequence's half of the word. Nothing in user space reads it by this pointer.
-fn futex(cond: &Cond) -> *const AtomicU32 {
-    const { assert!(cfg!(target_endian = "little"), "the sequence must be the first half") };
-    ptr::from_ref(&cond.word).cast()
-}
-
-/// Wakes at most one sleeper; whether there was one.
-fn wake_one(cond: &Cond) -> bool {
-    Native::wake(futex(cond), Lane::Waiters, 1) > 0
-}
-
-/// First part of a wait: arrives and releases the mutex; the sequence to sleep on.
-///
-/// # Errors
-/// What releasing the mutex answered; the caller still has whatever it had.
-pub(crate) fn arrive(cond: &Cond, with: &Mutex) -> Result<u32, c_int> {
-    cond.inside.fetch_add(INSIDE_ONE, Relaxed);
-    let seen = sequence(cond.word.fetch_add(COUNT_ONE, Relaxed));
-    // SAFETY: the program's mutex.
-    match unsafe { mutex::unlock(ptr::from_ref(with).cast_mut().cast()) } {
-        0 => Ok(seen),
-        errno => {
-            leave(cond, seen, Leave::ByItself);
-            Err(errno)
-        }
-    }
-}
-
-/// How a waiter's sleep ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// Its time was out, or it never slept.
-    ByItself,
-    /// Somebody woke it.
-    Woken,
-    /// It is being cancelled, and may have been woken, too.
-    Cancelled,
+/// First part of a wait, before the mutex is released: the sequence to sleep on.
+pub(crate) fn arrive(cond: &Cond) -> u32 {
+    words(cond).arrive()
 }
 
 /// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
 pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
-    let unchanged = uncount(cond, seen);
-    match how {
-        Leave::Woken | Leave::Cancelled if unchanged && may_overtake() => wake_all(cond), // invariant 3
-        Leave::Cancelled if !unchanged => {
-            wake_one(cond); // invariant 4
-        }
-        _ => {}
-    }
-    let inside: *const AtomicU32 = &raw const cond.inside;
-    // ORDERING cond.inside: pairs with the Acquire in `destroy`: our accesses come before the object's end.
-    if cond.inside.fetch_sub(INSIDE_ONE, Release) == INSIDE_ONE | DESTROYER {
-        Native::wake(inside, Lane::Waiters, u32::MAX);
-    }
-}
-
-/// Takes 1 back from the count if the sequence is still `seen` (invariant 1); whether it is.
-fn uncount(cond: &Cond, seen: u32) -> bool {
-    let mut word = cond.word.load(Relaxed);
-    while sequence(word) == seen && count(word) > 0 {
-        match cond.word.compare_exchange_weak(word, word - COUNT_ONE, Relaxed, Relaxed) {
-            Ok(_) => return true,
-            Err(found) => word = found,
-        }
-    }
-    sequence(word) == seen
+    words(cond).leave(seen, how, may_overtake);
 }
 
 /// Whether the kernel wakes this thread before some that slept earlier: real-time, or nobody can tell.
@@ -144,55 +75,19 @@ fn may_overtake() -> bool {
     !matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
 }
 
-/// Wakes everybody that sleeps or is about to, whatever the count: all are changed afterwards.
-#[cold]
-fn wake_all(cond: &Cond) {
-    let _ = cond.word.fetch_update(Relaxed, Relaxed, |word| Some(next(word, 0)));
-    Native::wake(futex(cond), Lane::Waiters, u32::MAX);
-}
-
 /// Wakes one waiter, if there is one.
 pub(crate) fn signal(cond: &Cond) {
-    let Some(word) = advance(&cond.word, |count| count - 1) else { return };
-    if !wake_one(cond) {
-        // Unchanged: nobody arrived since (arrivals raise the count), and nobody sleeps (invariant 1).
-        let _ = cond.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
-    }
+    words(cond).signal();
 }
 
 /// Wakes all waiters.
 pub(crate) fn broadcast(cond: &Cond) {
-    if advance(&cond.word, |_| 0).is_some() {
-        Native::wake(futex(cond), Lane::Waiters, u32::MAX);
-    }
-}
-
-/// Adds 1 to the sequence and changes the count, unless it is 0; the new word.
-fn advance(word: &AtomicU64, change: impl Fn(u64) -> u64) -> Option<u64> {
-    let mut old = word.load(Relaxed);
-    while count(old) > 0 {
-        let new = next(old, change(count(old)));
-        match word.compare_exchange_weak(old, new, Relaxed, Relaxed) {
-            Ok(_) => return Some(new),
-            Err(found) => old = found,
-        }
-    }
-    None
+    words(cond).broadcast();
 }
 
 /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody sleeps.
 pub(crate) fn destroy(cond: &Cond) {
-    // ORDERING cond.inside: pairs with the Release in `leave`.
-    let mut inside = cond.inside.load(Acquire);
-    while inside != 0 {
-        inside = cond.inside.fetch_or(DESTROYER, Acquire) | DESTROYER;
-        if inside == DESTROYER {
-            return cond.inside.store(0, Relaxed);
-        }
-        Native::park(&cond.inside, inside, Lane::Waiters, None);
-        // ORDERING cond.inside: as above.
-        inside = cond.inside.load(Acquire);
-    }
+    words(cond).destroy();
 }
 
 /// Makes a condition variable of raw memory.
@@ -208,7 +103,7 @@ pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthrea
             libc::pthread_condattr_getpshared(attributes, &mut shared);
         }
     }
-    if shared != libc::PTHREAD_PROCESS_PRIVATE {
+    if shared != libc::PTHREAD_PROCESS_PRIVATE || policy::stands_aside() {
         // SAFETY: the caller's promise.
         return unsafe { real::cond_init(object, attributes) };
     }
@@ -232,7 +127,10 @@ const MARK_MONOTONIC: u32 = 2;
 /// glibc's mark in a condition variable; 0 in ours.
 fn mark(cond: &Cond) -> u32 {
     let offset = match MARK.load(Relaxed) {
-        0 => find_mark(),
+        0 => match find_mark() {
+            0 => return MARK_SHARED, // it is as good as shared: all are the C library's
+            found => found,
+        },
         offset => offset,
     };
     let address = ptr::from_ref(cond).cast::<u8>().wrapping_add(offset).cast::<AtomicU32>();
@@ -250,9 +148,13 @@ pub(crate) fn foreign_clock(cond: &Cond) -> c_int {
     if mark(cond) & MARK_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
 
-/// Finds glibc's mark by making a process-shared condition variable: its one word that is not 0.
+/// Finds glibc's mark by making a process-shared condition variable: its one word that is not 0. It stays 0, and
+/// unknown, where all locks are the C library's.
 #[cold]
 pub(crate) fn find_mark() -> usize {
+    if policy::stands_aside() {
+        return 0;
+    }
     // SAFETY: all bytes zero are valid for both; the attributes are initialised, used and destroyed here; the object's
     // 48 bytes are 12 words.
     let words = unsafe {

@@ -13,6 +13,7 @@
 //! `crates/recorder/src/events.rs` knows the same order. New counters go behind the last.
 
 use crate::layout::{Mutex, RwLock};
+use crate::mutex::Path;
 use crate::rules::Caller;
 use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
@@ -76,10 +77,11 @@ unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> 
     // SAFETY: the caller's mutex.
     told(|| unsafe {
         let mutex = Mutex::of(object);
-        match mutex.is_fast() {
-            true if mutex.lock.adaptive().try_lock() => 0,
-            true => EBUSY,
-            false => mutex::try_lock(object, caller),
+        match mutex.path() {
+            Path::Plain if mutex.lock.adaptive().try_lock() => 0,
+            Path::Plain => EBUSY,
+            Path::Owned => mutex::try_lock_owned(object),
+            Path::Slow => mutex::try_lock(object, caller),
         }
     })
 }

@@ -18,6 +18,18 @@ pub(crate) struct Mutex {
     /// library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
     /// alone.
     pub(crate) decided: AtomicU32,
+    /// Bytes 28..32: waits on condition variables that will acquire it again ([`crate::waits`]).
+    pub(crate) waits: AtomicU32,
+}
+
+/// A mutex of the C library as far as we write to it (`struct __pthread_mutex_s` of its `bits/struct_mutex.h`).
+#[repr(C)]
+pub(crate) struct LibcUsers {
+    lock_and_count: AtomicU64,
+    /// Bytes 8..12: thread id of the owner.
+    pub(crate) owner: AtomicU32,
+    /// Bytes 12..16: 1 while it is locked, and 1 for each wait.
+    pub(crate) users: AtomicU32,
 }
 
 /// The kinds, in the low bits of [`Mutex::kind`].
@@ -27,8 +39,10 @@ pub(crate) mod kind {
     pub(crate) const RECURSIVE: u32 = 1;
     pub(crate) const ERRORCHECK: u32 = 2;
     pub(crate) const ADAPTIVE: u32 = 3;
+    /// Robust.
+    pub(crate) const ROBUST: u32 = 0x10;
     /// Robust 0x10, priority inheritance 0x20, priority protection 0x40, process-shared 0x80: the C library's.
-    pub(crate) const PASS: u32 = 0x10 | 0x20 | 0x40 | 0x80;
+    pub(crate) const PASS: u32 = ROBUST | 0x20 | 0x40 | 0x80;
     /// What glibc leaves in a destroyed mutex; it contains [`PASS`], so the C library answers EINVAL for it.
     pub(crate) const DESTROYED: u32 = u32::MAX;
 }
@@ -78,7 +92,8 @@ const _: () = {
     assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
     assert!(size_of::<Cond>() <= 24, "objects of glibc 2.2 had 24 bytes");
     assert!(size_of::<libc::pthread_cond_t>() == 48);
-    assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, decided) == 24);
+    assert!(offset_of!(Mutex, kind) == 16 && offset_of!(Mutex, decided) == 24 && offset_of!(Mutex, waits) == 28);
+    assert!(offset_of!(LibcUsers, owner) == 8 && offset_of!(LibcUsers, users) == 12);
     // An all-zero mutex must be what the static initialiser makes.
     assert!(kind::NORMAL == 0 && kind::RECURSIVE == libc::PTHREAD_MUTEX_RECURSIVE as u32);
     assert!(kind::ERRORCHECK == libc::PTHREAD_MUTEX_ERRORCHECK as u32);

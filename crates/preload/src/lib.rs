@@ -12,8 +12,8 @@
 //! | `behind.rs` | the program's calls behind the recorder |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs` | the lock itself, by policy |
-//! | `generation.rs` | which forked child this is |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
+//! | `waits.rs` | the condition waits that a mutex counts as users |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
 //! | `spin.rs` | spin locks: the C library's, waited for in another way |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
@@ -41,7 +41,6 @@ mod behind;
 mod cond;
 mod events;
 mod exports;
-mod generation;
 mod layout;
 mod module;
 mod mutex;
@@ -54,4 +53,5 @@ mod signs;
 mod spin;
 mod start;
 mod time;
+mod waits;
 mod word;

@@ -6,10 +6,12 @@
 use crate::layout::{Mutex, kind};
 use crate::policy::{self, Policy};
 use crate::rules::{self, Caller};
+use crate::waits::Counted;
 use crate::word::LockWord;
 use crate::{owner, real};
+use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
-use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
+use libc::{EAGAIN, EBUSY, EDEADLK, EOWNERDEAD, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise::platform::Deadline;
 
 /// What a mutex is, from its kind field.
@@ -19,11 +21,28 @@ enum Kind {
     ErrorCheck,
 }
 
+/// What a call finds in a mutex by one look at its kind and one at the policy.
+pub(crate) enum Path {
+    /// A plain mutex of ours under the default policy.
+    Plain,
+    /// A recursive or error-checking one of ours under the default policy.
+    Owned,
+    /// Not to be seen so quickly.
+    Slow,
+}
+
 impl Mutex {
-    /// Whether this is a plain mutex under the default policy: the one case that fast paths handle.
+    /// The way that a call takes.
     #[inline(always)]
-    pub(crate) fn is_fast(&self) -> bool {
-        self.kind.load(Relaxed) | policy::fast_bits() == 0
+    pub(crate) fn path(&self) -> Path {
+        let (bits, policy) = (self.kind.load(Relaxed), policy::fast_bits());
+        if bits | policy == 0 {
+            return Path::Plain; // first, as the most frequent
+        }
+        if bits & !kind::MASK | policy != 0 {
+            return Path::Slow;
+        }
+        if bits == kind::ADAPTIVE { Path::Plain } else { Path::Owned }
     }
 
     /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared
@@ -63,6 +82,16 @@ impl Mutex {
         }
     }
 
+    /// One less, by the owner of more than one.
+    fn surface(&self) -> c_int {
+        self.depth.store(self.depth.load(Relaxed) - 1, Relaxed);
+        0
+    }
+
+    fn is_recursive(&self) -> bool {
+        self.kind.load(Relaxed) & kind::MASK == kind::RECURSIVE
+    }
+
     fn as_pthread(&self) -> *mut pthread_mutex_t {
         core::ptr::from_ref(self).cast_mut().cast()
     }
@@ -92,6 +121,105 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
         0
     };
     lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::mutex_lock))
+}
+
+/// Acquires by [`Path::Plain`].
+///
+/// # Safety
+/// `object` is the caller's mutex.
+#[inline(always)]
+pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    // SAFETY: the caller's promise.
+    if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(object) } }
+}
+
+/// Acquires by [`Path::Owned`].
+///
+/// # Safety
+/// `object` is the caller's mutex.
+#[inline(always)]
+pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    if mutex.is_mine() {
+        return if mutex.is_recursive() { mutex.deepen() } else { EDEADLK };
+    }
+    // SAFETY: the caller's promise.
+    if mutex.lock.adaptive().lock_fast() { mutex.own() } else { unsafe { lock_contended(object) } }
+}
+
+/// Second half of both: the fast paths jump here, so it is no Rust function (see [`lock`]), and the compiler must not
+/// know that it always returns 0, or it makes a call of the jump.
+///
+/// # Safety
+/// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not the caller's own.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn lock_contended(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    mutex.lock.adaptive().lock_contended();
+    if matches!(mutex.path(), Path::Owned) {
+        mutex.own();
+    }
+    black_box(0)
+}
+
+/// Acquires by [`Path::Owned`] if that is possible at once.
+///
+/// # Safety
+/// `object` is the caller's mutex.
+#[inline(never)] // a frame, which the plain kinds need not have
+pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    if mutex.is_mine() {
+        return if mutex.is_recursive() { mutex.deepen() } else { EBUSY };
+    }
+    if mutex.lock.adaptive().try_lock() { mutex.own() } else { EBUSY }
+}
+
+/// Releases by [`Path::Plain`].
+///
+/// # Safety
+/// `object` is the caller's mutex, locked.
+#[inline(always)]
+pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { if Mutex::of(object).lock.adaptive().unlock_fast() { 0 } else { unlock_contended(object) } }
+}
+
+/// Releases by [`Path::Owned`].
+///
+/// # Safety
+/// `object` is the caller's mutex.
+#[inline(always)]
+pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    if !mutex.is_mine() {
+        return EPERM;
+    }
+    if mutex.depth.load(Relaxed) > 0 {
+        return mutex.surface(); // recursive: no other kind has been deeper
+    }
+    mutex.owner.store(0, Relaxed);
+    // SAFETY: we just saw that the caller has it.
+    unsafe { unlock_plain(object) }
+}
+
+/// Second half of both, for a jump like [`lock_contended`].
+///
+/// # Safety
+/// As for [`unlock_plain`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { Mutex::of(object).lock.adaptive().unlock_contended() };
+    black_box(0)
 }
 
 /// Acquires, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must wait.
@@ -164,15 +292,50 @@ pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
     match kind {
         Kind::Plain => {}
         Kind::Recursive | Kind::ErrorCheck if !mutex.is_mine() => return EPERM,
-        Kind::Recursive if mutex.depth.load(Relaxed) > 0 => {
-            mutex.depth.store(mutex.depth.load(Relaxed) - 1, Relaxed);
-            return 0;
-        }
+        Kind::Recursive if mutex.depth.load(Relaxed) > 0 => return mutex.surface(),
         Kind::Recursive | Kind::ErrorCheck => mutex.owner.store(0, Relaxed),
     }
     // SAFETY: the caller has a plain mutex by the contract of `pthread_mutex_unlock`; of the others we just saw it.
     unsafe { mutex.lock.unlock(policy) };
     0
+}
+
+/// Releases for a wait on a condition variable.
+///
+/// # Safety
+/// `object` is the caller's mutex.
+///
+/// # Errors
+/// The caller may not release it.
+pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Counted, c_int> {
+    // SAFETY: the caller's promise.
+    let mutex = unsafe { Mutex::of(object) };
+    let counted = match mutex.kind(Caller::UNKNOWN) {
+        None => mutex.count_libc_wait(),
+        Some((Kind::Recursive | Kind::ErrorCheck, _)) if !mutex.is_mine() => Counted::NOT,
+        Some(_) => mutex.count_wait(),
+    };
+    // SAFETY: the caller's promise.
+    match unsafe { unlock(object) } {
+        0 => Ok(counted),
+        errno => {
+            mutex.uncount_wait(counted);
+            Err(errno)
+        }
+    }
+}
+
+/// Acquires again after a wait on a condition variable.
+///
+/// # Safety
+/// `object` is the caller's mutex, released by [`unlock_to_wait`], which answered `counted`.
+pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted) -> c_int {
+    // SAFETY: the caller's promise.
+    let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, Caller::UNKNOWN)) };
+    if matches!(errno, 0 | EOWNERDEAD) {
+        mutex.uncount_wait(counted);
+    }
+    errno
 }
 
 /// Makes an unlocked mutex of raw memory.
@@ -234,10 +397,10 @@ unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
     kind.filter(|_| ours)
 }
 
-/// Ends a mutex's life; EBUSY while it is locked.
+/// Ends a mutex's life; EBUSY while it is locked or a wait on a condition variable will lock it again.
 pub(crate) fn destroy(mutex: &Mutex) -> c_int {
     let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_destroy) };
-    if mutex.lock.is_locked(policy) {
+    if mutex.is_in_use(|| mutex.lock.is_locked(policy)) {
         return EBUSY;
     }
     mutex.kind.store(kind::DESTROYED, Relaxed);

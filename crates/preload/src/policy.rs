@@ -6,13 +6,16 @@
 //! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer. The
 //! constructor reads it, too, lest a program that writes its title over the environment changes it, but leaves it to
 //! the first lock call to put it in force: so that call is known ([`crate::signs`]).
+//!
+//! Where a tool looks for races that sees the C library's locks alone, all locks are that library's, whatever the
+//! variables say.
 
 use crate::rules::{self, Caller, Unusable};
 use crate::signs;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_interpose::variable;
+use turnwise_interpose::{race_checker, variable};
 
 /// The locks on offer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,6 +75,8 @@ const _: () = {
 
 /// A table is in force: each lock has its own policy.
 const TABLE: u32 = 1 << 8;
+/// Every lock is the C library's: a tool watches those.
+const ASIDE: u32 = 2 << 8;
 /// Nobody has asked yet.
 const UNRESOLVED: u32 = u32::MAX;
 
@@ -97,14 +102,22 @@ pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<P
     match Policy::ALL.get(known as usize) {
         Some(policy) => Some(*policy),
         None if known == TABLE => rules::policy_of(decided, object, caller),
+        None if known == ASIDE => None,
         None => match current() {
             Some(policy) => Some(policy),
+            None if stands_aside() => None,
             None => rules::policy_of(decided, object, caller),
         },
     }
 }
 
-/// The policy of all locks of this process; `None`: a table is in force.
+/// Whether every lock of this process is the C library's. For rare paths.
+#[cold]
+pub(crate) fn stands_aside() -> bool {
+    find() == ASIDE
+}
+
+/// The policy of all locks of this process; `None`: a table is in force, or all are the C library's.
 pub(crate) fn current() -> Option<Policy> {
     let known = CURRENT.0.load(Relaxed);
     Policy::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
@@ -114,6 +127,9 @@ pub(crate) fn current() -> Option<Policy> {
 pub(crate) fn prepare() -> Option<Policy> {
     let known = find();
     PREPARED.store(known, Relaxed);
+    if known == ASIDE {
+        CURRENT.0.store(known, Relaxed); // before there is a second thread, or this would be a race to the tool
+    }
     Policy::ALL.get(known as usize).copied()
 }
 
@@ -139,6 +155,7 @@ fn find() -> u32 {
     // An unknown name and an unusable table are the constructor's to report; until it ends the process, the default
     // holds.
     let known = match table() {
+        _ if race_checker().is_some() => ASIDE,
         Some(Ok(())) => TABLE,
         Some(Err(_)) => Policy::Adaptive as u32,
         None => requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive) as u32,

@@ -1,10 +1,10 @@
 //! The C library's own functions, for objects that pass through. Looked up by the constructor, or when first needed
-//! before it; the lookup neither allocates nor waits for any lock of the program.
+//! before it: no later call asks the loader, whose lock another thread may have that waits for us.
 
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
-use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
-use turnwise_interpose::{Real, real};
+use libc::{pthread_key_t, pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
+use turnwise_interpose::{Real, Symbol, real};
 
 real! {
     fn mutex_init(m: *mut pthread_mutex_t, a: *const pthread_mutexattr_t) = plain c"pthread_mutex_init";
@@ -19,7 +19,11 @@ real! {
     fn cond_destroy(c: *mut pthread_cond_t) = cond c"pthread_cond_destroy";
     fn cond_signal(c: *mut pthread_cond_t) = cond c"pthread_cond_signal";
     fn cond_broadcast(c: *mut pthread_cond_t) = cond c"pthread_cond_broadcast";
+    fn key_create(k: *mut pthread_key_t, d: Option<unsafe extern "C" fn(*mut c_void)>) = plain c"pthread_key_create";
+    fn key_delete(k: pthread_key_t) = plain c"pthread_key_delete";
+    fn setspecific(k: pthread_key_t, v: *const c_void) = plain c"pthread_setspecific";
     fn spin_init(l: *mut pthread_spinlock_t, shared: c_int) = plain c"pthread_spin_init";
+    fn spin_lock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_lock";
     fn spin_trylock(l: *mut pthread_spinlock_t) = plain c"pthread_spin_trylock";
     fn rwlock_destroy(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_destroy";
     fn rwlock_rdlock(l: *mut pthread_rwlock_t) = plain c"pthread_rwlock_rdlock";
@@ -40,9 +44,9 @@ real! {
 /// `c/wait.c` calls them by address.
 pub(crate) fn cond_waits() -> [*mut c_void; 3] {
     static WAITS: [Real; 3] = [
-        Real::cond(c"pthread_cond_wait"),
-        Real::cond(c"pthread_cond_timedwait"),
-        Real::plain(c"pthread_cond_clockwait"),
+        Real::new(Symbol::cond(c"pthread_cond_wait")),
+        Real::new(Symbol::cond(c"pthread_cond_timedwait")),
+        Real::new(Symbol::plain(c"pthread_cond_clockwait")),
     ];
     [WAITS[0].get(), WAITS[1].get(), WAITS[2].get()]
 }

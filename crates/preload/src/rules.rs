@@ -14,7 +14,7 @@
 
 use crate::behind;
 use crate::module::place;
-use crate::policy::Policy;
+use crate::policy::{self, Policy};
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -99,8 +99,11 @@ fn count(decision: u32) {
     }
 }
 
+/// The decision for the C library, by no rule.
+const LIBC: u32 = 1 + Policy::ALL.len() as u32;
+
 fn decide(object: usize, caller: Caller) -> u32 {
-    let Some(rules) = rules() else { return 1 };
+    let Some(rules) = rules() else { return if policy::stands_aside() { LIBC } else { 1 } };
     let program = rules.program.get(..rules.program_length).unwrap_or_default();
     let caller = behind::call_of_program(caller);
     // The return address may belong to the next function already; the call does not.

@@ -53,7 +53,7 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
         return EDEADLK;
     }
     if lock.lock.is_full() {
-        return EAGAIN; // nobody would wake us; to wait for one of 2^26 to leave is to wait for ever
+        return EAGAIN; // nobody would wake us; to wait for one of 2^20 to leave is to wait for ever
     }
     if lock.lock.read_with(lock.prefer(), deadline) { 0 } else { ETIMEDOUT }
 }
@@ -81,6 +81,13 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
 /// Acquires for writing if that is possible at once.
 pub(crate) fn try_write(lock: &RwLock) -> c_int {
     if lock.lock.try_write() { lock.own() } else { EBUSY }
+}
+
+/// Releases whichever lock there is if nobody sleeps; says whether it did.
+#[inline(always)]
+pub(crate) fn unlock_quickly(lock: &RwLock) -> bool {
+    // SAFETY: POSIX requires that the caller has the lock, for reading or for writing.
+    unsafe { lock.lock.unlock_without_sleepers(|| lock.writer.store(0, Relaxed)) }
 }
 
 /// Releases whichever lock there is; EPERM if there is none.

@@ -12,7 +12,7 @@
 //!
 //! No order among waiters, and no bound on a wait, as in the C library's.
 
-use crate::{real, signs};
+use crate::{policy, real, signs};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -31,6 +31,8 @@ const SLEEP_MAX_NS: u64 = 1_000_000;
 
 /// How the C library writes free and taken; 0: not known yet. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
+/// What the constructor found, which no lock call has asked for yet: so the first one is known ([`crate::signs`]).
+static PREPARED: AtomicU64 = AtomicU64::new(0);
 
 /// The C library's words.
 #[derive(Clone, Copy)]
@@ -41,27 +43,8 @@ struct Protocol {
 
 impl Protocol {
     #[inline(always)]
-    fn get() -> Protocol {
-        match PROTOCOL.load(Relaxed) {
-            0 => Self::find(),
-            known => Protocol { free: known as u32, held: (known >> 32) as u32 },
-        }
-    }
-
-    /// Makes a lock and takes it, and looks what was written.
-    #[cold]
-    fn find() -> Protocol {
-        signs::used();
-        let mut lock: pthread_spinlock_t = 0;
-        // SAFETY: a lock of our own.
-        let (free, held) = unsafe {
-            real::spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
-            let free = lock;
-            real::spin_trylock(&mut lock);
-            (free as u32, lock as u32)
-        };
-        PROTOCOL.store(u64::from(free) | u64::from(held) << 32, Relaxed);
-        Protocol { free, held }
+    fn of(bits: u64) -> Protocol {
+        Protocol { free: bits as u32, held: (bits >> 32) as u32 }
     }
 
     #[inline(always)]
@@ -71,13 +54,53 @@ impl Protocol {
     }
 }
 
+/// Makes a lock and takes it, and looks what was written. For the constructor.
+#[cold]
+pub(crate) fn prepare() -> u64 {
+    let mut lock: pthread_spinlock_t = 0;
+    // SAFETY: a lock of our own.
+    let (free, held) = unsafe {
+        real::spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
+        let free = lock;
+        real::spin_trylock(&mut lock);
+        (free as u32, lock as u32)
+    };
+    let found = u64::from(free) | u64::from(held) << 32;
+    PREPARED.store(found, Relaxed);
+    found
+}
+
 /// Acquires.
 #[inline(always)]
 pub(crate) fn lock(word: &AtomicU32) {
-    let protocol = Protocol::get();
+    match PROTOCOL.load(Relaxed) {
+        0 => lock_first(word),
+        known => lock_by(Protocol::of(known), word),
+    }
+}
+
+#[inline(always)]
+fn lock_by(protocol: Protocol, word: &AtomicU32) {
     if !protocol.take(word) {
         wait(protocol, word);
     }
+}
+
+/// The first lock call, or any where all locks are the C library's.
+#[cold]
+fn lock_first(word: &AtomicU32) {
+    if policy::stands_aside() {
+        // SAFETY: the caller's lock.
+        unsafe { real::spin_lock(word.as_ptr().cast()) };
+        return;
+    }
+    signs::used();
+    let known = match PREPARED.load(Relaxed) {
+        0 => prepare(),
+        known => known,
+    };
+    PROTOCOL.store(known, Relaxed);
+    lock_by(Protocol::of(known), word);
 }
 
 #[cold]

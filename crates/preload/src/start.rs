@@ -2,11 +2,11 @@
 
 use crate::policy::{self, Policy};
 use crate::rules::{self, Unusable};
-use crate::{cond, generation, real, signs};
+use crate::{cond, real, signs, spin};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
-use turnwise_interpose::variable;
+use turnwise_interpose::{can_find, race_checker, variable};
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
@@ -18,11 +18,24 @@ extern "C" fn start() {
     }
     let policy = policy::prepare();
     signs::open();
-    generation::watch();
-    cond::find_mark();
-    real::cond_waits();
+    look_up();
+    if let Some(tool) = race_checker() {
+        tell_of(tool);
+    }
     if is_verbose() {
         introduce(policy);
+    }
+}
+
+/// Asks the loader, and the C library, for all that lock calls need to know: once the program runs, another thread may
+/// have the loader's lock and wait for us.
+fn look_up() {
+    can_find();
+    real::look_up();
+    real::cond_waits();
+    if !policy::stands_aside() {
+        cond::find_mark();
+        spin::prepare();
     }
 }
 
@@ -68,6 +81,12 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
     unsafe { libc::_exit(2) }
 }
 
+fn tell_of(tool: &str) {
+    let mut line = Line::new();
+    let _ = write!(line, "turnwise: {tool} sees the C library's locks alone: this process keeps them");
+    line.print();
+}
+
 fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
     let mut line = Line::new();
     let _ = write!(line, "turnwise: {count} {} went by ", if count == 1 { "lock" } else { "locks" });
@@ -89,7 +108,7 @@ fn introduce(policy: Option<Policy>) {
         (Some(policy), _) => write!(line, ", lock policy {}", Text(policy.name())),
         (None, Some((default, 1))) => write!(line, ", lock policy {default} but for 1 rule"),
         (None, Some((default, rules))) => write!(line, ", lock policy {default} but for {rules} rules"),
-        (None, None) => Ok(()),
+        (None, None) => write!(line, ", the C library's locks"),
     };
     let _ = write!(line, ", on-cpu layer {on_cpu}");
     line.print();

@@ -3,12 +3,13 @@
 //! `mcs` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock with
 //! a line of another process is made anew, held or not as it was, before anybody looks at it.
 
-use crate::generation;
 use crate::policy::Policy;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawMutex;
 use turnwise::platform::Deadline;
+use turnwise::platform::native::generation;
+use turnwise::platform::{Native, Patience};
 use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 
 /// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.
@@ -16,7 +17,7 @@ use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 pub(crate) struct LockWord {
     /// The spin lock. The default policy's lock has all 8 bytes.
     spin: AtomicU32,
-    /// With a line: the generation of processes ([`crate::generation`]) that its waiters are of, and [`RENEWING`].
+    /// With a line: the generation of processes ([`generation`]) that its waiters are of, and [`RENEWING`].
     line: AtomicU32,
 }
 
@@ -73,17 +74,25 @@ impl LockWord {
     /// The word as a spin lock whose line is of this process.
     #[inline]
     fn with_line<R: RawSpin>(&self) -> &R {
-        while !self.has_own_line::<R>() {
-            // SAFETY: gives the CPU to the thread that makes the lock anew.
-            unsafe { libc::sched_yield() };
+        if !self.has_own_line::<R>() {
+            self.await_own_line::<R>();
         }
         self.view()
+    }
+
+    /// Waits for the thread that makes the lock anew.
+    #[cold]
+    fn await_own_line<R: RawSpin>(&self) {
+        let mut patience = Patience::new();
+        while !self.has_own_line::<R>() {
+            patience.wait::<Native>();
+        }
     }
 
     /// Whether all who wait are of this process, if need be from now on; `false`: another thread makes it so.
     #[inline]
     fn has_own_line<R: RawSpin>(&self) -> bool {
-        let own = generation::current();
+        let own = generation();
         // ORDERING word.line: pairs with the Release in `renew`: what we do with the lock comes after.
         let seen = self.line.load(Acquire);
         seen == own || self.renew::<R>(seen, own)

@@ -39,10 +39,13 @@ macro_rules! programs {
 programs! {
     mutexes: "mutex.c", at least 560;
     attributes_and_special_mutexes: "attributes.c", at least 38;
-    condition_variables: "cond.c", at least 440;
+    condition_variables: "cond.c", at least 490;
     condition_variables_and_errors: "cond_errors.c", at least 34;
+    mutexes_of_condition_waits: "cond_mutex.c", at least 140;
     readers_writer_locks: "rwlock.c", at least 350;
     spin_locks_barriers_once: "other.c", at least 35;
+    keys_of_thread_specific_data: "keys.c", at least 22;
     c11: "c11.c", at least 55;
-    forked_children: "fork.c", at least 55;
+    functions_by_name_and_version: "symbols.c", at least 110;
+    forked_children: "fork.c", at least 61;
 }

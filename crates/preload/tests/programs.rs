@@ -2,8 +2,10 @@
 //! the C library does.
 
 mod harness;
+mod symbols;
 
 use harness::{Build, POLICIES, Program, library};
+use symbols::Symbols;
 
 /// Runs a program everywhere.
 fn everywhere(program: &Program) {
@@ -30,12 +32,14 @@ programs! {
     mutual_exclusion: "exclusion.c",
     destroy_right_after_unlock: "destroy.c",
     condition_variables: "cond.c",
+    destroy_of_the_mutex_of_a_wait: "destroy_waited.c",
     cancelled_waits: "cancel.c",
     one_cancelled_of_many_that_wait: "cancel_one.c",
     cancelled_waits_of_idle_threads: "cancel_idle.c",
     exit_handlers_and_destructors: "exit.c",
     foreign_objects_reach_the_c_library: "foreign.c",
     c11_threads: "c11.c",
+    keys_of_thread_specific_data: "keys.c",
     symbol_versions: "versions.c",
     cpp_library: "cpp.cpp",
     readers_writer_locks: "rwlock.c",
@@ -45,6 +49,8 @@ programs! {
     tries_in_signal_handlers: "signals.c",
     fork_with_threads: "fork.c",
     fork_with_a_promised_turn: "fork_claimed.c",
+    fork_with_threads_of_two_priorities: "fork_priority.c",
+    tries_after_a_fork_with_a_promised_turn: "fork_tries.c",
     cancelled_elsewhere_with_locks: "cancel_elsewhere.c",
     spin_locks_with_too_many_threads: "spin_speed.c",
     shared_with_a_process_that_is_not_preloaded: "processes.c",
@@ -156,6 +162,20 @@ fn silent_unless_asked() {
     }
 }
 
+/// While `dlopen` runs a constructor it has the loader's lock, and the constructor waits for a thread that calls us.
+#[test]
+fn first_calls_while_a_constructor_waits_for_them() {
+    let library = Build::new("first_use_library.c").shared("first_use").display().to_string();
+    let mut program = Build::new("first_use.c").program().with("LIBRARY", &library);
+    for objects in ["ours", "foreign", "taken"] {
+        for function in EXPORTS.split_whitespace() {
+            println!("{function} on {objects}"); // says which it was if it hangs
+            program = program.with("FUNCTION", function).with("OBJECTS", objects);
+            program.run("adaptive");
+        }
+    }
+}
+
 /// What the library may export: a symbol more would shadow one of the program's.
 const EXPORTS: &str = "
     pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock
@@ -169,22 +189,43 @@ const EXPORTS: &str = "
     __pthread_rwlock_init __pthread_rwlock_destroy __pthread_rwlock_rdlock __pthread_rwlock_tryrdlock
     __pthread_rwlock_wrlock __pthread_rwlock_trywrlock __pthread_rwlock_unlock
     pthread_spin_lock
+    pthread_key_create __pthread_key_create pthread_key_delete pthread_setspecific tss_create tss_delete tss_set
     mtx_init mtx_destroy mtx_lock mtx_trylock mtx_timedlock mtx_unlock
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \
     turnwise_thread_events turnwise_mutex_trylock turnwise_rwlock_trywrlock";
 
+/// With the symbol versions that the C library has for them: whoever asks for one finds us.
 #[test]
-fn exports_the_interposed_symbols_without_versions_and_nothing_else() {
-    let output = std::process::Command::new("nm")
-        .args(["-D", "--defined-only", "--with-symbol-versions", "--format=just-symbols"])
-        .arg(library())
-        .output()
-        .expect("nm of binutils");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let found = String::from_utf8(output.stdout).expect("names");
-    let mut found: Vec<&str> = found.split_whitespace().collect();
+fn exports_the_interposed_symbols_and_nothing_else() {
+    let ours = Symbols::of(&library());
     let mut expected: Vec<&str> = EXPORTS.split_whitespace().collect();
-    found.sort_unstable();
     expected.sort_unstable();
-    assert_eq!(found, expected);
+    assert_eq!(ours.names(), expected);
+    let theirs = Symbols::of_c_library();
+    for name in expected {
+        assert_eq!(ours.without_asking(name), 1, "what {name} without a version is: {:?}", ours.of_name(name));
+        let missing: Vec<_> = theirs.of_name(name).difference(&ours.of_name(name)).cloned().collect();
+        assert!(missing.is_empty(), "versions of {name} that the C library has and we do not: {missing:?}");
+        assert!(name.starts_with("turnwise_") || !theirs.of_name(name).is_empty(), "the C library has no {name}");
+    }
+}
+
+/// The table of thread slots is a megabyte, which every process would have to copy if it were not zero at the start.
+#[test]
+fn initialised_data_is_small() {
+    let output = std::process::Command::new("size").arg(library()).output().expect("size of binutils");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("numbers");
+    let data: u32 = text.split_whitespace().nth(7).and_then(|data| data.parse().ok()).expect("the second column");
+    assert!(data < 64 << 10, "{data} bytes of initialised data:\n{text}");
+}
+
+/// Each further library would cost every process that starts a tenth of a millisecond.
+#[test]
+fn needs_no_library_but_the_c_librarys() {
+    let output = std::process::Command::new("objdump").arg("-p").arg(library()).output().expect("objdump of binutils");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let needed: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect();
+    let is_expected = |name: &&str| name.starts_with("libc.so.") || name.starts_with("ld-linux");
+    assert!(!needed.is_empty() && needed.iter().all(is_expected), "{needed:?}");
 }

@@ -12,7 +12,7 @@ use core::fmt::{self, Write};
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
-use turnwise_interpose::variable;
+use turnwise_interpose::{race_checker, variable};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 
@@ -199,7 +199,7 @@ impl Process {
     }
 
     fn open(&self, only_main: bool) -> Opened {
-        let Some(path) = path() else {
+        let Some(path) = path().filter(|_| race_checker().is_none()) else {
             return Opened::Off;
         };
         let Some(table) = memory::wiped_on_fork(BY_TID * size_of::<usize>()) else { return Opened::Off };

@@ -1,12 +1,12 @@
 //! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
-//! or when first needed before it.
+//! or when first needed before it: no later call asks the loader, whose lock another thread may have that waits for us.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
-use turnwise_interpose::{Real, real};
+use turnwise_interpose::{Real, Symbol, find, real};
 
 /// What a try of the preload library's answers of a lock that was acquired past sleepers.
 pub(crate) const PAST_SLEEPERS: c_int = -1;
@@ -46,16 +46,29 @@ real! {
 }
 
 /// The preload library's counters of the calling thread.
-pub(crate) static THREAD_EVENTS: Real = Real::plain(c"turnwise_thread_events");
+pub(crate) static THREAD_EVENTS: Real = Real::new(Symbol::plain(c"turnwise_thread_events"));
 
 /// The next library's waits, for `c/wait.c`.
-pub(crate) static COND_WAIT: Real = Real::cond(c"pthread_cond_wait");
+pub(crate) static COND_WAIT: Real = Real::new(Symbol::cond(c"pthread_cond_wait"));
 /// With a time.
-pub(crate) static COND_TIMEDWAIT: Real = Real::cond(c"pthread_cond_timedwait");
+pub(crate) static COND_TIMEDWAIT: Real = Real::new(Symbol::cond(c"pthread_cond_timedwait"));
 /// With a clock and a time.
-pub(crate) static COND_CLOCKWAIT: Real = Real::plain(c"pthread_cond_clockwait");
+pub(crate) static COND_CLOCKWAIT: Real = Real::new(Symbol::plain(c"pthread_cond_clockwait"));
 
-/// Whether the next library is `libturnwise_preload.so`.
+/// For the constructor: looks up everything here, so that no call asks the loader.
+pub(crate) fn look_up_all() {
+    look_up();
+    for wait in [&COND_WAIT, &COND_TIMEDWAIT, &COND_CLOCKWAIT] {
+        wait.get();
+    }
+    if next_is_preload() {
+        THREAD_EVENTS.get();
+    }
+    // SAFETY: takes what the look-up of a function that is not there left for the program to read.
+    unsafe { libc::dlerror() };
+}
+
+/// Whether the next library is `libturnwise_preload.so`. The first call asks the loader: it is for the constructor.
 pub(crate) fn next_is_preload() -> bool {
     const NO: u32 = 1;
     const YES: u32 = 2;
@@ -73,15 +86,9 @@ pub(crate) fn next_is_preload() -> bool {
 
 #[cold]
 fn looks_like_preload() -> bool {
-    // SAFETY: a string; `info` is filled if the answer is not 0, and its name is a string.
-    unsafe {
-        let function = libc::dlsym(libc::RTLD_NEXT, c"pthread_mutex_lock".as_ptr());
-        let mut info: libc::Dl_info = core::mem::zeroed();
-        if function.is_null() || libc::dladdr(function, &mut info) == 0 || info.dli_fname.is_null() {
-            return false;
-        }
-        contains(CStr::from_ptr(info.dli_fname as *const c_char), b"libturnwise_preload")
-    }
+    let function = Symbol::plain(c"pthread_mutex_lock").find();
+    // SAFETY: the next library stays loaded, since it was loaded before the program.
+    find(function.addr()).is_some_and(|library| contains(unsafe { library.name() }, b"libturnwise_preload"))
 }
 
 fn contains(text: &CStr, part: &[u8]) -> bool {

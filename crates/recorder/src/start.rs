@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
+use turnwise_interpose::race_checker;
 
 /// Rounds of destructors of thread-specific data that POSIX promises: a thread ends for us in the last, as those of
 /// others may use locks.
@@ -17,13 +18,15 @@ static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
+    // All that lock calls ask the loader for: later another thread may have its lock, and wait for us.
     turnwise_interpose::can_find();
-    for wait in [&real::COND_WAIT, &real::COND_TIMEDWAIT, &real::COND_CLOCKWAIT] {
-        wait.get();
-    }
+    real::look_up_all();
     alone::look_up();
     stacks::warm_up();
     make_key();
+    if race_checker().is_some() {
+        tell(b"turnwise: under helgrind and drd nothing is recorded: they would take the records for races\n");
+    }
     process::claim();
     if let Some(process) = process::get_if_ready() {
         process.note_unwinder(); // an earlier library's constructor may have used locks
@@ -45,6 +48,11 @@ extern "C" fn end() {
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
+
+fn tell(line: &[u8]) {
+    // SAFETY: the bytes are the caller's.
+    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
+}
 
 fn make_key() {
     /// The C library allocates for the values of further keys.

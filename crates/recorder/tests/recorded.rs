@@ -1,5 +1,6 @@
 //! Programs whose locks do what is known: the recording must say just that.
 
+mod exports;
 mod harness;
 mod inside;
 

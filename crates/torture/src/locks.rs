@@ -169,9 +169,9 @@ const RENAME: Abilities = Abilities { sequence: true, crowd: 4, ..LINEAGE };
 const INODE: Abilities = Abilities { lets_go: false, ..LINEAGE };
 const OSV: Abilities = Abilities { slots: true, ..INODE };
 
-/// A handler, or a forked child, would stand in line behind a thread that cannot get on.
+/// A handler would stand in line behind a thread that cannot get on.
 const SEMAPHORE: Abilities =
-    Abilities { fair: false, condvar: false, forks: false, signals: false, slots: false, permits: true, ..SLEEPER };
+    Abilities { fair: false, condvar: false, signals: false, slots: false, permits: true, ..SLEEPER };
 /// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
 const REENTRANT: Abilities = Abilities { condvar: false, signals: false, ..SLEEPER };
 

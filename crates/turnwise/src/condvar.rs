@@ -2,17 +2,21 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `sequence` | notifications so far, modulo 2^32; waiters sleep on it |
+//! | `sequence` | bits 1..32: notifications so far, modulo 2^31; bit 0: `SEVERAL`; waiters sleep on it |
 //! | `waiters` | threads in [`RawCondvar::wait`] |
-//! | `mutex` | where the waiters' mutex lies: distance from here in 4-byte words, 0: not known |
+//! | `mutex` | where the first waiter's mutex lies: distance from here in 4-byte words, 0: nobody waited yet |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
 //! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd.
 //! The one that was woken acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the
 //! next; a moved thread is thus never forgotten.
 //!
+//! Waiters may have different mutexes. The first one's is noted, for good. Whoever comes with another sets `SEVERAL`
+//! before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications are one word, which
+//! the kernel compares as it moves the sleepers, no thread is moved to a mutex that is not its own.
+//!
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
-//! 2^32 notifications in some nanoseconds. With no waiters a notification is one load.
+//! 2^31 notifications in some nanoseconds. With no waiters a notification is one load.
 
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
@@ -20,6 +24,11 @@ use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
+
+/// In the sequence: not all waiters had the mutex that is noted. Never cleared.
+const SEVERAL: u32 = 1;
+/// In the sequence: one notification.
+const NOTIFICATION: u32 = 2;
 
 /// How a timed wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +85,7 @@ impl<P: Platform> RawCondvar<P> {
     /// ended; like every condition variable it may also return for no reason.
     ///
     /// # Safety
-    /// The caller has `mutex`. All threads that wait at the same time use the same mutex.
+    /// The caller has `mutex`.
     pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
         let sequence = self.prepare(mutex);
         // SAFETY: the caller has it.
@@ -87,10 +96,24 @@ impl<P: Platform> RawCondvar<P> {
 
     /// First part of [`RawCondvar::wait`]: what to hand to [`RawCondvar::sleep`]. The caller has `mutex`.
     fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
-        self.mutex.store(self.distance(mutex), Relaxed);
         // Whoever notifies after it had the mutex after us sees this: the mutex orders the two.
         self.waiters.fetch_add(1, Relaxed);
-        self.sequence.load(Relaxed)
+        let sequence = self.sequence.load(Relaxed);
+        if sequence & SEVERAL != 0 || self.is_noted(mutex) {
+            return sequence;
+        }
+        // Also keeps a `notify_all` that is under way from moving us.
+        self.sequence.fetch_or(SEVERAL, Relaxed) | SEVERAL
+    }
+
+    /// Notes where `mutex` lies if it is the first; whether it is the one that is noted.
+    fn is_noted(&self, mutex: &RawMutex<P>) -> bool {
+        let distance = self.distance(mutex);
+        let noted = match self.mutex.load(Relaxed) {
+            0 => self.mutex.compare_exchange(0, distance, Relaxed, Relaxed).unwrap_or_else(|found| found),
+            noted => noted,
+        };
+        distance != 0 && (noted == 0 || noted == distance)
     }
 
     /// Second part: sleeps until notified. The caller has released its mutex.
@@ -115,23 +138,25 @@ impl<P: Platform> RawCondvar<P> {
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
-    /// Wakes one waiter, if there is one.
+    /// Wakes one waiter, if there is one: the longest sleeper, but threads with real-time priority first.
     pub fn notify_one(&self) {
         if self.waiters.load(Relaxed) != 0 {
             self.counters.count(Event::Notified);
-            self.sequence.fetch_add(1, Relaxed);
+            self.sequence.fetch_add(NOTIFICATION, Relaxed);
             P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
     }
 
-    /// Wakes all waiters: one at once, each of the others when the mutex is free for it.
+    /// Wakes all waiters: one at once, each of the others when the mutex is free for it; all at once if there were ever
+    /// waiters with different mutexes.
     pub fn notify_all(&self) {
         if self.waiters.load(Relaxed) == 0 {
             return;
         }
         self.counters.count(Event::Notified);
-        let sequence = self.sequence.fetch_add(1, Relaxed).wrapping_add(1);
-        let moved = self.mutex_word().and_then(|word| P::requeue(&self.sequence, sequence, word));
+        let sequence = self.sequence.fetch_add(NOTIFICATION, Relaxed).wrapping_add(NOTIFICATION);
+        let mutex = if sequence & SEVERAL == 0 { self.mutex_word() } else { None };
+        let moved = mutex.and_then(|word| P::requeue(&self.sequence, sequence, word));
         if moved.is_none() {
             P::wake(&raw const self.sequence, Lane::Waiters, u32::MAX);
         }
@@ -198,8 +223,8 @@ impl<P: Platform> Condvar<P> {
     }
 
     /// Releases the mutex, waits for a notification, and acquires the mutex again. May return for no reason: call it
-    /// in a loop that tests the condition. All threads that wait at the same time must use the same mutex; otherwise
-    /// `notify_all` may wake some of them late (when their mutex is next released), never not at all.
+    /// in a loop that tests the condition. Threads may wait with different mutexes; once they did, `notify_all` wakes
+    /// its waiters all at once instead of one after the other.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
         self.wait_on(guard, None);
     }
@@ -228,7 +253,7 @@ impl<P: Platform> Condvar<P> {
         unsafe { self.raw.wait(mutex.raw(), deadline) }
     }
 
-    /// Wakes one waiter, if there is one.
+    /// Wakes one waiter, if there is one: the longest sleeper, but threads with real-time priority first.
     pub fn notify_one(&self) {
         self.raw.notify_one();
     }

@@ -14,25 +14,31 @@
 //! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by whoever wins it with an exchange:
 //!    the node's owner, who then decides for the successor, or the successor, who then leaves. One of the two gets it.
 //! 3. `granted` is set once per stay, by the predecessor, after it won `next`.
+//! 4. A node that is in a queue bears the generation of the process whose thread put it there. Those of another
+//!    generation were inherited in a `fork`: who finds one before it is the first, and nobody waits for one.
 
-use crate::platform::{Me, Platform, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// After so many looks at a neighbour that should be done in some instructions, it has probably been preempted there.
 const LOOKS: u32 = 256;
 
-/// Waits for a neighbour in the middle of a step, which may have to run on this very CPU.
-struct Patience(u32);
+/// Waits for a neighbour in the middle of a step.
+#[derive(Default)]
+struct Looks {
+    taken: u32,
+    patience: Patience,
+}
 
-impl Patience {
+impl Looks {
     #[track_caller]
     fn wait<P: Platform>(&mut self) {
-        self.0 += 1;
-        if self.0 < LOOKS {
+        self.taken += 1;
+        if self.taken < LOOKS {
             return P::relax();
         }
-        self.0 = 0;
-        P::yield_now();
+        self.taken = 0;
+        self.patience.wait::<P>();
     }
 }
 
@@ -41,12 +47,19 @@ pub struct Node<P: Platform> {
     pub(crate) next: P::U32,
     prev: P::U32,
     pub(crate) granted: P::U32,
+    /// [`Platform::generation`] when its thread last joined a queue.
+    generation: P::U32,
 }
 
 impl<P: Platform> Node<P> {
     /// A node in no queue, on any platform.
     pub fn new_in() -> Self {
-        Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0) }
+        Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
+    }
+
+    /// Whether its thread put it where it is, and not one of an ancestor of this process (invariant 4).
+    fn is_of_this_process(&self) -> bool {
+        self.generation.load(Relaxed) == P::generation()
     }
 }
 
@@ -55,7 +68,8 @@ impl Node<crate::platform::Native> {
     /// A node for a static.
     pub(crate) const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
-        Node { next: AtomicU32::new(0), prev: AtomicU32::new(0), granted: AtomicU32::new(0) }
+        let [next, prev, granted, generation] = [const { AtomicU32::new(0) }; 4];
+        Node { next, prev, granted, generation }
     }
 }
 
@@ -100,7 +114,15 @@ impl<P: Platform> Osq<P> {
     fn join(&self, token: Token) -> Option<Token> {
         // ORDERING osq.join: Release shows our cleared node to the one that follows; Acquire pairs with osq.leave and
         // with the predecessor's osq.join: its node is settled before we link to it.
-        Token::new(self.tail.swap(token.get(), AcqRel))
+        let prev = Token::new(self.tail.swap(token.get(), AcqRel))?;
+        P::slot(prev).node.is_of_this_process().then_some(prev)
+    }
+
+    /// In a forked child: takes a node out that was in the queue when a signal handler of its thread forked. All others
+    /// that were there are not here, and those that came since took no notice of it (invariant 4).
+    #[cold]
+    fn abandon(&self, token: Token) {
+        self.replace_tail(token, 0);
     }
 
     /// Waits in the queue until first. After `Ok`, [`Osq::unlock`] must follow.
@@ -113,6 +135,7 @@ impl<P: Platform> Osq<P> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
+        node.generation.store(P::generation(), Relaxed);
         let Some(prev) = self.join(me.token) else { return Ok(()) };
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
@@ -133,7 +156,7 @@ impl<P: Platform> Osq<P> {
     #[cold]
     fn cancel(&self, me: Me<P>) -> bool {
         let node = &me.slot.node;
-        let mut patience = Patience(0);
+        let mut looks = Looks::default();
         // Step A: take our place back from the predecessor, so that it cannot make us first (invariant 2).
         let prev = loop {
             let prev = Token::new(node.prev.load(Relaxed)).expect("a linked node has a predecessor");
@@ -145,7 +168,11 @@ impl<P: Platform> Osq<P> {
             if node.granted.load(Acquire) != 0 {
                 return true;
             }
-            patience.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
+            if !node.is_of_this_process() {
+                self.abandon(me.token);
+                return false;
+            }
+            looks.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
         };
         // Step B: find out who follows; if nobody does, the predecessor is the end again.
         let Some(next) = self.wait_next(me, prev.get()) else { return false };
@@ -160,7 +187,7 @@ impl<P: Platform> Osq<P> {
     /// The thread after us, taken out of `next`; `None` if we were the end, which `new_tail` now is.
     fn wait_next(&self, me: Me<P>, new_tail: u32) -> Option<Token> {
         let next = &me.slot.node.next;
-        let (mut likely_last, mut patience) = (true, Patience(0));
+        let (mut likely_last, mut looks) = (true, Looks::default());
         loop {
             // Our own node first: with a successor there, the tail's exchange would fail, and move the busiest line.
             if next.load(Relaxed) != 0 {
@@ -174,8 +201,12 @@ impl<P: Platform> Osq<P> {
                 return None;
             }
             likely_last = false;
+            if !me.slot.node.is_of_this_process() {
+                self.abandon(me.token);
+                return None;
+            }
             // The successor joined but has not linked itself yet, or left again: either changes what we look at.
-            patience.wait::<P>();
+            looks.wait::<P>();
         }
     }
 
@@ -185,5 +216,69 @@ impl<P: Platform> Osq<P> {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
             P::slot(next).node.granted.store(1, Release);
         }
+    }
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::platform::Native;
+    extern crate std;
+
+    /// As if the thread had joined its queue before this process was forked.
+    fn inherited(me: Me<Native>) {
+        me.slot.node.generation.store(Native::generation() + 1, Relaxed);
+    }
+
+    /// Runs `body` on a queue with two threads of this process, neither of which is in it.
+    fn with_two(body: impl FnOnce(&Osq<Native>, Me<Native>, Me<Native>)) {
+        let (tell, told) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            tell.send(Native::me().expect("a slot is free").token).expect("the test listens");
+            ended.recv().expect_err("the test says no more");
+        });
+        let token = told.recv().expect("the thread tells");
+        let me = Native::me().expect("a slot is free");
+        body(&Osq::new(), me, Me { token, slot: Native::slot(token) });
+        drop(end);
+        other.join().expect("the thread does not panic");
+    }
+
+    #[test]
+    fn who_finds_an_inherited_tail_is_the_first() {
+        with_two(|queue, me, gone| {
+            queue.tail.store(gone.token.get(), Relaxed);
+            inherited(gone);
+            assert_eq!(queue.lock(me, Some(0)), Ok(()));
+            queue.unlock(me);
+            assert!(queue.is_empty());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_an_inherited_predecessor_that_was_about_to_make_it_first() {
+        with_two(|queue, me, gone| {
+            queue.tail.store(me.token.get(), Relaxed);
+            me.slot.node.prev.store(gone.token.get(), Relaxed);
+            inherited(me);
+            assert!(!queue.cancel(me));
+            assert!(queue.is_empty());
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_an_inherited_successor_that_was_about_to_link_itself() {
+        with_two(|queue, me, gone| {
+            queue.tail.store(gone.token.get(), Relaxed);
+            me.slot.node.next.store(0, Relaxed);
+            for node in [me, gone] {
+                inherited(node);
+            }
+            queue.unlock(me);
+            assert_eq!(queue.lock(me, Some(0)), Ok(()));
+            queue.unlock(me);
+            assert!(queue.is_empty());
+        });
     }
 }

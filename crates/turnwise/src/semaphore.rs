@@ -4,7 +4,8 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..28 | permits | how many can be had | `release` adds | whoever acquires subtracts |
+//! | 0..24 | permits | how many can be had | `release` adds | whoever acquires subtracts |
+//! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | who sets them | who clears them |
 //! | 28 | `CLAIM` | the first in line has waited too long: nobody else may take permits | it | it, when it leaves |
 //! | 29 | `PASSED` | the place of the first is free; one woken for it is on the way | the first, when it leaves | the woken |
 //! | 30 | `FIRST` | somebody is first in line: it alone sleeps in lane `First` | it | it, when it leaves |
@@ -31,8 +32,9 @@
 //! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
 //! stand in line behind its own thread.
 //!
-//! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not wait on
-//! a semaphore that others waited for.
+//! **Fork.** Flags of another generation are void: they were inherited, without the threads that stood in line. Whoever
+//! waits, or tries and finds itself kept out, takes them out first (`look`). The permits stay what they were: those
+//! that a thread of the parent had are not given back in the child.
 //!
 //! A semaphore has no owner, so nobody can tell whether waiting will be short: waiters do not spin, they sleep.
 
@@ -44,19 +46,38 @@ use core::mem;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
-const PERMITS: u32 = (1 << 28) - 1;
+const PERMITS: u32 = (1 << 24) - 1;
+const GENERATION: u32 = 0xf << 24;
 const CLAIM: u32 = 1 << 28;
 const PASSED: u32 = 1 << 29;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
+/// All that speaks of threads in line.
+const FLAGS: u32 = CLAIM | PASSED | FIRST | WAITERS;
 
 /// Permits that a semaphore can have at a time.
 pub const PERMITS_MAX: u32 = PERMITS;
 
 /// The word when the first in line leaves it as `word`, apart from permits: the place is passed on if others may sleep.
 const fn left_by_first(word: u32) -> u32 {
-    let passed = if word & WAITERS != 0 { PASSED } else { 0 };
+    let passed = if word & WAITERS != 0 { PASSED | word & GENERATION } else { 0 };
     word & PERMITS | passed
+}
+
+/// The generation of this process, as flags bear it.
+fn stamp<P: Platform>() -> u32 {
+    P::generation() << GENERATION.trailing_zeros() & GENERATION
+}
+
+/// `word`, whose flags are none or of one generation, with more `flags` of that or, if there are none, of this process.
+fn with_flags<P: Platform>(word: u32, flags: u32) -> u32 {
+    let first = word & FLAGS == 0 && flags != 0;
+    word | flags | if first { stamp::<P>() } else { 0 }
+}
+
+/// Whether `word` has flags of threads that this process does not have.
+fn is_void<P: Platform>(word: u32) -> bool {
+    word & FLAGS != 0 && word & GENERATION != stamp::<P>()
 }
 
 /// A counting semaphore: `permits` threads at a time, or fewer that want more.
@@ -148,7 +169,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// `n` permits, if there are so many and nobody must be let go first.
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Option<Permits<'_, FAIR, P>> {
-        self.counters.attempt(self.take(n)).then(|| Permits { semaphore: self, n })
+        self.counters.attempt(self.take(n) || self.take_past(n)).then(|| Permits { semaphore: self, n })
     }
 
     /// Waits for `n` permits for at most `timeout`.
@@ -218,11 +239,32 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         false
     }
 
+    /// The same, after it found itself kept out: by void flags, perhaps.
+    #[cold]
+    fn take_past(&self, n: u32) -> bool {
+        is_void::<P>(self.word.load(Relaxed)) && {
+            self.look();
+            self.take(n)
+        }
+    }
+
+    /// The word as of now, without void flags.
+    fn look(&self) -> u32 {
+        let mut word = self.word.load(Relaxed);
+        while is_void::<P>(word) {
+            match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
+                Ok(_) => word &= PERMITS,
+                Err(found) => word = found,
+            }
+        }
+        word
+    }
+
     #[cold]
     #[inline(never)]
     fn acquire_slow(&self, n: u32, deadline: Option<Deadline>) -> bool {
         assert!(n <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
-        Waiter { n, first: false, woken: false, since: P::now() }.wait(self, deadline)
+        Waiter { n, first: 0, woken: false, since: P::now() }.wait(self, deadline)
     }
 
     /// Wakes the next in line, as the first that has just left it with [`left_by_first`] of `word`.
@@ -237,7 +279,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         let mut word = self.word.load(Relaxed);
         // Somebody who woke for another reason may have taken the place.
         while word & PASSED != 0 {
-            match self.word.compare_exchange(word, word & !(PASSED | WAITERS), Relaxed, Relaxed) {
+            // With `PASSED` there is neither `FIRST` nor `CLAIM`: no flag is left.
+            match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) if word & WAITERS != 0 => {
                     wake();
                     return;
@@ -257,14 +300,18 @@ fn overflow() -> ! {
 /// A thread in line.
 struct Waiter {
     n: u32,
-    /// It has `FIRST`.
-    first: bool,
+    /// `FIRST` as it set it, with the generation; 0: it is not the first.
+    first: u32,
     /// It was woken in lane `Waiters` since it last slept there (invariant 1).
     woken: bool,
     since: u64,
 }
 
 impl Waiter {
+    fn is_first(&self) -> bool {
+        self.first != 0
+    }
+
     fn wait<const FAIR: bool, P: Platform>(
         &mut self,
         semaphore: &Semaphore<FAIR, P>,
@@ -272,13 +319,16 @@ impl Waiter {
     ) -> bool {
         let mut timed_out = false;
         loop {
-            let word = semaphore.word.load(Relaxed);
-            if self.first && (timed_out || word & PERMITS >= self.n) {
+            let word = semaphore.look();
+            if word & (FIRST | GENERATION) != self.first {
+                self.first = 0; // this is a child, and the place was its parent's
+            }
+            if self.is_first() && (timed_out || word & PERMITS >= self.n) {
                 let taken = word & PERMITS >= self.n;
                 if self.leave(semaphore, word, taken) {
                     return taken;
                 }
-            } else if !self.first && self.may_be_first(word) {
+            } else if !self.is_first() && self.may_be_first(word) {
                 self.become_first(semaphore, word);
             } else if timed_out {
                 if self.give_up(semaphore, word) {
@@ -297,7 +347,10 @@ impl Waiter {
 
     fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
         let others = if self.woken { WAITERS } else { 0 };
-        self.first = semaphore.word.compare_exchange(word, word & !PASSED | FIRST | others, Relaxed, Relaxed).is_ok();
+        let new = with_flags::<P>(word, FIRST | others) & !PASSED;
+        if semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
+            self.first = new & (FIRST | GENERATION);
+        }
     }
 
     /// First in line -> gone, with its permits if they are to be `taken`; `false` if the word changed meanwhile.
@@ -314,13 +367,13 @@ impl Waiter {
     /// Leaves without ever having been first; `false` if the word changed meanwhile.
     fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
         // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone.
-        !self.woken || semaphore.word.compare_exchange(word, word | WAITERS, Relaxed, Relaxed).is_ok()
+        !self.woken || semaphore.word.compare_exchange(word, with_flags::<P>(word, WAITERS), Relaxed, Relaxed).is_ok()
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
-        let new = if !self.first {
-            word | WAITERS
+        let new = if !self.is_first() {
+            with_flags::<P>(word, WAITERS)
         } else if !FAIR && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS {
             word | CLAIM
         } else {
@@ -339,7 +392,7 @@ impl Waiter {
         word: u32,
         deadline: Option<Deadline>,
     ) {
-        let lane = if self.first { Lane::First } else { Lane::Waiters };
+        let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
         let parked = P::park(&semaphore.word, word, lane, deadline);
         semaphore.counters.count_sleep(parked);
         self.woken = match parked {
@@ -409,6 +462,8 @@ mod tests {
     fn the_first_leaves_permits_and_passes_its_place_on_to_those_that_sleep() {
         assert_eq!(left_by_first(7 | FIRST | CLAIM), 7);
         assert_eq!(left_by_first(7 | FIRST | CLAIM | WAITERS), 7 | PASSED);
+        assert_eq!(left_by_first(7 | FIRST | WAITERS | GENERATION), 7 | PASSED | GENERATION);
+        assert_eq!(left_by_first(7 | FIRST | GENERATION), 7);
     }
 
     #[test]
@@ -424,14 +479,14 @@ mod tests {
 
     #[test]
     fn a_waiter_becomes_first_when_the_place_is_free_or_it_was_woken_for_it() {
-        let waiter = |woken| Waiter { n: 1, first: false, woken, since: 0 };
+        let waiter = |woken| Waiter { n: 1, first: 0, woken, since: 0 };
         assert!(waiter(false).may_be_first(3) && waiter(true).may_be_first(PASSED));
         assert!(!waiter(false).may_be_first(PASSED | WAITERS) && !waiter(true).may_be_first(FIRST));
         let semaphore = Semaphore::new(0);
         semaphore.word.store(3 | PASSED, Relaxed);
         let mut woken = waiter(true);
         woken.become_first(&semaphore, 3 | PASSED);
-        assert!(woken.first);
+        assert!(woken.is_first());
         assert_eq!(semaphore.word.load(Relaxed), 3 | FIRST | WAITERS);
     }
 }

@@ -1,5 +1,4 @@
-//! Two waiters that both believe that they claimed the next turn: one was away in a signal handler when its promise
-//! lapsed, and comes back to the other's claim.
+//! A waiter that claimed the next turn keeps its claim, however long a signal handler keeps it away.
 #![cfg(all(feature = "native", not(miri)))]
 
 use std::os::unix::thread::JoinHandleExt as _;
@@ -9,7 +8,6 @@ use std::sync::mpsc;
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 use turnwise::RawMutex;
-use turnwise::platform::{Deadline, Native};
 
 static LOCK: RawMutex = RawMutex::new();
 static AWAY: AtomicBool = AtomicBool::new(false);
@@ -51,48 +49,46 @@ fn overtake() -> bool {
 }
 
 /// `None`: the waiters were faster, so that nothing was seen.
-fn two_claims() -> Option<()> {
+fn claim_and_stay_away() -> Option<()> {
     AWAY.store(false, Relaxed);
     BACK.store(false, Relaxed);
     LOCK.lock();
-    let timed = spawn(|| {
-        let got = LOCK.lock_until(Deadline::after::<Native>(MS * 800));
-        if got {
+    let (tell, told) = mpsc::channel();
+    let wait = |name: &'static str| {
+        let tell = tell.clone();
+        spawn(move || {
+            LOCK.lock();
+            tell.send(name).expect("we listen");
             unlock();
-        }
-        got
-    });
+        })
+    };
+    let claimant = wait("claimant");
     sleep(MS * 5);
-    let mut seen = overtake();
+    let seen = overtake();
     if seen {
         // SAFETY: the thread was not joined yet, and the handler touches atomics only and sleeps.
-        unsafe { libc::pthread_kill(timed.as_pthread_t(), libc::SIGUSR1) };
+        unsafe { libc::pthread_kill(claimant.as_pthread_t(), libc::SIGUSR1) };
         while !AWAY.load(Relaxed) {
             sleep(MS);
         }
     }
+    let other = wait("other");
     unlock();
-    LOCK.lock(); // past the lapsed promise
-    let (tell, told) = mpsc::channel();
-    let patient = spawn(move || {
-        LOCK.lock();
-        unlock();
-        tell.send(())
-    });
-    sleep(MS * 5);
-    seen &= overtake();
+    sleep(MS * 200);
+    assert!(!seen || !LOCK.try_lock() && told.try_recv().is_err(), "somebody took the claimant's turn");
     BACK.store(true, Relaxed);
-    seen &= !timed.join().expect("it does not panic");
-    unlock();
-    told.recv_timeout(Duration::from_secs(5)).expect("who claims the next turn is woken when the lock is free");
-    patient.join().expect("it does not panic").expect("we listen");
+    let order = [(); 2].map(|()| told.recv_timeout(Duration::from_secs(60)).expect("both get it"));
+    assert!(!seen || order == ["claimant", "other"], "{order:?}");
+    for thread in [claimant, other] {
+        thread.join().expect("it does not panic");
+    }
     seen.then_some(())
 }
 
 #[test]
-fn who_gives_up_another_ones_claim_wakes_it() {
+fn a_claimant_that_a_signal_handler_keeps_away_gets_its_turn() {
     let handler: extern "C" fn(libc::c_int) = stay_away;
     // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
     unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
-    assert!((0..10).any(|_| two_claims().is_some()), "no waiter claims the next turn");
+    assert!((0..10).any(|_| claim_and_stay_away().is_some()), "no waiter claims the next turn");
 }

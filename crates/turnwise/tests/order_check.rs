@@ -182,6 +182,26 @@ fn a_guard_that_moved_is_released_for_the_thread_that_acquired_it() {
     });
 }
 
+/// The release by another thread ends the acquisition that came before it, not one that came after.
+#[test]
+fn a_guard_that_moved_is_not_taken_for_one_that_came_later() {
+    let (a, b, third) = (SpinLock::new(()), Mutex::new(()), std::sync::Barrier::new(2));
+    let moved = a.lock();
+    on_a_thread(move || drop(moved));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let _a = a.lock();
+            drop(b.lock()); // a check, in a thread that holds it
+            third.wait();
+            let again = report(|| drop(a.try_lock_for(std::time::Duration::from_millis(1))));
+            assert!(again.starts_with("self-deadlock"), "{again}");
+        });
+        third.wait();
+        // This thread holds it no more: it waits, and is told of nothing.
+        drop(a.lock());
+    });
+}
+
 /// Classes are places in the source: this one makes all its locks at one.
 fn made_at_one_place() -> Mutex<u32> {
     Mutex::new(0)

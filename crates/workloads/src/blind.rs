@@ -36,8 +36,16 @@ unsafe impl Platform for Blind {
         Native::rest(ns);
     }
 
+    fn nap(ns: u32) {
+        Native::nap(ns);
+    }
+
     fn yield_now() {
         Native::yield_now();
+    }
+
+    fn offer() {
+        Native::offer();
     }
 
     #[inline]
@@ -96,6 +104,10 @@ unsafe impl Platform for Blind {
 
     fn node() -> u32 {
         Native::node()
+    }
+
+    fn generation() -> u32 {
+        Native::generation()
     }
 }
 

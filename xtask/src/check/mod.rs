@@ -32,7 +32,7 @@ pub(crate) enum Chore {
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
         seconds: u64,
     },
-    /// Run the models; with --wide more threads and more preemptions
+    /// Run the models and explicit-state checks, with what each came to; with --wide larger ones
     Models {
         /// Minutes to hours instead of seconds
         #[arg(long)]
@@ -48,14 +48,30 @@ pub(crate) enum Chore {
 impl Chore {
     /// Runs it; `true` if it succeeded.
     pub(crate) fn run(&self) -> Result<bool> {
-        let (cmd, env, args) = match self {
-            Chore::Torture { seconds } => (&steps::TORTURE, None, vec!["--seconds".to_string(), seconds.to_string()]),
-            Chore::Models { wide } => (&steps::MODELS, wide.then_some(("TURNWISE_MODEL_WIDE", "1")), vec![]),
+        let (cmd, args) = match self {
+            Chore::Torture { seconds } => (&steps::TORTURE, vec!["--seconds".to_string(), seconds.to_string()]),
+            Chore::Models { wide } => return models(*wide),
             Chore::Bench { subject } => return bench(subject),
         };
-        let done = run::command(cmd, env, &args, None)?;
+        let done = run::command(cmd, &[], &args, None)?;
         Ok(done.success)
     }
+}
+
+/// Runs the models, and prints what each lock's came to; `true` if all hold.
+fn models(wide: bool) -> Result<bool> {
+    let folder = std::path::absolute("target/models")?;
+    let _ = std::fs::remove_dir_all(&folder); // there may be none
+    std::fs::create_dir_all(&folder)?;
+    let shown = folder.display().to_string();
+    let mut env = vec![("TURNWISE_MODEL_TABLE", shown.as_str())];
+    env.extend(wide.then_some(("TURNWISE_MODEL_WIDE", "1")));
+    let done = run::command(&steps::MODELS, &env, &[], None)?;
+    let rows = std::fs::read_dir(&folder)?.map(|row| Ok(std::fs::read_to_string(row?.path())?));
+    let mut rows = rows.collect::<Result<Vec<_>>>()?;
+    rows.sort();
+    println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
+    Ok(done.success)
 }
 
 /// One run and one pair of files for each subject; `true` if all succeeded.
@@ -68,11 +84,16 @@ fn bench(asked: &[String]) -> Result<bool> {
     for subject in steps::SUBJECTS.iter().filter(|s| asked.is_empty() || asked.iter().any(|a| a == *s)) {
         let file = |kind: &str| format!("docs/results/bench-{subject}.{kind}");
         let args = [subject.to_string(), "--json".into(), file("json"), "--markdown".into(), file("md")];
-        if !run::command(&steps::BENCH, None, &args, None)?.success {
+        if !run::command(&steps::BENCH, &[], &args, None)?.success {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Whether a step has this name.
+pub(crate) fn is_step(name: &str) -> bool {
+    STEPS.iter().any(|step| step.name == name)
 }
 
 /// A step that was run.

@@ -70,12 +70,12 @@ fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
         let run = |cmd| {
             threads.spawn(move || {
                 let mut printed = Vec::new();
-                let done = follow(cmd, None, &[], limit(cmd), &mut printed);
+                let done = follow(cmd, &[], &[], limit(cmd), &mut printed);
                 (done, printed)
             })
         };
         let others: Vec<_> = others.iter().map(run).collect();
-        let mut results = vec![command(first, None, &[], limit(first))?];
+        let mut results = vec![command(first, &[], &[], limit(first))?];
         for other in others {
             let (done, printed) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             std::io::stdout().write_all(&printed)?;
@@ -86,19 +86,19 @@ fn at_once(commands: &[Cmd]) -> Result<Vec<Finished>> {
 }
 
 /// Runs one command with `args` added, for `minutes` at most.
-pub(crate) fn command(cmd: &Cmd, env: Option<(&str, &str)>, args: &[String], minutes: Option<u64>) -> Result<Finished> {
+pub(crate) fn command(cmd: &Cmd, env: &[(&str, &str)], args: &[String], minutes: Option<u64>) -> Result<Finished> {
     follow(cmd, env, args, minutes, &mut std::io::stdout())
 }
 
 /// The same; what it prints goes to `to`.
 fn follow(
     cmd: &Cmd,
-    env: Option<(&str, &str)>,
+    env: &[(&str, &str)],
     args: &[String],
     minutes: Option<u64>,
     to: &mut impl Write,
 ) -> Result<Finished> {
-    let env: Vec<_> = cmd.env.iter().copied().chain(env).collect();
+    let env: Vec<_> = cmd.env.iter().copied().chain(env.iter().copied()).collect();
     let mut words: Vec<String> = cmd.line.split_whitespace().map(str::to_string).collect();
     words.extend_from_slice(args);
     let shown: Vec<_> = env.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();

@@ -3,6 +3,7 @@
 
 mod docs;
 mod ordering;
+mod promises;
 mod ratchet;
 mod rust;
 mod text;
@@ -52,7 +53,7 @@ impl Report<'_> {
 }
 
 /// All rules, in the order in which they are listed and run.
-const RULES: &[&[Rule]] = &[text::RULES, rust::RULES, ordering::RULES, docs::RULES];
+const RULES: &[&[Rule]] = &[text::RULES, rust::RULES, ordering::RULES, docs::RULES, promises::RULES];
 
 fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().copied().flatten()

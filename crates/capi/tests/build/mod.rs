@@ -29,6 +29,13 @@ pub(crate) fn run_ok(command: &mut Command) {
     run(command);
 }
 
+/// A program that is stopped if it hangs.
+pub(crate) fn limited(program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "5", "60"]).arg(program);
+    command
+}
+
 /// Which library a program is linked with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Link {
@@ -39,8 +46,7 @@ pub(crate) enum Link {
 impl Link {
     /// The program, which finds its library; stopped if it hangs.
     pub(crate) fn command(self, program: &Path) -> Command {
-        let mut command = Command::new("timeout");
-        command.args(["-k", "5", "60"]).arg(program);
+        let mut command = limited(program);
         if let (Link::Shared, Some(folder)) = (self, program.parent()) {
             command.env("LD_LIBRARY_PATH", folder);
         }
@@ -96,6 +102,20 @@ impl Compiler {
     pub(crate) fn compile(&self, source: &Path, program: &Path, link: Link) {
         let standard = if source.extension().is_some_and(|e| e == "cpp") { "c++17" } else { "c11" };
         run_ok(self.command(standard).arg("-o").arg(program).arg(source).args(link.arguments(program)));
+    }
+
+    /// A program that loads a library by itself.
+    pub(crate) fn compile_alone(&self, source: &Path, program: &Path) {
+        run_ok(self.command("c11").arg("-o").arg(program).arg(source).arg("-ldl"));
+    }
+
+    /// A library of somebody else's that has the static library inside.
+    pub(crate) fn plugin(&self, folder: &Path) -> PathBuf {
+        let plugin = folder.join("libplugin.so");
+        let mut command = self.command("c11");
+        command.args(["-shared", "-Wl,-u,tw_mutex_lock,-u,tw_mutex_unlock", "-o"]).arg(&plugin);
+        run_ok(command.arg(library("libturnwise_c.a")).args(["-ldl", "-lm"]));
+        plugin
     }
 
     /// The same with further options; whether that worked.

@@ -1,6 +1,7 @@
 /* Every function of turnwise.h, in C11. */
 #include "turnwise.h"
 #include "check.h"
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -142,6 +143,43 @@ static void elsewhere(void *(*body)(void *))
     CHECK(pthread_join(thread, NULL) == 0);
 }
 
+static int got_through;
+
+/* A thread that is being cancelled goes through every wait: none is a cancellation point, and none touches errno. */
+static void *cancelled(void *unused)
+{
+    tw_mutex own = TW_MUTEX_INIT;
+    tw_cond cond = TW_COND_INIT;
+    CHECK(pthread_cancel(pthread_self()) == 0);
+    errno = 4711;
+    CHECK_RESULT(tw_mutex_lock_for(&mutex, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_rwsem_read_for(&rwsem, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_rwsem_write_for(&rwsem, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_seqrwlock_read_for(&seqrwlock, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_lockref_lock_for(&lockref, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_semaphore_acquire_for(&semaphore, 1, 3 * MS), TW_TIMEDOUT);
+    CHECK_RESULT(tw_spinlock_lock_for(&spinlock, 3 * MS), TW_TIMEDOUT);
+    tw_mutex_lock(&own);
+    CHECK_RESULT(tw_cond_wait_for(&cond, &own, 3 * MS), TW_TIMEDOUT);
+    tw_cond_broadcast(&cond);
+    tw_mutex_unlock(&own);
+    CHECK(errno == 4711);
+    got_through = 1;
+    return unused;
+}
+
+/* On behalf of the thread that has them, which waits for this one's end. */
+static void *releases_all(void *unused)
+{
+    tw_mutex_unlock(&mutex);
+    tw_spinlock_unlock(&spinlock);
+    tw_rwsem_unlock_write(&rwsem);
+    tw_seqrwlock_unlock_write(&seqrwlock);
+    tw_lockref_unlock(&lockref);
+    CHECK_RESULT(tw_semaphore_release(&semaphore, 1), TW_OK);
+    return unused;
+}
+
 static void tries_and_times(void)
 {
     CHECK_RESULT(tw_mutex_trylock(&mutex), TW_OK);
@@ -152,12 +190,9 @@ static void tries_and_times(void)
     CHECK_RESULT(tw_semaphore_tryacquire(&semaphore, 1), TW_OK);
     CHECK(tw_mutex_is_locked(&mutex) && tw_rwsem_is_locked(&rwsem) && tw_rwsem_is_write_locked(&rwsem));
     elsewhere(taken);
-    tw_mutex_unlock(&mutex);
-    tw_spinlock_unlock(&spinlock);
-    tw_rwsem_unlock_write(&rwsem);
-    tw_seqrwlock_unlock_write(&seqrwlock);
-    tw_lockref_unlock(&lockref);
-    CHECK_RESULT(tw_semaphore_release(&semaphore, 1), TW_OK);
+    elsewhere(cancelled);
+    CHECK(got_through);
+    elsewhere(releases_all);
     CHECK_RESULT(tw_mutex_lock_for(&mutex, 0), TW_OK);
     tw_mutex_unlock(&mutex);
     CHECK_RESULT(tw_spinlock_lock_until(&spinlock, TW_CLOCK_REALTIME, 0), TW_OK);

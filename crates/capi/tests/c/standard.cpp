@@ -136,6 +136,102 @@ static void hand_over()
     CHECK(lock.owns_lock());
 }
 
+// A clock that only the test moves.
+struct hand_clock {
+    using duration = std::chrono::milliseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<hand_clock>;
+    static constexpr bool is_steady = true;
+    static inline std::atomic<rep> shows{-1000};
+    static time_point now() noexcept { return time_point(duration(shows.load())); }
+};
+
+// A wait whose inner time-out comes early must let the caller look: here the notification comes while the waiter, its
+// time out on the kernel's clock, waits for the mutex, and the clock never gets to the end.
+static void no_notification_is_lost_on_another_clock()
+{
+    turnwise::mutex mutex;
+    turnwise::condition_variable changed;
+    bool flag = false;
+    std::unique_lock lock(mutex);
+    std::thread notifier([&] {
+        std::lock_guard guard(mutex);
+        std::this_thread::sleep_for(100ms);
+        flag = true;
+        changed.notify_one();
+    });
+    while (!flag)
+        CHECK(changed.wait_until(lock, hand_clock::now() + 10ms) == std::cv_status::no_timeout);
+    CHECK(changed.wait_until(lock, hand_clock::now() + 10ms, [&] { return flag; }));
+    const auto soon = hand_clock::now() + 5ms;
+    CHECK(changed.wait_until(lock, soon) == std::cv_status::no_timeout); // too early
+    hand_clock::shows += 5;
+    CHECK(changed.wait_until(lock, soon) == std::cv_status::timeout);
+    CHECK(!changed.wait_until(lock, soon, [] { return false; }));
+    CHECK(!mutex.try_lock_until(soon));
+    lock.unlock();
+    notifier.join();
+}
+
+// Waits, by `wait(lock, condition, predicate)`, that must not end before the notification.
+template <class Wait>
+static void longest(Wait wait)
+{
+    turnwise::mutex mutex;
+    turnwise::condition_variable changed;
+    bool flag = false;
+    std::unique_lock lock(mutex);
+    std::thread notifier([&] {
+        std::this_thread::sleep_for(20ms);
+        std::lock_guard guard(mutex);
+        flag = true;
+        changed.notify_all();
+    });
+    CHECK(wait(lock, changed, [&] { return flag; }));
+    CHECK(flag && lock.owns_lock());
+    lock.unlock();
+    notifier.join();
+}
+
+template <class Duration>
+static void longest_for()
+{
+    longest([](auto &lock, auto &changed, auto is_set) { return changed.wait_for(lock, Duration::max(), is_set); });
+    longest([](auto &lock, auto &changed, auto is_set) {
+        while (!is_set())
+            CHECK(changed.wait_for(lock, Duration::max()) == std::cv_status::no_timeout);
+        return true;
+    });
+}
+
+template <class Clock, class Duration>
+static void longest_until()
+{
+    constexpr auto end = std::chrono::time_point<Clock, Duration>::max();
+    longest([&](auto &lock, auto &changed, auto is_set) { return changed.wait_until(lock, end, is_set); });
+    longest([&](auto &lock, auto &changed, auto is_set) {
+        while (!is_set())
+            CHECK(changed.wait_until(lock, end) == std::cv_status::no_timeout);
+        return true;
+    });
+}
+
+static void no_time_is_too_long()
+{
+    longest_for<std::chrono::nanoseconds>();
+    longest_for<std::chrono::hours>();
+    longest_for<std::chrono::duration<double>>();
+    longest_until<std::chrono::steady_clock, std::chrono::nanoseconds>();
+    longest_until<std::chrono::system_clock, std::chrono::hours>();
+    longest_until<hand_clock, std::chrono::nanoseconds>(); // it shows a negative time
+    longest_until<hand_clock, std::chrono::hours>();
+    turnwise::mutex mutex;
+    CHECK(mutex.try_lock_for(std::chrono::hours::max()));
+    in_threads(1, [&] { CHECK(!mutex.try_lock_until(hand_clock::time_point::min())); });
+    mutex.unlock();
+}
+
 static void permits()
 {
     turnwise::semaphore rooms(2);
@@ -189,6 +285,8 @@ int main()
     shared();
     hand_over<turnwise::condition_variable>();
     hand_over<std::condition_variable_any>();
+    no_notification_is_lost_on_another_clock();
+    no_time_is_too_long();
     permits();
     values();
     CHECK(std::string(turnwise::version()) == tw_version());

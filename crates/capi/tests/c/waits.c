@@ -2,7 +2,9 @@
 #include "turnwise.h"
 #include "check.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { ROUNDS = 3000, READERS = 3 };
 
@@ -62,6 +64,40 @@ static void conditions(void)
     CHECK_RESULT(tw_cond_wait_until(&cond, &mutex, 17, 0), TW_INVALID);
     CHECK(tw_mutex_is_locked(&mutex));
     tw_mutex_unlock(&mutex);
+}
+
+static tw_mutex mutexes[2];
+static tw_cond shared = TW_COND_INIT;
+static atomic_int waiting, over;
+
+static void *wait_with(void *own)
+{
+    tw_mutex_lock(own);
+    waiting++;
+    while (!over)
+        tw_cond_wait(&shared, own);
+    tw_mutex_unlock(own);
+    return NULL;
+}
+
+/* Waiters with different mutexes: one broadcast wakes them all. */
+static void two_mutexes(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        CHECK(pthread_create(&threads[i], NULL, wait_with, &mutexes[i % 2]) == 0);
+        while (waiting <= i)
+            sched_yield();
+        nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL); /* until it sleeps */
+    }
+    tw_mutex_lock(&mutexes[0]);
+    tw_mutex_lock(&mutexes[1]);
+    over = 1;
+    tw_cond_broadcast(&shared);
+    tw_mutex_unlock(&mutexes[1]);
+    tw_mutex_unlock(&mutexes[0]);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
 static tw_seqrwlock lock = TW_SEQRWLOCK_INIT;
@@ -133,6 +169,7 @@ int main(void)
 {
     pthread_t writer, readers[READERS];
     conditions();
+    two_mutexes();
     second_pass();
     CHECK(pthread_create(&writer, NULL, write_often, NULL) == 0);
     for (int i = 0; i < READERS; i++)

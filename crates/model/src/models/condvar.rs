@@ -5,8 +5,10 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
-use turnwise::platform::{Clock, Deadline, Parked};
+use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, spawn};
+use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{Clock, Deadline, IntWord, Parked};
 use turnwise::{RawCondvar, RawMutex};
 
 const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
@@ -14,9 +16,13 @@ const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PLAIN };
 
+const LATE: Setup = Setup { late_requeue: true, ..PLAIN };
+const NEWEST: Setup = Setup { newest_first: true, ..PLAIN };
+
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
 const MOVED: Shows = &["moved a sleeper"];
+const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -31,6 +37,11 @@ pub(super) const MODELS: &[Model] = &[
     model("condvar: two waiters, notified one by one", PLAIN, (1, 2), SLEEP, || two(RawCondvar::notify_one)),
     model("condvar: two waiters, all notified", PLAIN, (1, 2), MOVED, two_at_once),
     model("condvar: all notified under the mutex", PLAIN, (1, 2), MOVED, all_under_the_mutex),
+    model("condvar: two mutexes, all notified", PLAIN, (1, 2), SLEEP, two_mutexes_at_once),
+    model("condvar: two mutexes, more waiters come meanwhile", LATE, (0, 1), SLEEP, two_mutexes_in_between),
+    model("condvar: newcomers are woken first", NEWEST, (1, 2), SLEEP, newcomers_first),
+    model("condvar: newcomers are woken first, all notified", NEWEST, (1, 2), MOVED, two_at_once),
+    model("condvar: one notified while all are", PLAIN, (1, 2), TWICE, two_notifiers),
     model("condvar: a timed waiter", TIMED, (2, 4), EITHER, timed),
     model("condvar: a timed waiter and a patient one", TIMED, (1, 2), EITHER, timed_and_patient),
 ];
@@ -40,13 +51,16 @@ struct Purse {
     mutex: RawMutex<Loom>,
     more: RawCondvar<Loom>,
     coins: Protected,
+    /// For those who want nothing else.
+    silver: Protected,
 }
 
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 
 impl Purse {
     fn keep() -> &'static Purse {
-        keep(Purse { mutex: RawMutex::new_in(), more: RawCondvar::new_in(), coins: Protected::new() })
+        let (coins, silver) = (Protected::new(), Protected::new());
+        keep(Purse { mutex: RawMutex::new_in(), more: RawCondvar::new_in(), coins, silver })
     }
 
     fn unlock(&self) {
@@ -56,17 +70,22 @@ impl Purse {
 
     /// Waits for a coin and takes it; `false` if there was none at `deadline`.
     fn take(&self, deadline: Option<Deadline>) -> bool {
+        self.take_of(&self.coins, &self.more, deadline)
+    }
+
+    /// The same of these coins, with this condition variable.
+    fn take_of(&self, coins: &Protected, more: &RawCondvar<Loom>, deadline: Option<Deadline>) -> bool {
         self.mutex.lock();
         let mut late = false;
         let got = loop {
-            if self.coins.take() {
+            if coins.take() {
                 break true;
             }
             if late {
                 break false;
             }
             // SAFETY: locked above, and again by each wait.
-            late = unsafe { self.more.wait(&self.mutex, deadline) }.timed_out();
+            late = unsafe { more.wait(&self.mutex, deadline) }.timed_out();
         };
         self.unlock();
         got
@@ -78,7 +97,14 @@ impl Purse {
         self.unlock();
     }
 
+    /// The number of waiters.
+    fn waiters(&self) -> u32 {
+        // SAFETY: the second word of a `repr(C)` condition variable.
+        unsafe { &*ptr::from_ref(&self.more).cast::<LoomU32>().add(1) }.fetch_or(0, Relaxed)
+    }
+
     fn empty_and_free(&self) {
+        assert_eq!(self.waiters(), 0, "waiters left");
         assert_eq!(self.coins.get(), 0, "coins left");
         assert!(!self.mutex.is_locked(), "locked when everybody has left");
     }
@@ -129,6 +155,19 @@ fn two_at_once() {
     purse.empty_and_free();
 }
 
+/// Two coins: one thread notifies all, and finds the sequence changed by the other, which notifies one.
+fn two_notifiers() {
+    let purse = Purse::keep();
+    let waiters = [(); 2].map(|()| patient(purse));
+    rest();
+    purse.put(2);
+    let other = spawn(move || purse.more.notify_one());
+    purse.more.notify_all();
+    other.join();
+    waiters.into_iter().for_each(Handle::join);
+    purse.empty_and_free();
+}
+
 /// The waiters are moved to a mutex that is held, whose release must wake them.
 fn all_under_the_mutex() {
     let purse = Purse::keep();
@@ -141,6 +180,57 @@ fn all_under_the_mutex() {
     purse.unlock();
     waiters.into_iter().for_each(Handle::join);
     purse.empty_and_free();
+}
+
+/// One wants two coins: it comes again while the other may still sleep, and the first notification be under way.
+fn newcomers_first() {
+    let purse = Purse::keep();
+    let waiters = [patient(purse), spawn(move || assert!(purse.take(None) && purse.take(None)))];
+    rest();
+    for _ in 0..3 {
+        purse.put(1);
+        purse.more.notify_one();
+    }
+    waiters.into_iter().for_each(Handle::join);
+    purse.empty_and_free();
+}
+
+/// A waiter of `of`'s coins with its mutex, on the condition variable of another purse.
+fn guest(of: &'static Purse, at: &'static Purse) -> Handle {
+    spawn(move || assert!(of.take_of(&of.coins, &at.more, None), "a wait without a deadline has no end but success"))
+}
+
+/// Two waiters with a mutex each, all coins at once.
+fn two_mutexes_at_once() {
+    let (purse, other) = (Purse::keep(), Purse::keep());
+    let waiters = [patient(purse), guest(other, purse)];
+    rest();
+    purse.put(1);
+    other.put(1);
+    purse.more.notify_all();
+    waiters.into_iter().for_each(Handle::join);
+    purse.empty_and_free();
+    other.empty_and_free();
+}
+
+/// One waits. Others come as it is being notified: one with another mutex, and one with the first one's. If they were
+/// moved to the first one's mutex, its release would wake the former, who goes on with its own, and nobody the latter.
+fn two_mutexes_in_between() {
+    let (purse, other) = (Purse::keep(), Purse::keep());
+    let first = patient(purse);
+    rest();
+    let second = guest(other, purse);
+    let third = spawn(move || assert!(purse.take_of(&purse.silver, &purse.more, None)));
+    purse.put(1);
+    purse.more.notify_all();
+    purse.mutex.lock();
+    purse.silver.add();
+    purse.unlock();
+    other.put(1);
+    purse.more.notify_all();
+    [first, second, third].into_iter().for_each(Handle::join);
+    purse.empty_and_free();
+    other.empty_and_free();
 }
 
 /// One impatient waiter, one coin.

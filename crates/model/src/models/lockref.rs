@@ -5,6 +5,7 @@ use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::LockRef;
 use turnwise::platform::{Clock, Deadline};
 
@@ -30,13 +31,13 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: a count changes among locks", PLAIN, (1, 3), &[], among_locks),
     model("lockref: a timed lock", TIMED, (2, 4), &["gave up", "got it after all"], timed),
     model("lockref: who finds it sees what was written", PLAIN, (3, 6), &["found"], || {
-        found(|refs| refs.get_not_zero())
+        found(|refs| refs.get_not_zero().then_some(1))
     }),
     model("lockref: who finds it or locks sees what was written", PLAIN, (3, 6), &["found"], || {
-        found(|refs| refs.get_or_lock().is_none());
+        found(|refs| refs.get_or_lock().is_none().then_some(1));
     }),
     model("lockref: who finds it alive sees what was written", PLAIN, (3, 6), &["found"], || {
-        found(|refs| refs.get_not_dead() == Some(1));
+        found(LockRef::get_not_dead);
     }),
     model("lockref: the last put sees all", PLAIN, (3, 6), &["last"], || last(|refs| refs.put() == 0)),
     model("lockref: the last put sees who was not last", PLAIN, (3, 6), &["last"], || {
@@ -160,11 +161,15 @@ fn timed() {
     guarded.settled(1, 2);
 }
 
-/// One thread writes and raises the count from zero; another finds the object, or does not.
-fn found(find: fn(&LockRef<Loom>) -> bool) {
+/// One thread writes and raises the count from zero; another finds the object with so many references and gets one
+/// more, or does not.
+fn found(find: fn(&LockRef<Loom>) -> Option<u32>) {
     let guarded = Guarded::keep(0);
+    let references = keep(AtomicU32::new(1)); // loom does not see it
     let finder = spawn(move || {
-        if find(&guarded.refs) {
+        let found = find(&guarded.refs);
+        references.fetch_add(u32::from(found.is_some()), Relaxed);
+        if found.is_some_and(|found| found > 0) {
             saw("found");
             assert_eq!(guarded.data.get(), 1);
         }
@@ -174,6 +179,7 @@ fn found(find: fn(&LockRef<Loom>) -> bool) {
     guard.get();
     drop(guard);
     finder.join();
+    assert_eq!(guarded.refs.count(), references.load(Relaxed), "references");
 }
 
 /// Two threads write and give their references back, one of them by `put`; the last sees both.

@@ -2,14 +2,17 @@
 
 use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, spawn};
+use crate::platform::{
+    Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+};
 use std::ptr;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::RawMutex;
 use turnwise::mutex::MANY_CPUS;
-use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word};
+use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
 
 const PLAIN: Setup = Setup::PLAIN;
+const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup::PLAIN };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
@@ -18,22 +21,23 @@ const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
-const LAPSE: Setup = Setup { lapse: true, ..LATE };
-const VANISHED: Setup = Setup { lapse: true, ..PARKS };
-
 const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
 const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 
 type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
-const TWO: Shows = &["slept in the first lane", "woken as another claimant", "gave up"];
 const DROP: Shows = &["dropped"];
+const TRY_STOLE: Shows = &["tried in vain", "slept", "void promise taken out", "stole by a try"];
+const TRY_GRANTED: Shows = &["tried in vain", "slept", "void fair promise taken out"];
+const STOLE: Shows = &["void promise taken out", "stole"];
 const UNWOKEN: Shows = &["slept", "woke unwoken"];
 const EITHER: Shows = &["woke unwoken", "woken as the time was out", "got it after all", "gave up"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
-const OVER: Shows = &["slept", "woke unwoken", "gave up"];
 const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
+
+const RESTLESS_WOKEN: Shows = &["spun again", "spun again with a duty"];
+const CROWDED: Shows = &["saw a crowd", "woke a crowd", "several woken at once"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::Mutex, setup, preemptions, shows, body }
@@ -63,15 +67,22 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
     model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
     model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
-    model("mutex: hand-off, the promise may lapse", LAPSE, (0, 1), CLAIM, barging),
-    model("mutex: the claimant vanished in a fork", VANISHED, (1, 2), UNWOKEN, || vanished(2, 0)),
-    model("mutex: the claimant vanished, a timed waiter and a patient one", VANISHED, (1, 2), OVER, || vanished(1, 1)),
-    model("mutex: two claims", TIMED_LATE, (0, 1), TWO, two_claims),
+    model("mutex: the claimant vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(HANDOFF, 2, 0)),
+    model("mutex: the claimant vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
+        vanished(HANDOFF, 1, 1);
+    }),
+    model("mutex: a claim after a fork that took a claimant along", LATE, (0, 1), CLAIM, claims_again),
+    model("mutex: tries for a lock promised before a fork", PARKS, (3, 4), TRY_STOLE, || tries(HANDOFF | WAITERS)),
+    model("mutex: tries for a lock granted before a fork", PARKS, (3, 4), TRY_GRANTED, || tries(GRANTED)),
+    model("mutex: spins for a lock promised before a fork", PLAIN, (1, 2), STOLE, promised_before),
     model("mutex: fair release", PARKS, (3, 6), SLEEP, || fair(1)),
     model("mutex: fair release and no more", PARKS, (3, 6), SLEEP, || fair_once(0)),
     model("mutex: fair release to a timed waiter", TIMED, (2, 4), EITHER, || fair_once(1)),
     model("mutex: fair release, two sleepers", PARKS, (0, 1), &["slept"], || fair(2)),
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
+    model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
+    model("mutex: a woken waiter that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
+    model("mutex: a crowd", PLAIN, (1, 2), CROWDED, crowd),
 ];
 
 /// A mutex and what it protects.
@@ -113,8 +124,10 @@ impl Guarded {
         self.settled(entered);
     }
 
-    /// Everybody is done: `sections` were entered, and nothing is left in the words.
+    /// Everybody is done: `sections` were entered, and nothing is left in the words. (One that gives up leaves
+    /// `WAITERS` for the next release, and there may be none.)
     fn settled(&self, sections: u32) {
+        assert_eq!(self.word().fetch_or(0, Relaxed) & !WAITERS, 0, "a flag is left when everybody has left");
         assert!(!self.raw.is_locked(), "locked when everybody has left");
         assert_eq!(self.data.get(), sections, "critical sections");
     }
@@ -131,6 +144,7 @@ fn all_lock(threads: u32, rounds: u32) {
     body();
     others.into_iter().for_each(Handle::join);
     guarded.settled(threads * rounds);
+    assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody gave up");
 }
 
 /// One thread tries, one locks.
@@ -264,6 +278,8 @@ fn timed_barging() {
 }
 
 /// The word's bits, as [`RawMutex`] documents them.
+const GENERATION: u32 = 0xfff << 16;
+const GRANTED: u32 = 1 << 29;
 const HANDOFF: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
 
@@ -275,10 +291,11 @@ impl Guarded {
 }
 
 /// In a forked child: the owner's copy has the lock, which a thread claimed that does not exist here.
-fn vanished(patient: u32, timed: u32) {
+fn vanished(claim: u32, patient: u32, timed: u32) {
     let guarded = Guarded::keep();
     guarded.raw.lock();
-    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    guarded.word().fetch_or(claim | WAITERS, Relaxed);
+    forked();
     let mut waiters: Vec<_> = (0..timed).map(|_| spawn(move || guarded.impatient())).collect();
     waiters.extend((0..patient).map(|_| spawn(move || guarded.section())));
     rest();
@@ -287,28 +304,143 @@ fn vanished(patient: u32, timed: u32) {
     guarded.settled_with(1 + patient);
 }
 
-/// A timed waiter claims the next turn and gives up, while another sleeps that takes the claim for its own: it was away
-/// while its own lapsed.
-fn two_claims() {
+/// The same, and a thread of the child claims in its turn, and leaves nothing of the claim when it has the lock.
+fn claims_again() {
     let guarded = Guarded::keep();
     guarded.raw.lock();
-    let timed = spawn(move || guarded.impatient());
-    rest();
-    guarded.leave();
-    guarded.raw.lock();
-    rest();
-    let other = spawn(move || {
-        let word = guarded.word().load(Relaxed);
-        if word & HANDOFF != 0 && Loom::park(guarded.word(), word, Lane::First, None) == Parked::Woken {
-            saw("woken as another claimant");
-        }
-        guarded.section();
+    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    forked();
+    let waiter = spawn(move || {
+        guarded.raw.lock();
+        assert_eq!(guarded.word().load(Relaxed) & (HANDOFF | GENERATION), 0, "a claim is left when it was taken up");
+        guarded.leave();
     });
     rest();
     guarded.leave();
-    timed.join();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
+    guarded.section();
+    waiter.join();
+    guarded.settled(4);
+}
+
+/// In a forked child: the lock is free, but promised to a thread that does not exist here.
+fn tries(promise: u32) {
+    let guarded = Guarded::keep();
+    guarded.word().fetch_or(promise, Relaxed);
+    forked();
+    assert!(!guarded.raw.is_locked(), "promised to nobody, and locked");
+    let other = spawn(move || guarded.section());
+    let got = guarded.raw.try_lock();
+    if got {
+        rest();
+        guarded.leave();
+    } else {
+        saw("tried in vain");
+    }
     other.join();
-    guarded.settled_with(3);
+    guarded.settled(1 + u32::from(got));
+    assert!(guarded.raw.try_lock(), "nobody has it");
+}
+
+/// Likewise. Who takes the promise out may be overtaken by the other, though sleepers are announced.
+fn promised_before() {
+    let guarded = Guarded::keep();
+    guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);
+    forked();
+    let other = spawn(move || guarded.section());
+    guarded.section();
+    other.join();
+    guarded.settled(2);
+}
+
+/// The first thread releases fairly, and tries at once: it must not get a lock that it promised.
+fn fair_means_fair() {
+    let guarded = Guarded::keep();
+    guarded.raw.lock();
+    let done = keep(AtomicBool::new(false)); // loom does not see it
+    let waiter = spawn(move || {
+        guarded.raw.lock();
+        done.store(true, Relaxed);
+        guarded.leave();
+    });
+    rest();
+    guarded.data.add();
+    // SAFETY: locked above.
+    unsafe { guarded.raw.unlock_fair() };
+    let promised = guarded.word().fetch_or(0, Relaxed) & GRANTED != 0;
+    let got = guarded.raw.try_lock();
+    if promised {
+        saw("promised");
+        assert!(!got || done.load(Relaxed), "the lock was promised to another");
+    }
+    if got {
+        guarded.leave();
+    }
+    waiter.join();
+    guarded.settled_with(2);
+}
+
+/// Two sleep. One is woken, and finds again and again that the word has changed since it looked, so that it joins the
+/// line of spinners; it alone knows that the other still sleeps.
+fn restless() {
+    let guarded = Guarded::keep();
+    let mut waiters = Vec::new();
+    set_stage(|| {
+        guarded.raw.lock();
+        for sleepers in 1..=2 {
+            waiters.push(spawn(move || guarded.section()));
+            while sleeping() < sleepers {
+                rest();
+            }
+        }
+        guarded.leave();
+        guarded.raw.lock();
+    });
+    rest();
+    guarded.leave();
+    rest();
+    guarded.raw.lock();
+    rest();
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(5);
+}
+
+/// So many spins end with the lock until [`RawMutex`] takes its sections for short ones, though one then fails.
+const SHORT_SECTIONS: u32 = 9;
+
+/// Where sections are short, a waiter that slept for long tells that a crowd sleeps, and many of it are woken at once.
+fn crowd() {
+    let guarded = Guarded::keep();
+    let mut waiters = Vec::new();
+    set_stage(|| {
+        waiters.push(spawn(move || {
+            for _ in 0..SHORT_SECTIONS {
+                guarded.section();
+                rest();
+            }
+            guarded.section();
+        }));
+        for _ in 0..SHORT_SECTIONS {
+            guarded.raw.lock();
+            rest(); // the other begins to spin
+            guarded.leave();
+            rest(); // and gets the lock
+        }
+        guarded.raw.lock();
+        for sleepers in 1..=3 {
+            while sleeping() < sleepers {
+                rest();
+            }
+            waiters.extend((sleepers < 3).then(|| spawn(move || guarded.section())));
+        }
+        later();
+    });
+    guarded.leave();
+    waiters.into_iter().for_each(Handle::join);
+    guarded.settled(2 * SHORT_SECTIONS + 4);
 }
 
 /// The first thread releases fairly and does not come back; `timed` tells whether the waiter is.

@@ -3,7 +3,7 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Loom, Setup, keep, rest, saw, spawn};
+use crate::platform::{Handle, Loom, Setup, forked, keep, rest, saw, spawn};
 use turnwise::osq::Osq;
 use turnwise::platform::Platform;
 
@@ -27,6 +27,8 @@ pub(super) const MODELS: &[Model] = &[
     model("osq: two leave while the first stays", HASTY, (2, 3), leave_early),
     model("osq: two behind the first, twice", HASTY, (1, 2), || behind(2, 2)),
     model("osq: three behind the first, each may leave", HASTY, (1, 2), || behind(3, 1)),
+    model("osq: the last in line vanished in a fork", PATIENT, (3, 4), vanished),
+    model("osq: the first forks in a signal handler", PATIENT, (2, 3), forks_as_first),
 ];
 
 struct Queue {
@@ -73,6 +75,30 @@ fn leave_early() {
     let others = [(); 2].map(|()| spawn(|| assert!(!stay(queue), "two are first")));
     others.into_iter().for_each(Handle::join);
     queue.osq.unlock(me);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+}
+
+/// The first stays first for ever: it is not in the child that uses the queue.
+fn vanished() {
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let me = || Loom::me().expect("the threads of this model have slots");
+    spawn(move || assert!(queue.osq.lock(me(), None).is_ok(), "the queue was empty")).join();
+    forked();
+    let others = [(); 2].map(|()| spawn(|| assert!(stay(queue), "it waited for one that is not here")));
+    others.into_iter().for_each(Handle::join);
+    assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
+}
+
+/// The first thread is first when it becomes the only thread of a child, which starts one that uses the queue, too.
+fn forks_as_first() {
+    let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
+    let me = Loom::me().expect("the threads of this model have slots");
+    assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
+    forked();
+    let other = spawn(|| assert!(stay(queue), "it waited for one that is not here"));
+    queue.osq.unlock(me);
+    other.join();
+    assert!(stay(queue), "it waited for nobody");
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
 }
 

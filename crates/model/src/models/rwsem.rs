@@ -2,7 +2,9 @@
 
 use super::Protected;
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, keep, rest, saw, spawn};
+use crate::platform::{
+    Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use turnwise::RawRwSem;
@@ -10,24 +12,27 @@ use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform, Word}
 use turnwise::rwsem::Prefer::{self, Readers};
 
 const PLAIN: Setup = Setup::PLAIN;
+const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
 const TIMED: Setup = Setup { alarms: 1, ..PARKS };
 const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
-const LAPSE: Setup = Setup { lapse: true, ..LATE };
 
 type Shows = &'static [&'static str];
 const ANY: Shows = &[];
 const SLEEP: Shows = &["slept"];
 const BOTH: Shows = &["slept", "slept in the readers' lane"];
+const VOID: Shows = &["slept", "slept in the readers' lane", "void flags taken out", "void claim taken out"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const UNWOKEN: Shows = &["woke unwoken"];
 const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const GAVE_UP: Shows = &["gave up"];
-const TWO: Shows = &["woken as another claimant", "gave up"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
+
+const UPGRADER: Shows = &["claimed", "several woken at once", "woke the upgrader"];
+const RESTLESS_WOKEN: Shows = &["wrote again", "wrote again with a duty"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RwSem, setup, preemptions, shows, body }
@@ -106,17 +111,31 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a timed reader and a writer, and a claim", TIMED_LATE, (0, 1), GAVE_UP, || {
         overtaken(&[read_soon, write]);
     }),
-    model("rwsem: a claim may lapse", LAPSE, (0, 1), CLAIM, || overtaken(&[write, read])),
-    model("rwsem: a writer's announcement outlives it", LAPSE, (1, 2), BOTH, || {
-        orphaned(WRITERS, HELD_TO_READ, &[read])
+    // In a forked child.
+    model("rwsem: a writer's announcement outlives it", PARKS, (2, 3), ANY, || {
+        orphaned(WRITERS, HELD_TO_READ, &[read, read]);
     }),
-    model("rwsem: a claim outlives its reader", LAPSE, (1, 2), SLEEP, || orphaned(HANDOFF, HELD_TO_WRITE, &[write])),
-    model("rwsem: a claim outlives its writer", LAPSE, (1, 2), BOTH, || orphaned(HANDOFF, HELD_TO_READ, &[read])),
-    model("rwsem: all wait for a claimant that is gone", LAPSE, (0, 1), BOTH, || {
-        orphaned(HANDOFF, HELD_TO_WRITE, &[write, read]);
+    model("rwsem: a claim outlives its reader", PARKS, (2, 3), SLEEP, || orphaned(HANDOFF, HELD_TO_WRITE, &[write])),
+    model("rwsem: a claim outlives its writer", PARKS, (2, 3), ANY, || orphaned(HANDOFF, HELD_TO_READ, &[read])),
+    model("rwsem: all wait in spite of a claimant that is gone", PARKS, (1, 2), VOID, || {
+        orphaned(ALL, HELD_TO_WRITE, &[write, read]);
     }),
-    model("rwsem: two claims", TIMED_LATE, (0, 1), TWO, || two_claims(write_soon)),
-    model("rwsem: two claims, a reader's first", TIMED_LATE, (0, 1), TWO, || two_claims(read_soon)),
+    model("rwsem: a claim in spite of a claimant that is gone", LATE, (0, 1), CLAIM, || {
+        orphaned(ALL, WRITTEN_TWICE, &[write]);
+    }),
+    model("rwsem: an upgradable claim in spite of a claimant that is gone", LATE, (0, 1), CLAIM, || {
+        orphaned(ALL, WRITTEN_TWICE, &[upgradable_cleanly]);
+    }),
+    model("rwsem: tries in spite of a claimant that is gone", PARKS, (1, 3), ANY, || {
+        orphaned(ALL, FREE, &[reads_first])
+    }),
+    model("rwsem: tries in spite of an upgradable claimant", PARKS, (1, 3), ANY, || {
+        orphaned(ALL, FREE, &[tries_first])
+    }),
+    model("rwsem: an upgrader beside a claimant", PARKS, (1, 2), UPGRADER, upgrade_beside_claim),
+    // Words that seldom are so.
+    model("rwsem: a woken writer that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
+    model("rwsem: more readers than there can be", PARKS, (3, 6), &["waited for too many readers"], full),
     // The end of its life.
     model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(HELD_TO_WRITE)),
     model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_READ)),
@@ -143,6 +162,13 @@ const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(R
 const HELD_TO_WRITE: Hold = (RawRwSem::write, Guarded::leave_writing);
 const HELD_TO_UPGRADE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
 const UPGRADED: Hold = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave);
+const FREE: Hold = (|_| (), |_| ());
+const WRITTEN_TWICE: Hold = (RawRwSem::write, |guarded| {
+    guarded.leave_writing();
+    guarded.raw.write();
+    rest();
+    guarded.leave_writing();
+});
 const DOWNGRADED: Hold = (RawRwSem::write, Guarded::downgrade_and_leave);
 
 /// Each of these ends what its name says; the caller has the lock so.
@@ -197,6 +223,7 @@ impl Guarded {
 
     /// Everybody is done: the lock can be had by anybody.
     fn settled(&self) {
+        assert_eq!(self.word().fetch_or(0, Relaxed), 0, "a flag is left when everybody has left");
         assert!(!self.raw.is_locked(), "locked when everybody has left");
         assert!(self.raw.try_read(), "barred when everybody has left");
         assert_eq!(self.data.get(), self.writes.load(Relaxed), "critical sections of writers");
@@ -220,6 +247,14 @@ fn write(guarded: &Guarded) {
 
 fn upgradable(guarded: &Guarded) {
     guarded.raw.upgradable_read();
+    guarded.leave_upgradable();
+}
+
+/// When it has the lock, no generation is left without flags.
+fn upgradable_cleanly(guarded: &Guarded) {
+    guarded.raw.upgradable_read();
+    let word = guarded.word().load(Relaxed);
+    assert!(word & ALL != 0 || word & GENERATION == 0, "flags are gone, and their generation is left");
     guarded.leave_upgradable();
 }
 
@@ -263,6 +298,20 @@ fn tries(guarded: &Guarded) {
     if guarded.raw.try_read() {
         guarded.leave_reading();
     }
+}
+
+/// Alone: each try gets the lock.
+fn reads_first(guarded: &Guarded) {
+    assert!(guarded.raw.try_read(), "kept out by a thread that is not here");
+    guarded.leave_reading();
+}
+
+/// Alone: each try gets the lock.
+fn tries_first(guarded: &Guarded) {
+    assert!(guarded.raw.try_upgradable_read(), "kept out by a thread that is not here");
+    guarded.leave_upgradable();
+    assert!(guarded.raw.try_write(), "kept out by nobody");
+    guarded.leave_writing();
 }
 
 /// A point in time that the clock stays below, even if it jumps once, unless an alarm rings.
@@ -337,8 +386,12 @@ fn overtaken(roles: &'static [Role]) {
     guarded.settled();
 }
 
+const FULL: u32 = 1 << 20;
+const GENERATION: u32 = 0x3f << 21;
 const HANDOFF: u32 = 1 << 29;
+const READERS: u32 = 1 << 30;
 const WRITERS: u32 = 1 << 31;
+const ALL: u32 = HANDOFF | READERS | WRITERS;
 
 impl Guarded {
     fn word(&self) -> &LoomU32 {
@@ -347,36 +400,86 @@ impl Guarded {
     }
 }
 
-/// A timed waiter claims the next turn and gives up, while a writer sleeps that takes the claim for its own: it was
-/// away while its own lapsed.
-fn two_claims(timed: Role) {
+/// A writer claims the next turn while an upgradable reader and a reader are inside; then that one upgrades. Both sleep
+/// in one lane, and the reader that leaves must wake the upgrader.
+fn upgrade_beside_claim() {
     let guarded = Guarded::keep();
-    guarded.raw.write();
-    let timed = spawn(move || timed(guarded));
-    rest();
-    guarded.leave_writing();
-    guarded.raw.write();
-    rest();
-    let other = spawn(move || {
-        let word = guarded.word().load(Relaxed);
-        if word & HANDOFF != 0 && Loom::park(guarded.word(), word, Lane::First, None) == Parked::Woken {
-            saw("woken as another claimant");
+    let gates = keep([LoomU32::new(0), LoomU32::new(0)]);
+    let pass = |gate: usize| Loom::park(&gates[gate], 0, Lane::Waiters, None);
+    let sleepers = |count: usize| {
+        while sleeping() < count {
+            rest()
         }
-        write(guarded);
+    };
+    let mut others = Vec::new();
+    set_stage(|| {
+        guarded.raw.write();
+        others.push(spawn(move || {
+            pass(0);
+            guarded.raw.read();
+            pass(1);
+            guarded.leave_reading();
+        }));
+        sleepers(1);
+        others.push(spawn(move || write(guarded)));
+        sleepers(2);
+        later();
+        guarded.leave_writing();
+        guarded.raw.upgradable_read();
+        Loom::wake(&raw const gates[0], Lane::Waiters, 1);
+        rest();
+        sleepers(2);
     });
-    rest();
-    guarded.leave_writing();
-    timed.join();
-    other.join();
+    Loom::wake(&raw const gates[1], Lane::Waiters, 1);
+    guarded.upgrade_and_leave();
+    others.into_iter().for_each(Handle::join);
     guarded.settled();
 }
 
-/// As in a forked child: `flag` was set by a thread that is not here. The first thread has the lock, and the others
+/// Two writers sleep. One is woken, and finds again and again that the word has changed since it looked, so that it
+/// joins the line of spinners; it alone knows that the other still sleeps.
+fn restless() {
+    let guarded = Guarded::keep();
+    let mut writers = Vec::new();
+    set_stage(|| {
+        guarded.raw.write();
+        for sleepers in 1..=2 {
+            writers.push(spawn(move || write(guarded)));
+            while sleeping() < sleepers {
+                rest();
+            }
+        }
+        guarded.leave_writing();
+        guarded.raw.write();
+    });
+    rest();
+    guarded.leave_writing();
+    rest();
+    guarded.raw.write();
+    rest();
+    guarded.leave_writing();
+    writers.into_iter().for_each(Handle::join);
+    guarded.settled();
+}
+
+/// There are as many readers as there can be when another comes.
+fn full() {
+    let guarded = Guarded::keep();
+    guarded.word().fetch_add(FULL, Relaxed);
+    let reader = spawn(move || read(guarded));
+    rest();
+    guarded.word().fetch_sub(FULL, Relaxed);
+    reader.join();
+    guarded.settled();
+}
+
+/// In a forked child: `flags` were set by threads that are not here. The first thread has the lock, and the others
 /// come to wait for it.
-fn orphaned(flag: u32, hold: Hold, roles: &'static [Role]) {
+fn orphaned(flags: u32, hold: Hold, roles: &'static [Role]) {
     let guarded = Guarded::keep();
     hold.0(&guarded.raw);
-    guarded.word().fetch_or(flag, Relaxed);
+    guarded.word().fetch_or(flags, Relaxed);
+    forked();
     wait_behind(guarded, hold.1, roles);
 }
 

@@ -3,9 +3,13 @@
 
 use super::{Protected, drop_after_release};
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
+use crate::platform::{
+    Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
+};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::Semaphore;
-use turnwise::platform::{Clock, Deadline, Parked};
+use turnwise::platform::{Clock, Deadline, IntWord, Lane, Parked, Platform};
 
 const PARKS: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };
 const LATE: Setup = Setup { jumps: 1, ..PARKS };
@@ -18,6 +22,7 @@ const SLEEP: Shows = &["slept in the first lane", "woken in the first lane"];
 const LINE: Shows = &["slept in the first lane", "woken in the first lane", "slept"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
 const GIVEN_UP: Shows = &["woke unwoken", "gave up"];
+const ORDER: Shows = &["passed the place on", "refused"];
 const DROP: Shows = &["dropped"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -34,6 +39,7 @@ pub(super) const MODELS: &[Model] = &[
     model("semaphore: three in line", PARKS, (0, 1), LINE, || held::<true>(3, false)),
     model("semaphore: two in line, one comes past", PARKS, (0, 1), LINE, || held::<false>(2, true)),
     model("semaphore: the first claims", LATE, (0, 1), LINE, || held::<false>(2, true)),
+    model("semaphore: one alone in line claims", LATE, (1, 2), &["claimed"], || held::<false>(1, false)),
     model("semaphore: one in line wakes for no reason", RESTLESS, (1, 2), LINE, || held::<true>(2, false)),
     model("semaphore: one in line is interrupted", INTERRUPTED, (1, 2), LINE, || held::<true>(2, false)),
     model("semaphore: a large request and a small one", PARKS, (1, 2), LINE, sizes::<true>),
@@ -42,7 +48,11 @@ pub(super) const MODELS: &[Model] = &[
     model("semaphore: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed::<true>(1)),
     model("semaphore: a timed waiter and a patient one, barging", TIMED, (1, 2), EITHER, || timed::<false>(1)),
     model("semaphore: a timed waiter behind a patient one", TIMED, (0, 1), GIVEN_UP, || timed::<true>(2)),
+    model("semaphore: the line moves in order", PARKS, (2, 4), ORDER, in_order),
+    model("semaphore: woken for a place that is taken", PARKS, (2, 3), &["gave up with a duty"], woken_late),
     model("semaphore: a try", PARKS, (3, 6), &[], attempt),
+    model("semaphore: the line vanished in a fork", PARKS, (2, 3), LINE, vanished::<false>),
+    model("semaphore: the line vanished in a fork, fair", PARKS, (2, 3), LINE, vanished::<true>),
     model("semaphore: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
     model("semaphore: three threads, dropped right after the release", PARKS, (1, 2), DROP, || dropped(3)),
 ];
@@ -78,7 +88,8 @@ impl<const FAIR: bool> Guarded<FAIR> {
     /// Everybody is done: nobody stands in line, and all permits are there.
     fn settled(&self, permits: u32) {
         assert_eq!(self.semaphore.available(), permits, "permits");
-        assert!(self.semaphore.try_acquire_many(permits).is_some(), "a flag is left when everybody has left");
+        assert_eq!(self.word().fetch_or(0, Relaxed), permits, "a flag is left when everybody has left");
+        assert!(self.semaphore.try_acquire_many(permits).is_some(), "nobody has them");
     }
 }
 
@@ -137,6 +148,62 @@ fn timed<const FAIR: bool>(patient: u32) {
     assert!(guarded.data.get() > patient, "critical sections");
 }
 
+/// Two stand in line, and get a permit each at once; a third that comes then must not get the second one's.
+fn in_order() {
+    let guarded = Guarded::<true>::keep(0);
+    let done = keep(AtomicBool::new(false)); // loom does not see it
+    let mut line = Vec::new();
+    set_stage(|| {
+        for place in 1..=2 {
+            line.push(spawn(move || {
+                guarded.semaphore.acquire().forget();
+                done.store(place == 2, Relaxed);
+            }));
+            while sleeping() < place {
+                rest();
+            }
+        }
+    });
+    guarded.semaphore.release(2);
+    match guarded.semaphore.try_acquire() {
+        Some(_) => panic!("a permit that is another's"),
+        None if done.load(Relaxed) => {}
+        None => saw("refused"),
+    }
+    line.into_iter().for_each(Handle::join);
+    guarded.settled(0);
+}
+
+/// One is woken for the first place when another has taken it, and its time is out: it must leave word that a third
+/// sleeps. It is woken here as by one that left the place and found nobody asleep ([`Semaphore`]'s step B).
+fn woken_late() {
+    let guarded = Guarded::<true>::keep(1);
+    let permit = guarded.semaphore.acquire();
+    let mut line = Vec::new();
+    set_stage(|| {
+        let roles: [fn(&Guarded<true>); 3] = [Guarded::section, Guarded::impatient, Guarded::section];
+        for (role, place) in roles.into_iter().zip(1..) {
+            line.push(spawn(move || role(guarded)));
+            while sleeping() < place {
+                rest();
+            }
+        }
+        later();
+        guarded.word().fetch_and(!WAITERS, Relaxed);
+        Loom::wake(guarded.word(), Lane::Waiters, 1);
+    });
+    drop(permit);
+    line.into_iter().for_each(Handle::join);
+    guarded.settled(1);
+}
+
+impl<const FAIR: bool> Guarded<FAIR> {
+    fn word(&self) -> &LoomU32 {
+        // SAFETY: the word comes first in a `repr(C)` semaphore.
+        unsafe { &*ptr::from_ref(&self.semaphore).cast::<LoomU32>() }
+    }
+}
+
 fn attempt() {
     let guarded = Guarded::<true>::keep(1);
     let other = spawn(move || guarded.section());
@@ -157,4 +224,24 @@ fn dropped(threads: u32) {
         section();
         drop(permit);
     });
+}
+
+/// The word's bits, as the semaphore documents them.
+const CLAIM: u32 = 1 << 28;
+const FIRST: u32 = 1 << 30;
+const WAITERS: u32 = 1 << 31;
+
+/// In a forked child: the owner's copy has the permit, for which threads stand in line that do not exist here.
+fn vanished<const FAIR: bool>() {
+    let guarded = Guarded::<FAIR>::keep(1);
+    let permit = guarded.semaphore.acquire();
+    guarded.word().fetch_or(CLAIM | FIRST | WAITERS, Relaxed);
+    forked();
+    let others = [(); 2].map(|()| spawn(move || guarded.section()));
+    rest();
+    guarded.data.add();
+    drop(permit);
+    others.into_iter().for_each(Handle::join);
+    assert_eq!(guarded.data.get(), 3, "critical sections");
+    guarded.settled(1);
 }

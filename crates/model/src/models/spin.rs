@@ -46,7 +46,8 @@ pub(super) const MODELS: &[Model] = &[
     model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || lined_up(2, 1)),
     model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up(2, 2)),
     model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
-    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 1)),
+    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 2)),
+    model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], lined_up_again),
     model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawSpin::try_lock)),
     model("queued: timed", PLAIN, (3, 6), EITHER, || attempt::<Queued>(Queued::new_in, soon)),
     model("queued: dropped", PLAIN, (3, 6), DROP, || dropped::<Queued>(Queued::new_in)),
@@ -101,6 +102,18 @@ fn uneven() {
     guarded.section();
     others.into_iter().for_each(Handle::join);
     guarded.settled(4);
+}
+
+/// Two line up behind an owner, twice each, and it comes again: who follows whom changes.
+fn lined_up_again() {
+    let guarded = Guarded::keep(Queued::new_in);
+    guarded.raw.lock();
+    let others = [(); 2].map(|()| spawn(move || (0..2).for_each(|_| guarded.section())));
+    rest();
+    guarded.leave();
+    guarded.section();
+    others.into_iter().for_each(Handle::join);
+    guarded.settled(6);
 }
 
 /// The first thread has the lock and rests, so that `others` line up, `rounds` times each.

@@ -12,6 +12,7 @@
 //! | `need_resched` | `None`; in a model of a kernel ([`Setup::kernel`]) no, yes, no, yes |
 //! | `on_cpu` | `Unknown` |
 //! | `cpus` | what the model says ([`Setup::cpus`]) |
+//! | `generation` | 0, and one more after each [`forked`] |
 
 mod host;
 mod park;
@@ -20,7 +21,7 @@ mod world;
 
 pub use host::{LoomHost, LoomPin, is_freed, on_charge};
 pub use word::{LoomPtr, LoomU32, LoomU64};
-pub use world::{Handle, JUMP_NS, THREADS, keep, number, rest, saw, spawn};
+pub use world::{Handle, JUMP_NS, THREADS, forked, keep, later, number, rest, saw, set_stage, sleeping, spawn};
 pub(crate) use world::{finish, start, take_seen, trace};
 
 use crate::lab::{self, Part};
@@ -60,10 +61,15 @@ pub struct Setup {
     pub jumps: u8,
     /// How many sleeps with a deadline may be tried with the time running out at once, too.
     pub alarms: u8,
-    /// Whether the mutex's promises may lapse. Where they may not, one that nobody takes up is found.
-    pub lapse: bool,
     /// One sleeper may return this without having been woken.
     pub spurious: Option<Parked>,
+    /// The sleeper that came last is woken first, as if each had a higher priority than those before it.
+    pub newest_first: bool,
+    /// Others run, at no preemption's cost, right before sleepers are moved to another word.
+    pub late_requeue: bool,
+    /// So many times a thread that was woken lets others come first, at no preemption's cost, before it exchanges or
+    /// wakes: for what takes several such moments in a row.
+    pub hesitations: u8,
     /// Looks before a spin with a limit ends.
     pub looks: u32,
     /// CPUs that the locks are told of.
@@ -81,8 +87,10 @@ impl Setup {
         identity: Identity::Full,
         jumps: 0,
         alarms: 0,
-        lapse: false,
         spurious: None,
+        newest_first: false,
+        late_requeue: false,
+        hesitations: 0,
         looks: 2,
         cpus: 1,
         kernel: false,
@@ -109,15 +117,25 @@ unsafe impl Platform for Loom {
 
     #[track_caller]
     fn relax() {
+        lab::visit(Location::caller());
         world::spin(Location::caller());
     }
 
+    #[track_caller]
     fn yield_now() {
+        lab::visit(Location::caller());
+        rest();
+    }
+
+    fn nap(_ns: u32) {
         rest();
     }
 
     /// Time is not what a model is about.
-    fn rest(_ns: u32) {}
+    #[track_caller]
+    fn rest(_ns: u32) {
+        lab::visit(Location::caller());
+    }
 
     #[track_caller]
     fn spin_until<W: Word>(
@@ -126,6 +144,7 @@ unsafe impl Platform for Loom {
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd> {
         let at = Location::caller();
+        lab::visit(at);
         for look in 1.. {
             let value = word.load(Relaxed);
             if ready(value) {
@@ -164,7 +183,9 @@ unsafe impl Platform for Loom {
         park::requeue(from, expected, to)
     }
 
+    #[track_caller]
     fn now() -> u64 {
+        lab::visit(Location::caller());
         world::now()
     }
 
@@ -172,7 +193,9 @@ unsafe impl Platform for Loom {
         world::token()
     }
 
+    #[track_caller]
     fn me() -> Option<Me<Self>> {
+        lab::visit(Location::caller());
         let full = world::with(|w| w.setup.identity == Identity::Full);
         let token = world::token();
         full.then(|| Me { token, slot: world::slot(token) })
@@ -196,6 +219,10 @@ unsafe impl Platform for Loom {
 
     fn node() -> u32 {
         0
+    }
+
+    fn generation() -> u32 {
+        world::generation()
     }
 }
 

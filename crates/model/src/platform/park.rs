@@ -13,9 +13,6 @@ use std::fmt;
 use std::panic::Location;
 use turnwise::platform::{Deadline, Lane, Parked};
 
-/// A deadline so far off does not come, unless the model asks for it ([`super::Setup::lapse`]).
-const FAR_NS: u64 = turnwise::mutex::PROMISE_NS / 2;
-
 /// A thread asleep.
 #[derive(Clone, Copy)]
 pub(super) struct Sleeper {
@@ -36,6 +33,7 @@ impl fmt::Display for Sleeper {
 #[track_caller]
 pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
     let at = Location::caller();
+    lab::visit(at);
     world::may_sleep();
     // One step: look, and be in the table.
     let found = word.newest().expect("a thread sleeps on a word that was dropped");
@@ -52,7 +50,7 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
     if lane == Lane::Readers {
         world::saw("slept in the readers' lane");
     }
-    let parked = asleep(thread, deadline.filter(|d| with(|w| w.setup.lapse || d.at < w.clock + FAR_NS)));
+    let parked = asleep(thread, deadline);
     if lane == Lane::First {
         world::saw(if parked == Parked::Woken { "woken in the first lane" } else { "unwoken in the first lane" });
     }
@@ -63,6 +61,7 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
 fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
     let alarm = deadline.is_some() && world::alarm();
     loop {
+        let deadline = deadline.filter(|_| !world::is_staging());
         if !alarm {
             world::sleep();
         }
@@ -72,12 +71,12 @@ fn asleep(thread: usize, deadline: Option<Deadline>) -> Parked {
         let spurious = || with(|w| w.setup.spurious.filter(|_| std::mem::take(&mut w.spurious)));
         let Some(why) = deadline.map(|_| Parked::TimedOut).or_else(spurious) else { continue };
         leave_word(thread);
+        deadline.into_iter().for_each(|d| world::advance_to(d.at));
         if world::take_woken() {
             world::saw("woken as the time was out");
             return Parked::Woken;
         }
         with(|w| w.sleepers.retain(|s| s.thread != thread));
-        deadline.into_iter().for_each(|d| world::advance_to(d.at));
         world::saw("woke unwoken");
         world::progress();
         return why;
@@ -98,12 +97,15 @@ fn leave_word(thread: usize) {
 
 #[track_caller]
 pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
+    world::hesitate();
     LoomU32::touch(word);
-    let count = if lab::wakes(Location::caller()) { count } else { 0 };
+    let count = lab::waking(Location::caller(), count);
     let woken = with(|w| {
         let mut woken = 0;
         while woken < count {
-            let found = w.sleepers.iter().position(|s| s.word == word && s.lane == lane);
+            let sleeps = |s: &Sleeper| s.word == word && s.lane == lane;
+            let newest = w.setup.newest_first;
+            let found = if newest { w.sleepers.iter().rposition(sleeps) } else { w.sleepers.iter().position(sleeps) };
             let Some(index) = found else { break };
             let sleeper = w.sleepers.remove(index);
             w.wake_thread(sleeper.thread);
@@ -111,26 +113,37 @@ pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
         }
         woken
     });
+    if woken > 1 {
+        world::saw("several woken at once");
+    }
     world::note("wake", Location::caller(), u64::from(woken), u64::from(woken));
     woken
 }
 
 #[track_caller]
 pub(super) fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Option<u32> {
+    if with(|w| w.setup.late_requeue) {
+        world::rest();
+    }
     // `to` is touched before and after: loom shall try a wake-up there before, between and after.
     LoomU32::touch(to);
     let found = from.newest().expect("a thread moves sleepers off a word that was dropped");
-    let moved = (found == expected).then(|| with(|w| move_all(w, from, to)));
+    let most = lab::waking(Location::caller(), u32::MAX);
+    let moved = (found == expected).then(|| with(|w| move_all(w, from, to, most)));
     world::note("requeue", Location::caller(), u64::from(found), moved.map_or(u64::MAX, u64::from));
     LoomU32::touch(to);
     moved
 }
 
-fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32) -> u32 {
+/// Wakes the first, moves the others; `most`: so many in all.
+fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32, most: u32) -> u32 {
     let (mine, mut others): (Vec<Sleeper>, Vec<Sleeper>) =
         w.sleepers.drain(..).partition(|s| std::ptr::eq(s.word, from));
+    let first = if w.setup.newest_first { mine.len().min(most as usize).saturating_sub(1) } else { 0 };
     for (index, sleeper) in mine.iter().enumerate() {
-        if index == 0 {
+        if index >= most as usize {
+            others.push(*sleeper);
+        } else if index == first {
             w.wake_thread(sleeper.thread);
         } else {
             world::saw("moved a sleeper");

@@ -62,14 +62,16 @@ struct Chain {
     links: RefCell<Vec<UnsafeCell<()>>>,
     /// The chain starts with the initial value, which everybody knows.
     from_start: Cell<bool>,
+    /// What was stored last, in the order in which the execution came to it.
+    last: Cell<u64>,
 }
 
 // SAFETY: as for `Life`.
 unsafe impl Sync for Chain {}
 
 impl Chain {
-    fn new() -> Self {
-        Chain { links: RefCell::new(Vec::new()), from_start: Cell::new(true) }
+    fn new(value: u64) -> Self {
+        Chain { links: RefCell::new(Vec::new()), from_start: Cell::new(true), last: Cell::new(value) }
     }
 
     fn exchanged(&self) {
@@ -97,7 +99,7 @@ const NEVER: u32 = 0xdead_beef;
 macro_rules! word {
     (
         $(#[$doc:meta])* $name:ident $(<$t:ident>)?, $atomic:ty, $value:ty, $never:expr, $shown:expr, $register:expr,
-        $follow:expr, $races:expr
+        $follow:expr, $races:expr, $parts:expr, $mix:expr
     ) => {
         $(#[$doc])*
         pub struct $name $(<$t>)? {
@@ -113,8 +115,46 @@ macro_rules! word {
             fn note(&self, what: &'static str, old: $value, new: $value) {
                 self.life.check();
                 self.register();
+                world::note(what, Location::caller(), Self::shown(old), Self::shown(new));
+            }
+
+            fn shown(value: $value) -> u64 {
                 let shown: fn($value) -> u64 = $shown;
-                world::note(what, Location::caller(), shown(old), shown(new));
+                shown(value)
+            }
+
+            fn mix(old: $value, new: $value, kept: u64) -> $value {
+                let mix: fn($value, $value, u64) -> $value = $mix;
+                mix(old, new, kept)
+            }
+
+            /// An exchange left `new`.
+            #[track_caller]
+            fn wrote(&self, what: &'static str, old: $value, new: $value) {
+                if old != new {
+                    world::progress();
+                }
+                self.chain.last.set(Self::shown(new));
+                self.note(what, old, new);
+            }
+
+            /// Tells the laboratory what an operation was meant to do.
+            #[track_caller]
+            fn meant(old: u64, new: u64) {
+                let parts: bool = $parts;
+                if parts {
+                    lab::changed(Location::caller(), old, new);
+                }
+            }
+
+            /// Stores `new`, except for the bits that the experiment keeps; returns what was there.
+            fn exchange_but(&self, kept: u64, new: $value, order: Ordering) -> $value {
+                loop {
+                    let old = self.see_newest();
+                    if self.cell.compare_exchange(old, Self::mix(old, new, kept), order, Relaxed).is_ok() {
+                        return old;
+                    }
+                }
             }
 
             fn register(&self) {
@@ -135,7 +175,8 @@ macro_rules! word {
             fn new(value: $value) -> Self {
                 let from: Option<Races> = $races;
                 let loads = from.filter(|from| world::races() >= *from).map(|_| AtomicU32::new(0));
-                $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain: Chain::new(), loads }
+                let chain = Chain::new(Self::shown(value));
+                $name { cell: Arc::new(<$atomic>::new(value)), life: Life::default(), chain, loads }
             }
 
             #[track_caller]
@@ -153,13 +194,19 @@ macro_rules! word {
 
             #[track_caller]
             fn store(&self, value: $value, order: Ordering) {
+                let kept = lab::kept(Location::caller());
                 let order = lab::order(Location::caller(), Part::Main, order);
                 self.life.check();
+                Self::meant(self.chain.last.get(), Self::shown(value));
+                if kept != 0 {
+                    self.exchange_but(kept, value, order);
+                    self.chain.exchanged();
+                    return;
+                }
+                self.chain.last.set(Self::shown(value));
                 if self.chain.binds() {
                     self.see_newest(); // after this, loom puts our store behind it
-                    loom::stop_exploring(); // the two are one step
-                    self.cell.store(value, order);
-                    loom::explore();
+                    world::in_one_step(|| self.cell.store(value, order));
                 } else {
                     self.cell.store(value, order);
                 }
@@ -171,13 +218,13 @@ macro_rules! word {
 
             #[track_caller]
             fn swap(&self, value: $value, order: Ordering) -> $value {
-                let old = self.cell.swap(value, lab::order(Location::caller(), Part::Main, order));
+                let kept = lab::kept(Location::caller());
+                let order = lab::order(Location::caller(), Part::Main, order);
+                let old = if kept == 0 { self.cell.swap(value, order) } else { self.exchange_but(kept, value, order) };
                 self.life.check();
                 self.chain.exchanged();
-                if old != value {
-                    world::progress();
-                }
-                self.note("swap", old, value);
+                Self::meant(Self::shown(old), Self::shown(value));
+                self.wrote("swap", old, Self::mix(old, value, kept));
                 old
             }
 
@@ -191,13 +238,18 @@ macro_rules! word {
             ) -> Result<$value, $value> {
                 let at = Location::caller();
                 let (success, failure) = (lab::order(at, Part::Main, success), lab::order(at, Part::Failure, failure));
-                let result = self.cell.compare_exchange(current, new, success, failure);
+                let stored = Self::mix(current, new, lab::kept(at));
+                world::hesitate();
+                let result = self.cell.compare_exchange(current, stored, success, failure);
                 match result {
                     Ok(old) => {
                         self.life.check();
                         self.chain.exchanged();
-                        world::progress();
-                        self.note("cmpxchg", old, new);
+                        Self::meant(Self::shown(old), Self::shown(new));
+                        if stored == new {
+                            world::progress();
+                        }
+                        self.wrote("cmpxchg", old, stored);
                     }
                     Err(old) => self.note("cmpxchg failed", old, old),
                 }
@@ -208,18 +260,17 @@ macro_rules! word {
 }
 
 macro_rules! int_method {
-    ($method:ident, $value:ty, $new:expr) => {
+    ($method:ident, $value:ty, $new:expr, $without:expr) => {
         #[track_caller]
         fn $method(&self, value: $value, order: Ordering) -> $value {
-            let old = self.cell.$method(value, lab::order(Location::caller(), Part::Main, order));
+            let without: fn($value, $value) -> $value = $without;
+            let left = without(value, lab::kept(Location::caller()) as $value);
+            let old = self.cell.$method(left, lab::order(Location::caller(), Part::Main, order));
             let new: fn($value, $value) -> $value = $new;
-            let new = new(old, value);
             self.life.check();
             self.chain.exchanged();
-            if new != old {
-                world::progress();
-            }
-            self.note(stringify!($method), old, new);
+            Self::meant(Self::shown(old), Self::shown(new(old, value)));
+            self.wrote(stringify!($method), old, new(old, left));
             old
         }
     };
@@ -228,20 +279,34 @@ macro_rules! int_method {
 macro_rules! int_word {
     ($name:ident, $value:ty) => {
         impl IntWord for $name {
-            int_method!(fetch_add, $value, |old, value| old.wrapping_add(value));
-            int_method!(fetch_sub, $value, |old, value| old.wrapping_sub(value));
-            int_method!(fetch_or, $value, |old, value| old | value);
-            int_method!(fetch_and, $value, |old, value| old & value);
+            int_method!(fetch_add, $value, |old, value| old.wrapping_add(value), |value, kept| value & !kept);
+            int_method!(fetch_sub, $value, |old, value| old.wrapping_sub(value), |value, kept| value & !kept);
+            int_method!(fetch_or, $value, |old, value| old | value, |value, kept| value & !kept);
+            int_method!(fetch_and, $value, |old, value| old & value, |value, kept| value | kept);
         }
     };
 }
 
-word!(/** A 32-bit word. */ LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), None);
-word!(/** A 64-bit word. */ LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), Some(Races::Long));
+/// `new`, with the bits of `old` where `kept` has ones.
+fn mix(old: u64, new: u64, kept: u64) -> u64 {
+    new & !kept | old & kept
+}
+
+word!(
+    /** A 32-bit word. */
+    LoomU32, AtomicU32, u32, NEVER, u64::from, world::register, |_| (), None, true,
+    |old, new, kept| mix(old.into(), new.into(), kept) as u32
+);
+word!(
+    /** A 64-bit word. */
+    LoomU64, AtomicU64, u64, 0xdead_beef, |value| value, |_, _| (), |_| (), Some(Races::Long), true, mix
+);
 word!(
     /** A pointer. */
     LoomPtr<T>, AtomicPtr<T>, *mut T, std::ptr::without_provenance_mut(1), |value| value.addr() as u64,
-    |_, _| (), |value| host::follow(value.addr()), Some(Races::Pointers)
+    |_, _| (), |value| host::follow(value.addr()), Some(Races::Pointers),
+    // One that is not changed leads to memory that is gone, and there the process ends.
+    false, |_, new, _| new
 );
 int_word!(LoomU32, u32);
 int_word!(LoomU64, u64);

@@ -41,6 +41,8 @@ enum Doing {
 struct Thread {
     doing: Doing,
     woken: bool,
+    /// It was woken before.
+    slept: bool,
     /// Its fruitless looks since anything last changed.
     looks: u32,
     /// Sections with preemption off that it is in.
@@ -49,7 +51,7 @@ struct Thread {
 
 impl Thread {
     const fn new() -> Self {
-        Thread { doing: Doing::Running, woken: false, looks: 0, atomic: 0 }
+        Thread { doing: Doing::Running, woken: false, slept: false, looks: 0, atomic: 0 }
     }
 }
 
@@ -73,11 +75,14 @@ pub(super) struct World {
     /// Who sleeps, longest first.
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) clock: u64,
+    generation: u32,
     coins: Rc<[AtomicU32]>,
     jumps: Coins,
     alarms: Coins,
     /// A sleeper may still wake for no reason.
     pub(super) spurious: bool,
+    /// The stage is being set: nothing is tried in more than one way.
+    staging: bool,
     stall: u32,
     /// How often somebody asked whether to let go of the CPU.
     asked: u32,
@@ -118,10 +123,12 @@ pub(crate) fn start(name: &'static str, setup: Setup) {
         slots,
         sleepers: Vec::new(),
         clock: 0,
+        generation: 0,
         coins,
         jumps: 0..jumps,
         alarms: jumps..all,
         spurious: setup.spurious.is_some(),
+        staging: false,
         stall: 0,
         asked: 0,
         trace: Vec::new(),
@@ -162,7 +169,10 @@ fn toss(count: usize) -> Rc<[AtomicU32]> {
 
 /// A choice that loom explores both ways; always `false` once that share of the coins is used up.
 fn flip(share: impl FnOnce(&mut World) -> &mut Coins) -> bool {
-    let coin = with(|w| share(w).next().map(|index| (Rc::clone(&w.coins), index)));
+    let coin = with(|w| {
+        let index = if w.staging { None } else { share(w).next() };
+        index.map(|index| (Rc::clone(&w.coins), index))
+    });
     coin.is_some_and(|(coins, index)| coins[index].load(Relaxed) == 1)
 }
 
@@ -178,6 +188,55 @@ pub(super) fn now() -> u64 {
         w.clock += if jump { JUMP_NS } else { 1 };
         w.clock
     })
+}
+
+pub(super) fn generation() -> u32 {
+    with(|w| w.generation)
+}
+
+/// From here on this is a forked child: of the threads that did something so far it has the calling one alone. (The
+/// others have ended, perhaps in the middle of something.)
+pub fn forked() {
+    with(|w| w.generation += 1);
+}
+
+/// Runs `f`, and whoever runs meanwhile, in one order only: sets the stage for what the model is about.
+pub fn set_stage(f: impl FnOnce()) {
+    loom::stop_exploring();
+    with(|w| w.staging = true);
+    f();
+    with(|w| {
+        w.staging = false;
+        w.moved();
+    });
+    loom::explore();
+}
+
+/// Whether the stage is being set: no time runs out meanwhile.
+pub(super) fn is_staging() -> bool {
+    with(|w| w.staging)
+}
+
+/// Runs `f` as one step.
+pub(super) fn in_one_step(f: impl FnOnce()) {
+    let staging = is_staging();
+    if !staging {
+        loom::stop_exploring();
+    }
+    f();
+    if !staging {
+        loom::explore();
+    }
+}
+
+/// Sets the clock forward by [`JUMP_NS`].
+pub fn later() {
+    with(|w| w.clock += JUMP_NS);
+}
+
+/// How many threads sleep at this moment.
+pub fn sleeping() -> usize {
+    with(|w| w.sleepers.len())
 }
 
 /// Sets the clock forward to `at`, if it is behind.
@@ -334,7 +393,8 @@ fn idle() {
         let all_looked = w.waiting().all(|t| t.looks >= LOOKS);
         assert!(w.stall < STALL || !all_looked, "{}", w.describe());
         // At a yield loom also tries the other waiting threads in place of the ones that can get on, again and again.
-        w.stall > PATIENCE && !all_looked
+        // While the stage is set there is but one way, and the end of it must not be cut off.
+        w.stall > PATIENCE && !all_looked && !w.staging
     });
     if unfair {
         // Nothing new can come of more looks in vain; end this execution by the shortest way.
@@ -351,6 +411,19 @@ pub(super) fn progress() {
 /// Lets the other threads run first, if they can: a long critical section, at no preemption's cost.
 pub fn rest() {
     loom::thread::yield_now();
+}
+
+/// Lets the others run first, if this thread has been asleep and the model asks for it.
+pub(super) fn hesitate() {
+    let me = number();
+    let now = with(|w| {
+        let now = w.setup.hesitations > 0 && w.threads[me].slept && !w.staging;
+        w.setup.hesitations -= u8::from(now);
+        now
+    });
+    if now {
+        rest();
+    }
 }
 
 thread_local! {
@@ -398,6 +471,7 @@ pub(crate) fn trace() -> String {
 impl World {
     pub(super) fn wake_thread(&mut self, number: usize) {
         self.threads[number].woken = true;
+        self.threads[number].slept = true;
         self.moved();
     }
 

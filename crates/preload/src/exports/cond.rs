@@ -1,7 +1,11 @@
 //! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
+//!
+//! Most have names of our own: on x86-64 the C library has two functions of each name, so the linker is told which of
+//! ours is which (`build.rs`). Those of the older ABI are in `old_cond.rs`.
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};
+use crate::waits::Counted;
 use crate::{mutex, real, time};
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
@@ -11,7 +15,7 @@ use turnwise_interpose::export_with_static;
 ///
 /// # Safety
 /// As POSIX says; so for all functions here.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "turnwise_pthread_cond_init")]
 pub(crate) unsafe extern "C" fn pthread_cond_init(
     object: *mut pthread_cond_t,
     attributes: *const pthread_condattr_t,
@@ -24,7 +28,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
 ///
 /// # Safety
 /// As POSIX says.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "turnwise_pthread_cond_destroy")]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
     // SAFETY: the caller's object, with whichever library it belongs to.
     unsafe { either(object, cond::destroy, real::cond_destroy) }
@@ -34,7 +38,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t
 ///
 /// # Safety
 /// As POSIX says.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "turnwise_pthread_cond_signal")]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(object: *mut pthread_cond_t) -> c_int {
     // SAFETY: as above.
     unsafe { either(object, cond::signal, real::cond_signal) }
@@ -44,7 +48,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(object: *mut pthread_cond_t)
 ///
 /// # Safety
 /// As POSIX says.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "turnwise_pthread_cond_broadcast")]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond_t) -> c_int {
     // SAFETY: as above.
     unsafe { either(object, cond::broadcast, real::cond_broadcast) }
@@ -70,11 +74,14 @@ unsafe fn either(
 export_with_static! {
     OPS;
     /// Releases the mutex, waits, acquires it again.
+    #[unsafe(export_name = "turnwise_pthread_cond_wait")]
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
     /// The same until a time on the condition variable's clock.
+    #[unsafe(export_name = "turnwise_pthread_cond_timedwait")]
     pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
         -> turnwise_cond_timedwait, "rcx", "x3";
     /// The same until a time on a clock of the caller's choice.
+    #[unsafe(no_mangle)]
     pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
         -> turnwise_cond_clockwait, "r8", "x4";
 }
@@ -93,6 +100,7 @@ pub(super) struct Waiter {
     mutex: *mut pthread_mutex_t,
     ops: *const Ops,
     sequence: u32,
+    counted: Counted,
 }
 
 /// `struct turnwise_ops` of `c/wait.c`.
@@ -100,23 +108,15 @@ pub(super) struct Waiter {
 pub(super) struct Ops {
     begin: unsafe extern "C" fn(*mut Waiter, *mut clockid_t, *const timespec) -> c_int,
     end: unsafe extern "C" fn(*mut Waiter, c_int) -> c_int,
-    unlock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
-    lock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
+    unlock: unsafe extern "C" fn(*mut Waiter) -> c_int,
+    lock: unsafe extern "C" fn(*mut Waiter) -> c_int,
     real_unlock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
     real_lock: unsafe extern "C" fn(*mut pthread_mutex_t) -> c_int,
     foreign_waits: unsafe extern "C" fn(*mut [*mut c_void; 3]),
 }
 
 /// What `c/wait.c` may call.
-pub(super) static OPS: Ops = Ops {
-    begin,
-    end,
-    unlock: super::mutex::pthread_mutex_unlock,
-    lock: super::mutex::pthread_mutex_lock,
-    real_unlock,
-    real_lock,
-    foreign_waits,
-};
+pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_lock, foreign_waits };
 
 /// `begin`'s answers, beside errno values.
 const SLEEP: c_int = 0;
@@ -129,10 +129,23 @@ const OWN_CLOCK: clockid_t = -1;
 /// `waiter` and `clock` are valid; `time` is valid or null.
 unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
     // SAFETY: the caller's promise.
+    unsafe { begin_if(waiter, clock, time, cond::is_foreign) }
+}
+
+/// # Safety
+/// As `begin`.
+#[inline(always)]
+unsafe fn begin_if(
+    waiter: *mut Waiter,
+    clock: *mut clockid_t,
+    time: *const timespec,
+    is_foreign: fn(&Cond) -> bool,
+) -> c_int {
+    // SAFETY: the caller's promise.
     let (waiter, clock, time) = unsafe { (&mut *waiter, &mut *clock, time.as_ref()) };
     // SAFETY: the program's objects.
     let (cond, with) = unsafe { (Cond::of(waiter.cond), Mutex::of(waiter.mutex)) };
-    let foreign = cond::is_foreign(cond);
+    let foreign = is_foreign(cond);
     if let Some(time) = time {
         if *clock == OWN_CLOCK {
             *clock = if foreign { cond::foreign_clock(cond) } else { cond.own_clock() };
@@ -144,13 +157,36 @@ unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *co
     if foreign {
         return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
     }
-    match cond::arrive(cond, with) {
-        Ok(sequence) => {
-            waiter.sequence = sequence;
-            SLEEP
+    waiter.sequence = cond::arrive(cond);
+    // SAFETY: the caller's promise.
+    let unlocked = unsafe { unlock(waiter) };
+    if unlocked != 0 {
+        cond::leave(cond, waiter.sequence, Leave::ByItself);
+        return unlocked;
+    }
+    SLEEP
+}
+
+/// # Safety
+/// `waiter` is valid, its mutex the caller's.
+unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
+    // SAFETY: the caller's promise.
+    let waiter = unsafe { &mut *waiter };
+    // SAFETY: the program's mutex.
+    match unsafe { mutex::unlock_to_wait(waiter.mutex) } {
+        Ok(counted) => {
+            waiter.counted = counted;
+            0
         }
         Err(errno) => errno,
     }
+}
+
+/// # Safety
+/// `unlock` answered 0 for `waiter`.
+unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted) }
 }
 
 /// # Safety
@@ -163,9 +199,8 @@ unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
     };
     // SAFETY: the caller's promise; the condition variable lives until `leave` returns, the mutex beyond.
     unsafe {
-        let waiter = &*waiter;
-        cond::leave(Cond::of(waiter.cond), waiter.sequence, how);
-        super::mutex::pthread_mutex_lock(waiter.mutex)
+        cond::leave(Cond::of((*waiter).cond), (*waiter).sequence, how);
+        lock(waiter)
     }
 }
 
@@ -188,4 +223,16 @@ unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
 unsafe extern "C" fn foreign_waits(waits: *mut [*mut c_void; 3]) {
     // SAFETY: the caller's promise.
     unsafe { *waits = real::cond_waits() }
+}
+
+/// The same for `old_cond.rs`, whose objects are never the C library's.
+#[cfg(target_arch = "x86_64")]
+pub(super) static OLD_OPS: Ops = Ops { begin: begin_old, ..OPS };
+
+/// # Safety
+/// As `begin`.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn begin_old(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { begin_if(waiter, clock, time, |_| false) }
 }

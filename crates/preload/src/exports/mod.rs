@@ -1,8 +1,11 @@
-//! The symbols that programs see, and nothing else. They carry no symbol version: the dynamic linker lets such a
-//! definition satisfy references to any version, so old binaries find them, too.
+//! The symbols that programs see, and nothing else. The linker adds the C library's versions
+//! (`crates/interpose/versions.rs`).
 
 mod cond;
+mod keys;
 mod mutex;
+#[cfg(target_arch = "x86_64")]
+mod old_cond;
 pub(crate) mod rwlock;
 mod spin;
 mod threads;

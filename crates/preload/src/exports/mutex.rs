@@ -1,6 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::layout::Mutex;
+use crate::mutex::Path;
 use crate::rules::Caller;
 use crate::{mutex, real, time};
 use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
@@ -24,7 +25,8 @@ with_caller! {
     try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
 }
 
-/// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange.
+/// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange, and for kinds that know
+/// their owner a load and a store of it.
 ///
 /// # Safety
 /// As POSIX says; so for all functions here.
@@ -32,12 +34,14 @@ with_caller! {
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    if mutex.is_fast() {
-        mutex.lock.adaptive().lock();
-        return 0;
+    match mutex.path() {
+        // SAFETY: the caller's mutex.
+        Path::Plain => unsafe { mutex::lock_plain(object) },
+        // SAFETY: the caller's mutex.
+        Path::Owned => unsafe { mutex::lock_owned(object) },
+        // SAFETY: the caller's mutex.
+        Path::Slow => unsafe { lock_slowly(object) },
     }
-    // SAFETY: the caller's mutex.
-    unsafe { lock_slowly(object) }
 }
 
 /// Releases.
@@ -48,13 +52,14 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t)
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    if mutex.is_fast() {
+    match mutex.path() {
         // SAFETY: POSIX requires that the caller has it.
-        unsafe { mutex.lock.adaptive().unlock() };
-        return 0;
+        Path::Plain => unsafe { mutex::unlock_plain(object) },
+        // SAFETY: the caller's mutex.
+        Path::Owned => unsafe { mutex::unlock_owned(object) },
+        // SAFETY: the caller's mutex.
+        Path::Slow => unsafe { mutex::unlock(object) },
     }
-    // SAFETY: the caller's mutex.
-    unsafe { mutex::unlock(object) }
 }
 
 /// Acquires if that is possible at once, or EBUSY.
@@ -65,11 +70,14 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    if mutex.is_fast() {
-        return if mutex.lock.adaptive().try_lock() { 0 } else { libc::EBUSY };
+    match mutex.path() {
+        Path::Plain if mutex.lock.adaptive().try_lock() => 0,
+        Path::Plain => libc::EBUSY,
+        // SAFETY: the caller's mutex.
+        Path::Owned => unsafe { mutex::try_lock_owned(object) },
+        // SAFETY: the caller's mutex.
+        Path::Slow => unsafe { try_lock_slowly(object) },
     }
-    // SAFETY: the caller's mutex.
-    unsafe { try_lock_slowly(object) }
 }
 
 /// # Safety

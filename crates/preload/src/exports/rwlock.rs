@@ -38,7 +38,7 @@ with_caller! {
 
 /// Defines the functions that acquire without a time: the fast path, and what it goes on to.
 macro_rules! acquire {
-    ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $ours:expr, $theirs:path;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $quick:expr, $ours:expr, $theirs:path;)*) => {
         $(
             $(#[$doc])*
             ///
@@ -48,11 +48,11 @@ macro_rules! acquire {
             pub(crate) unsafe extern "C" fn $name(object: Object) -> c_int {
                 // SAFETY: the caller's lock.
                 let lock = unsafe { RwLock::of(object) };
-                if lock.is_fast() {
-                    return $ours(lock);
+                match if lock.is_fast() { $quick(lock) } else { None } {
+                    Some(answer) => answer,
+                    // SAFETY: the caller's lock.
+                    None => unsafe { $slowly(object) },
                 }
-                // SAFETY: the caller's lock.
-                unsafe { $slowly(object) }
             }
 
             /// # Safety
@@ -65,15 +65,24 @@ macro_rules! acquire {
     };
 }
 
+/// A read lock at once, of a lock that is ours for sure.
+fn read_quickly(lock: &RwLock) -> Option<c_int> {
+    lock.lock.try_read_unbarred().then_some(0)
+}
+
 acquire! {
-    /// Acquires for reading; EDEADLK to the thread that has the write lock, EAGAIN if there are 2^26 read locks.
-    pthread_rwlock_rdlock, rdlock, rdlock_slowly: |lock| rwlock::read(lock, None), real::rwlock_rdlock;
-    /// Acquires for reading if that is possible at once, or EBUSY; EAGAIN if there are 2^26 read locks.
-    pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly: rwlock::try_read, real::rwlock_tryrdlock;
+    /// Acquires for reading; EDEADLK to the thread that has the write lock, EAGAIN if there are 2^20 read locks.
+    pthread_rwlock_rdlock, rdlock, rdlock_slowly:
+        read_quickly, |lock| rwlock::read(lock, None), real::rwlock_rdlock;
+    /// Acquires for reading if that is possible at once, or EBUSY; EAGAIN if there are 2^20 read locks.
+    pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
+        read_quickly, rwlock::try_read, real::rwlock_tryrdlock;
     /// Acquires for writing; EDEADLK to the thread that has the write lock.
-    pthread_rwlock_wrlock, wrlock, wrlock_slowly: |lock| rwlock::write(lock, None), real::rwlock_wrlock;
+    pthread_rwlock_wrlock, wrlock, wrlock_slowly:
+        |lock| Some(rwlock::write(lock, None)), |lock| rwlock::write(lock, None), real::rwlock_wrlock;
     /// Acquires for writing if that is possible at once, or EBUSY.
-    pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly: rwlock::try_write, real::rwlock_trywrlock;
+    pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly:
+        |lock| Some(rwlock::try_write(lock)), rwlock::try_write, real::rwlock_trywrlock;
 }
 
 /// Ends a lock's life; as in the C library, there is nothing to do and nothing that can fail.
@@ -166,6 +175,19 @@ unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const ti
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
+    // SAFETY: the caller's lock.
+    let lock = unsafe { RwLock::of(object) };
+    if lock.is_fast() && rwlock::unlock_quickly(lock) {
+        return 0;
+    }
+    // SAFETY: the caller's lock.
+    unsafe { unlock_slowly(object) }
+}
+
+/// # Safety
+/// As POSIX says of `pthread_rwlock_unlock`.
+#[cold]
+unsafe extern "C" fn unlock_slowly(object: Object) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::rwlock_unlock) }
 }

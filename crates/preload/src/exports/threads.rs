@@ -3,7 +3,7 @@
 
 use super::{cond, mutex as exports};
 use crate::layout::Mutex;
-use crate::mutex;
+use crate::mutex::{self, Path};
 use crate::rules::Caller;
 use core::ptr;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
@@ -93,12 +93,14 @@ unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
 pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     // SAFETY: the caller's object.
     let mutex = unsafe { Mutex::of(object) };
-    if mutex.is_fast() {
-        mutex.lock.adaptive().lock();
-        return SUCCESS;
+    match mutex.path() {
+        // SAFETY: the caller's object. Of a plain mutex there is no error, and success is 0 here, too.
+        Path::Plain => unsafe { mutex::lock_plain(object) },
+        // SAFETY: the caller's object.
+        Path::Owned => code(unsafe { mutex::lock_owned(object) }),
+        // SAFETY: the caller's object.
+        Path::Slow => unsafe { lock_slowly(object) },
     }
-    // SAFETY: the caller's object.
-    unsafe { lock_slowly(object) }
 }
 
 /// Acquires if that is possible at once, or `thrd_busy`.
@@ -109,11 +111,14 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
 pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
     // SAFETY: the caller's object.
     let mutex = unsafe { Mutex::of(object) };
-    if mutex.is_fast() {
-        return if mutex.lock.adaptive().try_lock() { SUCCESS } else { BUSY };
+    match mutex.path() {
+        Path::Plain if mutex.lock.adaptive().try_lock() => SUCCESS,
+        Path::Plain => BUSY,
+        // SAFETY: the caller's object.
+        Path::Owned => code(unsafe { mutex::try_lock_owned(object) }),
+        // SAFETY: the caller's object.
+        Path::Slow => unsafe { try_lock_slowly(object) },
     }
-    // SAFETY: the caller's object.
-    unsafe { try_lock_slowly(object) }
 }
 
 /// Releases.
@@ -179,8 +184,10 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
 export_with_static! {
     super::cond::OPS;
     /// Releases the mutex, waits, acquires it again.
+    #[unsafe(no_mangle)]
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_cnd_wait, "rdx", "x2";
     /// The same until a time on the wall clock.
+    #[unsafe(no_mangle)]
     cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_cnd_timedwait, "rcx", "x3";
 }
 

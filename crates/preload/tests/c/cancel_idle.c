@@ -1,5 +1,6 @@
 /* A cancelled waiter wakes nobody if nobody signals; and a signal at the moment of a cancellation is never lost. */
 #include "check.h"
+#include <dirent.h>
 #include <sched.h>
 
 enum { MOST = 16, WAITERS = 5 };
@@ -65,19 +66,48 @@ static void give(int count)
     CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
 }
 
+/* Whether another thread of the process runs or wants to. */
+static int others_run(void)
+{
+    char path[64], state = 0;
+    int runnable = 0;
+    DIR *threads = opendir("/proc/self/task");
+    CHECK(threads);
+    for (struct dirent *thread; (thread = readdir(threads));) {
+        if (thread->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", thread->d_name);
+        FILE *stat = fopen(path, "r");
+        if (stat && fscanf(stat, "%*d %*s %c", &state) == 1)
+            runnable += state == 'R';
+        if (stat)
+            fclose(stat);
+    }
+    closedir(threads);
+    return runnable > 1;
+}
+
+/* Until all other threads sleep, however busy the machine is. */
+static void until_asleep(void)
+{
+    for (int quiet = 0; quiet < 3; sleep_ms(1))
+        quiet = others_run() ? 0 : quiet + 1;
+}
+
 /* `count` idle waiters, of which some are cancelled while nobody signals. */
 static void idle(int count, int cancelled)
 {
     pthread_t threads[MOST];
     void *result;
     start_waiters(threads, count);
-    sleep_ms(20);
+    until_asleep();
     for (int i = 0; i < cancelled; i++) {
         CHECK_EQ(pthread_cancel(threads[i]), 0);
         CHECK_EQ(pthread_join(threads[i], &result), 0);
         CHECK(result == PTHREAD_CANCELED);
     }
-    sleep_ms(100);
+    sleep_ms(50);
+    until_asleep();
     CHECK_EQ(pthread_mutex_lock(&mutex), 0);
     CHECK(wakes <= cancelled); /* ours: 0 */
     CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
@@ -97,13 +127,14 @@ static void after_signals(int count)
     start_waiters(threads, count);
     for (int i = 0; i < 3; i++)
         CHECK_EQ(pthread_cond_signal(&cond), 0); /* three wake up for nothing and wait again, last in line */
-    sleep_ms(20);
+    until_asleep();
     CHECK_EQ(pthread_mutex_lock(&mutex), 0);
     wakes = 0;
     CHECK_EQ(pthread_mutex_unlock(&mutex), 0);
     CHECK_EQ(pthread_cancel(threads[count - 1]), 0);
     CHECK_EQ(pthread_join(threads[count - 1], NULL), 0);
     sleep_ms(50);
+    until_asleep();
     CHECK_EQ(pthread_mutex_lock(&mutex), 0);
     CHECK(wakes <= 1);
     CHECK_EQ(pthread_mutex_unlock(&mutex), 0);

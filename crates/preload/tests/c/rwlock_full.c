@@ -1,7 +1,7 @@
 /* The greatest number of read locks, of both kinds: one more is EAGAIN to whoever asks, and nobody waits. */
 #include "check.h"
 
-enum { MOST = 1 << 26 };
+enum { MOST = 1 << 20 };
 
 static void *more(void *argument)
 {

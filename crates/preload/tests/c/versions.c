@@ -1,6 +1,6 @@
 /* Which definition a program gets: by default version, by the old version of x86-64's first C library, by the old
-   double-underscore names, and by dlsym. All must be one implementation, or a wait would release a lock that it does
-   not know. */
+   double-underscore names, by dlsym, and by dlvsym. All must be one implementation, or a wait would release a lock that
+   it does not know. */
 #include "check.h"
 #include <dlfcn.h>
 
@@ -63,7 +63,13 @@ struct api {
     int (*signal)(pthread_cond_t *);
     int (*broadcast)(pthread_cond_t *);
     pthread_mutex_t mutex;
-    pthread_cond_t cond;
+    union {
+        pthread_cond_t cond;
+        struct {
+            char of_2002[24];
+            unsigned char beyond[24];
+        };
+    };
     int turn;
 };
 
@@ -99,11 +105,48 @@ static void check(struct api *a)
     CHECK_EQ(old_mutex_unlock(&a->mutex), 0);
 }
 
+/* Memory that belongs to something else, if the condition variable is one of 2002. */
+static void fill_beyond(struct api *a)
+{
+    memset(a->beyond, 0xff, sizeof a->beyond);
+}
+
+static void check_beyond(const struct api *a)
+{
+    for (size_t i = 0; i < sizeof a->beyond; i++)
+        CHECK_EQ(a->beyond[i], 0xff);
+}
+
 static void *found(const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     CHECK(address != NULL);
     return address;
+}
+
+#ifdef __x86_64__
+#define VERSION "GLIBC_2.3.2"
+#else
+#define VERSION "GLIBC_2.17"
+#endif
+
+static void *versioned(const char *name, const char *version)
+{
+    void *address = dlvsym(RTLD_DEFAULT, name, version);
+    CHECK(address != NULL);
+    return address;
+}
+
+/* Also those that have been given another version since. */
+static void check_one_of_two_versions(void)
+{
+    static const char *const names[] = {"pthread_mutex_trylock", "pthread_rwlock_wrlock", "pthread_spin_lock"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *newer = dlvsym(RTLD_DEFAULT, names[i], "GLIBC_2.34");
+        void *older = versioned(names[i], strcmp(VERSION, "GLIBC_2.3.2") ? VERSION : "GLIBC_2.2.5");
+        CHECK(!newer || newer == older);
+        CHECK(older == found(names[i]));
+    }
 }
 
 /* Old names and new ones by turns, on one lock. */
@@ -136,16 +179,27 @@ int main(void)
     struct api old = {.wait = old_wait, .timedwait = old_timedwait, .signal = old_signal, .broadcast = old_broadcast};
     struct api by_name = {.wait = found("pthread_cond_wait"), .timedwait = found("pthread_cond_timedwait"),
                           .signal = found("pthread_cond_signal"), .broadcast = found("pthread_cond_broadcast")};
+    struct api by_version = {.wait = versioned("pthread_cond_wait", VERSION),
+                             .timedwait = versioned("pthread_cond_timedwait", VERSION),
+                             .signal = versioned("pthread_cond_signal", VERSION),
+                             .broadcast = versioned("pthread_cond_broadcast", VERSION)};
+    int is_another = old_init != pthread_cond_init;
+    fill_beyond(&old);
     CHECK_EQ(old_init(&old.cond, NULL), 0);
     check(&by_default);
     check(&old);
     check(&by_name);
+    check(&by_version);
     CHECK_EQ(old_destroy(&old.cond), 0);
+    if (is_another)
+        check_beyond(&old);
+    check_one_of_two_versions();
     if (preloaded()) {
         Dl_info info;
         CHECK(dladdr((void *)old_wait, &info) && strstr(info.dli_fname, "libturnwise_preload"));
         CHECK(dladdr((void *)pthread_cond_wait, &info) && strstr(info.dli_fname, "libturnwise_preload"));
         CHECK(dladdr((void *)pthread_mutex_lock, &info) && strstr(info.dli_fname, "libturnwise_preload"));
+        CHECK(dladdr((void *)by_version.wait, &info) && strstr(info.dli_fname, "libturnwise_preload"));
     }
     pthread_mutex_t m;
     CHECK_EQ(old_mutex_init(&m, NULL), 0);

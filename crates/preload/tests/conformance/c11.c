@@ -208,6 +208,18 @@ SENTENCE(cnd_broadcast_wakes_all, SUCCESS, "A broadcast wakes all of them, timed
     return SUCCESS;
 }
 
+SENTENCE(mtx_destroy_while_one_waits, SUCCESS, "Undefined; the C library does nothing, and all goes on.")
+{
+    struct call c;
+    PAIR(p);
+    begin(&c, wait_for_flag, &p);
+    until_inside(&p, 1);
+    mtx_destroy(&p.mutex);
+    STEP(both(&p.mutex));
+    STEP(raise_flag(&p, cnd_signal));
+    return end(&c);
+}
+
 SENTENCE(cnd_timedwait_gives_up, TIMEDOUT, "At the time it says thrd_timedout, and the mutex is had.")
 {
     int answer;

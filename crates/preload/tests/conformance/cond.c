@@ -210,6 +210,50 @@ SENTENCE(clockwait_with_a_bad_time, EINVAL, "Nanoseconds of a second and more.")
     return pthread_cond_clockwait(&p.cond, &p.mutex, CLOCK_MONOTONIC, &at);
 }
 
+SENTENCE(clockwait_in_the_past, ETIMEDOUT, "A time that has passed on either clock ends the wait at once.")
+{
+    LOCKED(p);
+    struct timespec wall = in_ns(CLOCK_REALTIME, -MS), monotonic = in_ns(CLOCK_MONOTONIC, -MS);
+    int answer = pthread_cond_clockwait(&p.cond, &p.mutex, CLOCK_REALTIME, &wall);
+    if (elsewhere(try_lock, &p.mutex) != EBUSY)
+        return NO;
+    int other = pthread_cond_clockwait(&p.cond, &p.mutex, CLOCK_MONOTONIC, &monotonic);
+    return other == answer && elsewhere(try_lock, &p.mutex) == EBUSY ? answer : NO;
+}
+
+/* One wait, which ends in one way or the other; whether it found the flag up. */
+static int clocked_and_looks(void *argument)
+{
+    struct pair *p = argument;
+    struct timespec at = in_ns(CLOCK_MONOTONIC, SOON);
+    STEP(pthread_mutex_lock(&p->mutex));
+    p->inside++;
+    int answer = 0;
+    while (!p->flag && answer == 0)
+        answer = pthread_cond_clockwait(&p->cond, &p->mutex, CLOCK_MONOTONIC, &at);
+    if (answer != 0 && answer != ETIMEDOUT)
+        return answer;
+    answer = yes_if(p->flag);
+    STEP(pthread_mutex_unlock(&p->mutex));
+    return answer;
+}
+
+SENTENCE(raised_while_the_time_ran_out, YES, "Who is late to get the mutex sees what was signalled meanwhile.")
+{
+    struct call c;
+    PAIR(p);
+    begin(&c, clocked_and_looks, &p);
+    until_inside(&p, 1);
+    STEP(pthread_mutex_lock(&p.mutex));
+    sleep_ns(2 * SOON);
+    int was_early = is_done(&c); /* we came late: nothing is asked then */
+    p.flag = 1;
+    STEP(pthread_cond_signal(&p.cond));
+    STEP(pthread_mutex_unlock(&p.mutex));
+    int answer = end(&c);
+    return was_early ? YES : answer;
+}
+
 static int timed_for_flag(void *argument)
 {
     struct pair *p = argument;

@@ -7,7 +7,7 @@ static const struct kind {
     const char *name;
     int by;
     clockid_t clock;
-    int shared, mutex_type, mutex_shared, protocol;
+    int shared, mutex_type, mutex_shared, protocol, robust;
 } KINDS[] = {
     {.name = "static"},
     {.name = "default", .by = BY_NULL},
@@ -17,6 +17,13 @@ static const struct kind {
     {.name = "with errorcheck", .by = BY_NULL, .mutex_type = PTHREAD_MUTEX_ERRORCHECK},
     {.name = "with adaptive", .by = BY_NULL, .mutex_type = PTHREAD_MUTEX_ADAPTIVE_NP},
     {.name = "with inherit", .by = BY_NULL, .protocol = PTHREAD_PRIO_INHERIT},
+#ifdef WITH_ROBUST /* each thread has a list of those it owns: they may not be left locked on a stack */
+    {.name = "with robust", .by = BY_NULL, .robust = PTHREAD_MUTEX_ROBUST},
+#endif
+    {.name = "with recursive inherit",
+     .by = BY_NULL,
+     .mutex_type = PTHREAD_MUTEX_RECURSIVE,
+     .protocol = PTHREAD_PRIO_INHERIT},
     {.name = "private with shared", .by = BY_NULL, .mutex_shared = 1},
     {.name = "shared with shared", .by = BY_INIT, .shared = 1, .mutex_shared = 1},
     {.name = "shared monotonic", .by = BY_INIT, .clock = CLOCK_MONOTONIC, .shared = 1, .mutex_shared = 1},
@@ -65,6 +72,7 @@ static inline int make(int variant, struct pair *p)
     STEP(pthread_mutexattr_settype(&attributes, k->mutex_type));
     STEP(pthread_mutexattr_setpshared(&attributes, k->mutex_shared));
     STEP(pthread_mutexattr_setprotocol(&attributes, k->protocol));
+    STEP(pthread_mutexattr_setrobust(&attributes, k->robust));
     STEP(pthread_mutex_init(&p->mutex, &attributes));
     return make_cond(k, &p->cond);
 }

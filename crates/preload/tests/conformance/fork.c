@@ -42,6 +42,49 @@ SENTENCE(the_child_finds_taken_what_was_taken, EBUSY, "What another thread had a
     return KINDS[variant].owned ? EBUSY : in_child(try_lock, m);
 }
 
+static int child_tries(void *m)
+{
+    STEP(unlock(m));
+    STEP(try_unlock(m));
+    STEP(soon_monotonic(m));
+    STEP(unlock(m));
+    STEP(soon_wall(m));
+    STEP(unlock(m));
+    return pthread_mutex_destroy(m);
+}
+
+static int wait_again_and_again(void *m)
+{
+    for (int i = 0; i < 40; i++) {
+        STEP(lock(m));
+        sleep_ns(MS / 2);
+        STEP(unlock(m));
+    }
+    return 0;
+}
+
+/* Long enough for a waiter to be overtaken and to claim its turn. */
+SENTENCE(the_child_tries_what_others_waited_for, KINDS[variant].owned || KINDS[variant].type != PLAIN ? SKIP : 0,
+         "A lock that others waited for is free when it is unlocked: to tries, short waits and destroy.")
+{
+    struct call c[3];
+    pthread_mutex_t *m;
+    int answer = 0;
+    STEP(make_from_inherited(variant, &m));
+    for (int i = 0; i < 3; i++)
+        begin(&c[i], wait_again_and_again, m);
+    for (int i = 0; i < 8; i++) {
+        STEP(lock(m));
+        sleep_ns(5 * MS);
+        if (answer == 0)
+            answer = in_child(child_tries, m);
+        STEP(unlock(m));
+    }
+    for (int i = 0; i < 3; i++)
+        STEP(end(&c[i]));
+    return answer;
+}
+
 static int lock_unlock_rwlock(void *l)
 {
     STEP(pthread_rwlock_wrlock(l));

@@ -84,6 +84,11 @@ impl Program {
         self
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", "TURNWISE_LOCK"]);

@@ -60,6 +60,18 @@ fn modules_that_are_loaded_later() {
     program.run_with(&rules, &[&plugin]);
 }
 
+/// Which rule holds is asked of the loader, which must not need its lock: `first_use.c` says why.
+#[test]
+fn first_calls_while_a_constructor_waits_for_them() {
+    let library = Program::shared("../c/first_use_library.c");
+    let program = Program::build("../c/first_use.c", &[]);
+    let rules = Rules::new(Policy::Adaptive).rule(Policy::Libc, By::Module("libplug*.so"));
+    for function in ["pthread_mutex_lock", "pthread_mutex_init", "pthread_mutex_trylock", "pthread_rwlock_rdlock"] {
+        let told = program.run_with(&rules, &[&library, function, "ours"]);
+        assert!(told.contains("turnwise: 1 lock went by rule 0\n"), "{function}: {told}");
+    }
+}
+
 #[test]
 fn rules_for_other_programs_do_not_hold() {
     let program = Program::build("sites.c", &[]);
@@ -114,6 +126,7 @@ macro_rules! conformance {
 conformance! {
     conformance_of_mutexes: "mutex.c";
     conformance_of_condition_variables: "cond.c";
+    conformance_of_the_mutexes_of_condition_waits: "cond_mutex.c";
     conformance_of_c11: "c11.c";
     conformance_of_forked_children: "fork.c";
 }

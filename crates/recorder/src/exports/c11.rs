@@ -133,8 +133,10 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
 export_with_static! {
     super::cond::OPS;
     /// Releases the mutex, waits, acquires it again.
+    #[unsafe(no_mangle)]
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_record_cnd_wait, "rdx", "x2";
     /// The same until a time on the wall clock.
+    #[unsafe(no_mangle)]
     cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_record_cnd_timedwait, "rcx", "x3";
 }
 

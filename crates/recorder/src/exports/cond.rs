@@ -7,7 +7,7 @@ use crate::real;
 use crate::state::enter;
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
-use turnwise_interpose::{export_with_caller, export_with_static};
+use turnwise_interpose::{export_with_static, with_caller};
 use turnwise_recording::Op;
 
 /// # Safety
@@ -43,20 +43,23 @@ pub(super) unsafe extern "C" fn init(
     result
 }
 
-export_with_caller! {
+with_caller! {
     /// Wakes one waiter.
-    pthread_cond_signal(*mut pthread_cond_t) -> signal, "rsi", "x1";
+    #[unsafe(export_name = "turnwise_pthread_cond_signal")]
+    pub(crate) pthread_cond_signal(*mut pthread_cond_t) -> signal, "rsi", "x1";
     /// Wakes all waiters.
-    pthread_cond_broadcast(*mut pthread_cond_t) -> broadcast, "rsi", "x1";
+    #[unsafe(export_name = "turnwise_pthread_cond_broadcast")]
+    pub(crate) pthread_cond_broadcast(*mut pthread_cond_t) -> broadcast, "rsi", "x1";
     /// Makes a condition variable.
-    pthread_cond_init(*mut pthread_cond_t, *const pthread_condattr_t) -> init, "rdx", "x2";
+    #[unsafe(export_name = "turnwise_pthread_cond_init")]
+    pub(crate) pthread_cond_init(*mut pthread_cond_t, *const pthread_condattr_t) -> init, "rdx", "x2";
 }
 
 /// Ends a condition variable's life.
 ///
 /// # Safety
 /// As POSIX says.
-#[unsafe(no_mangle)]
+#[unsafe(export_name = "turnwise_pthread_cond_destroy")]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
     acquire::ended(object as u64);
     // SAFETY: the caller's object.
@@ -66,11 +69,14 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t
 export_with_static! {
     OPS;
     /// Releases the mutex, waits, acquires it again.
+    #[unsafe(export_name = "turnwise_pthread_cond_wait")]
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_record_wait, "rdx", "x2";
     /// The same until a time on the condition variable's clock.
+    #[unsafe(export_name = "turnwise_pthread_cond_timedwait")]
     pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
         -> turnwise_record_timedwait, "rcx", "x3";
     /// The same until a time on a clock of the caller's choice.
+    #[unsafe(no_mangle)]
     pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
         -> turnwise_record_clockwait, "r8", "x4";
 }

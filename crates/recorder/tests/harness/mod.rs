@@ -22,22 +22,37 @@ pub(crate) fn library(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name} in {folders:?}: build it with cargo in the same profile"))
 }
 
-/// A program of `tests/c`, built once.
-fn program(name: &str) -> &'static Path {
-    static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("truth", &[]));
-    static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("inside", &[]));
-    if name == "inside" { &INSIDE } else { &TRUTH }
+/// Where the preload library's tests have their programs.
+const OF_PRELOAD: &str = "../preload/tests/c";
+
+/// A program of `tests/c`, or of the preload library's, built once.
+pub(crate) fn program(name: &str) -> &'static Path {
+    static TRUTH: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "truth", &[]));
+    static INSIDE: LazyLock<PathBuf> = LazyLock::new(|| built("tests/c", "inside", &[]));
+    static FIRST_USE: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "first_use", &[]));
+    static SANITIZED: LazyLock<PathBuf> = LazyLock::new(|| built(OF_PRELOAD, "sanitized", &[]));
+    match name {
+        "inside" => &INSIDE,
+        "first_use" => &FIRST_USE,
+        "sanitized" => &SANITIZED,
+        _ => &TRUTH,
+    }
 }
 
 /// A shared object of `tests/c`.
 pub(crate) fn shared_object(name: &str) -> PathBuf {
-    built(name, &["-shared", "-fPIC"])
+    built("tests/c", name, &["-shared", "-fPIC"])
 }
 
-fn built(name: &str, how: &[&str]) -> PathBuf {
+/// One of the preload library's tests.
+pub(crate) fn shared_object_of_preload(name: &str) -> PathBuf {
+    built(OF_PRELOAD, name, &["-shared", "-fPIC"])
+}
+
+fn built(folder: &str, name: &str, how: &[&str]) -> PathBuf {
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{moment}", std::process::id()));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/c/{name}.c"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{name}.c"));
     let mut command = Command::new("gcc");
     command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(how);
     command.arg("-o").arg(&path).arg(source);
@@ -67,7 +82,7 @@ impl Run {
         Run::recorded("truth", name, &[], &[])
     }
 
-    /// Of a program with this argument, further libraries behind the recorder, and these variables.
+    /// Of a program with this argument (none if it is empty), more libraries behind the recorder, and these variables.
     pub(crate) fn program(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
         let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
         Run::recorded(program, name, more, variables)
@@ -83,7 +98,7 @@ impl Run {
         command.args(["-k", "5", LIMIT_S, "env"]).arg(format!("LD_PRELOAD={}", libraries.join(":")));
         command.arg(format!("TURNWISE_RECORDING={}", file.display()));
         command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
-        command.arg(self::program(program)).arg(name);
+        command.arg(self::program(program)).args(Some(name).filter(|name| !name.is_empty()));
         let status = command.status().expect("timeout of coreutils");
         let (ending, value) = match (status.code(), status.signal()) {
             (Some(code), _) => (EXITED, code),

@@ -81,6 +81,13 @@ unsafe impl Platform for Sim {
     }
 
     #[track_caller]
+    fn nap(ns: u32) {
+        if engine::inside() {
+            Sim::sleep(ns.into());
+        }
+    }
+
+    #[track_caller]
     fn rest(ns: u32) {
         let at = Location::caller();
         if engine::inside() {

@@ -167,12 +167,24 @@ struct LastWords<'a> {
     arena: &'a Arena,
     guarded: &'a Guarded<'a>,
     number: usize,
+    /// The key whose destructor says them.
+    key: libc::pthread_key_t,
+    /// All destructors have run once.
+    others_ran: bool,
 }
 
-/// A destructor of thread-specific data, which runs after the one that gives the slot back.
+/// A destructor of thread-specific data, which runs once more after the one that gives the slot back: that of a value
+/// which is set by a destructor runs when all others have run.
 extern "C" fn say(value: *mut libc::c_void) {
     // SAFETY: the value is a box made in `last_words`, which outlives the threads of its scope.
-    let last = unsafe { Box::from_raw(value.cast::<LastWords>()) };
+    let mut last = unsafe { Box::from_raw(value.cast::<LastWords>()) };
+    if !last.others_ran {
+        last.others_ran = true;
+        let key = last.key;
+        // SAFETY: the key exists; the destructor takes the box back.
+        unsafe { libc::pthread_setspecific(key, Box::into_raw(last).cast()) };
+        return;
+    }
     if Native::me().is_some() {
         last.arena.fail(Verdict::Crash, "a thread that gave its slot back has one");
     }
@@ -185,8 +197,7 @@ extern "C" fn say(value: *mut libc::c_void) {
 pub(super) fn last_words(arena: &'static Arena, record: &LockRecord) {
     let guarded = arena.guarded(record);
     let mut key = 0;
-    // SAFETY: `key` is writable, and `say` has a destructor's signature. Keys are destroyed in the order of creation;
-    // the platform's was created before `main`.
+    // SAFETY: `key` is writable, and `say` has a destructor's signature.
     if unsafe { libc::pthread_key_create(&mut key, Some(say)) } != 0 {
         arena.skip("no key for thread-specific data");
     }
@@ -198,7 +209,7 @@ pub(super) fn last_words(arena: &'static Arena, record: &LockRecord) {
                 let guarded = &guarded;
                 s.spawn(move || {
                     let _slot = Native::me();
-                    let last = Box::new(LastWords { arena, guarded, number });
+                    let last = Box::new(LastWords { arena, guarded, number, key, others_ran: false });
                     // SAFETY: the key exists; the destructor takes the box back.
                     unsafe { libc::pthread_setspecific(key, Box::into_raw(last).cast()) };
                 })

@@ -28,7 +28,7 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, Rests, SpinLimit, Token, Word,
 };
 use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -474,7 +474,7 @@ impl<P: Platform> LockRef<P> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
-        let mut slept = false;
+        let (mut slept, mut patience) = (false, Patience::new());
         loop {
             if self.seize() {
                 self.counters.count_if(!slept, Event::Spun);
@@ -484,7 +484,7 @@ impl<P: Platform> LockRef<P> {
                 return false;
             }
             if !self.spin(deadline) {
-                slept |= self.sleep(deadline);
+                slept |= self.sleep(deadline, &mut patience);
             }
         }
     }
@@ -503,13 +503,13 @@ impl<P: Platform> LockRef<P> {
 
     /// Sleeps until the owner releases the lock; says whether it did. An owner without a slot has no place where to
     /// sleep for it.
-    fn sleep(&self, deadline: Option<Deadline>) -> bool {
+    fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
         let word = self.word.load(Relaxed);
         if word & LOCK == 0 {
             return false;
         }
         let Some(owner) = named(word) else {
-            P::yield_now();
+            patience.wait::<P>();
             return false;
         };
         // Step A: tell the owner, if it is still this one.

@@ -6,13 +6,14 @@ mod raw;
 mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
-pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, MANY_CPUS, PROMISE_NS, RawMutex};
-pub(crate) use raw::{LINE_NS, RESTLESS, await_promised};
+pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, MANY_CPUS, RawMutex};
+pub(crate) use raw::{LINE_NS, RESTLESS};
 #[cfg(feature = "spin")]
 pub use spin::TURN_NS;
 #[cfg(feature = "spin")]
 pub(crate) use spin::{
-    Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, away, spin_limit, spin_ns, take_turns,
+    Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, away, caller_is_late, spin_limit, spin_ns,
+    take_turns,
 };
 
 use crate::order::{Class, How};

@@ -5,6 +5,7 @@
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
+//! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], its low bits); without them 0 | who sets them | who clears them |
 //! | 28 | `CROWD` | many sleep, though sections are short | a waiter past [`CROWD_AFTER_NS`], as it takes the lock | `unlock`, which wakes several |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
@@ -16,14 +17,11 @@
 //! 1. A thread sleeps only while `WAITERS` is set, or a woken thread is on the way, or (in lane `First`) `HANDOFF` is
 //!    set.
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
-//!    the duty to wake the next passes on and is never lost. One that gives up while the lock is free, but promised,
-//!    wakes the next itself: the claimant may have vanished in a `fork`, and then nobody unlocks. For the same reason
-//!    `unlock` wakes an ordinary waiter where it finds no claimant asleep: that one waits for the promise to lapse.
-//! 3. While `HANDOFF` or `GRANTED` is set and the lock is free, only the waiter that was promised it takes it; a
-//!    promise not taken up for [`PROMISE_NS`] lapses (a thread may vanish in a `fork`). A claimant that finds
-//!    `HANDOFF` gone is an ordinary waiter again. One that was away for longer (in a signal handler, off its CPU)
-//!    cannot tell another's `HANDOFF` from its own, so that several may sleep in lane `First`: they are woken together,
-//!    by every `unlock` that leaves `HANDOFF` set, and by a claimant that gives up.
+//!    the duty to wake the next passes on and is never lost.
+//! 3. `HANDOFF` with the generation of this process was set by one thread, and only that clears it; `GRANTED` with it
+//!    is for one that was woken and is on the way. While either is set and the lock is free, nobody else takes it.
+//!    With another generation they are void: they were inherited in a `fork`, without the thread. Whoever looks takes
+//!    them out before anything else ([`RawMutex::look`]).
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
 //!    memory. The wake-up that follows uses the address alone.
 //!
@@ -37,15 +35,14 @@ use super::spin;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
+#[cfg(feature = "spin")]
+use crate::platform::Clock;
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. On [`MANY_CPUS`]
 /// it must have been woken before, too.
 pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
-
-/// A promise of the next turn that was not taken up for this long lapses: its thread may have vanished in a `fork`.
-pub const PROMISE_NS: u64 = 50_000_000;
 
 /// A waiter that failed so often in a row to take the lock, to announce itself or to fall asleep joins the line of
 /// spinners again.
@@ -62,12 +59,25 @@ pub const CROWD_AFTER_NS: u64 = 1_000_000;
 pub const CROWD_WAKES: u32 = 8;
 
 pub(super) const OWNER: u32 = 0xffff;
+const GENERATION: u32 = 0xfff << 16;
 pub(super) const CROWD: u32 = 1 << 28;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
+/// The lock is promised to a thread that does not have it yet.
+const PROMISE: u32 = HANDOFF | GRANTED;
 /// While any of these is set, a thread that merely comes along may not take the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
+
+/// The generation of this process, as a promise bears it.
+fn stamp<P: Platform>() -> u32 {
+    P::generation() << GENERATION.trailing_zeros() & GENERATION
+}
+
+/// Whether `word` has a promise to a thread that this process does not have.
+fn is_void<P: Platform>(word: u32) -> bool {
+    word & PROMISE != 0 && word & GENERATION != stamp::<P>()
+}
 
 /// From so many CPUs on, a crowd can compete for a lock without sharing CPUs. There more threads may sleep than get the
 /// lock within [`HANDOFF_AFTER_NS`], and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
@@ -121,12 +131,25 @@ impl<P: Platform> RawMutex<P> {
     /// Acquires the lock.
     #[inline]
     pub fn lock(&self) {
-        // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
-        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok() {
-            self.counters.count(Event::Acquired);
-        } else {
-            self.lock_slow(None);
+        if !self.lock_fast() {
+            self.lock_contended();
         }
+    }
+
+    /// First half of [`RawMutex::lock`]: acquires the lock if nobody has it or waits for it; says whether it did. For
+    /// adapters that end in a jump to the second half, and so need no stack frame.
+    #[inline(always)]
+    pub fn lock_fast(&self) -> bool {
+        // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
+        let taken = self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_ok();
+        self.counters.count_if(taken, Event::Acquired);
+        taken
+    }
+
+    /// Second half of [`RawMutex::lock`], after the first failed: acquires the lock.
+    #[inline]
+    pub fn lock_contended(&self) {
+        self.lock_slow(None);
     }
 
     /// Acquires the lock, or gives up at `deadline`; says whether it got it.
@@ -162,7 +185,7 @@ impl<P: Platform> RawMutex<P> {
     /// A try that found flags or an owner: the lock may be free though threads sleep.
     #[cold]
     fn try_past(&self, found: u32) -> bool {
-        let mut word = found;
+        let mut word = self.settled(found);
         while word & BLOCKED == 0 {
             match self.try_take(word) {
                 Ok(_) => {
@@ -177,17 +200,56 @@ impl<P: Platform> RawMutex<P> {
         false
     }
 
+    /// The word as of now, without a void promise (invariant 3).
+    fn look(&self) -> u32 {
+        self.settled(self.word.load(Relaxed))
+    }
+
+    /// The same, of a word just seen.
+    fn settled(&self, mut word: u32) -> u32 {
+        while is_void::<P>(word) {
+            let new = word & !(PROMISE | GENERATION);
+            match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
+                Ok(_) => word = new,
+                Err(found) => word = found,
+            }
+        }
+        word
+    }
+
     /// Releases the lock, then wakes a waiter if there is one.
     ///
     /// # Safety
     /// The caller has the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.unlock_fast() {
+                self.unlock_contended();
+            }
+        }
+    }
+
+    /// First half of [`RawMutex::unlock`]: releases the lock if nobody waits for it; says whether it did.
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    #[inline(always)]
+    pub unsafe fn unlock_fast(&self) -> bool {
         // Also fails when the thread locked as `Token::ANONYMOUS` and has a token of its own by now.
         // ORDERING mutex.release: pairs with mutex.acquire.
-        if self.word.compare_exchange(P::current().get(), 0, Release, Relaxed).is_err() {
-            self.unlock_slow();
-        }
+        self.word.compare_exchange(P::current().get(), 0, Release, Relaxed).is_ok()
+    }
+
+    /// Second half of [`RawMutex::unlock`], after the first failed: releases the lock, then wakes a waiter if there is
+    /// one.
+    ///
+    /// # Safety
+    /// The caller has the lock.
+    #[inline]
+    pub unsafe fn unlock_contended(&self) {
+        self.unlock_slow();
     }
 
     /// Releases the lock to the thread that has slept longest, if any sleeps: nobody can overtake it.
@@ -198,6 +260,8 @@ impl<P: Platform> RawMutex<P> {
     /// # Safety
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
+        // Asked first: a promise to a thread that is woken before this one forks in a signal handler is void after it.
+        let granted = GRANTED | stamp::<P>();
         loop {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
             let word = self.word.fetch_or(0, Relaxed);
@@ -211,7 +275,7 @@ impl<P: Platform> RawMutex<P> {
             }
             // Fails if a thread announced itself meanwhile: it may be the one that we woke, asleep again.
             // ORDERING mutex.release: as in `unlock`.
-            if self.word.compare_exchange(word & OWNER, GRANTED, Release, Relaxed).is_ok() {
+            if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
                 return;
             }
         }
@@ -225,7 +289,8 @@ impl<P: Platform> RawMutex<P> {
 
     /// Whether somebody has the lock or was promised it.
     pub fn is_locked(&self) -> bool {
-        self.word.load(Relaxed) & BLOCKED != 0
+        let word = self.word.load(Relaxed);
+        word & OWNER != 0 || word & PROMISE != 0 && !is_void::<P>(word)
     }
 
     /// The owner's token number as of now, 0 when free: for diagnosis.
@@ -241,9 +306,9 @@ impl<P: Platform> RawMutex<P> {
     #[cold]
     fn unlock_slow(&self) {
         let address = &raw const self.word;
-        let mut word = self.word.load(Relaxed);
+        let mut word = self.look();
         loop {
-            // The claimant keeps HANDOFF and WAITERS; otherwise the woken waiter sets WAITERS again (invariant 2).
+            // The claimant keeps its claim and WAITERS; otherwise the woken waiter sets WAITERS again (invariant 2).
             let new = if word & HANDOFF != 0 { word & !OWNER } else { 0 };
             // ORDERING mutex.release: as in `unlock`.
             match self.word.compare_exchange(word, new, Release, Relaxed) {
@@ -251,13 +316,10 @@ impl<P: Platform> RawMutex<P> {
                 Err(found) => word = found,
             }
         }
-        let promised = word & HANDOFF != 0;
-        if promised && P::wake(address, Lane::First, u32::MAX) > 0 {
-            return;
-        }
-        if word & WAITERS != 0 {
-            // A claimant that does not sleep may have vanished in a `fork`: one waiter must await the promise's lapse.
-            P::wake(address, Lane::Waiters, if word & CROWD != 0 && !promised { CROWD_WAKES } else { 1 });
+        if word & HANDOFF != 0 {
+            P::wake(address, Lane::First, 1);
+        } else if word & WAITERS != 0 {
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
         }
     }
 
@@ -281,37 +343,13 @@ impl<P: Platform> RawMutex<P> {
 
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
-        Waiter { woken, woken_again: false, first: false, since: P::now() }.wait(self, deadline)
+        Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
     }
-}
-
-/// Sleeps in `lane` of a lock that is free but, as flags `promise` of its `word` say, promised to another; takes the
-/// flags back if the promise is not taken up for [`PROMISE_NS`].
-pub(crate) fn await_promised<P: Platform>(
-    lock: &P::U32,
-    word: u32,
-    promise: u32,
-    lane: Lane,
-    deadline: Option<Deadline>,
-) -> Parked {
-    let own = deadline.map_or(u64::MAX, monotonic::<P>);
-    let lapse = P::now().saturating_add(PROMISE_NS);
-    let limit = Deadline { clock: Clock::Monotonic, at: lapse.min(own) };
-    let parked = loop {
-        match P::park(lock, word, lane, Some(limit)) {
-            Parked::Interrupted => {} // by a signal: the promise is no younger for that
-            parked => break parked,
-        }
-    };
-    if parked == Parked::TimedOut && lapse <= own {
-        // Fails if anything happened meanwhile. The other flags stay: others may sleep.
-        let _ = lock.compare_exchange(word, word & !promise, Relaxed, Relaxed);
-    }
-    parked
 }
 
 /// When a deadline comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
-fn monotonic<P: Platform>(deadline: Deadline) -> u64 {
+#[cfg(feature = "spin")]
+pub(crate) fn monotonic<P: Platform>(deadline: Deadline) -> u64 {
     match deadline.clock {
         Clock::Monotonic => deadline.at,
         Clock::Realtime => {
@@ -327,20 +365,27 @@ struct Waiter {
     woken: bool,
     /// It was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
     woken_again: bool,
-    /// It has `HANDOFF`, or so it believes (invariant 3).
-    first: bool,
+    /// `HANDOFF` as it set it, with the generation; 0: it has not.
+    claim: u32,
     since: u64,
 }
 
 impl Waiter {
+    /// Whether it has the claim (invariant 3).
+    fn is_first(&self) -> bool {
+        self.claim != 0
+    }
+
     fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
         let (mut timed_out, mut rests, mut restless) = (false, Rests::new(), 0);
         loop {
-            let word = lock.word.load(Relaxed);
-            self.first &= word & HANDOFF != 0;
+            let word = lock.look();
+            if word & (HANDOFF | GENERATION) != self.claim {
+                self.claim = 0; // this is a child, and the claim was its parent's
+            }
             if self.may_take(word) {
                 if self.take(lock, word) {
-                    lock.counters.count_if(self.first || word & GRANTED != 0, Event::HandedOff);
+                    lock.counters.count_if(self.is_first() || word & GRANTED != 0, Event::HandedOff);
                     return true;
                 }
             } else if timed_out {
@@ -374,7 +419,7 @@ impl Waiter {
     /// the word busy.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let acquired = !self.first && spin::spin_again(lock, deadline);
+        let acquired = !self.is_first() && spin::spin_again(lock, deadline);
         if acquired && self.woken {
             lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before anybody can unlock
         }
@@ -388,22 +433,17 @@ impl Waiter {
 
     fn sleep<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         #[cfg(feature = "spin")]
-        if self.first && spin::claimed(lock, word, deadline) {
+        if self.is_first() && spin::claimed(lock, word, deadline) {
             return Parked::Changed;
         }
-        let lane = if self.first { Lane::First } else { Lane::Waiters };
-        let promised = word & OWNER == 0;
-        let parked = if promised {
-            await_promised::<P>(&lock.word, word, HANDOFF | GRANTED, lane, deadline)
-        } else {
-            P::park(&lock.word, word, lane, deadline)
-        };
+        let lane = if self.is_first() { Lane::First } else { Lane::Waiters };
+        let parked = P::park(&lock.word, word, lane, deadline);
         lock.counters.count_sleep(parked);
         if parked == Parked::Woken {
             self.woken_again = self.woken;
             self.woken = true;
             #[cfg(feature = "spin")]
-            if !promised {
+            if word & OWNER != 0 {
                 spin::spin_woken(lock);
             }
         }
@@ -411,7 +451,7 @@ impl Waiter {
     }
 
     fn may_take(&self, word: u32) -> bool {
-        let barred = if self.first {
+        let barred = if self.is_first() {
             OWNER
         } else if self.woken {
             OWNER | HANDOFF
@@ -445,34 +485,78 @@ impl Waiter {
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawMutex<P>, word: u32) -> Option<u32> {
         let overtaken = if many_cpus::<P>() { self.woken_again } else { self.woken };
-        let claim = !self.first
+        let claims = !self.is_first()
             && overtaken
-            && word & (HANDOFF | GRANTED) == 0
+            && word & PROMISE == 0
             && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
-        let new = word | WAITERS | if claim { HANDOFF } else { 0 };
+        let claim = if claims { HANDOFF | stamp::<P>() } else { 0 };
+        let new = word | WAITERS | claim;
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        self.first |= claim;
-        lock.counters.count_if(claim, Event::Claimed);
+        self.claim |= claim;
+        lock.counters.count_if(claims, Event::Claimed);
         Some(new)
     }
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
     fn give_up<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        if !self.first && !self.woken {
+        if !self.is_first() && !self.woken {
             return true;
         }
-        let address = &raw const lock.word;
-        let handoff = if self.first { HANDOFF } else { 0 };
-        if lock.word.compare_exchange(word, word & !handoff | WAITERS, Relaxed, Relaxed).is_err() {
-            return false;
+        lock.word.compare_exchange(word, word & !self.claim | WAITERS, Relaxed, Relaxed).is_ok()
+    }
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::platform::Native;
+
+    /// What a word bears whose promise was made in another process.
+    fn elsewhere(promise: u32) -> u32 {
+        promise | stamp::<Native>() ^ GENERATION
+    }
+
+    #[test]
+    fn the_bits_are_disjoint() {
+        let parts = [OWNER, GENERATION, CROWD, GRANTED, HANDOFF, WAITERS];
+        assert_eq!(
+            parts.iter().map(|part| part.count_ones()).sum::<u32>(),
+            parts.iter().fold(0, |a, b| a | b).count_ones()
+        );
+        assert_eq!(OWNER + 1, crate::platform::Token::LIMIT);
+    }
+
+    #[test]
+    fn a_promise_of_another_process_is_void_to_all() {
+        for promise in [HANDOFF, GRANTED] {
+            let lock = RawMutex::new();
+            lock.word.store(elsewhere(promise) | WAITERS, Relaxed);
+            assert!(!lock.is_locked());
+            assert!(lock.try_lock() && lock.is_locked());
+            assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
+            lock.word.store(promise | stamp::<Native>(), Relaxed);
+            assert!(lock.is_locked() && !lock.try_lock());
         }
-        if self.first {
-            P::wake(address, Lane::First, u32::MAX); // invariant 3: perhaps another had claimed
-        } else if word & OWNER == 0 {
-            P::wake(address, Lane::Waiters, 1); // invariant 2: perhaps nobody unlocks any more
-        }
-        true
+    }
+
+    #[test]
+    fn an_owner_that_inherited_a_claim_leaves_none() {
+        let lock = RawMutex::new();
+        lock.lock();
+        lock.word.fetch_or(elsewhere(HANDOFF) | WAITERS, Relaxed);
+        // SAFETY: locked above.
+        unsafe { lock.unlock() };
+        assert_eq!(lock.word.load(Relaxed), 0);
+    }
+
+    #[test]
+    fn who_claimed_before_a_fork_is_an_ordinary_waiter_after_it() {
+        let lock = RawMutex::new();
+        lock.word.store(elsewhere(HANDOFF) | WAITERS, Relaxed);
+        let mut waiter = Waiter { woken: true, woken_again: false, claim: elsewhere(HANDOFF), since: 0 };
+        assert!(waiter.wait(&lock, None) && !waiter.is_first());
+        assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
     }
 }

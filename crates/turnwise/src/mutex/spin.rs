@@ -2,10 +2,10 @@
 //!
 //! All limits are in time. None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
-use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS, many_cpus};
+use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS, many_cpus, monotonic};
 use crate::events::Event;
 use crate::platform::slot::Private;
-use crate::platform::{Clock, Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
+use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::cell::Cell;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -19,16 +19,15 @@ const SPIN_NS_PER_CPU: u64 = 2_000;
 /// sleeper would be woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all
 /// while the owner runs.
 const SPIN_PATIENT_NS: u64 = 800_000;
-/// So often the first of the queue lets another thread have the CPU, if one wants it.
+/// So often the first of the queue offers its CPU ([`Platform::offer`]).
 const OFFER_NS: u64 = 200_000;
-/// A spin that lasts longer than this lets another thread have the CPU, if one wants it, before it goes on.
+/// A spin that lasts longer than this offers the CPU before it goes on.
 pub(crate) const SPIN_SHORT_NS: u64 = 500;
 /// So many exchanges lost in that time show that a crowd competes, which stands in line at less cost than it fights.
 pub(crate) const SHORT_TRIES: u32 = 2;
 /// Longest spin of a thread that was just woken, before it sleeps again.
 pub(crate) const SPIN_WOKEN_NS: u64 = 10_000;
-/// A thread that has contended for a lock for this long without sleeping lets others have its CPU once, if there are
-/// any.
+/// A thread that has contended for a lock for this long without sleeping offers its CPU once.
 ///
 /// Where threads outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for
 /// dozens of them; with this they take turns a hundred times as often, for one switch a turn.
@@ -48,12 +47,14 @@ pub(crate) fn away<P: Platform>(rests: Rests) -> Option<Rests> {
     (!many_cpus::<P>()).then_some(rests)
 }
 
-/// When a wait with this deadline must stop spinning, on [`Platform::now`]: one on another clock ends asleep.
-pub(crate) fn spin_limit(deadline: Option<Deadline>) -> u64 {
-    match deadline {
-        Some(Deadline { clock: Clock::Monotonic, at }) => at,
-        _ => u64::MAX,
-    }
+/// When a wait with this deadline must stop spinning, on [`Platform::now`].
+pub(crate) fn spin_limit<P: Platform>(deadline: Option<Deadline>) -> u64 {
+    deadline.map_or(u64::MAX, monotonic::<P>)
+}
+
+/// Whether a spin ended since the caller's deadline, `limit`, has come: its budget was not spent.
+pub(crate) fn caller_is_late<P: Platform, T>(end: &Result<T, SpinEnd>, limit: u64) -> bool {
+    matches!(end, Err(SpinEnd::Deadline)) && limit < u64::MAX && P::now() >= limit
 }
 
 /// What became of one thread's recent spins on one lock.
@@ -67,12 +68,13 @@ pub(crate) struct SpinRecord {
     score: u8,
     /// Spins to leave out before the next attempt.
     skip: u8,
-    /// Share of waits that ended with the lock within [`SPIN_SHORT_NS`], lately: 255 is all.
-    early: u8,
+    /// Share of waits that did not end with the lock within [`SPIN_SHORT_NS`], lately: 255 is all.
+    late: u8,
 }
 
 impl SpinRecord {
-    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, early: 255 };
+    /// Zero bytes, as all that is in a new slot: the table of slots takes no room in a file.
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0 };
 
     /// Whether to spin this time: after failures only now and then.
     fn attempt(&mut self) -> bool {
@@ -100,19 +102,22 @@ impl SpinRecord {
     /// Whether to look early. Where that hardly ever finds the lock free, its owner takes it again as soon as it has
     /// released it; then each early look that succeeds moves the lock and all that it guards for a section or two.
     fn looks_early(&mut self) -> bool {
-        let early = self.early >= EARLY_PAYS;
+        let early = self.early() >= EARLY_PAYS;
         if !early {
-            self.early += EARLY_AGAIN;
+            self.late -= EARLY_AGAIN;
         }
         early
     }
 
     fn looked_early(&mut self, success: bool) {
-        let before = self.early;
-        self.early = moved(before, success);
-        if before >= EARLY_PAYS && self.early < EARLY_PAYS {
-            self.early = EARLY_PAYS - PATIENT_WAITS * EARLY_AGAIN;
-        }
+        let (before, after) = (self.early(), moved(self.early(), success));
+        let dropped = before >= EARLY_PAYS && after < EARLY_PAYS;
+        self.late = 255 - if dropped { EARLY_PAYS - PATIENT_WAITS * EARLY_AGAIN } else { after };
+    }
+
+    /// Share of waits that ended with the lock within [`SPIN_SHORT_NS`], lately: 255 is all.
+    fn early(&self) -> u8 {
+        255 - self.late
     }
 }
 
@@ -155,9 +160,11 @@ impl<'a> Notes<'a> {
         self.cell.set(self.record);
     }
 
-    /// Learns from how a spin ended. An owner found off its CPU says nothing about the length of sections.
-    pub(crate) fn ended<T>(&mut self, end: &Result<T, SpinEnd>) {
+    /// Learns from how a spin ended. An owner found off its CPU says nothing about the length of sections, and the
+    /// caller's deadline, `limit`, nothing at all.
+    pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64) {
         match end {
+            end if caller_is_late::<P, T>(end, limit) => return,
             Ok(_) => self.record.learn(true),
             Err(SpinEnd::Deadline) => self.record.learn(false),
             Err(SpinEnd::NotRunning) => self.record.rate(false),
@@ -174,7 +181,7 @@ impl<'a> Notes<'a> {
 
     /// Whether the last waits showed that it does not pay to look early.
     pub(crate) fn is_patient(&self) -> bool {
-        self.record.early < EARLY_PAYS
+        self.record.early() < EARLY_PAYS
     }
 
     /// Learns whether an early look found the lock.
@@ -195,11 +202,11 @@ impl<'a> Notes<'a> {
             return false;
         }
         if self.pay() {
-            P::yield_now();
+            P::offer();
         }
         let stays = is_off();
         if stays {
-            self.ended::<()>(&Err(SpinEnd::NotRunning));
+            self.ended::<P, ()>(&Err(SpinEnd::NotRunning), u64::MAX);
         }
         stays
     }
@@ -224,9 +231,10 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
-    let end = spin_queued(lock, me, deadline, &mut notes);
+    let limit = spin_limit::<P>(deadline);
+    let end = spin_queued(lock, me, limit, &mut notes);
     private.node_busy.set(false);
-    notes.ended(&end);
+    notes.ended::<P, _>(&end, limit);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
@@ -242,22 +250,19 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 }
 
 /// `Ok`: acquired, and how.
-fn spin_queued<P: Platform>(
-    lock: &RawMutex<P>,
-    me: Me<P>,
-    deadline: Option<Deadline>,
-    notes: &mut Notes,
-) -> Result<Event, SpinEnd> {
+fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, limit: u64, notes: &mut Notes) -> Result<Event, SpinEnd> {
     let begin = P::now();
-    let limit = spin_limit(deadline);
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
     let rests = notes.rests();
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
     if rests == Rests::new() && lock.spinners.is_empty() {
         let end = spin_first(lock, me.token, until(SPIN_SHORT_NS), SHORT_TRIES, rests);
+        if caller_is_late::<P, _>(&end, limit) {
+            return Err(SpinEnd::Deadline);
+        }
         notes.looked_early(end == Ok(true));
         match end {
-            Err(SpinEnd::Deadline) => P::yield_now(),
+            Err(SpinEnd::Deadline) => P::offer(),
             Ok(false) => {} // a crowd competes: stand in line
             end => return end.map(|_| Event::Spun),
         }
@@ -277,7 +282,7 @@ fn spin_as_head<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, rests: R
     loop {
         let offer_at = P::now().saturating_add(OFFER_NS).min(until);
         match spin_first(lock, me, offer_at, u32::MAX, rests) {
-            Err(SpinEnd::Deadline) if offer_at < until => P::yield_now(),
+            Err(SpinEnd::Deadline) if offer_at < until => P::offer(),
             end => return end.map(drop),
         }
     }
@@ -289,7 +294,7 @@ pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadl
     if me.slot.private.node_busy.replace(true) {
         return false;
     }
-    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline));
+    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit::<P>(deadline));
     let end = spin_in_line(lock, me, until, Rests::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
@@ -356,7 +361,7 @@ pub(super) fn claimed<P: Platform>(lock: &RawMutex<P>, word: u32, deadline: Opti
     if owner.is_none() || !many_cpus::<P>() {
         return false;
     }
-    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit(deadline));
+    let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit::<P>(deadline));
     let limit = SpinLimit { until: Some(until), owner, ..SpinLimit::NONE };
     P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit).is_ok()
 }
@@ -375,7 +380,7 @@ impl Turn {
     pub(crate) const NEW: Turn = Turn { address: 0, since: 0, seen: 0, ticks: 0 };
 }
 
-/// Gives up the CPU at the end of a turn.
+/// Offers the CPU at the end of a turn.
 /// A thread that is `patient` contends seldom: it asks the clock each time, and a longer gap is none.
 pub(crate) fn take_turns<P: Platform>(private: &Private, address: usize, patient: bool) {
     let (ticks, gap_ns) = if patient { (1, TURN_NS * 2) } else { (TURN_TICKS, TURN_NS / 2) };
@@ -387,7 +392,7 @@ pub(crate) fn take_turns<P: Platform>(private: &Private, address: usize, patient
         if turn.address != address || now.saturating_sub(turn.seen) > gap_ns {
             turn = Turn { address, since: now, ..turn };
         } else if now.saturating_sub(turn.since) > TURN_NS {
-            P::yield_now();
+            P::offer();
             turn.since = P::now();
         }
         turn.seen = now.max(turn.since);

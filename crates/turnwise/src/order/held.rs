@@ -4,7 +4,7 @@ use super::How;
 use super::graph::{self, ClassId, Node, graph};
 use super::report::{Fault, Place, Report, Step, tell};
 use core::cell::{Cell, RefCell};
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
@@ -18,6 +18,8 @@ struct Held {
     node: Node,
     how: How,
     at: Place,
+    /// [`STRAYED`] when it was acquired.
+    since: u64,
 }
 
 /// Pairs that a thread remembers to be in order.
@@ -26,18 +28,27 @@ const KNOWN: usize = 256;
 struct Thread {
     held: Vec<Held>,
     known: [(Node, Node); KNOWN],
+    /// [`STRAYED`] as this thread last looked.
+    looked: u64,
+}
+
+impl Thread {
+    const NEW: Thread = Thread { held: Vec::new(), known: [(0, 0); KNOWN], looked: 0 };
 }
 
 std::thread_local! {
-    static THREAD: RefCell<Thread> = const { RefCell::new(Thread { held: Vec::new(), known: [(0, 0); KNOWN] }) };
+    static THREAD: RefCell<Thread> = const { RefCell::new(Thread::NEW) };
     /// The level for acquisitions from here on, and whether addresses tell the order within a class.
     static LEVEL: Cell<(u32, bool)> = const { Cell::new((0, false)) };
 }
 
-/// Locks that were released by a thread that did not acquire them: guards of spin locks may move.
-static ELSEWHERE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-/// How many they are.
-static MOVED: AtomicUsize = AtomicUsize::new(0);
+/// Locks that were released by a thread that did not acquire them (guards of spin locks may move), and what [`STRAYED`]
+/// was after each of these releases. Such a lock has one holder at a time. So the acquisition that a release ended is
+/// the last one before it: in some thread's list, this is the lock's first release after the acquisition.
+static ELSEWHERE: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
+/// How many releases of that kind there were. It rises before the lock is free, so who acquires it next finds it risen:
+/// the lock orders the two.
+static STRAYED: AtomicU64 = AtomicU64::new(0);
 
 /// Runs `f` on the thread's notes. Not in a thread that is exiting, nor in a signal handler that interrupted the
 /// checker: what these do goes unchecked.
@@ -52,7 +63,7 @@ fn node(class: &ClassId) -> Node {
 pub(super) fn before(class: &ClassId, lock: usize, how: How, at: Place) {
     let node = node(class);
     let by_address = LEVEL.try_with(Cell::get).unwrap_or_default().1;
-    let next = Held { lock, node, how, at };
+    let next = Held::now(lock, node, how, at);
     // The handler may panic, and may lock: it is told when nothing is borrowed.
     if let Some(report) = with(|thread| thread.check(next, by_address)).flatten() {
         tell(&report);
@@ -61,14 +72,14 @@ pub(super) fn before(class: &ClassId, lock: usize, how: How, at: Place) {
 
 pub(super) fn acquired(class: &ClassId, lock: usize, how: How, at: Place) {
     let node = node(class);
-    with(|thread| thread.held.push(Held { lock, node, how, at }));
+    with(|thread| thread.held.push(Held::now(lock, node, how, at)));
 }
 
 /// Notes that the lock is about to be released.
 pub(crate) fn released(lock: usize) {
     if with(|thread| thread.take(lock).is_some()) == Some(false) {
-        ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).push(lock);
-        MOVED.fetch_add(1, Relaxed);
+        let mut elsewhere = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
+        elsewhere.push((lock, STRAYED.fetch_add(1, Relaxed) + 1));
     }
 }
 
@@ -98,6 +109,12 @@ pub(crate) fn suspend(lock: usize) -> Suspended {
     Suspended(with(|thread| thread.take(lock)).flatten())
 }
 
+impl Held {
+    fn now(lock: usize, node: Node, how: How, at: Place) -> Self {
+        Held { lock, node, how, at, since: STRAYED.load(Relaxed) }
+    }
+}
+
 impl Thread {
     /// Takes a lock off the list: guards may be dropped in any order.
     fn take(&mut self, lock: usize) -> Option<Held> {
@@ -106,8 +123,10 @@ impl Thread {
     }
 
     fn check(&mut self, next: Held, by_address: bool) -> Option<Report> {
-        if MOVED.load(Relaxed) != 0 {
+        let strayed = STRAYED.load(Relaxed);
+        if self.looked != strayed {
             self.forget_moved();
+            self.looked = strayed;
         }
         for index in 0..self.held.len() {
             let held = self.held[index];
@@ -145,13 +164,10 @@ impl Thread {
     #[cold]
     fn forget_moved(&mut self) {
         let mut moved = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
-        self.held.retain(|held| match moved.iter().position(|&lock| lock == held.lock) {
-            Some(index) => {
-                moved.swap_remove(index);
-                MOVED.fetch_sub(1, Relaxed);
-                false
-            }
-            None => true,
+        self.held.retain(|held| {
+            // In the order of the releases.
+            let ended = moved.iter().position(|&(lock, after)| lock == held.lock && after > held.since);
+            ended.map(|index| moved.remove(index)).is_none()
         });
     }
 }

@@ -20,6 +20,11 @@ unsafe impl Platform for Bare {
         core::hint::spin_loop();
     }
 
+    /// The clock does not tell how long that would be.
+    fn nap(_ns: u32) {
+        Self::relax();
+    }
+
     fn spin_until<W: Word>(
         word: &W,
         mut ready: impl FnMut(W::Value) -> bool,

@@ -6,6 +6,7 @@
 //! its machine through its current coroutine.
 
 mod bare;
+mod patience;
 pub(crate) mod racy;
 mod rests;
 pub(crate) mod slot;
@@ -17,6 +18,7 @@ pub mod native;
 pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
+pub use patience::Patience;
 pub use rests::Rests;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
@@ -197,6 +199,21 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Lets another thread that wants to run have this CPU, if there is one.
     fn yield_now() {}
 
+    /// Sleeps for about `ns` nanoseconds, or until a signal handler has run. No point at which a thread is cancelled.
+    #[track_caller]
+    fn nap(ns: u32) {
+        let at = Self::now().saturating_add(ns.into());
+        let nobody_wakes = Self::U32::new(0);
+        Self::park(&nobody_wakes, 0, Lane::Waiters, Some(Deadline { clock: Clock::Monotonic, at }));
+    }
+
+    /// Offers this CPU to the other threads of the program that contend for its locks: a yield, unless that would, as
+    /// far as the platform can tell, let others than these run. For a thread that would get on without it.
+    #[track_caller]
+    fn offer() {
+        Self::yield_now();
+    }
+
     /// Stays on the CPU for about `ns` nanoseconds without touching anything shared.
     fn rest(ns: u32) {
         let until = Some(Self::now().saturating_add(ns.into()));
@@ -289,6 +306,13 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// The NUMA node this thread is on, a hint.
     fn node() -> u32;
+
+    /// Which process of a family this is: a forked child has another number than its parent, and the process never
+    /// changes its own. The threads of another generation do not exist here, so slow paths ask before they rely on one.
+    /// Where there are no processes all is one generation.
+    fn generation() -> u32 {
+        0
+    }
 
     /// What a thread's notes call the lock at an address, whose first word it has looked at. A simulator gives the lock
     /// a number where addresses differ from run to run.

@@ -16,6 +16,8 @@ impl Rests {
     const FIRST_NS: u32 = 150;
     /// The third, in transfers of a line; each later one is twice as long as the one before.
     const LINES: u32 = 16;
+    /// From here on they are equally long.
+    const COUNTED: u32 = 11;
     /// Bounds of the third and later ones.
     const LATER_NS: (u32, u32) = (400, 16_000);
 
@@ -33,12 +35,12 @@ impl Rests {
 
     /// The next, in nanoseconds, where fetching a line takes `line_ns`.
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
-        self.taken += 1;
+        self.taken = (self.taken + 1).min(Self::COUNTED);
         match self.taken {
             short @ 1..=2 => Self::FIRST_NS * short,
             long => {
                 let (min_ns, max_ns) = Self::LATER_NS;
-                line_ns.saturating_mul(Self::LINES << (long - 3).min(8)).clamp(min_ns, max_ns)
+                line_ns.saturating_mul(Self::LINES << (long - 3)).clamp(min_ns, max_ns)
             }
         }
     }

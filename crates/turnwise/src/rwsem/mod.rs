@@ -1,5 +1,6 @@
 //! The adaptive readers-writer lock: many readers at a time, or one writer.
 
+mod either;
 mod guard;
 mod raw;
 #[cfg(feature = "spin")]

@@ -5,8 +5,9 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..27 | count | readers, and threads that counted themselves and are about to take it back | they, by an addition | they, by a subtraction |
-//! | 26 | `FULL` | the count's highest bit: no more readers for now | | |
+//! | 0..21 | count | readers, and threads that counted themselves and are about to take it back | they, by an addition | they, by a subtraction |
+//! | 20 | `FULL` | the count's highest bit: no more readers for now | | |
+//! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | who sets them | who clears them |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | it | it |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | it | it |
 //! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
@@ -33,9 +34,11 @@
 //! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again). So the
 //!    readers that `WRITERS` bars do not wait for ever.
-//! 5. While `HANDOFF` is set only its claimant takes the lock. Whoever clears it for another reason, and whoever makes
-//!    the lock free while it is set, wakes all of lane `First`: a claimant that finds it gone is an ordinary waiter.
-//! 6. What bars others from a free lock lapses after [`PROMISE_NS`]: its thread may have vanished in a `fork`.
+//! 5. `HANDOFF` is set by one thread, and only that clears it. While it is set nobody else takes the lock; whoever
+//!    makes the lock free then wakes lane `First`.
+//! 6. Of flags with the generation of this process all this holds. Those with another are void: they were inherited in
+//!    a `fork`, without the threads. Whoever looks takes them out before anything else ([`RawRwSem::look`]); a thread
+//!    that sleeps here has looked.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
 //!    The wake-ups that follow use the address alone. (The last reader to leave therefore leaves `WRITERS` standing;
 //!    the woken writer, or who takes the lock in between, clears it when it leaves.)
@@ -48,19 +51,44 @@ use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 #[cfg(doc)]
-use crate::mutex::{HANDOFF_AFTER_NS, PROMISE_NS};
+use crate::mutex::HANDOFF_AFTER_NS;
 
-pub(super) const COUNT: u32 = (1 << 27) - 1;
-pub(super) const FULL: u32 = 1 << 26;
+pub(super) const COUNT: u32 = (1 << 21) - 1;
+pub(super) const FULL: u32 = 1 << 20;
+pub(super) const GENERATION: u32 = 0x3f << 21;
 pub(super) const UPGRADABLE: u32 = 1 << 27;
 pub(super) const WRITER: u32 = 1 << 28;
 pub(super) const HANDOFF: u32 = 1 << 29;
 pub(super) const READERS: u32 = 1 << 30;
 pub(super) const WRITERS: u32 = 1 << 31;
+/// Threads that do not have the lock yet rely on these.
+const FLAGS: u32 = HANDOFF | READERS | WRITERS;
 /// Somebody has the lock, or appears to.
 pub(super) const HELD: u32 = COUNT | UPGRADABLE | WRITER;
 /// What keeps an upgradable reader out that merely comes along.
 pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
+
+/// The generation of this process, as flags bear it.
+pub(super) fn stamp<P: Platform>() -> u32 {
+    P::generation() << GENERATION.trailing_zeros() & GENERATION
+}
+
+/// `word`, whose flags are none or of one generation, with more `flags` of that or, if there are none, of this process.
+pub(super) fn with_flags<P: Platform>(word: u32, flags: u32) -> u32 {
+    let first = word & FLAGS == 0 && flags != 0;
+    word | flags | if first { stamp::<P>() } else { 0 }
+}
+
+/// `word` without `flags`.
+pub(super) fn without_flags(word: u32, flags: u32) -> u32 {
+    let word = word & !flags;
+    if word & FLAGS == 0 { word & !GENERATION } else { word }
+}
+
+/// Whether `word` has flags of threads that this process does not have.
+fn is_void<P: Platform>(word: u32) -> bool {
+    word & FLAGS != 0 && word & GENERATION != stamp::<P>()
+}
 
 /// Who goes first when a writer waits and a reader comes. All users of one lock should pass the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,7 +183,31 @@ impl<P: Platform> RawRwSem<P> {
     /// Like [`RawRwSem::try_read`], with a choice of who goes first.
     #[inline]
     pub fn try_read_with(&self, prefer: Prefer) -> bool {
-        self.counters.attempt(self.look_and_enter(prefer))
+        self.counters.attempt(self.look_and_enter(prefer) || self.enter_past(prefer))
+    }
+
+    /// A try that found itself barred: by void flags, perhaps.
+    #[cold]
+    fn enter_past(&self, prefer: Prefer) -> bool {
+        let word = self.word.load(Relaxed);
+        is_void::<P>(word) && self.settled(word) & prefer.barred() == 0 && self.enter(prefer)
+    }
+
+    /// The word as of now, without void flags (invariant 6).
+    pub(super) fn look(&self) -> u32 {
+        self.settled(self.word.load(Relaxed))
+    }
+
+    /// The same, of a word just seen.
+    fn settled(&self, mut word: u32) -> u32 {
+        while is_void::<P>(word) {
+            let new = without_flags(word, FLAGS);
+            match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
+                Ok(_) => word = new,
+                Err(found) => word = found,
+            }
+        }
+        word
     }
 
     #[inline]
@@ -251,7 +303,7 @@ impl<P: Platform> RawRwSem<P> {
     /// The same, of a word that has flags or a count: the lock may be free though threads sleep.
     #[cold]
     fn take_write_past(&self, found: u32) -> bool {
-        let mut word = found;
+        let mut word = self.settled(found);
         while word & (HELD | HANDOFF) == 0 {
             match self.take(word, word | WRITER) {
                 Ok(_) => {
@@ -293,8 +345,11 @@ impl<P: Platform> RawRwSem<P> {
         loop {
             match self.take(word, word | UPGRADABLE) {
                 Ok(_) => return true,
-                Err(found) if found & NOT_UPGRADABLE != 0 => return false,
-                Err(found) => word = found,
+                Err(found) if found & NOT_UPGRADABLE == 0 => word = found,
+                Err(found) => word = self.settled(found),
+            }
+            if word & NOT_UPGRADABLE != 0 {
+                return false;
             }
         }
     }
@@ -438,7 +493,7 @@ impl<P: Platform> RawRwSem<P> {
     #[inline(never)]
     pub(super) fn release_slow(&self, keep: u32) {
         let address = &raw const self.word;
-        let mut word = self.word.load(Relaxed);
+        let mut word = self.look();
         loop {
             // ORDERING rwsem.release: as in `release`.
             match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {
@@ -458,10 +513,10 @@ fn released(word: u32) -> u32 {
 
 /// Wakes whom an exchange leaves to be woken that made [`released`] of `word`. Uses the address alone (invariant 7).
 pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
-    if word & HANDOFF != 0 && P::wake(address, Lane::First, u32::MAX) > 0 {
+    if word & HANDOFF != 0 {
+        P::wake(address, Lane::First, 1);
         return;
     }
-    // If nobody claims any more, all must find out (invariant 6).
     if word & READERS != 0 {
         P::wake(address, Lane::Readers, u32::MAX);
     }
@@ -477,11 +532,8 @@ fn left<P: Platform>(address: *const P::U32, found: u32) {
         return;
     }
     match found & (WRITER | UPGRADABLE) {
-        0 if found & HANDOFF != 0 => wake_after::<P>(address, found),
-        // Readers stay out for the writer that was woken; if none was, they find out (invariant 6).
-        0 if found & WRITERS != 0 && P::wake(address, Lane::Waiters, 1) == 0 && found & READERS != 0 => {
-            P::wake(address, Lane::Readers, u32::MAX);
-        }
+        // Readers stay out for the writer.
+        0 => wake_after::<P>(address, found & !READERS),
         upgrading if upgrading == WRITER | UPGRADABLE => {
             P::wake(address, Lane::First, u32::MAX);
         }
@@ -491,12 +543,14 @@ fn left<P: Platform>(address: *const P::U32, found: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{COUNT, FULL, HANDOFF, HELD, Prefer, READERS, UPGRADABLE, WRITER, WRITERS, released};
+    use super::{COUNT, FULL, GENERATION, HANDOFF, HELD, Prefer, READERS, UPGRADABLE, WRITER, WRITERS};
+    use super::{released, with_flags, without_flags};
+    use crate::platform::Bare;
 
     #[test]
     fn the_bits_are_disjoint_and_complete() {
         let flags = [UPGRADABLE, WRITER, HANDOFF, READERS, WRITERS];
-        assert_eq!(flags.iter().fold(COUNT, |all, flag| all ^ flag), u32::MAX);
+        assert_eq!(flags.iter().fold(COUNT ^ GENERATION, |all, flag| all ^ flag), u32::MAX);
         assert_eq!(FULL << 1, COUNT + 1);
     }
 
@@ -505,6 +559,17 @@ mod tests {
         assert_eq!(released(WRITER | READERS | WRITERS | 2), 2);
         assert_eq!(released(UPGRADABLE | WRITER | WRITERS | 3), 3);
         assert_eq!(released(WRITER | HANDOFF | READERS | WRITERS), HANDOFF | READERS | WRITERS);
+    }
+
+    #[test]
+    fn flags_keep_their_generation_and_take_it_along() {
+        let inherited = WRITERS | GENERATION | 5;
+        assert_eq!(with_flags::<Bare>(inherited, READERS), READERS | inherited);
+        assert_eq!(with_flags::<Bare>(5, WRITERS), WRITERS | 5);
+        assert_eq!(without_flags(inherited, READERS), inherited);
+        assert_eq!(without_flags(inherited, WRITERS), 5);
+        assert_eq!(released(HANDOFF | inherited | WRITER), HANDOFF | inherited);
+        assert_eq!(released(inherited | WRITER), 5);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, away, spin_limit, spin_ns, take_turns};
+use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS};
+use crate::mutex::{away, caller_is_late, spin_limit, spin_ns, take_turns};
 use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -13,14 +14,16 @@ use core::sync::atomic::Ordering::Relaxed;
 struct Until {
     short: u64,
     long: u64,
+    /// The caller's deadline: neither is later.
+    limit: u64,
 }
 
 impl Until {
     fn now<P: Platform>(deadline: Option<Deadline>) -> Self {
         let begin = P::now();
-        let limit = spin_limit(deadline);
+        let limit = spin_limit::<P>(deadline);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-        Until { short: until(SPIN_SHORT_NS), long: until(spin_ns::<P>()) }
+        Until { short: until(SPIN_SHORT_NS), long: until(spin_ns::<P>()), limit }
     }
 }
 
@@ -52,8 +55,9 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
     if !notes.attempt() {
         return false;
     }
-    let end = read_spinning(lock, prefer, Until::now::<P>(deadline).long);
-    notes.ended(&end);
+    let until = Until::now::<P>(deadline);
+    let end = read_spinning(lock, prefer, until.long);
+    notes.ended::<P, _>(&end, until.limit);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -117,7 +121,7 @@ fn queued<P: Platform>(
     let end =
         behind_queue(lock, me, until, &mut notes, |until, tries, rests| first(lock, barred, until, tries, rests, take));
     private.node_busy.set(false);
-    notes.ended(&end);
+    notes.ended::<P, _>(&end, until.limit);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -133,9 +137,12 @@ fn behind_queue<P: Platform>(
     let rests = notes.rests();
     if rests == Rests::new() && lock.spinners.is_empty() {
         let end = first(until.short, SHORT_TRIES, rests);
+        if caller_is_late::<P, _>(&end, until.limit) {
+            return end;
+        }
         notes.looked_early(end == Ok(true));
         match end {
-            Err(SpinEnd::Deadline) => P::yield_now(),
+            Err(SpinEnd::Deadline) => P::offer(),
             Ok(false) => {} // a crowd competes: stand in line
             end => return end,
         }
@@ -204,9 +211,9 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let Some(me) = P::me() else { return };
     let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if notes.attempt() {
-        let limit = limit::<P>(0, Until::now::<P>(deadline).long, Rests::new());
-        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit);
-        notes.ended(&end);
+        let until = Until::now::<P>(deadline);
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit::<P>(0, until.long, Rests::new()));
+        notes.ended::<P, _>(&end, until.limit);
     }
 }
 

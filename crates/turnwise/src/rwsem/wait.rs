@@ -2,13 +2,14 @@
 
 use super::Prefer;
 use super::raw::{
-    COUNT, FULL, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, UPGRADABLE, WRITER, WRITERS, wake_after,
+    COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, UPGRADABLE, WRITER, WRITERS, wake_after,
+    with_flags, without_flags,
 };
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
-use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, RESTLESS, await_promised};
-use crate::platform::{Deadline, IntWord, Lane, Parked, Platform, Rests, Word};
+use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, RESTLESS};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, Rests, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -84,8 +85,8 @@ struct Waiter {
     kind: Kind,
     /// It was woken since it came (invariant 3).
     woken: bool,
-    /// It has `HANDOFF` (invariant 5).
-    first: bool,
+    /// `HANDOFF` as it set it, with the generation; 0: it has not (invariant 5).
+    claim: u32,
     /// It was woken [`HANDOFF_AFTER_NS`] after it came.
     late: bool,
     since: u64,
@@ -93,18 +94,25 @@ struct Waiter {
 
 impl Waiter {
     fn new<P: Platform>(kind: Kind) -> Self {
-        Waiter { kind, woken: false, first: false, late: false, since: P::now() }
+        Waiter { kind, woken: false, claim: 0, late: false, since: P::now() }
+    }
+
+    /// Whether it has the claim.
+    fn is_first(&self) -> bool {
+        self.claim != 0
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut rests, mut restless) = (false, Rests::new(), 0);
+        let (mut timed_out, mut rests, mut restless, mut patience) = (false, Rests::new(), 0, Patience::new());
         loop {
-            let word = lock.word.load(Relaxed);
-            self.first &= word & HANDOFF != 0;
+            let word = lock.look();
+            if word & (HANDOFF | GENERATION) != self.claim {
+                self.claim = 0; // this is a child, and the claim was its parent's
+            }
             let barred = word & self.barred();
             if barred == 0 {
                 if self.take(lock, word) {
-                    lock.counters.count_if(self.first, Event::HandedOff);
+                    lock.counters.count_if(self.is_first(), Event::HandedOff);
                     return true;
                 }
             } else if timed_out {
@@ -112,7 +120,7 @@ impl Waiter {
                     return false;
                 }
             } else if barred == FULL {
-                P::yield_now(); // nobody would wake us
+                patience.wait::<P>(); // nobody would wake us
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
                 continue;
             } else if let Some(word) = self.announce(lock, word) {
@@ -143,19 +151,19 @@ impl Waiter {
             Kind::Upgradable => NOT_UPGRADABLE,
             Kind::Writer => HELD | HANDOFF,
         };
-        if self.first { barred & !HANDOFF } else { barred }
+        if self.is_first() { barred & !HANDOFF } else { barred }
     }
 
     fn take<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
         match self.kind {
-            Kind::Reader(_) if self.late && (self.first || word & HANDOFF == 0) => {
+            Kind::Reader(_) if self.late && (self.is_first() || word & HANDOFF == 0) => {
                 self.open(lock, word, (word & (COUNT | UPGRADABLE)) + 1)
             }
             Kind::Reader(prefer) => lock.enter(prefer),
             Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),
             Kind::Writer => {
                 let others = if self.woken { WRITERS } else { 0 };
-                lock.take(word, word & !HANDOFF | others | WRITER).is_ok()
+                lock.take(word, with_flags::<P>(without_flags(word, HANDOFF), others) | WRITER).is_ok()
             }
         }
     }
@@ -171,23 +179,21 @@ impl Waiter {
 
     /// After the flags of `word` were cleared by somebody who does not take the lock for itself alone.
     fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
-        let address = &raw const lock.word;
-        if word & HANDOFF != 0 {
-            P::wake(address, Lane::First, u32::MAX);
-        }
         let duty = if self.woken && !matches!(self.kind, Kind::Reader(_)) { WRITERS } else { 0 };
-        wake_after::<P>(address, word & !HANDOFF | duty);
+        wake_after::<P>(&raw const lock.word, word & !HANDOFF | duty);
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
         let claim = self.late && word & HANDOFF == 0;
         let asleep = if matches!(self.kind, Kind::Reader(_)) { READERS } else { WRITERS };
-        let new = word | asleep | if claim { HANDOFF } else { 0 };
+        let new = with_flags::<P>(word, asleep | if claim { HANDOFF } else { 0 });
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
-        self.first |= claim;
+        if claim {
+            self.claim = new & (HANDOFF | GENERATION);
+        }
         lock.counters.count_if(claim, Event::Claimed);
         Some(new)
     }
@@ -195,9 +201,10 @@ impl Waiter {
     /// A writer goes back into the line of spinners, as in the mutex.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let acquired = self.kind == Kind::Writer && !self.first && spin::write_again(lock, deadline);
+        let duty = WRITERS | super::raw::stamp::<P>(); // whatever flags there are then bear no other generation
+        let acquired = self.kind == Kind::Writer && !self.is_first() && spin::write_again(lock, deadline);
         if acquired && self.woken {
-            lock.word.fetch_or(WRITERS, Relaxed); // the duty of invariant 3, before anybody can unlock
+            lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before anybody can unlock
         }
         acquired
     }
@@ -209,22 +216,14 @@ impl Waiter {
 
     fn sleep<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32, deadline: Option<Deadline>) -> Parked {
         let lane = match self.kind {
-            _ if self.first => Lane::First,
+            _ if self.is_first() => Lane::First,
             Kind::Reader(_) => Lane::Readers,
             _ => Lane::Waiters,
         };
-        let promised = word & HELD == 0;
-        let parked = if promised {
-            await_promised::<P>(&lock.word, word, HANDOFF | READERS | WRITERS, lane, deadline)
-        } else {
-            P::park(&lock.word, word, lane, deadline)
-        };
+        let parked = P::park(&lock.word, word, lane, deadline);
         lock.counters.count_sleep(parked);
-        match parked {
-            Parked::Woken => self.wakes(lock),
-            // A promise may have lapsed: all others must find out (invariant 6).
-            Parked::TimedOut if promised => self.wake_others(lock, word),
-            _ => {}
+        if parked == Parked::Woken {
+            self.wakes(lock);
         }
         parked
     }
@@ -240,12 +239,12 @@ impl Waiter {
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
     fn give_up<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) -> bool {
-        if matches!(self.kind, Kind::Reader(_)) && !self.first {
+        if matches!(self.kind, Kind::Reader(_)) && !self.is_first() {
             return true; // readers have no duty: they are woken together
         }
         // Invariant 4: perhaps we were the one that `WRITERS` stands for.
-        let cleared = READERS | WRITERS | if self.first { HANDOFF } else { 0 };
-        if lock.word.compare_exchange(word, word & !cleared, Relaxed, Relaxed).is_err() {
+        let cleared = READERS | WRITERS | self.claim & HANDOFF;
+        if lock.word.compare_exchange(word, without_flags(word, cleared), Relaxed, Relaxed).is_err() {
             return false;
         }
         self.wake_others(lock, word & cleared);

@@ -4,9 +4,15 @@
 //! |---|---|
 //! | `tls.rs` | the three words that every thread has of its own, reached without a call |
 //! | `thread.rs` | slots and tokens: who a thread is |
+//! | `exit.rs` | noticing that a thread exits, which gives its slot back |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
+//! | `generation.rs` | which forked child this is |
+//! | `offer.rs` | yields, and what they give away |
 //! | `sys.rs` | the system calls |
 
+mod exit;
+mod generation;
+mod offer;
 mod on_cpu;
 mod spin;
 mod sys;
@@ -16,6 +22,8 @@ mod tls;
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
+pub use exit::{end_exit_key, is_alien_key};
+pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, assume_cpus, on_cpu_layer};
 pub use thread::SLOTS;
 
@@ -56,8 +64,15 @@ unsafe impl Platform for Native {
     }
 
     fn yield_now() {
-        // SAFETY: takes no arguments.
-        unsafe { libc::sched_yield() };
+        offer::yield_now();
+    }
+
+    fn offer() {
+        offer::offer();
+    }
+
+    fn nap(ns: u32) {
+        sys::sleep_ns(ns.into());
     }
 
     #[inline]
@@ -116,5 +131,10 @@ unsafe impl Platform for Native {
 
     fn node() -> u32 {
         on_cpu::node()
+    }
+
+    #[inline]
+    fn generation() -> u32 {
+        generation()
     }
 }

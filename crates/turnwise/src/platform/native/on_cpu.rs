@@ -10,10 +10,11 @@
 //! Nothing proves that a thread *does* run, so the answers are `NotRunning` and `Unknown`.
 //!
 //! The area lies in the thread's own memory, which may vanish when the thread exits. Whoever looks at it first
-//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until nobody looks.
+//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until nobody looks. In a forked
+//! child nobody looks at areas of its parent's threads, nor waits for its observers: they bear another generation.
 
-use super::super::{OnCpu, Token};
-use super::{sys, thread, tls};
+use super::super::{OnCpu, Patience, Token};
+use super::{Native, generation::generation, sys, thread, tls};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
@@ -149,60 +150,69 @@ pub(super) fn node() -> u32 {
     node
 }
 
-/// An exiting thread that is observed yields so often, and then sleeps: under a real-time policy a yield never lets an
-/// observer of lower priority run.
-const LEAVE_YIELDS: u32 = 8;
-/// Its first sleep; each is twice the one before.
-const LEAVE_SLEEP_NS: u64 = 50_000;
-/// Its longest sleep.
-const LEAVE_SLEEP_MAX_NS: u64 = 1_000_000;
-
 /// Where a thread's area is, for others to look at.
 pub(super) struct Area {
     area: AtomicPtr<Rseq>,
     observers: AtomicU32,
+    /// Of which process the thread is, and those that look.
+    generation: AtomicU32,
 }
 
 impl Area {
     pub(super) const fn new() -> Self {
-        Area { area: AtomicPtr::new(ptr::null_mut()), observers: AtomicU32::new(0) }
+        Area { area: AtomicPtr::new(ptr::null_mut()), observers: AtomicU32::new(0), generation: AtomicU32::new(0) }
     }
 
     /// Publishes the calling thread's area.
     pub(super) fn enter(&self) {
+        // The area is null until then: nobody takes an inherited one for ours.
+        self.generation.store(generation(), Relaxed);
         // ORDERING on_cpu.area: Release pairs with the SeqCst load in `cpu`.
         self.area.store(own_area(), Release);
     }
 
     /// Withdraws it; returns when nobody looks at it any more.
     pub(super) fn leave(&self) {
-        // ORDERING on_cpu.leave: SeqCst store, then SeqCst load; in `cpu` SeqCst add, then SeqCst load. One of the
-        // two sees the other: either we wait for the observer, or it finds null.
-        self.area.store(ptr::null_mut(), SeqCst);
+        self.withdraw();
         // The observer is a few instructions long, but may be preempted there.
-        let (mut yields, mut sleep_ns) = (LEAVE_YIELDS, LEAVE_SLEEP_NS);
-        while self.observers.load(SeqCst) != 0 {
-            if yields > 0 {
-                yields -= 1;
-                // SAFETY: takes no arguments.
-                unsafe { libc::sched_yield() };
-            } else {
-                sys::sleep_ns(sleep_ns);
-                sleep_ns = (sleep_ns * 2).min(LEAVE_SLEEP_MAX_NS);
-            }
+        let mut patience = Patience::new();
+        while self.is_observed() {
+            patience.wait::<Native>();
         }
+    }
+
+    /// Lets nobody look at it from now on.
+    pub(super) fn withdraw(&self) {
+        // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
+        // load. One of the two sees the other: either we wait for the observer, or it finds null.
+        self.area.store(ptr::null_mut(), SeqCst);
+    }
+
+    /// Whether somebody may look at it, though it was withdrawn.
+    pub(super) fn is_observed(&self) -> bool {
+        // ORDERING on_cpu.leave: see `withdraw`.
+        self.observers.load(SeqCst) != 0 && self.is_of_this_process()
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.generation.load(Relaxed) == generation()
     }
 
     /// In a forked child, where nobody looks and only the calling thread's area is left.
     pub(super) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
-        if !is_own {
+        if is_own {
+            self.generation.store(generation(), Relaxed);
+        } else {
             self.area.store(ptr::null_mut(), Relaxed);
         }
     }
 
     /// The CPU that the thread runs on or last ran on.
     fn cpu(&self) -> Option<u32> {
+        if !self.is_of_this_process() {
+            return None;
+        }
         // ORDERING on_cpu.leave: see `leave`.
         self.observers.fetch_add(1, SeqCst);
         let area = self.area.load(SeqCst);
@@ -218,27 +228,60 @@ impl Area {
     }
 }
 
-/// CPUs that have a slot for spinners; on those above, spinners stay unseen.
+/// CPUs that have a slot; on those above, spinners stay unseen, and nobody offers the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
 /// A published spinner counts for this long after its last sign of life.
 const FRESH_NS: u64 = 4_000;
 
-/// One per CPU: token of the thread that spins there (low 16 bits) and when it last said so (ns, high 48 bits).
-#[repr(align(64))]
-struct CpuSlot(AtomicU64);
+/// The part of a [`CpuSlot`]'s sign that names the thread.
+const TOKEN: u64 = 0xffff;
 
-static SPINNERS: [CpuSlot; CPUS] = [const { CpuSlot(AtomicU64::new(0)) }; CPUS];
+/// What the threads of the process know about a CPU.
+#[repr(align(64))]
+pub(super) struct CpuSlot {
+    /// The last sign of life of a thread that contends there: when (ns, high 48 bits), and its token while it spins
+    /// (low 16 bits, else 0).
+    sign: AtomicU64,
+    /// From when on the CPU may be offered (ns): see `offer.rs`.
+    pub(super) offer_at: AtomicU64,
+}
+
+static CPU_SLOTS: [CpuSlot; CPUS] = [const { CpuSlot { sign: AtomicU64::new(0), offer_at: AtomicU64::new(0) } }; CPUS];
+
+impl CpuSlot {
+    /// That of the CPU we are on.
+    pub(super) fn own() -> Option<&'static CpuSlot> {
+        CPU_SLOTS.get(cpu() as usize)
+    }
+
+    /// Says that a thread which contends, but does not spin, runs there now.
+    pub(super) fn seen(&self, now: u64) {
+        self.sign.store(now << 16, Relaxed);
+    }
+
+    /// How long before `now` the last sign of life was.
+    pub(super) fn silence_ns(&self, now: u64) -> u64 {
+        age_ns(self.sign.load(Relaxed), now)
+    }
+}
+
+/// How old a sign is, 0 if it is of a later time than `now`, which another thread may have read a moment before.
+fn age_ns(sign: u64, now: u64) -> u64 {
+    const MASK: u64 = (1 << 48) - 1;
+    let age = (now & MASK).wrapping_sub(sign >> 16) & MASK;
+    if age <= MASK / 2 { age } else { 0 }
+}
 
 /// The calling thread, spinning; withdrawn when dropped.
 pub(super) struct Spinner {
     token: Token,
-    cpu: core::cell::Cell<Option<u32>>,
+    slot: core::cell::Cell<Option<&'static CpuSlot>>,
 }
 
 impl Spinner {
     /// Nothing is written before the first [`Spinner::refresh`].
     pub(super) fn new() -> Self {
-        Spinner { token: tls::token(), cpu: core::cell::Cell::new(None) }
+        Spinner { token: tls::token(), slot: core::cell::Cell::new(None) }
     }
 
     /// Says that this thread runs, on this CPU, now.
@@ -247,17 +290,18 @@ impl Spinner {
             return;
         }
         let Some(cpu) = own_cpu() else { return };
-        if let Some(slot) = SPINNERS.get(cpu as usize) {
-            slot.0.store(now << 16 | u64::from(self.token.get()), Relaxed);
-            self.cpu.set(Some(cpu));
+        if let Some(slot) = CPU_SLOTS.get(cpu as usize) {
+            slot.sign.store(now << 16 | u64::from(self.token.get()), Relaxed);
+            self.slot.set(Some(slot));
         }
     }
 }
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        if let Some(cpu) = self.cpu.get() {
-            SPINNERS[cpu as usize].0.store(0, Relaxed);
+        if let Some(slot) = self.slot.get() {
+            // What is left says when somebody spun, not who does.
+            slot.sign.store(slot.sign.load(Relaxed) & !TOKEN, Relaxed);
         }
     }
 }
@@ -276,15 +320,12 @@ pub(super) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
     if own_cpu() == Some(its_cpu) {
         return OnCpu::NotRunning;
     }
-    match SPINNERS.get(its_cpu as usize).map(|slot| slot.0.load(Relaxed)) {
-        Some(word) if word != 0 && word as u16 != token.get() as u16 && fresh(word, now()) => OnCpu::NotRunning,
-        _ => OnCpu::Unknown,
+    let sign = CPU_SLOTS.get(its_cpu as usize).map_or(0, |slot| slot.sign.load(Relaxed));
+    let spinner = sign & TOKEN;
+    if spinner != 0 && spinner != u64::from(token.get()) && age_ns(sign, now()) < FRESH_NS {
+        return OnCpu::NotRunning;
     }
-}
-
-fn fresh(word: u64, now: u64) -> bool {
-    const MASK: u64 = (1 << 48) - 1;
-    (now & MASK).wrapping_sub(word >> 16) & MASK < FRESH_NS
+    OnCpu::Unknown
 }
 
 const _: () = assert!(thread::SLOTS < 1 << 16, "a token must fit the published word");
@@ -299,5 +340,83 @@ mod tests {
         let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).expect("it names the CPUs");
         let allowed: u32 = mask.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum();
         assert_eq!(super::cpus(), allowed);
+    }
+
+    /// A thread may return from its start routine with a cancellation pending, which its exit must not act upon.
+    #[test]
+    fn the_exit_of_an_observed_thread_is_no_cancellation_point() {
+        use super::{Relaxed, Token, thread};
+        use core::sync::atomic::AtomicU32;
+        use core::{ffi::c_void, ptr, time::Duration};
+
+        extern "C" fn routine(told: *mut c_void) -> *mut c_void {
+            let me = thread::me().expect("a slot");
+            // SAFETY: the calling thread's id.
+            assert_eq!(unsafe { libc::pthread_cancel(libc::pthread_self()) }, 0);
+            thread::entry(me.token).expect("its entry").area.observers.fetch_add(1, Relaxed);
+            // SAFETY: the test waits for this thread before the word goes.
+            unsafe { &*told.cast::<AtomicU32>() }.store(me.token.get(), Relaxed);
+            ptr::null_mut()
+        }
+
+        let told = AtomicU32::new(0);
+        let (mut thread, mut result) = (0, ptr::null_mut());
+        let argument = told.as_ptr().cast();
+        // SAFETY: `routine` has the signature, and `told` outlives the thread.
+        assert_eq!(unsafe { libc::pthread_create(&mut thread, ptr::null(), routine, argument) }, 0);
+        while told.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        // Longer than it yields before it sleeps.
+        std::thread::sleep(Duration::from_millis(20));
+        let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
+        entry.area.observers.fetch_sub(1, Relaxed);
+        // SAFETY: the thread was made above and is joined once.
+        assert_eq!(unsafe { libc::pthread_join(thread, &mut result) }, 0);
+        assert!(result.is_null(), "it was cancelled");
+    }
+
+    /// A child of `_Fork`, which runs no handlers, has the pointers of threads that are gone, and their observers.
+    #[test]
+    fn a_child_without_handlers_neither_looks_at_vanished_threads_nor_waits_for_them() {
+        use super::{Relaxed, thread};
+
+        // SAFETY: glibc's, from 2.34 on.
+        unsafe extern "C" {
+            fn _Fork() -> libc::pid_t;
+        }
+
+        if super::on_cpu_layer() == super::OnCpuLayer::None {
+            std::println!("SKIPPED: no restartable sequences here");
+            return;
+        }
+        let (told, token) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            told.send(thread::me().expect("a slot").token).expect("the test waits");
+            ends.recv().expect_err("the test ends");
+        });
+        let others = thread::entry(token.recv().expect("a token")).expect("its entry");
+        let own = thread::entry(thread::me().expect("a slot").token).expect("its entry");
+        assert!(others.area.cpu().is_some());
+        own.area.observers.fetch_add(1, Relaxed);
+        // SAFETY: the child calls nothing that a fork beside other threads may not.
+        let child = unsafe { _Fork() };
+        if child == 0 {
+            // SAFETY: ends the child, at the latest by the alarm.
+            unsafe {
+                libc::alarm(10);
+                let seen = others.area.cpu();
+                own.area.leave();
+                libc::_exit(i32::from(seen.is_some()));
+            }
+        }
+        own.area.observers.fetch_sub(1, Relaxed);
+        let mut status = -1;
+        // SAFETY: waits for the child.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "14: it waited; 256: it looked");
+        drop(end);
+        other.join().expect("no panic");
     }
 }

@@ -50,6 +50,12 @@ fn ticks() -> u64 {
     sys::clock_ns(libc::CLOCK_MONOTONIC)
 }
 
+/// Ticks since `begin`; none where the counter of another CPU is behind.
+#[inline]
+fn ticks_since(begin: u64) -> u64 {
+    ticks().saturating_sub(begin)
+}
+
 /// Measures the spin hint, which takes 10 to 140 cycles depending on the CPU, and the ticks. Called once, by the
 /// constructor.
 pub(super) fn start() {
@@ -57,7 +63,7 @@ pub(super) fn start() {
     let once = || {
         let (begin, begin_ticks) = (sys::clock_ns(libc::CLOCK_MONOTONIC), ticks());
         (0..HINTS).for_each(|_| relax());
-        let took_ticks = ticks() - begin_ticks;
+        let took_ticks = ticks_since(begin_ticks);
         (sys::clock_ns(libc::CLOCK_MONOTONIC) - begin, took_ticks)
     };
     let (took_ns, took_ticks) = (0..3).map(|_| once()).min().unwrap_or_default();
@@ -86,7 +92,7 @@ fn hints(ns: u32) -> u32 {
 fn timed_look<W: Word>(word: &W) -> W::Value {
     let begin = ticks();
     let value = word.load(Relaxed);
-    let took = (ticks() - begin).min(4096) as u32;
+    let took = ticks_since(begin).min(4096) as u32;
     let mean = LINE_TICKS.load(Relaxed);
     LINE_TICKS.store(mean - mean / 16 + took / 16, Relaxed);
     value
@@ -127,5 +133,17 @@ fn check(spinner: &on_cpu::Spinner, limit: SpinLimit) -> Result<(), SpinEnd> {
     match limit.owner {
         Some(owner) if on_cpu::on_cpu_at(owner, || now) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ticks, ticks_since};
+
+    #[test]
+    fn a_counter_that_is_behind_has_not_ticked() {
+        assert_eq!(ticks_since(u64::MAX), 0);
+        let begin = ticks();
+        assert!(ticks_since(begin) <= ticks());
     }
 }

@@ -84,12 +84,20 @@ pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU3
     u32::try_from(moved).ok()
 }
 
-/// Sleeps for about `ns`, or until a signal handler has run.
+/// Sleeps for about `ns`, or until a signal handler has run. Not by the C library's function, which is a cancellation
+/// point: no lock path may be one, nor what a thread's exit calls.
 pub(super) fn sleep_ns(ns: u64) {
     let time = timespec(ns);
+    let none = ptr::null_mut::<libc::timespec>();
     let _errno = KeepErrno::new();
-    // SAFETY: `time` is a timespec on this stack; nobody wants to know what was left of it.
-    unsafe { libc::nanosleep(&time, ptr::null_mut()) };
+    if cfg!(miri) {
+        // Miri does not know the system call by number.
+        // SAFETY: `time` is a timespec on this stack; nobody wants to know what was left of it.
+        unsafe { libc::nanosleep(&time, none) };
+        return;
+    }
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, none) };
 }
 
 pub(super) fn clock_ns(clock: libc::clockid_t) -> u64 {

@@ -5,11 +5,11 @@
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
 use super::super::{Me, ThreadSlot, Token};
-use super::{Native, on_cpu, tls};
+use super::{Native, exit, generation, on_cpu, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, compiler_fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
 /// Threads that can hold a slot at the same time. (Few under Miri, which pays for the table's size with each look.)
 pub const SLOTS: usize = if cfg!(miri) { 32 } else { 4096 };
@@ -45,8 +45,6 @@ static TABLE: [Entry; SLOTS] = [const {
 static FREE: AtomicU64 = AtomicU64::new(0);
 /// Slots that were never taken start here.
 static FRESH: AtomicU32 = AtomicU32::new(0);
-/// The key whose destructor gives a slot back, or -1 before the constructor ran.
-static EXIT_KEY: AtomicI64 = AtomicI64::new(-1);
 
 pub(super) fn entry(token: Token) -> Option<&'static Entry> {
     token.get().checked_sub(FIRST).and_then(|index| TABLE.get(index as usize))
@@ -67,20 +65,16 @@ pub(super) fn me() -> Option<Me<Native>> {
 
 #[cold]
 fn register() -> Option<Me<Native>> {
-    let words = tls::words();
     // SAFETY: the calling thread's own words.
-    if unsafe { (*words).stage } != STAGE_NEW {
+    if unsafe { (*tls::words()).stage } != STAGE_NEW || !exit::are_noticed() {
         return None;
     }
-    // ORDERING thread.key: pairs with the Release in `start`; the key exists.
-    let key = libc::pthread_key_t::try_from(EXIT_KEY.load(Acquire)).ok()?; // before the constructor: stay anonymous
     set_stage(STAGE_TAKING);
-    let index = take_slot(key);
-    set_stage(if index.is_some() { STAGE_SLOT } else { STAGE_NEW });
-    let (token, entry) = (Token::new(index? + FIRST)?, &TABLE[index? as usize]);
-    // SAFETY: the calling thread's own words.
-    unsafe { (*words).token = token.get() };
-    Some(Me { token, slot: &entry.slot })
+    let me = take_slot();
+    if me.is_none() {
+        set_stage(STAGE_NEW);
+    }
+    me
 }
 
 /// Stores the calling thread's stage where its signal handlers see it.
@@ -92,31 +86,56 @@ fn set_stage(stage: u32) {
     compiler_fence(SeqCst);
 }
 
-/// Takes a slot that the destructor of `key` will give back; its index.
-fn take_slot(key: libc::pthread_key_t) -> Option<u32> {
+/// Takes a slot that goes back when the calling thread exits.
+fn take_slot() -> Option<Me<Native>> {
     let index = pop_free()?;
-    // SAFETY: the key was created in `start`; the value is the index + 1, so it is not null and the destructor runs.
-    // The C library keeps the first keys' values in the thread's descriptor: no allocation.
-    if unsafe { libc::pthread_setspecific(key, core::ptr::without_provenance(index as usize + 1)) } != 0 {
+    let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
+    let noticed = exit::notice(|| {
+        entry.slot.private.reset();
+        // SAFETY: the calling thread's own words.
+        unsafe { (*tls::words()).token = token.get() };
+        set_stage(STAGE_SLOT);
+        // Last: a thread that a signal handler ends before this exits with its token.
+        entry.area.enter();
+    });
+    if !noticed {
         push_free(index);
         return None;
     }
-    TABLE[index as usize].slot.private.reset();
-    TABLE[index as usize].area.enter();
-    Some(index)
+    Some(Me { token, slot: &entry.slot })
 }
 
-/// Runs in an exiting thread.
-extern "C" fn thread_exits(value: *mut libc::c_void) {
+/// Whether the calling thread is just taking a slot.
+pub(super) fn is_taking_slot() -> bool {
+    // SAFETY: the calling thread's own words.
+    unsafe { (*tls::words()).stage == STAGE_TAKING }
+}
+
+/// Gives the calling thread's slot back, if it has one, and lets it take no other: it exits.
+pub(super) fn exits() {
     let words = tls::words();
+    let own = entry(tls::token());
     // SAFETY: the calling thread's own words.
     unsafe {
+        let index = (*words).token.wrapping_sub(FIRST);
         (*words).token = Token::ANONYMOUS.get();
         (*words).stage = STAGE_GONE;
+        if let Some(entry) = own {
+            entry.area.leave();
+            push_free(index);
+        }
     }
-    let index = (value.addr() - 1) as u32;
-    TABLE[index as usize].area.leave();
-    push_free(index);
+}
+
+/// Lets nobody look at any thread's area any more; whether all that looked were seen to end.
+pub(super) fn withdraw_areas(mut patience: impl Iterator<Item = ()>) -> bool {
+    taken().for_each(|entry| entry.area.withdraw());
+    taken().all(|entry| patience.any(|()| !entry.area.is_observed()))
+}
+
+/// The slots that were ever taken.
+fn taken() -> impl Iterator<Item = &'static Entry> {
+    TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)].iter()
 }
 
 fn pop_free() -> Option<u32> {
@@ -152,14 +171,10 @@ fn push_free(index: u32) {
 /// Runs before `main`, or when the library is loaded: what needs the loader or may allocate happens here, never
 /// on a lock path.
 extern "C" fn start() {
+    generation::start();
     on_cpu::start();
     super::spin::start();
-    let mut key = 0;
-    // SAFETY: `key` is writable and `thread_exits` has the destructor's signature.
-    if unsafe { libc::pthread_key_create(&mut key, Some(thread_exits)) } == 0 {
-        // ORDERING thread.key: pairs with the Acquire in `register`.
-        EXIT_KEY.store(i64::from(key), Release);
-    }
+    exit::start();
     // Miri knows no fork.
     if !cfg!(miri) {
         // SAFETY: registers a handler that touches statics only.
@@ -170,13 +185,25 @@ extern "C" fn start() {
 /// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited
 /// queue may still name them.
 extern "C" fn in_child() {
+    generation::in_child();
     let own = tls::token().get().checked_sub(FIRST);
-    for (index, entry) in (0..).zip(&TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)]) {
+    for (index, entry) in (0..).zip(taken()) {
         entry.area.forget_others(own == Some(index));
     }
+    exit::forget_others();
 }
 
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
 #[cfg_attr(miri, unsafe(link_section = ".init_array"))] // the one section that Miri runs
 static START: extern "C" fn() = start;
+
+/// Runs when the process ends by `exit`, or when the library that contains this is unloaded: then a thread that exits
+/// later must not find our code. The loader unregisters `in_child` by itself.
+extern "C" fn end() {
+    exit::end_exit_key();
+}
+
+#[used]
+#[cfg_attr(not(miri), unsafe(link_section = ".fini_array.00101"))]
+static END: extern "C" fn() = end;

@@ -8,15 +8,31 @@
 
 use super::super::Token;
 
+/// A symbol's name, which two versions of this crate in one program do not share.
+macro_rules! symbol {
+    ($name:literal) => {
+        concat!(
+            $name,
+            "_",
+            env!("CARGO_PKG_VERSION_MAJOR"),
+            "_",
+            env!("CARGO_PKG_VERSION_MINOR"),
+            "_",
+            env!("CARGO_PKG_VERSION_PATCH"),
+            env!("CARGO_PKG_VERSION_PRE"),
+        )
+    };
+}
+
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 core::arch::global_asm!(
     ".pushsection .tdata.turnwise,\"awT\",@progbits",
-    ".hidden turnwise_thread_words",
-    ".globl turnwise_thread_words",
-    ".type turnwise_thread_words,@object",
-    ".size turnwise_thread_words,16",
+    concat!(".hidden ", symbol!("turnwise_thread_words")),
+    concat!(".globl ", symbol!("turnwise_thread_words")),
+    concat!(".type ", symbol!("turnwise_thread_words"), ",@object"),
+    concat!(".size ", symbol!("turnwise_thread_words"), ",16"),
     ".p2align 4",
-    "turnwise_thread_words:",
+    concat!(symbol!("turnwise_thread_words"), ":"),
     ".long 1", // the token: Token::ANONYMOUS
     ".long 0", // the stage, see `thread.rs`
     ".quad 0",
@@ -26,12 +42,12 @@ core::arch::global_asm!(
 #[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
 core::arch::global_asm!(
     ".pushsection .tdata.turnwise,\"awT\",%progbits",
-    ".hidden turnwise_thread_words",
-    ".globl turnwise_thread_words",
-    ".type turnwise_thread_words,%object",
-    ".size turnwise_thread_words,16",
+    concat!(".hidden ", symbol!("turnwise_thread_words")),
+    concat!(".globl ", symbol!("turnwise_thread_words")),
+    concat!(".type ", symbol!("turnwise_thread_words"), ",%object"),
+    concat!(".size ", symbol!("turnwise_thread_words"), ",16"),
     ".p2align 4",
-    "turnwise_thread_words:",
+    concat!(symbol!("turnwise_thread_words"), ":"),
     ".word 1", // the token: Token::ANONYMOUS
     ".word 0", // the stage, see `thread.rs`
     ".xword 0",
@@ -55,7 +71,7 @@ pub(super) fn words() -> *mut ThreadWords {
     // %fs:0. Both are constant for a thread.
     unsafe {
         core::arch::asm!(
-            "mov {offset}, qword ptr [rip + turnwise_thread_words@GOTTPOFF]",
+            concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_words"), "@GOTTPOFF]"),
             "mov {base}, qword ptr fs:[0]",
             offset = out(reg) offset,
             base = out(reg) base,
@@ -73,7 +89,7 @@ pub(super) fn token() -> Token {
     // SAFETY: loads the first of the calling thread's words; `thread.rs` stores nothing but tokens there.
     unsafe {
         core::arch::asm!(
-            "mov {offset}, qword ptr [rip + turnwise_thread_words@GOTTPOFF]",
+            concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_words"), "@GOTTPOFF]"),
             "mov {token:e}, dword ptr fs:[{offset}]",
             offset = out(reg) _,
             token = out(reg) token,
@@ -91,8 +107,8 @@ pub(super) fn words() -> *mut ThreadWords {
     // SAFETY: as on x86-64; the ABI keeps the thread pointer in TPIDR_EL0.
     unsafe {
         core::arch::asm!(
-            "adrp {a}, :gottprel:turnwise_thread_words",
-            "ldr {a}, [{a}, :gottprel_lo12:turnwise_thread_words]",
+            concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_words")),
+            concat!("ldr {a}, [{a}, :gottprel_lo12:", symbol!("turnwise_thread_words"), "]"),
             "mrs {t}, tpidr_el0",
             "add {a}, {a}, {t}",
             a = out(reg) address,
@@ -142,15 +158,15 @@ mod counts {
         ".pushsection .tbss.turnwise_counts,\"awT\",@nobits",
         #[cfg(target_arch = "aarch64")]
         ".pushsection .tbss.turnwise_counts,\"awT\",%nobits",
-        ".hidden turnwise_thread_counts",
-        ".globl turnwise_thread_counts",
+        concat!(".hidden ", symbol!("turnwise_thread_counts")),
+        concat!(".globl ", symbol!("turnwise_thread_counts")),
         #[cfg(target_arch = "x86_64")]
-        ".type turnwise_thread_counts,@object",
+        concat!(".type ", symbol!("turnwise_thread_counts"), ",@object"),
         #[cfg(target_arch = "aarch64")]
-        ".type turnwise_thread_counts,%object",
-        ".size turnwise_thread_counts,{bytes}",
+        concat!(".type ", symbol!("turnwise_thread_counts"), ",%object"),
+        concat!(".size ", symbol!("turnwise_thread_counts"), ",{bytes}"),
         ".p2align 5",
-        "turnwise_thread_counts:",
+        concat!(symbol!("turnwise_thread_counts"), ":"),
         ".zero {bytes}",
         ".popsection",
         bytes = const size_of::<[AtomicU32; THREAD_COUNTS]>(),
@@ -165,7 +181,7 @@ mod counts {
         // SAFETY: as in `words`.
         unsafe {
             core::arch::asm!(
-                "mov {offset}, qword ptr [rip + turnwise_thread_counts@GOTTPOFF]",
+                concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_counts"), "@GOTTPOFF]"),
                 "mov {base}, qword ptr fs:[0]",
                 offset = out(reg) offset,
                 base = out(reg) base,
@@ -183,8 +199,8 @@ mod counts {
         // SAFETY: as in `words`.
         unsafe {
             core::arch::asm!(
-                "adrp {a}, :gottprel:turnwise_thread_counts",
-                "ldr {a}, [{a}, :gottprel_lo12:turnwise_thread_counts]",
+                concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_counts")),
+                concat!("ldr {a}, [{a}, :gottprel_lo12:", symbol!("turnwise_thread_counts"), "]"),
                 "mrs {t}, tpidr_el0",
                 "add {a}, {a}, {t}",
                 a = out(reg) address,

@@ -1,0 +1,187 @@
+//! For the build scripts of the libraries that stand before the C library's functions: gives their symbols the C
+//! library's versions.
+//!
+//! A reference to a function binds to a symbol without version, whatever version it asks for; `dlvsym` does not, and
+//! passes it by. So a symbol is there once without version, for plain references of all binaries, also of those to
+//! come, and once under each version that the C library has. Functions on condition variables have two ABIs on x86-64.
+//! There the newer one has its version by default instead, or old binaries might reach it.
+//!
+//! rustc gives the linker a version script without names, which GNU ld takes together with no other; lld does. It is
+//! rustc's default on x86-64 and part of the toolchain on both architectures, so these libraries are always linked by
+//! it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// Functions, and the versions in which glibc has them on x86-64, under the ABI of today.
+const FUNCTIONS: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "pthread_mutex_init",
+            "pthread_mutex_destroy",
+            "pthread_mutex_lock",
+            "pthread_mutex_unlock",
+            "__pthread_mutex_init",
+            "__pthread_mutex_destroy",
+            "__pthread_mutex_lock",
+            "__pthread_mutex_trylock",
+            "__pthread_mutex_unlock",
+            "__pthread_rwlock_init",
+            "__pthread_rwlock_destroy",
+            "__pthread_rwlock_rdlock",
+            "__pthread_rwlock_tryrdlock",
+            "__pthread_rwlock_wrlock",
+            "__pthread_rwlock_trywrlock",
+            "__pthread_rwlock_unlock",
+        ],
+        &["GLIBC_2.2.5"],
+    ),
+    (
+        &[
+            "pthread_mutex_trylock",
+            "pthread_mutex_timedlock",
+            "pthread_rwlock_init",
+            "pthread_rwlock_destroy",
+            "pthread_rwlock_rdlock",
+            "pthread_rwlock_tryrdlock",
+            "pthread_rwlock_timedrdlock",
+            "pthread_rwlock_wrlock",
+            "pthread_rwlock_trywrlock",
+            "pthread_rwlock_timedwrlock",
+            "pthread_rwlock_unlock",
+            "pthread_spin_init",
+            "pthread_spin_destroy",
+            "pthread_spin_lock",
+            "pthread_spin_trylock",
+            "pthread_spin_unlock",
+        ],
+        &["GLIBC_2.2.5", "GLIBC_2.34"],
+    ),
+    (
+        &[
+            "pthread_mutex_clocklock",
+            "pthread_cond_clockwait",
+            "pthread_rwlock_clockrdlock",
+            "pthread_rwlock_clockwrlock",
+        ],
+        &["GLIBC_2.30", "GLIBC_2.34"],
+    ),
+    (
+        &[
+            "mtx_init",
+            "mtx_destroy",
+            "mtx_lock",
+            "mtx_trylock",
+            "mtx_timedlock",
+            "mtx_unlock",
+            "cnd_init",
+            "cnd_destroy",
+            "cnd_wait",
+            "cnd_timedwait",
+            "cnd_signal",
+            "cnd_broadcast",
+        ],
+        &["GLIBC_2.28", "GLIBC_2.34"],
+    ),
+    (
+        &["pthread_key_create", "__pthread_key_create", "pthread_key_delete", "pthread_setspecific"],
+        &["GLIBC_2.2.5", "GLIBC_2.34"],
+    ),
+    (&["tss_create", "tss_delete", "tss_set"], &["GLIBC_2.28", "GLIBC_2.34"]),
+];
+
+/// Functions of two ABIs: exported as `turnwise_` and the name, `GLIBC_2.3.2` by default.
+const CONDITIONS: [&str; 6] = [
+    "pthread_cond_init",
+    "pthread_cond_destroy",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_signal",
+    "pthread_cond_broadcast",
+];
+
+/// glibc's first version on aarch64.
+const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
+
+/// What a library exports of these.
+pub(crate) struct Exports {
+    /// Functions that it has not.
+    pub(crate) without: &'static [&'static str],
+    /// On x86-64, condition variables as programs of 2002 know them, as `turnwise_`, the name and `_2_2_5`.
+    pub(crate) old_conditions: bool,
+}
+
+/// Tells cargo how to link the library.
+pub(crate) fn link(exports: &Exports) {
+    println!("cargo::rerun-if-changed=../interpose/versions.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let script = out.join("versions");
+    fs::write(&script, version_script()).expect("cargo's folder can be written");
+    argument(&format!("-Wl,--version-script={}", script.display()));
+    for (name, versions) in
+        FUNCTIONS.iter().flat_map(|(names, versions)| names.iter().map(move |name| (name, versions)))
+    {
+        if !exports.without.contains(name) {
+            for version in here(versions) {
+                alias(&format!("{name}@{version}"), name);
+            }
+        }
+    }
+    for name in CONDITIONS {
+        alias(name, &format!("turnwise_{name}"));
+        if exports.old_conditions && is_x86_64() {
+            alias(&format!("{name}@GLIBC_2.2.5"), &format!("turnwise_{name}_2_2_5"));
+        }
+    }
+    // What the library calls of its own is its own, whoever stands before it.
+    argument("-Wl,-Bsymbolic");
+    take_lld();
+}
+
+/// The versions. The names of symbols say which they have, but for the one that is the default for conditions. The
+/// first is no version of the C library's: a reference without version would take it before the default one.
+fn version_script() -> String {
+    let default = here(&["GLIBC_2.3.2"])[0];
+    let mut versions: Vec<&str> = FUNCTIONS.iter().flat_map(|(_, versions)| here(versions)).collect();
+    versions.push(default);
+    versions.sort_unstable();
+    versions.dedup();
+    let functions = |version| if version == default { CONDITIONS.join("; ") + ";" } else { String::new() };
+    let lines =
+        ["TURNWISE"].iter().chain(&versions).map(|version| format!("{version} {{ {} }};\n", functions(*version)));
+    lines.collect()
+}
+
+/// The versions on the architecture that is built for.
+fn here<'a>(versions: &[&'a str]) -> Vec<&'a str> {
+    let is_later = |version: &str| version.rsplit('.').next().and_then(|minor| minor.parse().ok()) > Some(17_u32);
+    let is_here = |version: &&'a str| if is_x86_64() || is_later(version) { *version } else { FIRST_ON_AARCH64 };
+    versions.iter().map(is_here).collect()
+}
+
+fn is_x86_64() -> bool {
+    env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|architecture| architecture == "x86_64")
+}
+
+/// A second symbol for a function. Quoted, since it is no name otherwise.
+fn alias(symbol: &str, function: &str) {
+    argument(&format!("-Wl,--defsym=\"{symbol}\"={function}"));
+}
+
+fn argument(text: &str) {
+    println!("cargo::rustc-link-arg-cdylib={text}");
+}
+
+/// The toolchain's own lld if there is one, else one that the C compiler finds.
+fn take_lld() {
+    let host = env::var("HOST").expect("cargo sets it");
+    let rustc = env::var_os("RUSTC").expect("cargo sets it");
+    let output = Command::new(rustc).args(["--print", "sysroot"]).output().expect("rustc runs");
+    let sysroot = String::from_utf8(output.stdout).expect("a path in UTF-8");
+    let folder = Path::new(sysroot.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
+    if folder.is_dir() {
+        argument(&format!("-B{}", folder.display()));
+    }
+    argument("-fuse-ld=lld");
+}

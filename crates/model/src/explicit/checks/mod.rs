@@ -1,0 +1,100 @@
+//! The checks, one file per lock.
+
+mod condvar;
+mod lockref;
+mod mutex;
+mod osq;
+mod preload_cond;
+mod preload_word;
+mod reentrant;
+mod rwsem;
+mod semaphore;
+mod slots;
+
+use super::check::Check;
+use crate::check::Lock;
+use std::cell::Cell;
+use turnwise::platform::{Clock, Deadline};
+
+/// All checks of all locks.
+pub fn all() -> Vec<Check> {
+    let mut all = Vec::new();
+    let each = [
+        mutex::CHECKS,
+        rwsem::CHECKS,
+        semaphore::CHECKS,
+        osq::CHECKS,
+        lockref::CHECKS,
+        condvar::CHECKS,
+        reentrant::CHECKS,
+        preload_cond::CHECKS,
+        preload_word::CHECKS,
+        slots::CHECKS,
+    ];
+    each.iter().for_each(|checks| all.extend_from_slice(checks));
+    all
+}
+
+/// The checks of one lock.
+pub fn of(lock: Lock) -> Vec<Check> {
+    all().into_iter().filter(|c| c.lock == lock).collect()
+}
+
+/// A deadline that the clock does not reach by jumps.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
+
+/// What a lock protects: who is inside. Each call is made in the step of the operation before it, so that nobody comes
+/// between the two.
+struct Section {
+    writers: Cell<u32>,
+    readers: Cell<u32>,
+    /// Readers that may write next.
+    upgradable: Cell<u32>,
+    entered: Cell<u32>,
+}
+
+impl Section {
+    fn new() -> Self {
+        let none = || Cell::new(0);
+        Section { writers: none(), readers: none(), upgradable: none(), entered: none() }
+    }
+
+    fn add(cell: &Cell<u32>, by: i32) {
+        cell.set(cell.get().checked_add_signed(by).expect("as many leave as came"));
+    }
+
+    /// Somebody comes (`by` 1) or goes (-1), as a writer.
+    fn write(&self, by: i32) {
+        Self::add(&self.writers, by);
+        self.look();
+    }
+
+    /// As a reader.
+    fn read(&self, by: i32) {
+        Self::add(&self.readers, by);
+        self.look();
+    }
+
+    /// As an upgradable reader.
+    fn upgradable(&self, by: i32) {
+        Self::add(&self.upgradable, by);
+        self.look();
+    }
+
+    /// Counts this one.
+    fn count(&self) {
+        self.entered.set(self.entered.get() + 1);
+    }
+
+    fn look(&self) {
+        let (writers, readers, upgradable) = (self.writers.get(), self.readers.get(), self.upgradable.get());
+        let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
+        assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
+    }
+
+    /// Somebody comes and goes, as the one writer.
+    fn alone(&self) {
+        self.write(1);
+        self.count();
+    }
+}

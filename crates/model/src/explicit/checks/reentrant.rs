@@ -1,0 +1,93 @@
+//! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
+
+use super::{SOON, Section};
+use crate::check::Lock;
+use crate::explicit::Explicit;
+use crate::explicit::check::{Check, Machine, Size, Stage, bury};
+use crate::platform::saw;
+use turnwise::RawReentrantMutex;
+
+const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
+const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 2) }, Size { timeouts: 2, jumps: 1, ..Size::of(3, 1) });
+
+const fn check(
+    name: &'static str,
+    sizes: (Size, Size),
+    shows: &'static [&'static str],
+    body: fn(&Stage, Size),
+) -> Check {
+    Check { name, lock: Lock::Reentrant, machine: Machine::SLEEPS, sizes, shows, body }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check("reentrant: all lock twice", SIZES, &["entered again"], |stage, size| all(stage, size, false)),
+    check("reentrant: one has no time", TIMED, &["entered again", "gave up"], |stage, size| all(stage, size, true)),
+    check("reentrant: freed after the last release", (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+];
+
+struct Guarded {
+    raw: RawReentrantMutex<Explicit>,
+    section: Section,
+}
+
+impl Guarded {
+    fn keep(stage: &Stage) -> &'static Guarded {
+        stage.keep(Guarded { raw: RawReentrantMutex::new_in(), section: Section::new() })
+    }
+
+    /// Locked once: locks once more, and releases both.
+    fn inside(&self) -> bool {
+        self.section.alone();
+        let last = self.section.entered.get();
+        assert!(self.raw.try_lock(), "the owner may lock again");
+        self.raw.lock();
+        saw("entered again");
+        // SAFETY: locked three times.
+        unsafe {
+            self.raw.unlock();
+            self.raw.unlock();
+            assert!(self.raw.is_mine(), "released once too often");
+            self.section.write(-1);
+            self.raw.unlock();
+        }
+        last == 3
+    }
+}
+
+fn all(stage: &Stage, size: Size, timed: bool) {
+    let guarded = Guarded::keep(stage);
+    for thread in 0..size.threads {
+        stage.spawn(move || {
+            for _ in 0..size.rounds {
+                if thread == 0 && timed {
+                    if !guarded.raw.lock_until(SOON) {
+                        saw("gave up");
+                        continue;
+                    }
+                } else {
+                    guarded.raw.lock();
+                }
+                guarded.inside();
+            }
+        });
+    }
+    stage.at_end(move || assert!(!guarded.raw.is_locked()));
+}
+
+fn freed(stage: &Stage, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for _ in 0..size.threads {
+        stage.spawn(move || {
+            guarded.raw.lock();
+            guarded.section.alone();
+            let last = guarded.section.entered.get() as usize == size.threads;
+            guarded.section.write(-1);
+            // SAFETY: locked above.
+            unsafe { guarded.raw.unlock() };
+            if last {
+                saw("freed");
+                bury(&guarded.raw);
+            }
+        });
+    }
+}

@@ -1,0 +1,319 @@
+//! The readers-writer lock, with upgrades and downgrades.
+
+use super::{SOON, Section};
+use crate::check::Lock;
+use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury};
+use crate::explicit::{Explicit, ExplicitWord};
+use crate::platform::saw;
+use Role::{
+    Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, Tries, Upgrades, Writes,
+};
+use std::cell::Cell;
+use std::ptr;
+use turnwise::RawRwSem;
+use turnwise::rwsem::Prefer;
+
+const SPINS: Machine = Machine::SPINS;
+const SLEEPS: Machine = Machine::SLEEPS;
+
+type Shows = &'static [&'static str];
+
+const fn check(
+    name: &'static str,
+    machine: Machine,
+    sizes: (Size, Size),
+    shows: Shows,
+    body: fn(&Stage, Size),
+) -> Check {
+    Check { name, lock: Lock::RwSem, machine, sizes, shows, body }
+}
+
+const fn late(size: Size, jumps: u8) -> Size {
+    Size { jumps, ..size }
+}
+
+const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
+const LATE_PAIR: (Size, Size) = (late(Size::of(2, 3), 1), late(Size::of(3, 1), 1));
+const LATE: (Size, Size) = (late(Size::of(3, 1), 1), late(Size::of(3, 1), 2));
+const TIMED_PAIR: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 2) }, Size { timeouts: 1, ..Size::of(3, 1) });
+const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(3, 1) }, Size { timeouts: 2, ..Size::of(3, 1) });
+const TIMED_LATE: (Size, Size) =
+    (Size { timeouts: 1, jumps: 1, ..Size::of(2, 3) }, Size { timeouts: 1, jumps: 1, ..Size::of(3, 1) });
+const SIGNALS: (Size, Size) =
+    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 2) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const TWO: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+
+pub(super) const CHECKS: &[Check] = &[
+    check("rwsem: a reader and two writers", SLEEPS, ONCE, &["stole"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
+    check("rwsem: two readers and a writer", SLEEPS, ONCE, &["took back"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
+    check("rwsem: readers first", SLEEPS, ONCE, &[], |s, z| roles(s, z, &[ReadsFirst, ReadsFirst, Writes])),
+    check("rwsem: four threads", SLEEPS, FOUR, &[], |s, z| roles(s, z, &[Reads, Upgrades, Writes, Writes])),
+    check("rwsem: an upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Reads, Writes])),
+    check("rwsem: two upgrade", SLEEPS, ONCE, &["upgraded"], |s, z| roles(s, z, &[Upgrades, Upgrades, Reads])),
+    check("rwsem: downgrades", SLEEPS, TWO, &[], |s, z| roles(s, z, &[Demotes, DemotesToUpgradable, Reads])),
+    check("rwsem: one tries", SLEEPS, ONCE, &["try failed"], |s, z| roles(s, z, &[Tries, Reads, Writes])),
+    check("rwsem: claims", SLEEPS, LATE, &["claimed", "handed off"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
+    check("rwsem: readers claim", SLEEPS, LATE, &["claimed"], |s, z| roles(s, z, &[Reads, Reads, Writes])),
+    check("rwsem: upgradable readers claim", SLEEPS, LATE_PAIR, &["claimed"], |s, z| {
+        roles(s, z, &[Upgrades, Writes, Reads]);
+    }),
+    check("rwsem: time runs out", SLEEPS, TIMED, &["gave up"], |s, z| roles(s, z, &[HastyWriter, HastyReader, Writes])),
+    check("rwsem: beside readers", SLEEPS, TIMED, &["gave up"], |s, z| roles(s, z, &[HastyWriter, Reads, Reads])),
+    check("rwsem: an upgrade gives up", SLEEPS, TIMED_PAIR, &["gave up upgrading"], |s, z| {
+        roles(s, z, &[Insists, Reads, Writes]);
+    }),
+    check("rwsem: a claimant's time runs out", SLEEPS, TIMED_LATE, &["gave up while first"], |s, z| {
+        roles(s, z, &[HastyWriter, Writes, Reads]);
+    }),
+    check("rwsem: sleepers wake for nothing", SLEEPS, SIGNALS, &[], |s, z| roles(s, z, &[Reads, Writes, Upgrades])),
+    check("rwsem: writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
+        roles(s, z, &[Writes, Writes, Writes]);
+    }),
+    check("rwsem: readers and writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
+        roles(s, z, &[Reads, Writes, Upgrades]);
+    }),
+    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["wrote again"], often),
+    check("rwsem: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+];
+
+const COUNT: u64 = (1 << 21) - 1;
+const UPGRADABLE: u64 = 1 << 27;
+const WRITER: u64 = 1 << 28;
+const HANDOFF: u64 = 1 << 29;
+const READERS: u64 = 1 << 30;
+const WRITERS: u64 = 1 << 31;
+
+/// What a thread does in each round.
+#[derive(Clone, Copy)]
+enum Role {
+    Reads,
+    /// Past writers that sleep.
+    ReadsFirst,
+    Writes,
+    /// Reads upgradably, and upgrades.
+    Upgrades,
+    /// The same, but gives up the upgrade if that takes long.
+    Insists,
+    /// Writes, then reads.
+    Demotes,
+    /// Writes, then reads upgradably, then reads.
+    DemotesToUpgradable,
+    /// Tries to write, to read upgradably, and to read.
+    Tries,
+    HastyReader,
+    HastyWriter,
+}
+
+struct Guarded {
+    raw: RawRwSem<Explicit>,
+    section: Section,
+    /// The thread that has claimed the next turn, + 1.
+    claimant: Cell<usize>,
+}
+
+impl Guarded {
+    fn keep(stage: &Stage) -> &'static Guarded {
+        let claimant = Cell::new(0);
+        let guarded = stage.keep(Guarded { raw: RawRwSem::new_in(), section: Section::new(), claimant });
+        stage.watch(move |record| guarded.watch(record));
+        guarded
+    }
+
+    fn word(&self) -> &ExplicitWord<u32> {
+        // SAFETY: the word comes first in a `repr(C)` lock.
+        unsafe { &*ptr::from_ref(&self.raw).cast() }
+    }
+
+    /// Invariant 5, and the rare lines.
+    fn watch(&self, record: &Record) {
+        let &Record { thread, what, old, new, .. } = record;
+        if !record.writes(self.word()) {
+            return;
+        }
+        let (set, cleared, claimant) = (new & !old, old & !new, self.claimant.get());
+        let held = old & (WRITER | UPGRADABLE) != 0;
+        let taken = what == "cmpxchg" && !held && (set & (WRITER | UPGRADABLE) != 0 || new & COUNT > old & COUNT);
+        if taken && old & HANDOFF != 0 {
+            assert_eq!(thread + 1, claimant, "a claimant is overtaken: taker, claimant");
+            saw("handed off");
+        }
+        if taken && set & WRITER != 0 && old & (READERS | WRITERS) != 0 && old & HANDOFF == 0 {
+            saw("stole");
+        }
+        if what == "fetch_sub" && old & WRITER != 0 {
+            saw("took back");
+        }
+        if what == "fetch_or" && old & WRITER != 0 && set & WRITERS != 0 {
+            saw("wrote again");
+        }
+        if !taken && cleared & HANDOFF != 0 {
+            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
+        }
+        if set & HANDOFF != 0 {
+            self.claimant.set(thread + 1);
+            saw("claimed");
+        } else if cleared & HANDOFF != 0 {
+            self.claimant.set(0);
+        }
+    }
+
+    fn write(&self) {
+        self.section.write(1);
+        self.section.write(-1);
+        // SAFETY: the caller has it.
+        unsafe { self.raw.unlock_write() };
+    }
+
+    fn read(&self, prefer: Prefer) {
+        self.section.read(1);
+        self.section.read(-1);
+        // SAFETY: the caller has it.
+        unsafe { self.raw.unlock_read_with(prefer) };
+    }
+
+    fn upgradable(&self) {
+        self.section.upgradable(1);
+        self.section.upgradable(-1);
+        // SAFETY: the caller has it.
+        unsafe { self.raw.unlock_upgradable() };
+    }
+
+    fn upgrade(&self, insists: bool) {
+        let raw = &self.raw;
+        raw.upgradable_read();
+        self.section.upgradable(1);
+        // SAFETY: acquired above.
+        let upgraded = unsafe {
+            if insists {
+                raw.upgrade_until(SOON)
+            } else {
+                raw.upgrade();
+                true
+            }
+        };
+        self.section.upgradable(-1);
+        if upgraded {
+            saw("upgraded");
+            self.write();
+        } else {
+            saw("gave up upgrading");
+            self.upgradable();
+        }
+    }
+
+    fn round(&self, role: Role) {
+        let raw = &self.raw;
+        match role {
+            Reads => {
+                raw.read();
+                self.read(Prefer::Writers);
+            }
+            ReadsFirst => {
+                raw.read_with(Prefer::Readers, None);
+                self.read(Prefer::Readers);
+            }
+            Writes => {
+                raw.write();
+                self.write();
+            }
+            Upgrades => self.upgrade(false),
+            Insists => self.upgrade(true),
+            Demotes | DemotesToUpgradable => self.demote(matches!(role, DemotesToUpgradable)),
+            Tries => self.tries(),
+            HastyReader if raw.read_until(SOON) => self.read(Prefer::Writers),
+            HastyWriter if raw.write_until(SOON) => self.write(),
+            HastyReader | HastyWriter => saw("gave up"),
+        }
+    }
+
+    fn demote(&self, to_upgradable: bool) {
+        self.raw.write();
+        self.section.write(1);
+        self.section.write(-1);
+        // SAFETY: acquired above, and turned into what is released.
+        unsafe {
+            if to_upgradable {
+                self.section.upgradable(1);
+                self.raw.downgrade_to_upgradable();
+                self.section.upgradable(-1);
+                self.section.read(1);
+                self.raw.downgrade_upgradable();
+            } else {
+                self.section.read(1);
+                self.raw.downgrade();
+            }
+            self.section.read(-1);
+            self.raw.unlock_read();
+        }
+    }
+
+    fn tries(&self) {
+        let raw = &self.raw;
+        let got = [raw.try_write(), raw.try_upgradable_read(), raw.try_read()];
+        match got {
+            [false, false, false] => saw("try failed"),
+            _ => self.tried(got),
+        }
+    }
+
+    /// Releases what tries have got.
+    fn tried(&self, [write, upgradable, read]: [bool; 3]) {
+        assert!(!write || !upgradable && !read, "a reader beside the writer, which is the same thread");
+        if write {
+            self.write();
+        }
+        if upgradable {
+            self.upgradable();
+        }
+        if read {
+            self.read(Prefer::Writers);
+        }
+    }
+}
+
+/// One thread for each role, as far as there are threads.
+fn roles(stage: &Stage, size: Size, roles: &'static [Role]) {
+    let guarded = Guarded::keep(stage);
+    for &role in &roles[..size.threads] {
+        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(role)));
+    }
+    stage.at_end(move || {
+        let word = guarded.word().peek();
+        assert_eq!(word, 0, "held, or flags left, when everybody has left: {word:#x}");
+    });
+}
+
+/// The first thread comes again and again, so that another writer cannot fall asleep.
+fn often(stage: &Stage, size: Size) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(Writes)));
+    for _ in 1..size.threads {
+        stage.spawn(move || guarded.round(Writes));
+    }
+}
+
+/// Each thread comes once, the first as a reader; the last one frees the lock as soon as it has released it.
+fn freed(stage: &Stage, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for thread in 0..size.threads {
+        stage.spawn(move || {
+            if thread == 0 {
+                guarded.raw.read();
+            } else {
+                guarded.raw.write();
+            }
+            guarded.section.count();
+            let last = guarded.section.entered.get() as usize == size.threads;
+            if thread == 0 {
+                guarded.read(Prefer::Writers);
+            } else {
+                guarded.write();
+            }
+            if last {
+                saw("freed");
+                bury(&guarded.raw);
+            }
+        });
+    }
+}

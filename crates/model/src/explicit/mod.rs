@@ -1,0 +1,30 @@
+//! Explicit-state checks of the locks' protocols: every interleaving, without a bound on preemptions.
+//!
+//! The threads of a check are coroutines that run the shipped code on [`Explicit`], a platform on which every operation
+//! may be preceded by any steps of the others. All that a thread can see is memory of the machine's own, so a state is
+//! the bytes of that memory: the shared words, the threads' stacks, who sleeps. The search takes the machine back to an
+//! earlier state by copying bytes, and goes on from no state twice. Words are sequentially consistent.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`check`] | a check, its sizes, what came out of it |
+//! | `state` | what each thread is about to do, who sleeps, what time it is; the ways to go on |
+//! | `machine` | what the threads ask for |
+//! | `memory` | the memory that a check's objects lie in, and the threads' stacks, saved and restored |
+//! | `search` | all states, depth first; whether each leads to an end |
+//! | [`platform`] | [`Explicit`] and its words |
+//! | `checks` | the checks, one file per lock |
+//!
+//! The README says what is explored, why equal bytes are equal states, and what the checks do not show.
+
+pub mod check;
+mod checks;
+mod machine;
+mod memory;
+pub mod platform;
+mod search;
+mod state;
+
+pub use check::{Check, Machine, Outcome, Size};
+pub use checks::{all, of};
+pub use platform::{Explicit, ExplicitWord};

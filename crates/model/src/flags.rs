@@ -1,0 +1,58 @@
+//! What the bits of each lock's words are called: the parts of a word that a mutant leaves as they were.
+
+use crate::check::Lock;
+
+/// A part of a word: its name, and its bits.
+pub type Field = (&'static str, u64);
+
+/// A word that is changed as a whole: a token, a pointer, a number.
+const WHOLE: &[Field] = &[("the word", u64::MAX)];
+
+const MUTEX: &[Field] = &[
+    ("OWNER", 0xffff),
+    ("GENERATION", 0xfff << 16),
+    ("CROWD", 1 << 28),
+    ("GRANTED", 1 << 29),
+    ("HANDOFF", 1 << 30),
+    ("WAITERS", 1 << 31),
+];
+const RWSEM: &[Field] = &[
+    ("COUNT", (1 << 21) - 1),
+    ("GENERATION", 0x3f << 21),
+    ("UPGRADABLE", 1 << 27),
+    ("WRITER", 1 << 28),
+    ("HANDOFF", 1 << 29),
+    ("READERS", 1 << 30),
+    ("WRITERS", 1 << 31),
+];
+const SEMAPHORE: &[Field] = &[
+    ("PERMITS", (1 << 24) - 1),
+    ("GENERATION", 0xf << 24),
+    ("CLAIM", 1 << 28),
+    ("PASSED", 1 << 29),
+    ("FIRST", 1 << 30),
+    ("WAITERS", 1 << 31),
+];
+/// A condition variable's sequence.
+const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("notifications", 0xffff_fffe)];
+const LOCKREF: &[Field] =
+    &[("OWNER", 0xffff), ("HELD", 1 << 16), ("WAITERS", 1 << 17), ("count", 0x7fff_ffff << 32), ("DEAD", 1 << 63)];
+const QUEUED: &[Field] = &[("TAIL", 0xffff), ("HELD", 1 << 16)];
+const TICKET: &[Field] = &[("served", 0xffff), ("drawn", 0xffff << 16)];
+
+/// The parts of the word that an operation on this line of this file changes.
+pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
+    let file = file.rsplit('/').next().unwrap_or_default();
+    match lock {
+        Lock::Mutex => MUTEX,
+        Lock::RwSem if !line.contains(".owner.") => RWSEM,
+        Lock::Semaphore => SEMAPHORE,
+        Lock::Condvar if line.contains("sequence.") => SEQUENCE,
+        Lock::LockRef if !line.contains("released.") => LOCKREF,
+        Lock::Spin if file == "queued.rs" && line.contains(".word.") => QUEUED,
+        Lock::Spin if file == "ticket.rs" => TICKET,
+        // Numbers and pointers of a file system, not the flags of a lock.
+        Lock::Journal | Lock::Dcache => &[],
+        _ => WHOLE,
+    }
+}

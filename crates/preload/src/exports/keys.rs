@@ -1,0 +1,110 @@
+//! Keys of thread-specific data: the library has one of its own (see `exit.rs` of the locks), which the program neither
+//! misses nor reaches. Getting values is left to the C library.
+
+use crate::real;
+use libc::{EAGAIN, EINVAL, c_int, c_void, pthread_key_t};
+use turnwise::platform::native::{end_exit_key, is_alien_key};
+
+/// A key's destructor, of both interfaces.
+type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
+
+/// `thrd_success` and `thrd_error` of C11.
+const SUCCESS: c_int = 0;
+const ERROR: c_int = 2;
+
+/// # Safety
+/// As POSIX says of `pthread_key_create`.
+unsafe fn create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { real::key_create(key, destructor) } {
+        // The last key is the program's, too; its threads do without what needs ours.
+        // SAFETY: the caller's promise.
+        EAGAIN if end_exit_key() => unsafe { real::key_create(key, destructor) },
+        answer => answer,
+    }
+}
+
+/// # Safety
+/// As POSIX says of `pthread_key_delete`.
+unsafe fn delete(key: pthread_key_t) -> c_int {
+    // SAFETY: the caller's promise.
+    if is_alien_key(key) { EINVAL } else { unsafe { real::key_delete(key) } }
+}
+
+/// # Safety
+/// As POSIX says of `pthread_setspecific`.
+#[inline]
+unsafe fn set(key: pthread_key_t, value: *const c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    if is_alien_key(key) { EINVAL } else { unsafe { real::setspecific(key, value) } }
+}
+
+/// Makes a key; as many as the C library has.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_key_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { create(key, destructor) }
+}
+
+/// The other name of `pthread_key_create`, which C++'s library uses.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn __pthread_key_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { create(key, destructor) }
+}
+
+/// Deletes a key that the program made; the library's own is none of those.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { delete(key) }
+}
+
+/// Sets the calling thread's value of a key that the program made.
+///
+/// # Safety
+/// As POSIX says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { set(key, value) }
+}
+
+/// Makes a key; as many as the C library has.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn tss_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
+    // SAFETY: the caller's promise. In the C library it is `pthread_key_create`, and both types are the same.
+    if unsafe { create(key, destructor) } == 0 { SUCCESS } else { ERROR }
+}
+
+/// Deletes a key that the program made; the library's own is none of those.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn tss_delete(key: pthread_key_t) {
+    // SAFETY: the caller's promise.
+    unsafe { delete(key) };
+}
+
+/// Sets the calling thread's value of a key that the program made.
+///
+/// # Safety
+/// As C11 says.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn tss_set(key: pthread_key_t, value: *mut c_void) -> c_int {
+    // SAFETY: the caller's promise.
+    if unsafe { set(key, value) } == 0 { SUCCESS } else { ERROR }
+}

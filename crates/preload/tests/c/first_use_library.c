@@ -1,0 +1,211 @@
+/* The library of first_use.c. OBJECTS says what the function is called with: "ours": a free lock of our own; "foreign":
+   one of those that are the C library's (process-shared), written as its initialisers would; "taken": one that another
+   thread has, and releases after a while. */
+#include "check.h"
+
+/* Of all that a program can call, in one type: what a function does not take it does not see. */
+typedef long any_fn(void *, void *, void *, void *);
+
+static any_fn *function;
+static pthread_mutex_t mutex;
+static pthread_cond_t cond;
+static pthread_rwlock_t rwlock;
+#ifdef __x86_64__
+static pthread_spinlock_t spin = 1; /* free, as the C library has it there */
+#else
+static pthread_spinlock_t spin;
+#endif
+static pthread_key_t key;
+static uint32_t counts[6];
+static struct timespec at;
+static volatile int holds, is_done;
+
+enum object { MUTEX, COND, RWLOCK, SPIN, KEY, NO_KEY, EVENTS };
+enum shape {
+    ALONE,    /* the object, or the object and NULL */
+    TIMED,    /* and a time */
+    CLOCKED,  /* and a clock and a time */
+    FOREIGNER /* a mutex that others have: may fail */
+};
+
+/* Every function that the libraries export. */
+static const struct known {
+    const char *name;
+    enum object object;
+    enum shape shape;
+} table[] = {
+    {"pthread_mutex_init", MUTEX, ALONE},
+    {"pthread_mutex_destroy", MUTEX, ALONE},
+    {"pthread_mutex_lock", MUTEX, ALONE},
+    {"pthread_mutex_trylock", MUTEX, ALONE},
+    {"pthread_mutex_timedlock", MUTEX, TIMED},
+    {"pthread_mutex_clocklock", MUTEX, CLOCKED},
+    {"pthread_mutex_unlock", MUTEX, FOREIGNER},
+    {"__pthread_mutex_init", MUTEX, ALONE},
+    {"__pthread_mutex_destroy", MUTEX, ALONE},
+    {"__pthread_mutex_lock", MUTEX, ALONE},
+    {"__pthread_mutex_trylock", MUTEX, ALONE},
+    {"__pthread_mutex_unlock", MUTEX, FOREIGNER},
+    {"mtx_init", MUTEX, ALONE},
+    {"mtx_destroy", MUTEX, ALONE},
+    {"mtx_lock", MUTEX, ALONE},
+    {"mtx_trylock", MUTEX, ALONE},
+    {"mtx_timedlock", MUTEX, TIMED},
+    {"mtx_unlock", MUTEX, FOREIGNER},
+    {"turnwise_mutex_trylock", MUTEX, ALONE},
+    {"pthread_cond_init", COND, ALONE},
+    {"pthread_cond_destroy", COND, ALONE},
+    {"pthread_cond_signal", COND, ALONE},
+    {"pthread_cond_broadcast", COND, ALONE},
+    {"pthread_cond_wait", COND, FOREIGNER},
+    {"pthread_cond_timedwait", COND, TIMED},
+    {"pthread_cond_clockwait", COND, CLOCKED},
+    {"cnd_init", COND, ALONE},
+    {"cnd_destroy", COND, ALONE},
+    {"cnd_signal", COND, ALONE},
+    {"cnd_broadcast", COND, ALONE},
+    {"cnd_wait", COND, FOREIGNER},
+    {"cnd_timedwait", COND, TIMED},
+    {"pthread_rwlock_init", RWLOCK, ALONE},
+    {"pthread_rwlock_destroy", RWLOCK, ALONE},
+    {"pthread_rwlock_rdlock", RWLOCK, ALONE},
+    {"pthread_rwlock_tryrdlock", RWLOCK, ALONE},
+    {"pthread_rwlock_timedrdlock", RWLOCK, TIMED},
+    {"pthread_rwlock_clockrdlock", RWLOCK, CLOCKED},
+    {"pthread_rwlock_wrlock", RWLOCK, ALONE},
+    {"pthread_rwlock_trywrlock", RWLOCK, ALONE},
+    {"pthread_rwlock_timedwrlock", RWLOCK, TIMED},
+    {"pthread_rwlock_clockwrlock", RWLOCK, CLOCKED},
+    {"pthread_rwlock_unlock", RWLOCK, FOREIGNER},
+    {"__pthread_rwlock_init", RWLOCK, ALONE},
+    {"__pthread_rwlock_destroy", RWLOCK, ALONE},
+    {"__pthread_rwlock_rdlock", RWLOCK, ALONE},
+    {"__pthread_rwlock_tryrdlock", RWLOCK, ALONE},
+    {"__pthread_rwlock_wrlock", RWLOCK, ALONE},
+    {"__pthread_rwlock_trywrlock", RWLOCK, ALONE},
+    {"__pthread_rwlock_unlock", RWLOCK, FOREIGNER},
+    {"turnwise_rwlock_trywrlock", RWLOCK, ALONE},
+    {"pthread_spin_init", SPIN, ALONE},
+    {"pthread_spin_destroy", SPIN, ALONE},
+    {"pthread_spin_lock", SPIN, ALONE},
+    {"pthread_spin_trylock", SPIN, ALONE},
+    {"pthread_spin_unlock", SPIN, FOREIGNER},
+    {"pthread_key_create", KEY, ALONE},
+    {"__pthread_key_create", KEY, ALONE},
+    {"pthread_key_delete", NO_KEY, ALONE},
+    {"pthread_setspecific", NO_KEY, ALONE},
+    {"tss_create", KEY, ALONE},
+    {"tss_delete", NO_KEY, ALONE},
+    {"tss_set", NO_KEY, ALONE},
+    {"turnwise_thread_events", EVENTS, ALONE},
+};
+
+static const struct known *known(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!strcmp(table[i].name, name))
+            return &table[i];
+    fprintf(stderr, "no line in the table for %s\n", name);
+    _exit(1);
+}
+
+static void on_object(const struct known *k, void *object)
+{
+    if (k->shape == TIMED)
+        function(object, &at, NULL, NULL);
+    else if (k->shape == CLOCKED)
+        function(object, (void *)(intptr_t)CLOCK_REALTIME, &at, NULL);
+    else
+        function(object, NULL, NULL, NULL);
+}
+
+/* Waits are ended by `waker`, or by their time. */
+static void on_cond(const struct known *k)
+{
+    int waits = k->shape != ALONE;
+    if (waits)
+        pthread_mutex_lock(&mutex);
+    if (k->shape == CLOCKED)
+        function(&cond, &mutex, (void *)(intptr_t)CLOCK_REALTIME, &at);
+    else
+        function(&cond, waits ? &mutex : NULL, &at, NULL);
+    if (waits)
+        pthread_mutex_unlock(&mutex);
+}
+
+static void *worker(void *line)
+{
+    const struct known *k = line;
+    switch (k->object) {
+    case MUTEX: on_object(k, &mutex); break;
+    case COND: on_cond(k); break;
+    case RWLOCK: on_object(k, &rwlock); break;
+    case SPIN: on_object(k, (void *)&spin); break;
+    case KEY: on_object(k, &key); break;
+    case NO_KEY: on_object(k, NULL); break; /* 0: nobody made it */
+    case EVENTS: function((void *)1, &mutex, counts, (void *)6); break;
+    }
+    is_done = 1;
+    return NULL;
+}
+
+static void *waker(void *unused)
+{
+    while (!is_done) {
+        pthread_cond_broadcast(&cond);
+        sleep_ms(1);
+    }
+    return unused;
+}
+
+static void *holder(void *line)
+{
+    const struct known *k = line;
+    if (k->object == RWLOCK)
+        pthread_rwlock_wrlock(&rwlock);
+    else if (k->object == SPIN)
+        pthread_spin_lock(&spin);
+    else
+        pthread_mutex_lock(&mutex);
+    holds = 1;
+    sleep_ms(20);
+    if (k->object == RWLOCK)
+        pthread_rwlock_unlock(&rwlock);
+    else if (k->object == SPIN)
+        pthread_spin_unlock(&spin);
+    else
+        pthread_mutex_unlock(&mutex);
+    return NULL;
+}
+
+/* As the C library's initialisers of process-shared objects write them. */
+static void make_foreign(void)
+{
+    mutex.__data.__kind |= 128;
+    rwlock.__data.__shared = 1;
+    cond.__data.__wrefs = 1;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    const struct known *k = known(getenv("FUNCTION"));
+    const char *objects = getenv("OBJECTS");
+    int is_taken = !strcmp(objects, "taken");
+    pthread_t other = 0;
+    function = (any_fn *)strtoul(getenv("ADDRESS"), NULL, 16);
+    if (!strcmp(objects, "foreign"))
+        make_foreign();
+    /* Who unlocks what others have gets an error, if the lock knows its owner. */
+    if (k->object == MUTEX && k->shape == FOREIGNER)
+        mutex.__data.__kind |= PTHREAD_MUTEX_RECURSIVE;
+    at = in_ns(CLOCK_REALTIME, is_taken ? 30000LL * MS : -MS);
+    if (k->object == COND && (k->shape == FOREIGNER || is_taken))
+        other = start(waker, NULL);
+    else if (is_taken)
+        other = start(holder, (void *)k);
+    while (other && k->object != COND && !holds)
+        sleep_ms(1);
+    in_thread(worker, (void *)k);
+    if (other)
+        pthread_join(other, NULL);
+}

@@ -1,0 +1,37 @@
+//! A thread that shares its CPU with a busy program keeps its share of it, though it contends for a lock.
+
+mod harness;
+
+use harness::Build;
+
+/// Rounds of a run on either library: each alone may meet a moment in which another program has a CPU.
+const ROUNDS: u32 = 4;
+
+/// A contender's share of the CPU that it has in common with a busy process is no less than two thirds of what it is on
+/// the C library's locks in the same minute. (With a yield for every 64 us of contention it was a seventh.)
+fn keeps_its_share(kind: &str) {
+    let program = Build::new("squeezed.c").program().with("KIND", kind);
+    let (mut theirs, mut ours) = (0, 0);
+    for _ in 0..ROUNDS {
+        let output = program.answers_on_libc();
+        if output.starts_with("SKIPPED") {
+            println!("{output}");
+            return;
+        }
+        theirs += percent(&output);
+        ours += percent(&program.answers("adaptive"));
+    }
+    println!("{kind}: {ours} of {theirs}");
+    assert!(3 * ours >= 2 * theirs, "{kind}: {}% of the CPU, on the C library's {}%", ours / ROUNDS, theirs / ROUNDS);
+}
+
+fn percent(output: &str) -> u32 {
+    output.trim().parse().unwrap_or_else(|_| panic!("not a number: {output}"))
+}
+
+/// One kind after the other: both at once would keep each other from contending.
+#[test]
+fn beside_a_busy_process() {
+    keeps_its_share("mutex");
+    keeps_its_share("rwlock");
+}

@@ -1,0 +1,40 @@
+//! Waits that nobody ends by a wake-up.
+
+use super::Platform;
+
+/// How a thread waits for another that is in the middle of a step of some instructions, or for one that cannot say when
+/// it is done.
+///
+/// The other may need this very CPU for it: the first times the thread gives it away, and then it sleeps, longer each
+/// time, since under a real-time policy a thread of lower priority runs only while it sleeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Patience {
+    waits: u32,
+}
+
+impl Patience {
+    /// So often the CPU is given away before the thread sleeps.
+    pub const YIELDS: u32 = 8;
+    /// The first sleep; each is twice as long, up to the last.
+    pub const NAP_NS: u32 = 50_000;
+    /// The longest sleep: so late one may notice what one waits for.
+    pub const NAP_MAX_NS: u32 = 1_000_000;
+    /// Waits are not counted beyond the first that is this long.
+    const WAITS_MAX: u32 = Self::YIELDS + (Self::NAP_MAX_NS / Self::NAP_NS).ilog2() + 1;
+
+    /// A wait that begins.
+    #[must_use]
+    pub const fn new() -> Self {
+        Patience { waits: 0 }
+    }
+
+    /// Lets the other run; afterwards it is time to look again.
+    #[track_caller]
+    pub fn wait<P: Platform>(&mut self) {
+        match self.waits.checked_sub(Self::YIELDS) {
+            None => P::yield_now(),
+            Some(naps) => P::nap((Self::NAP_NS << naps).min(Self::NAP_MAX_NS)),
+        }
+        self.waits = (self.waits + 1).min(Self::WAITS_MAX);
+    }
+}

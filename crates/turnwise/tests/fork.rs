@@ -1,0 +1,175 @@
+//! What a forked child finds in locks for which threads waited that it does not have.
+#![cfg(all(feature = "native", not(miri)))]
+
+use std::ptr::{from_ref, null};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::time::Duration;
+use turnwise::osq::Osq;
+use turnwise::platform::{Deadline, Native, Platform};
+use turnwise::rwsem::Prefer;
+use turnwise::{FairSemaphore, RawMutex, RawRwSem, Semaphore};
+
+/// How children come to be. Under ThreadSanitizer (which `cargo xtask check tsan` gives options) not by the bare system
+/// call: its runtime has locks of its own, and a child might find them taken for ever.
+fn ways() -> &'static [fn() -> libc::pid_t] {
+    const WAYS: [fn() -> libc::pid_t; 2] = [by_library, by_system_call];
+    if std::env::var_os("TSAN_OPTIONS").is_some() { &WAYS[..1] } else { &WAYS }
+}
+
+fn by_library() -> libc::pid_t {
+    // SAFETY: the children of these tests use locks and atomics, and leave by `_exit`.
+    unsafe { libc::fork() }
+}
+
+/// Runs none of the handlers of `pthread_atfork`, as `_Fork` does.
+fn by_system_call() -> libc::pid_t {
+    // SAFETY: as above; the arguments ask for what `fork` does.
+    unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, null::<u8>(), null::<u8>(), null::<u8>(), 0) as libc::pid_t }
+}
+
+/// Whether `what` holds in a child. One that hangs is ended by an alarm.
+fn child(fork: fn() -> libc::pid_t, what: impl FnOnce() -> bool) -> bool {
+    let pid = fork();
+    assert!(pid >= 0, "no child");
+    if pid == 0 {
+        // SAFETY: ends the process, also if `what` hangs or panics: the exit status tells.
+        unsafe {
+            libc::alarm(60);
+            libc::_exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).map_or(3, |yes| i32::from(!yes)));
+        }
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {}
+    status == 0
+}
+
+#[test]
+fn every_child_is_of_another_generation_and_stays_so() {
+    let own = Native::generation();
+    let next = |own: u32| (0..3).all(|_| Native::generation() == own + 1);
+    let ways = ways(); // asked here: a child must not allocate
+    for &fork in ways {
+        assert!(child(fork, || next(own)));
+        assert!(child(fork, || next(own) && ways.iter().all(|&again| child(again, || next(own + 1)))));
+    }
+    assert_eq!(Native::generation(), own);
+}
+
+#[test]
+fn nobody_waits_in_a_queue_for_threads_of_the_parent() {
+    static QUEUE: Osq<Native> = Osq::new();
+    let (tell, told) = mpsc::channel();
+    let (end, ended) = mpsc::channel::<()>();
+    let first = std::thread::spawn(move || {
+        let me = Native::me().expect("a slot is free");
+        QUEUE.lock(me, None).expect("the queue was empty");
+        tell.send(()).expect("the test listens");
+        ended.recv().expect_err("the test says no more");
+        QUEUE.unlock(me);
+    });
+    told.recv().expect("the thread tells");
+    let me = Native::me().expect("a slot is free");
+    assert!(QUEUE.lock(me, Some(0)).is_err(), "two are first");
+    let used = || {
+        let first = QUEUE.lock(me, Some(0)).is_ok();
+        if first {
+            QUEUE.unlock(me);
+        }
+        first && QUEUE.is_empty()
+    };
+    assert!(ways().iter().all(|&fork| child(fork, || used() && used())));
+    drop(end);
+    first.join().expect("it does not panic");
+    assert!(used());
+}
+
+/// Sets flags in the word that a lock begins with, as a thread of this process does.
+fn flag<L>(lock: &L, flags: u32, generation_at: u32) {
+    // SAFETY: the word comes first in a `repr(C)` lock.
+    let word = unsafe { &*from_ref(lock).cast::<AtomicU32>() };
+    word.fetch_or(flags | Native::generation() << generation_at, Relaxed);
+}
+
+fn soon() -> Deadline {
+    Deadline::after::<Native>(Duration::from_millis(10))
+}
+
+#[test]
+fn a_mutex_promised_to_a_thread_of_the_parent_is_free() {
+    const WAITERS: u32 = 1 << 31;
+    for promise in [1 << 30 | WAITERS, 1 << 29, 1 << 29 | WAITERS] {
+        let lock = RawMutex::new();
+        flag(&lock, promise, 16);
+        assert!(lock.is_locked() && !lock.try_lock() && !lock.lock_until(soon()));
+        for &fork in ways() {
+            assert!(child(fork, || !lock.is_locked() && lock.try_lock()));
+            assert!(child(fork, || lock.lock_until(soon())));
+        }
+    }
+}
+
+#[test]
+fn a_mutex_whose_owner_forks_leaves_no_claim_of_others() {
+    let lock = RawMutex::new();
+    lock.lock();
+    flag(&lock, 1 << 31 | 1 << 30, 16);
+    let released = || {
+        // SAFETY: the forking thread has the lock.
+        unsafe { lock.unlock() };
+        !lock.is_locked() && lock.try_lock()
+    };
+    assert!(ways().iter().all(|&fork| child(fork, released)));
+    assert!(!released(), "the claimant is here");
+}
+
+/// All that `tries` ask for can be had in a child, and nothing of it here.
+fn all_void(flags: u32, tries: &[fn(&RawRwSem) -> bool]) {
+    let lock = RawRwSem::new();
+    flag(&lock, flags, 21);
+    for attempt in tries {
+        assert!(!attempt(&lock));
+        assert!(ways().iter().all(|&fork| child(fork, || attempt(&lock))));
+    }
+}
+
+#[test]
+fn a_readers_writer_lock_promised_to_threads_of_the_parent_is_free() {
+    const READERS: u32 = 1 << 30;
+    const HANDOFF: u32 = 1 << 29;
+    const WRITERS: u32 = 1 << 31;
+    let readers: [fn(&RawRwSem) -> bool; 3] =
+        [RawRwSem::try_read, |lock| lock.read_until(soon()), |lock| lock.read_with(Prefer::Writers, Some(soon()))];
+    let others: [fn(&RawRwSem) -> bool; 4] = [
+        RawRwSem::try_write,
+        |lock| lock.write_until(soon()),
+        RawRwSem::try_upgradable_read,
+        |lock| lock.upgradable_read_until(soon()),
+    ];
+    for flags in [HANDOFF | READERS, HANDOFF | WRITERS, HANDOFF | READERS | WRITERS] {
+        all_void(flags, &readers);
+        all_void(flags, &others);
+    }
+    all_void(WRITERS | READERS, &readers[..1]);
+}
+
+/// Permits that can be had in a child past a line of threads of the parent, and not here.
+fn line_is_gone<const FAIR: bool>(semaphore: Semaphore<FAIR>) {
+    const WAITERS: u32 = 1 << 31;
+    const FIRST: u32 = 1 << 30;
+    const CLAIM: u32 = 1 << 28;
+    flag(&semaphore, WAITERS | FIRST | CLAIM, 24);
+    let tries = || semaphore.try_acquire().is_some();
+    let waits = || semaphore.try_acquire_until(2, soon()).is_some();
+    assert!(!tries() && !waits());
+    for &fork in ways() {
+        assert!(child(fork, tries) && child(fork, waits));
+    }
+}
+
+#[test]
+fn a_semaphore_has_no_line_of_threads_of_the_parent() {
+    line_is_gone(Semaphore::new(2));
+    line_is_gone(FairSemaphore::new_fair(2));
+}
