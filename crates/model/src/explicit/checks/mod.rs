@@ -12,6 +12,7 @@ mod semaphore;
 mod slots;
 
 use super::check::Check;
+use super::memory::scrub;
 use crate::check::Lock;
 use std::cell::Cell;
 use turnwise::platform::{Clock, Deadline};
@@ -87,6 +88,7 @@ impl Section {
     }
 
     fn look(&self) {
+        scrub();
         let (writers, readers, upgradable) = (self.writers.get(), self.readers.get(), self.upgradable.get());
         let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
         assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
