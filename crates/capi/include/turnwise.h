@@ -146,7 +146,7 @@ TW_MUST_USE enum tw_result tw_mutex_lock_until(struct tw_mutex *mutex, int clock
 // Releases the mutex, which the calling thread has.
 void tw_mutex_unlock(struct tw_mutex *mutex);
 
-// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but nobody overtakes it.
+// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but newcomers cannot take it.
 void tw_mutex_unlock_fair(struct tw_mutex *mutex);
 
 // Whether anybody has the mutex at this moment: for assertions.

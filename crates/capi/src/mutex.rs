@@ -61,7 +61,7 @@ pub unsafe extern "C" fn tw_mutex_unlock(mutex: *mut tw_mutex) {
     unsafe { tw_mutex::of(mutex).unlock() }
 }
 
-/// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but nobody overtakes it.
+/// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but newcomers cannot take it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_unlock_fair(mutex: *mut tw_mutex) {
     // SAFETY: the caller has it.

@@ -490,6 +490,8 @@ impl<P: Platform> LockRef<P> {
     }
 
     /// Looks until the lock is free (`true`), or for [`SPIN_NS`], or until the owner is found off its CPU.
+    ///
+    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed [`SPIN_NS`] late.
     fn spin(&self, deadline: Option<Deadline>) -> bool {
         let until = P::now().saturating_add(SPIN_NS);
         let until = match deadline {
