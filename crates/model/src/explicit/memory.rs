@@ -187,8 +187,8 @@ impl Drop for Fiber {
 /// Clears what earlier calls left on the stack below the caller.
 ///
 /// Functions leave parts of their frames unwritten, and so take over what those before them had there. That is no part
-/// of a thread's state, but would be counted as one: by the layout that the compiler chose, a check of 80,000 states had
-/// more than 4,000,000. To be called between two calls of a lock's functions.
+/// of a thread's state, but would be counted as one: by the layout that the compiler chose, a check of 80,000 states
+/// had more than 4,000,000. To be called between two calls of a lock's functions.
 #[inline(never)]
 pub(super) fn scrub() {
     std::hint::black_box(&mut [0_u64; CLEARED / 8]);

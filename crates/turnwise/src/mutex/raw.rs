@@ -255,7 +255,8 @@ impl<P: Platform> RawMutex<P> {
     /// Releases the lock to the thread that has slept longest, if any sleeps; newcomers cannot take it.
     ///
     /// One case is no better than an ordinary release: the woken thread looks at the lock before it is granted, and is
-    /// on its way back to sleep when the grant comes. Then the next sleeper gets it, or, if none sleeps, whoever is first.
+    /// on its way back to sleep when the grant comes. Then the next sleeper gets it, or, if none sleeps, whoever comes
+    /// first.
     ///
     /// The one place that wakes before it releases: afterwards it could not tell whether anybody sleeps without
     /// touching a lock that is no longer its own (invariant 4).
