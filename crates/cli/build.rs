@@ -13,7 +13,7 @@ const SAMPLE: &str = "sample/cache.c";
 /// What the embedded libraries are built from, relative to the workspace.
 const LIBRARY_SOURCES: &[&str] = &[
     "crates/interpose",
-    "crates/policy-table",
+    "crates/preload-abi",
     "crates/preload",
     "crates/recorder",
     "crates/recording",

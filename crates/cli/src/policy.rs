@@ -48,8 +48,8 @@ pub(crate) fn default() -> &'static Policy {
 
 impl Policy {
     /// As policy files' tables have it.
-    pub(crate) fn in_table(&self) -> turnwise_policy_table::Policy {
-        turnwise_policy_table::Policy::by_name(self.name).expect("both tables have the same names")
+    pub(crate) fn in_table(&self) -> turnwise_preload_abi::Policy {
+        turnwise_preload_abi::Policy::by_name(self.name).expect("both tables have the same names")
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use tempfile::NamedTempFile;
-use turnwise_policy_table::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
+use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
 
 const WORD: usize = size_of::<u32>();
 

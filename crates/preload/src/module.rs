@@ -1,7 +1,7 @@
 //! Which module an address belongs to, and how the policy table knows it.
 
 use turnwise_interpose::{Module, find};
-use turnwise_policy_table::{Image, Place, fingerprint};
+use turnwise_preload_abi::{Image, Place, fingerprint};
 
 /// A module in memory. Its segments stay mapped while code of it calls us or a lock in it is used.
 struct Loaded(Module);

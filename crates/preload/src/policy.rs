@@ -67,7 +67,7 @@ const _: () = {
 };
 
 const _: () = {
-    use turnwise_policy_table::Policy as InTable;
+    use turnwise_preload_abi::Policy as InTable;
     assert!(Policy::Adaptive as u32 == InTable::Adaptive as u32 && Policy::Mcs as u32 == InTable::Mcs as u32);
     assert!(Policy::Ttas as u32 == InTable::Ttas as u32 && Policy::Ticket as u32 == InTable::Ticket as u32);
     assert!(InTable::Libc as usize == Policy::ALL.len(), "the C library's is no policy of ours");

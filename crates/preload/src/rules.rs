@@ -18,7 +18,7 @@ use crate::policy::{self, Policy};
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
-use turnwise_policy_table::{Fault, RULES_MAX, Table};
+use turnwise_preload_abi::{Fault, RULES_MAX, Table};
 
 /// The address to which a call of ours returns; 0: not known.
 #[derive(Clone, Copy)]

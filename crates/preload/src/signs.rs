@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE};
 use turnwise::events::here;
 use turnwise_interpose::variable;
-use turnwise_policy_table::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
+use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
 
 type Page = [AtomicU32; SIGNS];
 

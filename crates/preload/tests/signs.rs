@@ -4,7 +4,7 @@ mod harness;
 
 use harness::{Build, POLICIES, Program, output_path};
 use std::path::Path;
-use turnwise_policy_table::signs::{SIGNS, SIGNS_VARIABLE};
+use turnwise_preload_abi::signs::{SIGNS, SIGNS_VARIABLE};
 
 /// Runs the program; the words that it left: loaded, used, contended.
 fn signs(program: Program, policy: &str) -> Vec<u32> {

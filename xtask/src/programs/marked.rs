@@ -12,7 +12,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use turnwise_policy_table::{Policy, Table};
+use turnwise_preload_abi::{Policy, Table};
 
 /// Where `turnwise` tells a program that it runs by a policy file.
 const MARKED: &str = "TURNWISE_POLICY_TABLE";
@@ -127,7 +127,7 @@ mod tests {
     fn a_mark_is_known_by_its_table() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for policy in Policy::ALL {
-            let table = turnwise_policy_table::NewTable { default: policy, rules: Vec::new(), modules: Vec::new() };
+            let table = turnwise_preload_abi::NewTable { default: policy, rules: Vec::new(), modules: Vec::new() };
             std::fs::write(file.path(), table.bytes().unwrap()).unwrap();
             let known = Mark::of(file.path()).ok();
             assert_eq!(known, Mark::ALL.into_iter().find(|mark| mark.policy() == policy));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
-use turnwise_policy_table::{Kind, ModuleRanges, NewRule, NewTable};
+use turnwise_preload_abi::{Kind, ModuleRanges, NewRule, NewTable};
 
 /// A policy file for one program.
 pub(crate) struct Compiled {

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use turnwise_policy_table::{Image, fingerprint};
+use turnwise_preload_abi::{Image, fingerprint};
 use turnwise_profile::symbols::code::Code;
 use turnwise_profile::symbols::separate_files;
 

@@ -1,7 +1,7 @@
 //! Names that match a pattern, and names that are like one.
 
 use std::borrow::Cow;
-use turnwise_policy_table::matches;
+use turnwise_preload_abi::matches;
 
 /// Names farther than this from a given one are not taken for a slip of the hand.
 const SIMILAR: f64 = 0.8;

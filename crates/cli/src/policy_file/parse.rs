@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
-use turnwise_policy_table::{Policy, RULES_MAX};
+use turnwise_preload_abi::{Policy, RULES_MAX};
 
 /// A policy file that can be used.
 pub(crate) struct PolicyFile {

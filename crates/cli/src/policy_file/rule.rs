@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use toml::Spanned;
-use turnwise_policy_table::{Policy, matches};
+use turnwise_preload_abi::{Policy, matches};
 
 /// A rule: conditions that must all hold, and the lock that it gives.
 pub(crate) struct Rule {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::canonicalize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use turnwise_policy_table::{matches, matches_path};
+use turnwise_preload_abi::{matches, matches_path};
 
 /// The programs and modules that the rules are looked up in.
 pub(super) struct World {

@@ -3,7 +3,7 @@
 mod program;
 
 use program::{By, Program, Rules};
-use turnwise_policy_table::Policy;
+use turnwise_preload_abi::Policy;
 
 /// A structure for each policy, with a lock of each kind.
 const MIXED: [(&str, Policy); 5] = [

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use turnwise_policy_table::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, fingerprint};
+use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, fingerprint};
 
 /// What a rule goes by.
 pub(crate) enum By {
