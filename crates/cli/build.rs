@@ -8,6 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
+use turnwise_preload_abi::libraries::{PRELOAD, RECORDER};
 
 const SAMPLE: &str = "sample/cache.c";
 /// What the embedded libraries are built from, relative to the workspace.
@@ -36,8 +37,8 @@ fn main() {
         fail("turnwise runs on Linux only: it interposes the pthread locks of glibc");
     }
     let libraries = build_libraries(workspace, &out.join("preload"));
-    publish("TURNWISE_PRELOAD_SO", &libraries.join("libturnwise_preload.so"));
-    publish("TURNWISE_RECORDER_SO", &libraries.join("libturnwise_recorder.so"));
+    publish("TURNWISE_PRELOAD_SO", &libraries.join(PRELOAD).with_extension("so"));
+    publish("TURNWISE_RECORDER_SO", &libraries.join(RECORDER).with_extension("so"));
     publish("TURNWISE_SAMPLE", &build_sample(&manifest.join(SAMPLE), &out.join("turnwise-sample")));
 }
 

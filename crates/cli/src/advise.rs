@@ -3,7 +3,6 @@
 
 use crate::compare::PROFILED;
 use crate::contender::Contender;
-use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::report::Report;
 use crate::stats::Ratio;
@@ -13,6 +12,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use turnwise_preload_abi::Policy;
 use turnwise_profile::advice::{Advice, Experiment, Scope};
 use turnwise_profile::model::{Frame, Lock, LockId, Profile};
 
@@ -31,7 +31,7 @@ pub(crate) struct Trial {
 /// # Errors
 /// The program cannot be read.
 pub(crate) fn contenders(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Contender>, Vec<Trial>)> {
-    let mut contenders = vec![Contender::policy(policy::libc())];
+    let mut contenders = vec![Contender::policy(Policy::Libc)];
     let mut trials = Vec::new();
     for (number, finding) in (1..).zip(&advice.findings) {
         let Some(experiment) = &finding.experiment else { continue };
@@ -53,7 +53,7 @@ fn contender(
     target: &Target,
 ) -> Result<Option<(Contender, Option<String>)>> {
     match &experiment.scope {
-        Scope::Program => Ok(policy::by_name(experiment.policy).map(|policy| (Contender::policy(policy), None))),
+        Scope::Program => Ok(Some((Contender::policy(experiment.policy), None))),
         Scope::Locks(locks) => {
             let Some(text) = policy_file(experiment.policy, locks, profile) else { return Ok(None) };
             let name = format!("{} (finding {number})", experiment.policy);
@@ -65,7 +65,7 @@ fn contender(
 }
 
 /// A policy file that gives these locks, and as few others as rules can tell from them, another policy.
-fn policy_file(policy: &str, locks: &[LockId], profile: &Profile) -> Option<String> {
+fn policy_file(policy: Policy, locks: &[LockId], profile: &Profile) -> Option<String> {
     let mut rules = BTreeSet::new();
     for lock in locks {
         let found = rules_for(profile.locks.get(*lock as usize)?, *lock, profile);
@@ -74,7 +74,7 @@ fn policy_file(policy: &str, locks: &[LockId], profile: &Profile) -> Option<Stri
         }
         rules.extend(found);
     }
-    let mut text = "default = \"libc\"\n".to_owned();
+    let mut text = format!("default = \"{}\"\n", Policy::Libc);
     for conditions in rules {
         let _ = write!(text, "\n[[rule]]\n{conditions}lock = \"{policy}\"\n");
     }
@@ -177,7 +177,7 @@ fn result(experiment: &Experiment, trial: Option<&Trial>, report: &Report) -> Tr
         rows.find(|row| row.policy == verdict.policy && row.metric == verdict.metric)?.to_baseline
     };
     Tried {
-        policy: experiment.policy,
+        policy: experiment.policy.name(),
         scope: match experiment.scope {
             Scope::Program => "program",
             Scope::Locks(_) => "locks",
@@ -272,12 +272,12 @@ mod tests {
 
     #[test]
     fn locks_by_variable_by_maker_and_by_takers() {
-        let text = policy_file("mcs", &[0, 1, 2], &profile()).unwrap();
+        let text = policy_file(Policy::QUEUED, &[0, 1, 2], &profile()).unwrap();
         let file = PolicyFile::parse("advice", text.clone()).unwrap();
         assert_eq!(file.rules.len(), 3, "{text}");
         for part in [
             "default = \"libc\"\n",
-            "symbol = \"table+24\"\nmodule = \"server\"\nlock = \"mcs\"\n",
+            "symbol = \"table+24\"\nmodule = \"server\"\nlock = \"queued\"\n",
             "function = \"Shard::Shard(char?)\"\nmodule = \"server\"\n",
             "function = \"main\"\n",
         ] {
@@ -287,8 +287,8 @@ mod tests {
 
     #[test]
     fn locks_without_a_name_cannot_be_tried() {
-        assert_eq!(policy_file("mcs", &[3], &profile()), None);
-        assert_eq!(policy_file("mcs", &[0, 3], &profile()), None);
-        assert_eq!(policy_file("mcs", &[9], &profile()), None);
+        assert_eq!(policy_file(Policy::QUEUED, &[3], &profile()), None);
+        assert_eq!(policy_file(Policy::QUEUED, &[0, 3], &profile()), None);
+        assert_eq!(policy_file(Policy::QUEUED, &[9], &profile()), None);
     }
 }

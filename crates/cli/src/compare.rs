@@ -4,7 +4,7 @@ use crate::contender::Contender;
 use crate::json::Destination;
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
-use crate::policy::{self, Policy};
+use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::preload::{Library, Watch};
 use crate::program::check_interposable;
@@ -20,6 +20,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
+use turnwise_preload_abi::Policy;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
@@ -33,8 +34,8 @@ use turnwise_profile::model::Profile;
 pub(crate) struct Args {
     /// Policies to compare, repeated or with commas; the first is the baseline; one alone is compared with libc
     #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
-          default_values = ["libc", policy::DEFAULT])]
-    locks: Vec<&'static Policy>,
+          default_values = [Policy::Libc.name(), policy::DEFAULT.name()])]
+    locks: Vec<Policy>,
     /// A policy file to compare, too (docs/policy-files.md); repeat it for several
     #[arg(long = "policy", value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -86,7 +87,7 @@ Examples:
   turnwise compare
   turnwise compare -- ./server-benchmark --threads 8
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
-  turnwise compare --lock libc,adaptive,mcs --runs 15 --json=result.json -- ./bench
+  turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
   turnwise compare --advise -- ./server-benchmark
   turnwise compare --policy server.toml -- ./server-benchmark
   turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
@@ -271,17 +272,17 @@ fn compare_until(
     Session { settings, contenders, metrics, runner, show_output: how.show_output }.measure()
 }
 
-fn policies(named: &[&'static Policy], with_files: bool) -> Result<Vec<&'static Policy>> {
+fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
     let mut policies = named.to_vec();
     if let ([only], false) = (named, with_files) {
-        if only.name == policy::libc().name {
-            bail!("--lock {} alone has nothing to be compared with; name a second policy", only.name);
+        if *only == Policy::Libc {
+            bail!("--lock {} alone has nothing to be compared with; name a second policy", only);
         }
-        policies.insert(0, policy::libc());
+        policies.insert(0, Policy::Libc);
     }
     for (index, policy) in policies.iter().enumerate() {
-        if policies[..index].iter().any(|earlier| earlier.name == policy.name) {
-            bail!("--lock names {} twice; name each policy once", policy.name);
+        if policies[..index].contains(policy) {
+            bail!("--lock names {} twice; name each policy once", policy);
         }
     }
     Ok(policies)

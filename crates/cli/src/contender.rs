@@ -1,11 +1,11 @@
 //! What a program is compared under: a policy for all its locks, or a policy file.
 
-use crate::policy::Policy;
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::{Library, Table};
 use crate::target::Target;
 use anyhow::Result;
 use std::process::Command;
+use turnwise_preload_abi::Policy;
 
 /// One of those that are compared.
 pub(crate) struct Contender {
@@ -15,14 +15,14 @@ pub(crate) struct Contender {
 }
 
 enum Locks {
-    Policy(&'static Policy),
+    Policy(Policy),
     File(Table),
 }
 
 impl Contender {
     /// All locks under one policy.
-    pub(crate) fn policy(policy: &'static Policy) -> Contender {
-        Contender { name: policy.name.to_owned(), locks: Locks::Policy(policy) }
+    pub(crate) fn policy(policy: Policy) -> Contender {
+        Contender { name: policy.name().to_owned(), locks: Locks::Policy(policy) }
     }
 
     /// Each lock by the rules of a policy file, and what looks wrong in it for this program (empty: nothing). The file
@@ -39,7 +39,7 @@ impl Contender {
     /// Whether it needs the preload library.
     pub(crate) fn is_interposed(&self) -> bool {
         match &self.locks {
-            Locks::Policy(policy) => policy.setting.is_some(),
+            Locks::Policy(policy) => *policy != Policy::Libc,
             Locks::File(_) => true,
         }
     }
@@ -47,7 +47,7 @@ impl Contender {
     /// Lets `command` run under it.
     pub(crate) fn apply(&self, library: &Library, command: &mut Command) {
         match &self.locks {
-            Locks::Policy(policy) => library.apply(policy, command),
+            Locks::Policy(policy) => library.apply(*policy, command),
             Locks::File(table) => library.apply_table(table, command),
         }
     }

@@ -2,11 +2,12 @@
 
 use crate::machine::Machine;
 use crate::metric;
-use crate::policy::{self, POLICIES};
+use crate::policy;
 use crate::target::{SAMPLE_METRIC, SAMPLE_NAME};
 use anyhow::Result;
 use std::fmt::Write;
 use std::process::ExitCode;
+use turnwise_preload_abi::Policy;
 use turnwise_workloads::catalogue::{self, Home};
 
 /// List lock policies, metrics and locks, and what this machine offers
@@ -14,7 +15,7 @@ use turnwise_workloads::catalogue::{self, Home};
 #[command(after_help = "\
 Examples:
   turnwise list
-  turnwise list | grep mcs")]
+  turnwise list | grep queued")]
 pub(crate) struct Args {}
 
 /// Prints the lists.
@@ -23,9 +24,9 @@ pub(crate) struct Args {}
 /// Standard output cannot be written to.
 pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     let mut text = String::from("Lock policies (--lock):\n");
-    for policy in &POLICIES {
-        let mark = if policy.name == policy::DEFAULT { " (default)" } else { "" };
-        writeln!(text, "  {:<22}{}{mark}", policy.name, policy.help)?;
+    for policy in Policy::ALL {
+        let mark = if policy == policy::DEFAULT { " (default)" } else { "" };
+        writeln!(text, "  {:<22}{}{mark}", policy, policy.summary())?;
     }
     text += "\nMetrics of every run:\n";
     for (name, help) in metric::charged_help() {

@@ -118,14 +118,14 @@ mod tests {
 
     #[test]
     fn locks_are_called_unused_only_if_that_is_known_of_all_runs() {
-        let policies = ["libc", "adaptive", "mcs", "ttas", "ticket"].map(str::to_owned);
+        let policies = ["libc", "adaptive", "queued", "ttas", "ticket"].map(str::to_owned);
         let (no_locks, free, taken) = (Some((false, false)), Some((true, false)), Some((true, true)));
         let runs = [
             run("libc", 0, None),
             run("adaptive", 0, no_locks),
             run("adaptive", 0, no_locks),
-            run("mcs", 0, no_locks),
-            run("mcs", 0, None),
+            run("queued", 0, no_locks),
+            run("queued", 0, None),
             run("ttas", 0, free),
             run("ttas", 0, free),
             run("ticket", 0, free),

@@ -2,7 +2,6 @@
 
 use crate::contender::Contender;
 use crate::install::{Payload, install};
-use crate::policy::{POLICY_VARIABLE, Policy};
 use crate::policy_file::Compiled;
 use crate::sanitizer::runtimes;
 use anyhow::{Context, Result, bail};
@@ -14,17 +13,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use turnwise_preload_abi::libraries::{self, OURS, is_library};
+use turnwise_preload_abi::{Policy, environment};
 
-const STEM: &str = "libturnwise_preload";
 const LIBRARY: Payload<'static> =
-    Payload { stem: STEM, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
+    Payload { stem: libraries::PRELOAD, suffix: ".so", content: include_bytes!(env!("TURNWISE_PRELOAD_SO")) };
 const RECORDER: Payload<'static> =
-    Payload { stem: "libturnwise_recorder", suffix: ".so", content: include_bytes!(env!("TURNWISE_RECORDER_SO")) };
-/// What the names of both begin with.
-const OURS: &str = "libturnwise_";
+    Payload { stem: libraries::RECORDER, suffix: ".so", content: include_bytes!(env!("TURNWISE_RECORDER_SO")) };
 const VARIABLE: &str = "LD_PRELOAD";
-/// Where the preload library looks for the path of a policy file's table.
-const TABLE_VARIABLE: &str = "TURNWISE_POLICY_TABLE";
 
 /// The installed library.
 pub(crate) struct Library {
@@ -46,17 +42,17 @@ impl Library {
     }
 
     /// Lets `command` run under `policy`.
-    pub(crate) fn apply(&self, policy: &Policy, command: &mut Command) {
-        if let Some(setting) = policy.setting {
+    pub(crate) fn apply(&self, policy: Policy, command: &mut Command) {
+        if policy != Policy::Libc {
             set([self.path()], command);
-            command.env(POLICY_VARIABLE, setting).env_remove(TABLE_VARIABLE);
+            command.env(environment::LOCK, policy.name()).env_remove(environment::POLICY_TABLE);
         }
     }
 
     /// Lets `command` run under a policy file's table.
     pub(crate) fn apply_table(&self, table: &Table, command: &mut Command) {
         set([self.path()], command);
-        command.env(TABLE_VARIABLE, &table.path).env_remove(POLICY_VARIABLE);
+        command.env(environment::POLICY_TABLE, &table.path).env_remove(environment::LOCK);
     }
 }
 
@@ -90,7 +86,7 @@ pub(crate) fn apply_recorder(locks: &Contender, recording: &Path, command: &mut 
     } else {
         set([recorder.as_path()], command);
     }
-    command.env(turnwise_recording::VARIABLE, recording);
+    command.env(environment::RECORDING, recording);
     Ok(())
 }
 
@@ -144,8 +140,8 @@ pub(crate) fn leave_own_process() -> Result<()> {
     if others != value {
         let itself = std::env::current_exe().context("cannot find the program itself to start it afresh")?;
         let mut afresh = Command::new(itself);
-        afresh.args(std::env::args_os().skip(1)).env_remove(POLICY_VARIABLE).env_remove(TABLE_VARIABLE);
-        afresh.env_remove(turnwise_recording::VARIABLE);
+        afresh.args(std::env::args_os().skip(1)).env_remove(environment::LOCK).env_remove(environment::POLICY_TABLE);
+        afresh.env_remove(environment::RECORDING);
         if others.is_empty() {
             afresh.env_remove(VARIABLE)
         } else {
@@ -160,13 +156,11 @@ pub(crate) fn leave_own_process() -> Result<()> {
 }
 
 fn without_ours(value: &OsStr) -> OsString {
-    let is_ours =
-        |entry: &[u8]| entry.rsplit(|byte| *byte == b'/').next().unwrap_or(entry).starts_with(OURS.as_bytes());
     let entries: Vec<&[u8]> = value.as_bytes().split(|byte| b": ".contains(byte)).collect();
-    if !entries.iter().any(|entry| is_ours(entry)) {
+    if !entries.iter().any(|entry| is_library(entry, OURS)) {
         return value.to_os_string();
     }
-    let kept: Vec<&[u8]> = entries.into_iter().filter(|entry| !entry.is_empty() && !is_ours(entry)).collect();
+    let kept: Vec<&[u8]> = entries.into_iter().filter(|entry| !entry.is_empty() && !is_library(entry, OURS)).collect();
     OsString::from_vec(kept.join(&b':'))
 }
 

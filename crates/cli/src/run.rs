@@ -1,6 +1,6 @@
 //! `turnwise run`: becomes the program, on other locks.
 
-use crate::policy::{self, Policy};
+use crate::policy;
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::{Library, Table};
 use crate::program::check_interposable;
@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use turnwise_preload_abi::Policy;
 
 /// Run a program on other locks
 ///
@@ -20,7 +21,7 @@ use std::sync::LazyLock;
 pub(crate) struct Args {
     /// The locks to run on; with --policy, those that no rule names [default: adaptive, or what the file says]
     #[arg(long, value_name = "POLICY", value_parser = policy::parser())]
-    lock: Option<&'static Policy>,
+    lock: Option<Policy>,
     /// A policy file: single locks go by its rules (docs/policy-files.md)
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
@@ -34,7 +35,7 @@ static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n
 const EXAMPLES: &str = "\
 Examples:
   turnwise run -- ./server --port 8080
-  turnwise run --lock mcs -- kccachetest order -th 4 -rnd 500000
+  turnwise run --lock queued -- kccachetest order -th 4 -rnd 500000
   turnwise run --policy server.toml -- ./server
   TURNWISE_VERBOSE=1 turnwise run --policy server.toml --lock libc -- ./server
   turnwise run -- @sample -t 8";
@@ -46,11 +47,11 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let mut command = target.start();
-    let lock = args.lock.unwrap_or_else(policy::default);
+    let lock = args.lock.unwrap_or(policy::DEFAULT);
     if let Some(path) = &args.policy {
         let table = table(path, args.lock, &target)?;
         Library::install()?.apply_table(&table, &mut command);
-    } else if lock.setting.is_some() {
+    } else if lock != Policy::Libc {
         check_interposable(&target.path)?;
         Library::install()?.apply(lock, &mut command);
     }
@@ -58,10 +59,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Compiles a policy file; what looks wrong in it goes to standard error.
-fn table(path: &Path, lock: Option<&Policy>, target: &Target) -> Result<Table> {
+fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<Table> {
     let mut file = PolicyFile::read(path)?;
     if let Some(lock) = lock {
-        file.default = lock.in_table();
+        file.default = lock;
     }
     let compiled = compile(&file, &target.path)?;
     if !compiled.warnings.is_empty() {

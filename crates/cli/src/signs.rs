@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use tempfile::NamedTempFile;
-use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
+use turnwise_preload_abi::environment;
+use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, USED};
 
 const WORD: usize = size_of::<u32>();
 
@@ -35,7 +36,7 @@ impl Signs {
     /// Lets `command` give signs, from none on.
     pub(crate) fn ask(&self, command: &mut Command) {
         if self.page.as_file().write_all_at(&[0; SIGNS * WORD], 0).is_ok() {
-            command.env(SIGNS_VARIABLE, self.page.path());
+            command.env(environment::SIGNS, self.page.path());
         }
     }
 
@@ -58,7 +59,7 @@ mod tests {
         let signs = Signs::new(library.path()).unwrap();
         let mut command = Command::new("true");
         signs.ask(&mut command);
-        let path = command.get_envs().find(|(name, _)| *name == SIGNS_VARIABLE).and_then(|(_, path)| path).unwrap();
+        let path = command.get_envs().find(|(name, _)| *name == environment::SIGNS).and_then(|(_, path)| path).unwrap();
         let page = std::fs::File::options().write(true).open(path).unwrap();
         let set = |number: usize| page.write_all_at(&1_u32.to_ne_bytes(), (number * WORD) as u64).unwrap();
         set(CONTENDED);

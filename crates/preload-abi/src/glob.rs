@@ -26,6 +26,16 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
+/// Whether `pattern` describes the file of this path: a pattern without slash is for the file's name alone.
+pub fn matches_path(pattern: &[u8], path: &[u8]) -> bool {
+    matches(pattern, if pattern.contains(&b'/') { path } else { file_name(path) })
+}
+
+/// What stands behind the last slash.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::matches;

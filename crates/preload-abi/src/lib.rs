@@ -1,31 +1,37 @@
-//! The table that a policy file is compiled to. The program `turnwise` writes it, the preload library reads it inside
-//! other programs; so reading allocates nothing, panics on nothing, and takes no byte on trust. Beside it, what the
-//! library tells the program of a run.
+//! What the program `turnwise` and the libraries that it loads into other programs agree on. The libraries read it
+//! inside those programs; so reading allocates nothing, panics on nothing, and takes no byte on trust.
 //!
 //! | file | what |
 //! |---|---|
-//! | `layout.rs` | the bytes |
-//! | `table.rs` | reading: which rule a lock goes by |
+//! | `policy.rs` | the lock policies: names, summaries, numbers |
+//! | `environment.rs` | the names of the environment variables |
+//! | `libraries.rs` | the names of the libraries' files |
+//! | `layout.rs` | the bytes of the table that a policy file is compiled to |
+//! | `table.rs` | reading it: which rule a lock goes by |
 //! | `module.rs` | how a program or shared object is recognised in a file and in memory |
 //! | `glob.rs` | patterns for names |
-//! | `write.rs` | writing, with feature `write` |
-//! | `signs.rs` | the other direction: what the library tells of a run |
+//! | `write.rs` | writing a table, with feature `write` |
+//! | `signs.rs` | the other direction: what the preload library tells of a run |
 #![no_std]
 
 #[cfg(any(test, feature = "write"))]
 extern crate alloc;
 
+pub mod environment;
 mod glob;
 mod layout;
+pub mod libraries;
 mod module;
+mod policy;
 pub mod signs;
 mod table;
 #[cfg(any(test, feature = "write"))]
 mod write;
 
-pub use glob::matches;
-pub use layout::{Fault, Kind, Policy, RULES_MAX};
+pub use glob::{matches, matches_path};
+pub use layout::{Fault, Kind, RULES_MAX};
 pub use module::{Image, fingerprint};
-pub use table::{Place, Rule, Table, matches_path};
+pub use policy::{Lock, Policy};
+pub use table::{Place, Rule, Table};
 #[cfg(any(test, feature = "write"))]
 pub use write::{ModuleRanges, NewRule, NewTable, TooMany};

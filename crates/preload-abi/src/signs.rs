@@ -1,5 +1,5 @@
 //! The signs that the preload library gives of a run: a page that all processes of the run share. `turnwise compare`
-//! makes it, and reads it when the run is over.
+//! makes it, tells its path in [`environment::SIGNS`](crate::environment::SIGNS), and reads it when the run is over.
 //!
 //! | word | is 1 when |
 //! |---|---|
@@ -9,8 +9,6 @@
 //!
 //! Words are only ever set, and once set not written again.
 
-/// The environment variable with the page's path.
-pub const SIGNS_VARIABLE: &str = "TURNWISE_SIGNS";
 /// How many words there are.
 pub const SIGNS: usize = 3;
 /// The number of a word.

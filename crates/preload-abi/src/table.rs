@@ -1,10 +1,10 @@
 //! Reading a table.
 
-use crate::glob::matches;
-use crate::layout::{
-    Fault, GROUP_BYTES, HEADER_BYTES, Kind, MAGIC, MODULE_BYTES, Policy, RANGE_BYTES, RULE_BYTES, RULES_MAX, VERSION,
-    field,
-};
+use crate::glob::{matches, matches_path};
+use crate::layout::{Fault, Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
+use crate::policy::Policy;
+use zerocopy::native_endian::U32;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// A place in a program: in which module, and where there.
 #[derive(Clone, Copy)]
@@ -39,78 +39,12 @@ impl Rule<'_> {
     }
 }
 
-/// Whether `pattern` describes the file of this path: a pattern without slash is for the file's name alone.
-pub fn matches_path(pattern: &[u8], path: &[u8]) -> bool {
-    matches(pattern, if pattern.contains(&b'/') { path } else { file_name(path) })
-}
-
-/// What stands behind the last slash.
-pub(crate) fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
-}
-
-/// One part of the table: records of the same size.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    bytes: &'a [u8],
-    record: usize,
-}
-
-impl<'a> Part<'a> {
-    fn count(&self) -> usize {
-        self.bytes.len() / self.record
-    }
-
-    fn get(&self, index: usize) -> Option<Record<'a>> {
-        let start = index.checked_mul(self.record)?;
-        self.bytes.get(start..start.checked_add(self.record)?).map(Record)
-    }
-
-    /// The records from `first`.
-    fn slice(&self, first: usize, count: usize) -> Option<Part<'a>> {
-        let (start, length) = (first.checked_mul(self.record)?, count.checked_mul(self.record)?);
-        let bytes = self.bytes.get(start..start.checked_add(length)?)?;
-        Some(Part { bytes, record: self.record })
-    }
-
-    /// The number of leading records for which `before` holds, if it holds for none behind.
-    fn partition_point(&self, before: impl Fn(Record<'a>) -> bool) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.get(middle) {
-                Some(record) if before(record) => low = middle + 1,
-                _ => high = middle,
-            }
-        }
-        low
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Record<'a>(&'a [u8]);
-
-impl Record<'_> {
-    /// The number at this place; all places are inside, since records have their full length.
-    fn u32(self, at: usize) -> u32 {
-        let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
-        bytes.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
-    }
-
-    fn u64(self, at: usize) -> u64 {
-        let bytes = self.0.get(at..).and_then(|rest| rest.first_chunk());
-        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
-    }
-}
-
 /// A table.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     default: Policy,
-    rules: Part<'a>,
-    modules: Part<'a>,
-    groups: Part<'a>,
-    ranges: Part<'a>,
+    rules: &'a [RuleRecord],
+    ranges: &'a [RangeRecord],
     text: &'a [u8],
 }
 
@@ -120,32 +54,26 @@ impl<'a> Table<'a> {
     /// # Errors
     /// They are none. Whatever they are, no later call panics.
     pub fn parse(bytes: &'a [u8]) -> Result<Table<'a>, Fault> {
-        if bytes.get(..MAGIC.len()) != Some(&MAGIC) {
+        if !bytes.starts_with(&MAGIC) {
             return Err(Fault::NoTable);
         }
-        let header = Record(bytes.get(..HEADER_BYTES).ok_or(Fault::Damaged)?);
-        if header.u32(field::VERSION) != VERSION {
+        let (header, mut rest) = Header::ref_from_prefix(bytes).map_err(|_| Fault::Damaged)?;
+        if header.version.get() != VERSION {
             return Err(Fault::OtherVersion);
         }
-        if header.u32(field::LENGTH) as usize != bytes.len() {
-            return Err(Fault::Damaged);
-        }
-        let part = |at, record| {
-            let (start, count) = (header.u32(at) as usize, header.u32(at + 4) as usize);
-            let length = count.checked_mul(record).ok_or(Fault::Damaged)?;
-            let end = start.checked_add(length).ok_or(Fault::Damaged)?;
-            Ok(Part { bytes: bytes.get(start..end).ok_or(Fault::Damaged)?, record })
-        };
         let table = Table {
-            default: Policy::of(header.u32(field::DEFAULT)).ok_or(Fault::Damaged)?,
-            rules: part(field::RULES, RULE_BYTES)?,
-            modules: part(field::MODULES, MODULE_BYTES)?,
-            groups: part(field::GROUPS, GROUP_BYTES)?,
-            ranges: part(field::RANGES, RANGE_BYTES)?,
-            text: part(field::TEXT, 1)?.bytes,
+            default: u8::try_from(header.default.get()).ok().and_then(Policy::of).ok_or(Fault::Damaged)?,
+            rules: part(&mut rest, header.rules)?,
+            ranges: part(&mut rest, header.ranges)?,
+            text: part(&mut rest, header.text)?,
         };
-        let sound = table.rules.count() <= RULES_MAX && (0..table.rules.count()).all(|n| table.rule(n).is_some());
-        if sound { Ok(table) } else { Err(Fault::Damaged) }
+        if rest.is_empty() && table.is_sound() { Ok(table) } else { Err(Fault::Damaged) }
+    }
+
+    fn is_sound(&self) -> bool {
+        self.rules.len() <= RULES_MAX
+            && (0..self.rules.len()).all(|number| self.rule(number).is_some())
+            && self.ranges.is_sorted_by(|one, next| one.place(one.end) <= next.place(next.start))
     }
 
     /// The lock that no rule gives.
@@ -155,61 +83,57 @@ impl<'a> Table<'a> {
 
     /// How many rules there are.
     pub fn rules(&self) -> usize {
-        self.rules.count()
+        self.rules.len()
     }
 
     /// The rule of this number, from 0.
     pub fn rule(&self, number: usize) -> Option<Rule<'a>> {
         let record = self.rules.get(number)?;
-        let text = |at| {
-            let (start, length) = (record.u32(at) as usize, record.u32(at + 4) as usize);
-            self.text.get(start..start.checked_add(length)?)
-        };
+        let text = |piece: Piece| self.text.get(piece.start.get() as usize..)?.get(..piece.length.get() as usize);
         Some(Rule {
-            policy: Policy::of(record.u32(0))?,
-            kind: Kind::of(record.u32(4))?,
-            label: text(8)?,
-            program: text(16)?,
-            module: text(24)?,
+            policy: Policy::of(record.policy)?,
+            kind: Kind::of(record.kind)?,
+            label: text(record.label)?,
+            program: text(record.program)?,
+            module: text(record.module)?,
         })
     }
 
     /// The first rule for a lock that lies at `object` and is made by a call at `call`, among the rules that are
     /// `active`; `None`: the default.
     pub fn decide(&self, object: Option<Place>, call: Option<Place>, active: impl Fn(usize) -> bool) -> Option<usize> {
-        let groups_of = |place: Option<Place>| place.and_then(|place| self.groups_of(place.fingerprint));
-        let (of_object, of_call) = (groups_of(object), groups_of(call));
-        let within = |groups: Option<Part>, number, place: Option<Place>| match (groups, place) {
-            (Some(groups), Some(place)) => self.covers(groups, number, place.address),
-            _ => false,
-        };
-        (0..self.rules.count()).filter(|number| active(*number)).find(|number| {
+        (0..self.rules.len()).filter(|number| active(*number)).find(|number| {
             let Some(rule) = self.rule(*number) else { return false };
             let in_module = |place: Option<Place>| place.is_some_and(|place| matches(rule.module, place.module));
             match rule.kind {
                 Kind::Any => true,
                 Kind::Module => in_module(object) || in_module(call),
-                Kind::Object => within(of_object, *number, object),
-                Kind::Call => within(of_call, *number, call),
+                Kind::Object => object.is_some_and(|object| self.covers(*number, object)),
+                Kind::Call => call.is_some_and(|call| self.covers(*number, call)),
             }
         })
     }
 
-    fn groups_of(&self, fingerprint: u64) -> Option<Part<'a>> {
-        let index = self.modules.partition_point(|module| module.u64(0) < fingerprint);
-        let module = self.modules.get(index).filter(|module| module.u64(0) == fingerprint)?;
-        self.groups.slice(module.u32(8) as usize, module.u32(12) as usize)
+    /// Whether the rule's ranges have the place.
+    fn covers(&self, rule: usize, Place { fingerprint, address, .. }: Place) -> bool {
+        let place = (fingerprint, rule, address);
+        let index = self.ranges.partition_point(|range| range.place(range.end) <= place);
+        self.ranges.get(index).is_some_and(|range| {
+            let start = range.place(range.start);
+            (start.0, start.1) == (fingerprint, rule) && start.2 <= address
+        })
     }
+}
 
-    /// Whether the rule's ranges in this module have the address. A rule has one group in a module: its kind says
-    /// whether the addresses are of locks or of calls.
-    fn covers(&self, groups: Part, rule: usize, address: u64) -> bool {
-        let index = groups.partition_point(|group| (group.u32(0) as usize) < rule);
-        let Some(group) = groups.get(index).filter(|group| group.u32(0) as usize == rule) else { return false };
-        let Some(ranges) = self.ranges.slice(group.u32(8) as usize, group.u32(12) as usize) else { return false };
-        let index = ranges.partition_point(|range| range.u64(8) <= address);
-        ranges.get(index).is_some_and(|range| range.u64(0) <= address)
-    }
+/// So many records from the front of the bytes, which are left without them.
+fn part<'a, T>(bytes: &mut &'a [u8], count: U32) -> Result<&'a [T], Fault>
+where
+    T: FromBytes + KnownLayout + Immutable + Unaligned,
+{
+    let found = <[T]>::ref_from_prefix_with_elems(bytes, count.get() as usize);
+    let (part, rest) = found.map_err(|_| Fault::Damaged)?;
+    *bytes = rest;
+    Ok(part)
 }
 
 #[cfg(test)]
@@ -218,6 +142,7 @@ mod tests {
     use crate::write::{ModuleRanges, NewRule, NewTable};
     use alloc::vec;
     use alloc::vec::Vec;
+    use zerocopy::IntoBytes;
 
     fn rule(policy: Policy, kind: Kind, program: &str, module: &str) -> NewRule {
         NewRule { policy, kind, label: "label".into(), program: program.into(), module: module.into() }
@@ -225,12 +150,12 @@ mod tests {
 
     fn bytes() -> Vec<u8> {
         NewTable {
-            default: Policy::Adaptive,
+            default: Policy::ADAPTIVE,
             rules: vec![
-                rule(Policy::Mcs, Kind::Object, "", ""),
+                rule(Policy::QUEUED, Kind::Object, "", ""),
                 rule(Policy::Libc, Kind::Call, "", ""),
-                rule(Policy::Ttas, Kind::Module, "", "lib*.so"),
-                rule(Policy::Ticket, Kind::Any, "/opt/*", ""),
+                rule(Policy::TTAS, Kind::Module, "", "lib*.so"),
+                rule(Policy::TICKET, Kind::Any, "/opt/*", ""),
             ],
             modules: vec![
                 ModuleRanges { fingerprint: 9, rule: 0, ranges: vec![0x200..0x240, 0x100..0x128] },
@@ -262,7 +187,7 @@ mod tests {
         assert_eq!(decide(library, None), Some(2));
         assert_eq!(decide(None, library), Some(2));
         assert_eq!(table.decide(None, None, |_| true), Some(3));
-        assert_eq!(table.default_policy(), Policy::Adaptive);
+        assert_eq!(table.default_policy(), Policy::ADAPTIVE);
     }
 
     #[test]
@@ -275,17 +200,75 @@ mod tests {
         assert!(Rule { program: b"", ..last }.holds_in(b"/x"));
     }
 
+    /// What [`bytes`] makes.
+    #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+    #[repr(C)]
+    struct Whole {
+        header: Header,
+        rules: [RuleRecord; 4],
+        ranges: [RangeRecord; 4],
+        text: [u8],
+    }
+
+    #[track_caller]
+    fn refused(expected: Fault, damage: impl FnOnce(&mut Whole)) {
+        let mut bytes = bytes();
+        damage(Whole::mut_from_bytes(&mut bytes).unwrap());
+        assert_eq!(Table::parse(&bytes).err(), Some(expected));
+    }
+
     #[test]
-    fn damaged_tables_are_refused_and_never_panic() {
-        let whole = bytes();
-        assert_eq!(Table::parse(b"").err(), Some(Fault::NoTable));
-        for length in 8..whole.len() {
-            assert!(Table::parse(&whole[..length]).is_err());
+    fn tables_of_another_length_or_version_are_refused() {
+        let mut bytes = bytes();
+        for length in 0..bytes.len() {
+            let expected = if length < MAGIC.len() { Fault::NoTable } else { Fault::Damaged };
+            assert_eq!(Table::parse(&bytes[..length]).err(), Some(expected), "{length} bytes");
         }
-        let mut older = whole.clone();
-        older[field::VERSION] += 1;
-        assert_eq!(Table::parse(&older).err(), Some(Fault::OtherVersion));
-        for at in 8..whole.len() {
+        bytes.push(0);
+        assert_eq!(Table::parse(&bytes).err(), Some(Fault::Damaged));
+        refused(Fault::OtherVersion, |whole| whole.header.version = (VERSION + 1).into());
+        refused(Fault::NoTable, |whole| whole.header.magic[0] = 0);
+    }
+
+    #[test]
+    fn counts_that_are_not_those_of_the_records_are_refused() {
+        for count in [0, 5, 1 << 28, u32::MAX] {
+            refused(Fault::Damaged, |whole| whole.header.rules = count.into());
+            refused(Fault::Damaged, |whole| whole.header.ranges = count.into());
+            refused(Fault::Damaged, |whole| whole.header.text = count.into());
+        }
+    }
+
+    #[test]
+    fn texts_outside_are_refused() {
+        for number in [1 << 10, u32::MAX] {
+            refused(Fault::Damaged, |whole| whole.rules[0].label.length = number.into());
+            refused(Fault::Damaged, |whole| whole.rules[1].program.start = number.into());
+            refused(Fault::Damaged, |whole| whole.rules[2].module.start = number.into());
+        }
+    }
+
+    #[test]
+    fn ranges_that_overlap_or_are_out_of_order_are_refused() {
+        refused(Fault::Damaged, |whole| whole.ranges[1].end = 0x201.into());
+        refused(Fault::Damaged, |whole| whole.ranges[2].start = 0x127.into());
+        refused(Fault::Damaged, |whole| whole.ranges[0].module = 10.into());
+        refused(Fault::Damaged, |whole| whole.ranges[2].rule = 2.into());
+    }
+
+    #[test]
+    fn policies_and_kinds_that_do_not_exist_are_refused() {
+        for number in [5, 0x100, u32::MAX] {
+            refused(Fault::Damaged, |whole| whole.header.default = number.into());
+        }
+        refused(Fault::Damaged, |whole| whole.rules[3].policy = 5);
+        refused(Fault::Damaged, |whole| whole.rules[3].kind = 4);
+    }
+
+    #[test]
+    fn no_byte_makes_a_reader_panic() {
+        let whole = bytes();
+        for at in MAGIC.len()..whole.len() {
             for byte in [0, 1, 0x7f, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = byte;

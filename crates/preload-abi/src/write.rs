@@ -1,13 +1,14 @@
 //! Writing a table.
 
-use crate::layout::{
-    GROUP_BYTES, HEADER_BYTES, Kind, MAGIC, MODULE_BYTES, Policy, RANGE_BYTES, RULE_BYTES, RULES_MAX, VERSION,
-};
+use crate::layout::{Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
+use crate::policy::Policy;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
+use zerocopy::IntoBytes;
+use zerocopy::native_endian::{U32, U64};
 
 /// A rule to write; the fields are those of [`crate::Rule`].
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ pub struct NewTable {
     pub modules: Vec<ModuleRanges>,
 }
 
-/// The table would have more rules than [`RULES_MAX`], or more than 4 GiB.
+/// The table would have more rules than [`RULES_MAX`], or 2^32 records of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
@@ -58,16 +59,6 @@ impl fmt::Display for TooMany {
 
 impl core::error::Error for TooMany {}
 
-/// The parts as they grow.
-#[derive(Default)]
-struct Parts {
-    rules: Vec<u8>,
-    modules: Vec<u8>,
-    groups: Vec<u8>,
-    ranges: Vec<u8>,
-    text: Vec<u8>,
-}
-
 impl NewTable {
     /// The bytes.
     ///
@@ -77,75 +68,45 @@ impl NewTable {
         if self.rules.len() > RULES_MAX {
             return Err(TooMany);
         }
-        let mut parts = Parts::default();
-        for rule in &self.rules {
-            parts.rule(rule)?;
-        }
-        let mut modules: BTreeMap<u64, BTreeMap<usize, Vec<Range<u64>>>> = BTreeMap::new();
-        for module in &self.modules {
-            let ranges = modules.entry(module.fingerprint).or_default().entry(module.rule).or_default();
-            ranges.extend(module.ranges.iter().cloned());
-        }
-        for (fingerprint, groups) in modules {
-            parts.module(fingerprint, groups)?;
-        }
-        self.assemble(&parts)
+        let mut text = Vec::new();
+        let rules = self.rules.iter().map(|rule| record(rule, &mut text)).collect::<Result<Vec<_>, _>>()?;
+        let ranges = self.range_records()?;
+        let header = Header {
+            magic: MAGIC,
+            version: VERSION.into(),
+            default: u32::from(self.default.number()).into(),
+            rules: number(rules.len())?,
+            ranges: number(ranges.len())?,
+            text: number(text.len())?,
+        };
+        Ok([header.as_bytes(), rules.as_bytes(), ranges.as_bytes(), &text].concat())
     }
 
-    fn assemble(&self, parts: &Parts) -> Result<Vec<u8>, TooMany> {
-        let all = [
-            (&parts.rules, RULE_BYTES),
-            (&parts.modules, MODULE_BYTES),
-            (&parts.groups, GROUP_BYTES),
-            (&parts.ranges, RANGE_BYTES),
-            (&parts.text, 1),
-        ];
-        let length = HEADER_BYTES + all.iter().map(|(part, _)| part.len()).sum::<usize>();
-        let mut bytes = MAGIC.to_vec();
-        for number in [VERSION, number(length)?, self.default as u32, 0] {
-            put(&mut bytes, number);
+    fn range_records(&self) -> Result<Vec<RangeRecord>, TooMany> {
+        let mut places: BTreeMap<_, Vec<Range<u64>>> = BTreeMap::new();
+        for module in &self.modules {
+            places.entry((module.fingerprint, module.rule)).or_default().extend(module.ranges.iter().cloned());
         }
-        let mut place = HEADER_BYTES;
-        for (part, record) in all {
-            put(&mut bytes, number(place)?);
-            put(&mut bytes, number(part.len() / record)?);
-            place += part.len();
+        let mut records = Vec::new();
+        for ((fingerprint, rule), ranges) in places {
+            let (module, rule) = (fingerprint.into(), number(rule)?);
+            let record =
+                |Range { start, end }| RangeRecord { module, rule, start: U64::new(start), end: U64::new(end) };
+            records.extend(disjoint(ranges).into_iter().map(record));
         }
-        for (part, _) in all {
-            bytes.extend_from_slice(part);
-        }
-        Ok(bytes)
+        Ok(records)
     }
 }
 
-impl Parts {
-    fn rule(&mut self, rule: &NewRule) -> Result<(), TooMany> {
-        put(&mut self.rules, rule.policy as u32);
-        put(&mut self.rules, rule.kind as u32);
-        for text in [&rule.label, &rule.program, &rule.module] {
-            put(&mut self.rules, number(self.text.len())?);
-            put(&mut self.rules, number(text.len())?);
-            self.text.extend_from_slice(text.as_bytes());
-        }
-        Ok(())
-    }
-
-    fn module(&mut self, fingerprint: u64, groups: BTreeMap<usize, Vec<Range<u64>>>) -> Result<(), TooMany> {
-        self.modules.extend_from_slice(&fingerprint.to_ne_bytes());
-        put(&mut self.modules, number(self.groups.len() / GROUP_BYTES)?);
-        put(&mut self.modules, number(groups.len())?);
-        for (rule, ranges) in groups {
-            let ranges = disjoint(ranges);
-            for field in [rule, 0, self.ranges.len() / RANGE_BYTES, ranges.len()] {
-                put(&mut self.groups, number(field)?);
-            }
-            for range in ranges {
-                self.ranges.extend_from_slice(&range.start.to_ne_bytes());
-                self.ranges.extend_from_slice(&range.end.to_ne_bytes());
-            }
-        }
-        Ok(())
-    }
+/// A rule's record; its texts go behind the others.
+fn record(rule: &NewRule, text: &mut Vec<u8>) -> Result<RuleRecord, TooMany> {
+    let mut piece = |added: &str| {
+        let piece = Piece { start: number(text.len())?, length: number(added.len())? };
+        text.extend_from_slice(added.as_bytes());
+        Ok(piece)
+    };
+    let (label, program, module) = (piece(&rule.label)?, piece(&rule.program)?, piece(&rule.module)?);
+    Ok(RuleRecord { policy: rule.policy.number(), kind: rule.kind as u8, label, program, module })
 }
 
 /// The same addresses, in order, with neighbours joined.
@@ -162,12 +123,8 @@ fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     joined
 }
 
-fn put(bytes: &mut Vec<u8>, number: u32) {
-    bytes.extend_from_slice(&number.to_ne_bytes());
-}
-
-fn number(value: usize) -> Result<u32, TooMany> {
-    u32::try_from(value).map_err(|_| TooMany)
+fn number(value: usize) -> Result<U32, TooMany> {
+    u32::try_from(value).map(U32::new).map_err(|_| TooMany)
 }
 
 #[cfg(test)]
@@ -183,7 +140,7 @@ mod tests {
     #[test]
     fn too_many_rules_are_refused() {
         let rule = NewRule {
-            policy: Policy::Mcs,
+            policy: Policy::QUEUED,
             kind: Kind::Any,
             label: String::new(),
             program: String::new(),

@@ -11,6 +11,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Native, Patience};
 use turnwise_interpose::{Module, find};
+use turnwise_preload_abi::libraries::{RECORDER, is_library};
 
 // SAFETY: libgcc's, with these types on all architectures.
 unsafe extern "C" {
@@ -20,9 +21,6 @@ unsafe extern "C" {
 
 const NO_REASON: c_int = 0;
 const END_OF_STACK: c_int = 5;
-
-/// What the recorder's file is called.
-const RECORDER: &[u8] = b"libturnwise_recorder";
 
 /// The threads that unwind their stacks; 0: a free place.
 static UNWINDING: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
@@ -37,8 +35,7 @@ pub(crate) fn call_of_program(caller: Caller) -> Caller {
 
 fn is_recorder(module: &Module) -> bool {
     // SAFETY: the module has called us, so it is loaded.
-    let path = unsafe { module.name() }.to_bytes();
-    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(RECORDER))
+    is_library(unsafe { module.name() }.to_bytes(), RECORDER)
 }
 
 /// Asks, unless this thread is asking already.

@@ -4,7 +4,7 @@
 //! the owner writes while it has the lock: whoever finds its own identity there has the lock.
 
 use crate::layout::{Mutex, kind};
-use crate::policy::{self, Policy};
+use crate::policy;
 use crate::rules::{self, Caller};
 use crate::waits::Counted;
 use crate::word::LockWord;
@@ -13,6 +13,7 @@ use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EOWNERDEAD, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise::platform::Deadline;
+use turnwise_preload_abi::Lock;
 
 /// What a mutex is, from its kind field.
 enum Kind {
@@ -47,7 +48,7 @@ impl Mutex {
 
     /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared
     /// or destroyed, or since a rule says so.
-    fn kind(&self, caller: Caller) -> Option<(Kind, Policy)> {
+    fn kind(&self, caller: Caller) -> Option<(Kind, Lock)> {
         let bits = self.kind.load(Relaxed);
         if bits & kind::PASS != 0 {
             return None;
@@ -239,7 +240,7 @@ pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadlin
 
 /// Acquires through `wait`; `None`: the C library's.
 #[inline]
-fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Policy) -> c_int) -> Option<c_int> {
+fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> c_int) -> Option<c_int> {
     let (kind, policy) = mutex.kind(caller)?;
     match kind {
         Kind::Plain => return Some(wait(&mutex.lock, policy)),

@@ -16,62 +16,7 @@ use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise_interpose::{race_checker, variable};
-
-/// The locks on offer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Policy {
-    /// `turnwise::RawMutex`. Its number is 0: the fast path tests kind and policy in one go.
-    Adaptive = 0,
-    /// A queue of spinners, first come, first served: `RawQueuedSpinLock`.
-    Mcs = 1,
-    /// Test and test-and-set: `RawSpinLock`.
-    Ttas = 2,
-    /// Tickets, first come, first served: `RawTicketLock`.
-    Ticket = 3,
-}
-
-impl Policy {
-    /// By number.
-    pub(crate) const ALL: [Policy; 4] = [Policy::Adaptive, Policy::Mcs, Policy::Ttas, Policy::Ticket];
-
-    /// The name in the environment.
-    pub(crate) const fn name(self) -> &'static CStr {
-        match self {
-            Policy::Adaptive => c"adaptive",
-            Policy::Mcs => c"mcs",
-            Policy::Ttas => c"ttas",
-            Policy::Ticket => c"ticket",
-        }
-    }
-
-    fn parse(name: &CStr) -> Option<Policy> {
-        if name.is_empty() {
-            return Some(Policy::Adaptive);
-        }
-        Self::ALL.into_iter().find(|p| p.name() == name)
-    }
-
-    /// The valid names, for messages.
-    pub(crate) fn names() -> impl Iterator<Item = &'static CStr> {
-        Self::ALL.into_iter().map(Policy::name)
-    }
-}
-
-const _: () = {
-    let mut number = 0;
-    while number < Policy::ALL.len() {
-        assert!(Policy::ALL[number] as usize == number, "policies are looked up by number");
-        number += 1;
-    }
-};
-
-const _: () = {
-    use turnwise_preload_abi::Policy as InTable;
-    assert!(Policy::Adaptive as u32 == InTable::Adaptive as u32 && Policy::Mcs as u32 == InTable::Mcs as u32);
-    assert!(Policy::Ttas as u32 == InTable::Ttas as u32 && Policy::Ticket as u32 == InTable::Ticket as u32);
-    assert!(InTable::Libc as usize == Policy::ALL.len(), "the C library's is no policy of ours");
-};
+use turnwise_preload_abi::{Lock, environment};
 
 /// A table is in force: each lock has its own policy.
 const TABLE: u32 = 1 << 8;
@@ -89,7 +34,7 @@ static CURRENT: Current = Current(AtomicU32::new(UNRESOLVED));
 /// What the constructor read, which no lock call has asked for yet.
 static PREPARED: AtomicU32 = AtomicU32::new(UNRESOLVED);
 
-/// 0 if the policy is known to be [`Policy::Adaptive`].
+/// 0 if the policy is known to be [`Lock::Adaptive`].
 #[inline(always)]
 pub(crate) fn fast_bits() -> u32 {
     CURRENT.0.load(Relaxed)
@@ -97,14 +42,14 @@ pub(crate) fn fast_bits() -> u32 {
 
 /// The policy of the lock at `object`, whose `decided` this is; `None`: the C library's.
 #[inline]
-pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Policy> {
+pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
-    match Policy::ALL.get(known as usize) {
-        Some(policy) => Some(*policy),
+    match Lock::ALL.get(known as usize) {
+        Some(lock) => Some(*lock),
         None if known == TABLE => rules::policy_of(decided, object, caller),
         None if known == ASIDE => None,
         None => match current() {
-            Some(policy) => Some(policy),
+            Some(lock) => Some(lock),
             None if stands_aside() => None,
             None => rules::policy_of(decided, object, caller),
         },
@@ -118,19 +63,19 @@ pub(crate) fn stands_aside() -> bool {
 }
 
 /// The policy of all locks of this process; `None`: a table is in force, or all are the C library's.
-pub(crate) fn current() -> Option<Policy> {
+pub(crate) fn current() -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
-    Policy::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
+    Lock::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
 }
 
 /// The same, for our own use: no lock call asks. What is found here stays.
-pub(crate) fn prepare() -> Option<Policy> {
+pub(crate) fn prepare() -> Option<Lock> {
     let known = find();
     PREPARED.store(known, Relaxed);
     if known == ASIDE {
         CURRENT.0.store(known, Relaxed); // before there is a second thread, or this would be a race to the tool
     }
-    Policy::ALL.get(known as usize).copied()
+    Lock::ALL.get(known as usize).copied()
 }
 
 /// By the first lock call.
@@ -157,8 +102,8 @@ fn find() -> u32 {
     let known = match table() {
         _ if race_checker().is_some() => ASIDE,
         Some(Ok(())) => TABLE,
-        Some(Err(_)) => Policy::Adaptive as u32,
-        None => requested().and_then(Policy::parse).unwrap_or(Policy::Adaptive) as u32,
+        Some(Err(_)) => Lock::Adaptive as u32,
+        None => requested().and_then(|name| Lock::asked_for(name.to_bytes())).unwrap_or(Lock::Adaptive) as u32,
     };
     *errno = saved;
     known
@@ -171,7 +116,7 @@ fn table() -> Option<Result<(), Unusable>> {
 
 /// Where the table is, if the user gave one.
 pub(crate) fn table_path() -> Option<&'static CStr> {
-    variable("TURNWISE_POLICY_TABLE").filter(|path| !path.is_empty())
+    variable(environment::POLICY_TABLE).filter(|path| !path.is_empty())
 }
 
 /// Why the table that the user gave cannot be used.
@@ -181,9 +126,9 @@ pub(crate) fn table_fault() -> Option<Unusable> {
 
 /// A name that is no policy's, if the user gave one.
 pub(crate) fn unknown() -> Option<&'static CStr> {
-    requested().filter(|name| Policy::parse(name).is_none())
+    requested().filter(|name| Lock::asked_for(name.to_bytes()).is_none())
 }
 
 fn requested() -> Option<&'static CStr> {
-    variable("TURNWISE_LOCK")
+    variable(environment::LOCK)
 }

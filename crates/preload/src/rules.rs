@@ -14,11 +14,11 @@
 
 use crate::behind;
 use crate::module::place;
-use crate::policy::{self, Policy};
+use crate::policy;
 use core::ffi::CStr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
-use turnwise_preload_abi::{Fault, RULES_MAX, Table};
+use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
 
 /// The address to which a call of ours returns; 0: not known.
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ fn rules() -> Option<&'static Rules> {
 
 /// The policy of a lock at `object`; `None`: the C library's.
 #[inline]
-pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Policy> {
+pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = decided.load(Relaxed);
     unpack(if known != 0 { known } else { first(decided, object, caller) })
 }
@@ -77,8 +77,8 @@ pub(crate) fn decide_new(object: usize, caller: Caller) -> u32 {
 
 /// The policy of a decision; `None`: the C library's.
 #[inline]
-pub(crate) fn unpack(decision: u32) -> Option<Policy> {
-    Policy::ALL.get((decision as u8).wrapping_sub(1) as usize).copied()
+pub(crate) fn unpack(decision: u32) -> Option<Lock> {
+    Lock::ALL.get((decision as u8).wrapping_sub(1) as usize).copied()
 }
 
 #[cold]
@@ -100,7 +100,7 @@ fn count(decision: u32) {
 }
 
 /// The decision for the C library, by no rule.
-const LIBC: u32 = 1 + Policy::ALL.len() as u32;
+const LIBC: u32 = 1 + Policy::Libc.number() as u32;
 
 fn decide(object: usize, caller: Caller) -> u32 {
     let Some(rules) = rules() else { return if policy::stands_aside() { LIBC } else { 1 } };
@@ -111,7 +111,7 @@ fn decide(object: usize, caller: Caller) -> u32 {
     let active = |rule: usize| rules.active.get(rule / 64).is_some_and(|bits| bits >> (rule % 64) & 1 != 0);
     let rule = rules.table.decide(place(object, program), call, active);
     let policy = rule.and_then(|rule| rules.table.rule(rule)).map_or(rules.table.default_policy(), |rule| rule.policy);
-    (1 + policy as u32) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
+    (1 + u32::from(policy.number())) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
 }
 
 /// Maps the table of this path, once.

@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE};
 use turnwise::events::here;
 use turnwise_interpose::variable;
-use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, SIGNS_VARIABLE, USED};
+use turnwise_preload_abi::environment;
+use turnwise_preload_abi::signs::{CONTENDED, LOADED, SIGNS, USED};
 
 type Page = [AtomicU32; SIGNS];
 
@@ -43,7 +44,7 @@ pub(crate) fn used() {
 
 /// By system calls alone: `open` would be a cancellation point.
 fn map() -> Option<&'static Page> {
-    let path = variable(SIGNS_VARIABLE)?;
+    let path = variable(environment::SIGNS)?;
     let flags = libc::O_RDWR | libc::O_CLOEXEC;
     // SAFETY: the path is a string.
     let file = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };

@@ -1,12 +1,13 @@
 //! The constructor: resolves what may be resolved now, and reports a mistyped policy before `main`.
 
-use crate::policy::{self, Policy};
+use crate::policy;
 use crate::rules::{self, Unusable};
 use crate::{cond, real, signs, spin};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
 use turnwise_interpose::{can_find, race_checker, variable};
+use turnwise_preload_abi::{Lock, environment};
 
 /// Runs when the library is loaded.
 extern "C" fn start() {
@@ -47,7 +48,7 @@ extern "C" fn end() {
 }
 
 fn is_verbose() -> bool {
-    variable("TURNWISE_VERBOSE").is_some_and(|v| v == c"1")
+    variable(environment::VERBOSE).is_some_and(|v| v == c"1")
 }
 
 #[used]
@@ -60,9 +61,9 @@ static END: extern "C" fn() = end;
 
 fn refuse(name: &CStr) -> ! {
     let mut line = Line::new();
-    let _ = write!(line, "turnwise: TURNWISE_LOCK={} names no policy; take one of:", Text(name));
-    for name in Policy::names() {
-        let _ = write!(line, " {}", Text(name));
+    let _ = write!(line, "turnwise: {}={} names no policy; take one of:", environment::LOCK, Text(name));
+    for lock in Lock::ALL {
+        let _ = write!(line, " {}", lock.name());
     }
     line.print();
     // SAFETY: ends the process; nothing of the program has run.
@@ -75,7 +76,8 @@ fn refuse_table(path: &CStr, fault: Unusable) -> ! {
         Unusable::Errno(errno) => write!(line, "turnwise: cannot read the policy table (errno {errno})"),
         Unusable::Table(fault) => write!(line, "turnwise: the policy table {fault}"),
     };
-    let _ = write!(line, "; start the program by turnwise run --policy again: TURNWISE_POLICY_TABLE={}", Text(path));
+    let variable = environment::POLICY_TABLE;
+    let _ = write!(line, "; start the program by turnwise run --policy again: {variable}={}", Text(path));
     line.print();
     // SAFETY: ends the process; nothing of the program has run.
     unsafe { libc::_exit(2) }
@@ -97,7 +99,7 @@ fn tell_count(count: u32, policy: &str, label: Option<&[u8]>) {
     line.print();
 }
 
-fn introduce(policy: Option<Policy>) {
+fn introduce(policy: Option<Lock>) {
     let on_cpu = match on_cpu_layer() {
         OnCpuLayer::None => "none",
         OnCpuLayer::Rseq => "rseq",
@@ -105,7 +107,7 @@ fn introduce(policy: Option<Policy>) {
     let mut line = Line::new();
     let _ = write!(line, "turnwise: version {}", env!("CARGO_PKG_VERSION"));
     let _ = match (policy, rules::summary()) {
-        (Some(policy), _) => write!(line, ", lock policy {}", Text(policy.name())),
+        (Some(policy), _) => write!(line, ", lock policy {}", policy.name()),
         (None, Some((default, 1))) => write!(line, ", lock policy {default} but for 1 rule"),
         (None, Some((default, rules))) => write!(line, ", lock policy {default} but for {rules} rules"),
         (None, None) => write!(line, ", the C library's locks"),

@@ -1,9 +1,8 @@
 //! The lock itself, by policy, in the first 8 bytes of a mutex.
 //!
-//! `mcs` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock with
-//! a line of another process is made anew, held or not as it was, before anybody looks at it.
+//! `queued` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock
+//! with a line of another process is made anew, held or not as it was, before anybody looks at it.
 
-use crate::policy::Policy;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawMutex;
@@ -11,6 +10,7 @@ use turnwise::platform::Deadline;
 use turnwise::platform::native::generation;
 use turnwise::platform::{Native, Patience};
 use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+use turnwise_preload_abi::Lock;
 
 /// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.
 #[repr(C, align(8))]
@@ -38,19 +38,19 @@ fn spin_lock<R: RawSpin>(word: &AtomicU32) -> &R {
 macro_rules! by_policy {
     ($word:expr, $policy:expr, $lock:ident => $expression:expr) => {
         match $policy {
-            Policy::Adaptive => {
+            Lock::Adaptive => {
                 let $lock = $word.adaptive();
                 $expression
             }
-            Policy::Mcs => {
+            Lock::Queued => {
                 let $lock = $word.with_line::<RawQueuedSpinLock>();
                 $expression
             }
-            Policy::Ttas => {
+            Lock::Ttas => {
                 let $lock = $word.view::<RawSpinLock>();
                 $expression
             }
-            Policy::Ticket => {
+            Lock::Ticket => {
                 let $lock = $word.with_line::<RawTicketLock>();
                 $expression
             }
@@ -116,33 +116,33 @@ impl LockWord {
         true
     }
 
-    pub(crate) fn lock(&self, policy: Policy) {
+    pub(crate) fn lock(&self, policy: Lock) {
         by_policy!(self, policy, lock => lock.lock());
     }
 
     /// Waits for nobody, also not for a thread that makes the lock anew: a signal handler may have interrupted that. It
     /// is about to take the lock, or finds it held, or releases it: one may see it held.
-    pub(crate) fn try_lock(&self, policy: Policy) -> bool {
+    pub(crate) fn try_lock(&self, policy: Lock) -> bool {
         match policy {
-            Policy::Adaptive => self.adaptive().try_lock(),
-            Policy::Mcs => self.has_own_line::<RawQueuedSpinLock>() && self.view::<RawQueuedSpinLock>().try_lock(),
-            Policy::Ttas => self.view::<RawSpinLock>().try_lock(),
-            Policy::Ticket => self.has_own_line::<RawTicketLock>() && self.view::<RawTicketLock>().try_lock(),
+            Lock::Adaptive => self.adaptive().try_lock(),
+            Lock::Queued => self.has_own_line::<RawQueuedSpinLock>() && self.view::<RawQueuedSpinLock>().try_lock(),
+            Lock::Ttas => self.view::<RawSpinLock>().try_lock(),
+            Lock::Ticket => self.has_own_line::<RawTicketLock>() && self.view::<RawTicketLock>().try_lock(),
         }
     }
 
-    pub(crate) fn lock_until(&self, policy: Policy, deadline: Deadline) -> bool {
+    pub(crate) fn lock_until(&self, policy: Lock, deadline: Deadline) -> bool {
         by_policy!(self, policy, lock => lock.lock_until(deadline))
     }
 
     /// # Safety
     /// The lock is held under this policy, and its owner (or whoever acts for it) calls.
-    pub(crate) unsafe fn unlock(&self, policy: Policy) {
+    pub(crate) unsafe fn unlock(&self, policy: Lock) {
         // SAFETY: the caller's promise.
         by_policy!(self, policy, lock => unsafe { lock.unlock() });
     }
 
-    pub(crate) fn is_locked(&self, policy: Policy) -> bool {
+    pub(crate) fn is_locked(&self, policy: Lock) -> bool {
         by_policy!(self, policy, lock => lock.is_locked())
     }
 }

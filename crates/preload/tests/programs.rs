@@ -146,12 +146,12 @@ fn an_unknown_policy_ends_the_process_before_main() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(output.stdout.is_empty());
-    assert_eq!(error, "turnwise: TURNWISE_LOCK=adaptve names no policy; take one of: adaptive mcs ttas ticket\n");
+    assert_eq!(error, "turnwise: TURNWISE_LOCK=adaptve names no policy; take one of: adaptive queued ttas ticket\n");
 }
 
 #[test]
 fn silent_unless_asked() {
-    for lock in ["", "adaptive", "ticket"] {
+    for lock in ["", "adaptive", "ticket", "mcs"] {
         let output = std::process::Command::new("/bin/echo")
             .env("LD_PRELOAD", library())
             .env("TURNWISE_LOCK", lock)
@@ -160,6 +160,17 @@ fn silent_unless_asked() {
         assert!(output.status.success());
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
+}
+
+#[test]
+fn an_old_name_of_a_policy_is_that_policy() {
+    let output = std::process::Command::new("/bin/true")
+        .envs([("LD_PRELOAD", library().as_os_str()), ("TURNWISE_LOCK", "mcs".as_ref())])
+        .env("TURNWISE_VERBOSE", "1")
+        .output()
+        .expect("/bin/true");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains(", lock policy queued,"), "{told}");
 }
 
 /// While `dlopen` runs a constructor it has the loader's lock, and the constructor waits for a thread that calls us.

@@ -4,13 +4,13 @@ mod harness;
 
 use harness::{Build, POLICIES, Program, output_path};
 use std::path::Path;
-use turnwise_preload_abi::signs::{SIGNS, SIGNS_VARIABLE};
+use turnwise_preload_abi::{environment, signs::SIGNS};
 
 /// Runs the program; the words that it left: loaded, used, contended.
 fn signs(program: Program, policy: &str) -> Vec<u32> {
     let page = output_path("page");
     std::fs::write(&page, [0; SIGNS * size_of::<u32>()]).expect("a page without signs");
-    program.with(SIGNS_VARIABLE, page.to_str().expect("a path in UTF-8")).run(policy);
+    program.with(environment::SIGNS, page.to_str().expect("a path in UTF-8")).run(policy);
     let bytes = std::fs::read(&page).expect("the page");
     std::fs::remove_dir_all(page.parent().expect("a folder")).expect("it is ours");
     bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().expect("4 bytes"))).collect()
@@ -51,7 +51,7 @@ fn a_page_that_cannot_be_used_is_done_without() {
     std::fs::write(&empty, "").expect("an empty file");
     let folder = empty.parent().expect("a folder");
     for path in [folder, &empty, Path::new("/nowhere"), Path::new("")] {
-        doing("free").with(SIGNS_VARIABLE, path.to_str().expect("a path in UTF-8")).run("adaptive");
+        doing("free").with(environment::SIGNS, path.to_str().expect("a path in UTF-8")).run("adaptive");
     }
     std::fs::remove_dir_all(folder).expect("it is ours");
 }

@@ -4,6 +4,7 @@ mod harness;
 
 use harness::{Build, library};
 use std::process::{Command, Output};
+use turnwise_preload_abi::environment;
 
 /// What the tool is told to make of a program in which it found something.
 const FOUND: i32 = 9;
@@ -11,7 +12,7 @@ const FOUND: i32 = 9;
 fn valgrind(tool: &str, program: &std::path::Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.args(["-k", "5", "120", "valgrind", "-q", &format!("--tool={tool}"), &format!("--error-exitcode={FOUND}")]);
-    command.arg(program).args(arguments).env_remove("TURNWISE_LOCK").env("LD_PRELOAD", library());
+    command.arg(program).args(arguments).env_remove(environment::LOCK).env("LD_PRELOAD", library());
     command.output().expect("timeout of coreutils")
 }
 

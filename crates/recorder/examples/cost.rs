@@ -7,6 +7,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use turnwise_preload_abi::environment::RECORDING;
+use turnwise_preload_abi::libraries::RECORDER;
 use turnwise_recording::writer;
 
 /// What to measure: words for `cost.c`, and what its figure is.
@@ -53,7 +55,7 @@ fn run(program: &Path, words: &[&str], recording: Option<&Path>) -> f64 {
     if let Some(file) = recording {
         let _ = std::fs::remove_file(file);
         writer::create(file).expect("a recording");
-        command.env("LD_PRELOAD", library()).env(turnwise_recording::VARIABLE, file);
+        command.env("LD_PRELOAD", library()).env(RECORDING, file);
     }
     let output = command.output().expect("the program runs");
     String::from_utf8_lossy(&output.stdout).trim().parse().expect("the program prints a number")
@@ -63,8 +65,8 @@ fn run(program: &Path, words: &[&str], recording: Option<&Path>) -> f64 {
 fn library() -> PathBuf {
     let example = std::env::current_exe().expect("the example's own path");
     let found =
-        example.ancestors().map(|folder| folder.join("deps/libturnwise_recorder.so")).find(|path| path.is_file());
-    found.expect("cargo built libturnwise_recorder.so")
+        example.ancestors().map(|folder| folder.join("deps").join(RECORDER).with_extension("so")).find(|p| p.is_file());
+    found.expect("cargo built the recorder")
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

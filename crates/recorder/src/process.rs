@@ -13,6 +13,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 use turnwise_interpose::{race_checker, variable};
+use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
 use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
 
@@ -270,11 +271,14 @@ impl Process {
         // SAFETY: always answers.
         header.cpus.store(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) } as u32, Relaxed);
         let policy = match real::next_is_preload() {
-            true if variable("TURNWISE_POLICY_TABLE").is_some_and(|table| !table.is_empty()) => c"policy file",
-            true => variable("TURNWISE_LOCK").filter(|name| !name.is_empty()).unwrap_or(c"adaptive"),
-            false => c"libc",
+            true if variable(environment::POLICY_TABLE).is_some_and(|table| !table.is_empty()) => "policy file",
+            true => {
+                let asked_for = variable(environment::LOCK).and_then(|name| Lock::asked_for(name.to_bytes()));
+                asked_for.unwrap_or(Lock::Adaptive).name()
+            }
+            false => Policy::Libc.name(),
         };
-        store_text(&header.policy, policy.to_bytes());
+        store_text(&header.policy, policy.as_bytes());
         read_link(c"/proc/self/exe", &header.executable);
         read_file(c"/proc/self/cmdline", &header.command);
         locks::forget_epochs();
@@ -312,7 +316,7 @@ fn path() -> Option<&'static CStr> {
     // ORDERING recorder.path: Acquire; who finds the copy finds it written.
     let mut kept = KEPT.load(Acquire);
     if kept.is_null() {
-        let text = variable(file::VARIABLE).filter(|path| !path.is_empty())?.to_bytes_with_nul();
+        let text = variable(environment::RECORDING).filter(|path| !path.is_empty())?.to_bytes_with_nul();
         kept = memory::zeroed(text.len())?.as_ptr();
         // SAFETY: new memory of this length.
         unsafe { ptr::copy_nonoverlapping(text.as_ptr(), kept, text.len()) };

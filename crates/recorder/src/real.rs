@@ -1,12 +1,12 @@
 //! The next library's functions: the C library's, or those of `libturnwise_preload.so`. Looked up by the constructor,
 //! or when first needed before it: no later call asks the loader, whose lock another thread may have that waits for us.
 
-use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use libc::{pthread_rwlock_t, pthread_rwlockattr_t, pthread_spinlock_t};
 use turnwise_interpose::{Real, Symbol, find, real};
+use turnwise_preload_abi::libraries::{PRELOAD, is_library};
 
 /// What a try of the preload library's answers of a lock that was acquired past sleepers.
 pub(crate) const PAST_SLEEPERS: c_int = -1;
@@ -88,9 +88,5 @@ pub(crate) fn next_is_preload() -> bool {
 fn looks_like_preload() -> bool {
     let function = Symbol::plain(c"pthread_mutex_lock").find();
     // SAFETY: the next library stays loaded, since it was loaded before the program.
-    find(function.addr()).is_some_and(|library| contains(unsafe { library.name() }, b"libturnwise_preload"))
-}
-
-fn contains(text: &CStr, part: &[u8]) -> bool {
-    text.to_bytes().windows(part.len()).any(|window| window == part)
+    find(function.addr()).is_some_and(|library| is_library(unsafe { library.name() }.to_bytes(), PRELOAD))
 }

@@ -6,6 +6,7 @@ mod inside;
 
 use harness::{Run, function, library, lock, profile, shared_object};
 use std::os::unix::process::ExitStatusExt;
+use turnwise_preload_abi::libraries;
 use turnwise_profile::model::{LockKind, Profile};
 use turnwise_recording::reader::{Error, Recording};
 
@@ -289,5 +290,5 @@ fn damaged_files_are_named_for_what_they_are() {
     assert!(error.to_string().contains("cut off"), "{error}");
     file.set_len(40).unwrap();
     assert!(matches!(refused(&run.file()), Error::Truncated(40, _)));
-    assert!(library("libturnwise_recorder.so").is_file());
+    assert!(library(libraries::RECORDER).is_file());
 }

@@ -9,8 +9,6 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 pub const VERSION: u32 = 2;
 /// Length of the file. It has holes: only what is written takes room.
 pub const FILE_BYTES: u64 = 4 << 30;
-/// The environment variable that names the file.
-pub const VARIABLE: &str = "TURNWISE_RECORDING";
 
 /// A part of the file: so many records of one size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

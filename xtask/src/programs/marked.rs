@@ -12,13 +12,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use turnwise_preload_abi::libraries::{OURS, is_library};
 use turnwise_preload_abi::{Policy, Table};
 
 /// Where `turnwise` tells a program that it runs by a policy file.
-const MARKED: &str = "TURNWISE_POLICY_TABLE";
+const MARKED: &str = turnwise_preload_abi::environment::POLICY_TABLE;
 const PRELOAD: &str = "LD_PRELOAD";
-/// What our libraries' names begin with.
-const OURS: &[u8] = b"libturnwise_";
 
 /// What a marked run is. Its policy file tells which by its policy, under which nothing runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +32,7 @@ impl Mark {
     fn policy(self) -> Policy {
         match self {
             Mark::OneCpu => Policy::Libc,
-            Mark::Recorded => Policy::Ttas,
+            Mark::Recorded => Policy::TTAS,
         }
     }
 
@@ -106,7 +105,7 @@ pub(crate) fn become_it(args: &Args) -> Result<bool> {
 /// What else the user preloads.
 fn without_ours(preloaded: &OsStr) -> OsString {
     let parts = preloaded.as_bytes().split(|byte| b": ".contains(byte));
-    let others = parts.filter(|part| !part.is_empty() && !part.windows(OURS.len()).any(|name| name == OURS));
+    let others = parts.filter(|part| !part.is_empty() && !is_library(part, OURS));
     OsString::from_vec(others.collect::<Vec<_>>().join(&b':'))
 }
 

@@ -12,6 +12,7 @@ use prepare::Ready;
 use run::{Measured, Turnwise};
 use std::path::{Path, PathBuf};
 use table::Program;
+use turnwise_preload_abi::Policy;
 
 /// Arguments of `cargo xtask programs`.
 #[derive(clap::Args)]
@@ -33,7 +34,7 @@ pub(crate) struct Args {
 }
 
 /// The policies: the first is what the others are held against.
-const POLICIES: [&str; 2] = ["libc", "adaptive"];
+const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 
 /// Where the report on all programs lies.
 const REPORT: &str = "docs/results/programs.md";

@@ -3,7 +3,7 @@
 use super::names::suggestion;
 use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
-use crate::policy;
+use crate::policy::{DEFAULT, renamed};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 use std::ops::Range;
@@ -19,6 +19,8 @@ pub(crate) struct PolicyFile {
     /// For locks that no rule names.
     pub(crate) default: Policy,
     pub(crate) rules: Vec<Rule>,
+    /// A warning for each lock that is given by an old name.
+    old_names: Vec<Problem>,
 }
 
 #[derive(Deserialize)]
@@ -41,7 +43,7 @@ struct RawRule {
 }
 
 impl PolicyFile {
-    /// Reads a file.
+    /// Reads a file; what is out of date in it goes to standard error.
     ///
     /// # Errors
     /// It cannot be read, or used; the message has every problem with its line.
@@ -52,7 +54,11 @@ impl PolicyFile {
             let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
             anyhow!("the policy file {origin} is no text in UTF-8: line {line} has other bytes; save it as UTF-8")
         })?;
-        Self::parse(&origin, text)
+        let file = Self::parse(&origin, text)?;
+        if !file.old_names.is_empty() {
+            eprintln!("{}", shown(&file.old_names, &file.origin, &file.text));
+        }
+        Ok(file)
     }
 
     /// The file of this text; `origin` is what messages call it.
@@ -62,20 +68,23 @@ impl PolicyFile {
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
         let parsed = parse(&text);
         match parsed {
-            Ok((default, rules)) => Ok(PolicyFile { origin: origin.to_owned(), text, default, rules }),
+            Ok((default, rules, old_names)) => {
+                Ok(PolicyFile { origin: origin.to_owned(), text, default, rules, old_names })
+            }
             Err(problems) => bail!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text)),
         }
     }
 }
 
-type Parsed = (Policy, Vec<Rule>);
+type Parsed = (Policy, Vec<Rule>, Vec<Problem>);
 
 fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error)])?;
+    let old_names = old_names(&raw);
     let mut problems = Vec::new();
-    let default = raw.default.as_ref().map_or(Ok(default_policy()), policy_of).unwrap_or_else(|problem| {
+    let default = raw.default.as_ref().map_or(Ok(DEFAULT), policy_of).unwrap_or_else(|problem| {
         problems.push(problem);
-        default_policy()
+        DEFAULT
     });
     let mut rules: Vec<Rule> = Vec::new();
     for raw in raw.rule {
@@ -100,11 +109,17 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
         let what = format!("more than {RULES_MAX} rules");
         problems.push(Problem::error(beyond.place.clone(), what, "join rules with patterns: `*` stands for any text"));
     }
-    if problems.is_empty() { Ok((default, rules)) } else { Err(problems) }
+    if problems.is_empty() { Ok((default, rules, old_names)) } else { Err(problems) }
 }
 
-fn default_policy() -> Policy {
-    Policy::by_name(policy::DEFAULT).unwrap_or(Policy::Adaptive)
+fn old_names(raw: &RawFile) -> Vec<Problem> {
+    let named = raw.default.iter().chain(raw.rule.iter().filter_map(|rule| rule.get_ref().lock.as_ref()));
+    let warning = |name: &Spanned<String>| {
+        let policy = Policy::by_name(name.get_ref())?;
+        let what = renamed(name.get_ref(), policy)?;
+        Some(Problem::warning(name.span(), what, format!("write `{policy}`")))
+    };
+    named.filter_map(warning).collect()
 }
 
 /// The `[[rule]]` line rather than the whole table, of which the parser tells the place.
@@ -134,7 +149,7 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
         None => Err(Problem::error(
             place.clone(),
             "the rule has no `lock`",
-            format!("add `lock = \"…\"`; {}", suggestion("", &policy_names())),
+            format!("add `lock = \"…\"`; {}", suggestion("", &Policy::ALL.map(Policy::name))),
         )),
     };
     let subject = subject(symbol, function, line);
@@ -226,14 +241,10 @@ fn lines(written: Spanned<String>) -> Result<Subject, Problem> {
     }
 }
 
-fn policy_names() -> Vec<&'static str> {
-    policy::POLICIES.iter().map(|policy| policy.name).collect()
-}
-
 fn policy_of(name: &Spanned<String>) -> Result<Policy, Problem> {
     Policy::by_name(name.get_ref()).ok_or_else(|| {
         let what = format!("no such lock: {:?}", name.get_ref());
-        Problem::error(name.span(), what, suggestion(name.get_ref(), &policy_names()))
+        Problem::error(name.span(), what, suggestion(name.get_ref(), &Policy::ALL.map(Policy::name)))
     })
 }
 
@@ -272,31 +283,31 @@ mod tests {
 
     #[test]
     fn reads_what_the_manual_shows() {
-        let text = "default = \"libc\"\n\n[[rule]]\nsymbol = \"cache+0x28\"\nlock = \"mcs\"\n\n\
+        let text = "default = \"libc\"\n\n[[rule]]\nsymbol = \"cache+0x28\"\nlock = \"queued\"\n\n\
                     [[rule]]\nprogram = \"srv*\"\nline = \"a/b.c:7-9\"\nlock = \"ttas\"\n";
         let file = PolicyFile::parse("p.toml", text.to_owned()).unwrap();
         assert_eq!((file.default, file.rules.len()), (Policy::Libc, 2));
         assert!(matches!(&file.rules[0].subject, Subject::Symbol(name, Some(0x28)) if name.get_ref() == "cache"));
         assert!(matches!(&file.rules[1].subject, Subject::Lines { first: 7, last: 9, file, .. } if file == "a/b.c"));
         assert_eq!(file.rules[1].label("p.toml"), "p.toml:7 (program srv*, line a/b.c:7-9): ttas");
-        assert_eq!(PolicyFile::parse("p", String::new()).unwrap().default, Policy::Adaptive);
+        assert_eq!(PolicyFile::parse("p", String::new()).unwrap().default, Policy::ADAPTIVE);
     }
 
     #[test]
     fn says_what_is_wrong_where_and_what_to_do() {
         complaint("defalt = \"libc\"", &["no such key: `defalt`", "p.toml:1:1", "did you mean `default`?"]);
-        complaint("[[rules]]\nlock = \"mcs\"", &["no such key: `rules`", "did you mean `rule`?"]);
-        complaint("[[rule]]\nsymbl = \"x\"\nlock = \"mcs\"", &["no such key: `symbl`", "p.toml:2:1", "`symbol`"]);
+        complaint("[[rules]]\nlock = \"queued\"", &["no such key: `rules`", "did you mean `rule`?"]);
+        complaint("[[rule]]\nsymbl = \"x\"\nlock = \"queued\"", &["no such key: `symbl`", "p.toml:2:1", "`symbol`"]);
         complaint("default = \"adaptve\"", &["no such lock: \"adaptve\"", "p.toml:1:11", "did you mean `adaptive`?"]);
         complaint("[[rule]]\nsymbol = \"x\"", &["the rule has no `lock`", "p.toml:1:1", "`ticket`"]);
-        complaint("[[rule]]\nlock = \"mcs\"", &["of no lock", "add one of `symbol`"]);
-        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
+        complaint("[[rule]]\nlock = \"queued\"", &["of no lock", "add one of `symbol`"]);
+        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);
-        complaint("[[rule]]\nlock = \"mcs\"\nline = \"a.c\"", &["no line of a source file", "`cache.c:120`"]);
-        complaint("[[rule]]\nlock = \"mcs\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
-        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
-        complaint("[[rule]]\nlock = \"mcs\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["no line of a source file", "`cache.c:120`"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
+        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
+        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
     }
 
     #[test]
@@ -315,7 +326,7 @@ mod tests {
     #[test]
     fn rules_that_can_never_match_are_refused() {
         let pair = |first: &str, second: &str| {
-            format!("[[rule]]\nlock = \"mcs\"\n{first}\n[[rule]]\nlock = \"ttas\"\n{second}\n")
+            format!("[[rule]]\nlock = \"queued\"\n{first}\n[[rule]]\nlock = \"ttas\"\n{second}\n")
         };
         let never: &[&str] = &["p.toml:4:1", "never match", "line 1"];
         complaint(&pair("symbol = \"a\"", "symbol = \"a\""), never);

@@ -8,7 +8,7 @@ mod what_if;
 
 use crate::contender::Contender;
 use crate::measure::{Bounds, End};
-use crate::policy::{self, Policy};
+use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::session::last_lines;
 use crate::target::{SAMPLE_HELP, Target};
@@ -19,6 +19,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use turnwise_preload_abi::Policy;
 use turnwise_profile::model::Profile;
 use turnwise_profile::{advice, text};
 
@@ -26,8 +27,8 @@ use turnwise_profile::{advice, text};
 #[derive(clap::Args)]
 struct Locks {
     /// The locks to run on
-    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = "libc")]
-    lock: &'static Policy,
+    #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = Policy::Libc.name())]
+    lock: Policy,
     /// A policy file: single locks go by its rules (docs/policy-files.md)
     #[arg(long, value_name = "FILE", conflicts_with = "lock")]
     policy: Option<PathBuf>,
@@ -36,7 +37,7 @@ struct Locks {
 impl Locks {
     /// Nothing was asked for.
     fn are_the_programs_own(&self) -> bool {
-        self.policy.is_none() && std::ptr::eq(self.lock, policy::libc())
+        self.policy.is_none() && self.lock == Policy::Libc
     }
 
     /// What looks wrong in a policy file goes to standard error.
@@ -118,7 +119,7 @@ pub(crate) fn of_one_run(
     any_status: bool,
     show: impl FnOnce(&str),
 ) -> Result<Profile> {
-    let (profile, ..) = record::record(&Contender::policy(policy::libc()), None, target, |command| {
+    let (profile, ..) = record::record(&Contender::policy(Policy::Libc), None, target, |command| {
         let outcome = bounds.run(command, target)?;
         show(&outcome.output);
         match outcome.end {

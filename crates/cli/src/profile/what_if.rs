@@ -5,6 +5,7 @@ use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 use std::sync::Arc;
+use turnwise_preload_abi::Policy;
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
@@ -169,7 +170,7 @@ impl Recorded {
 
     /// The model at the recorded numbers of threads and CPUs.
     fn check(&self, profile: &Profile, machine: &Arc<Machine>) -> Result<ScalingCheck> {
-        let locks = if profile.program.policy == "libc" { Locks::Sleeping } else { Locks::Adaptive };
+        let locks = if profile.program.policy == Policy::Libc.name() { Locks::Sleeping } else { Locks::Adaptive };
         Ok(ScalingCheck {
             threads: self.crowd.threads,
             cpus: self.crowd.cpus,

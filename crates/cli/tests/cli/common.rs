@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use turnwise_preload_abi::environment::LOCK;
 
 /// The program under test, with a cache directory of its own and nothing preloaded.
 pub(crate) fn turnwise(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise"));
-    command.args(arguments).env_remove("LD_PRELOAD").env_remove("TURNWISE_LOCK").stdin(Stdio::null());
+    command.args(arguments).env_remove("LD_PRELOAD").env_remove(LOCK).stdin(Stdio::null());
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }

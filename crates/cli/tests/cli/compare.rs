@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A program whose printed speed and time depend on its policy, and on nothing else.
-const MODEL: &str = "case $TURNWISE_LOCK in adaptive) echo 'ops: 250, time: 4';; mcs) echo 'ops: 50, time: 20';; \
+const MODEL: &str = "case $TURNWISE_LOCK in adaptive) echo 'ops: 250, time: 4';; queued) echo 'ops: 50, time: 20';; \
                      *) echo 'ops: 100, time: 10';; esac";
 const OPS: &str = "ops: (?<ops>[0-9]+)";
 
@@ -22,11 +22,11 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn verdicts_follow_the_metric() {
-    let locks = ["--lock", "libc,adaptive,mcs", "--runs", "6", "--warmup", "0"];
+    let locks = ["--lock", "libc,adaptive,queued", "--runs", "6", "--warmup", "0"];
     let of = |metric: &[&str]| expect(0, &[&["compare"], &locks[..], metric, &["--", "sh", "-c", MODEL]].concat()).0;
     let throughput = of(&["--metric", OPS]);
     assert!(throughput.contains("Adaptive is 2.50x libc's ops (95% CI 2.50 to 2.50): better"), "{throughput}");
-    assert!(throughput.contains("Mcs is 0.50x libc's ops (95% CI 0.50 to 0.50): worse"), "{throughput}");
+    assert!(throughput.contains("Queued is 0.50x libc's ops (95% CI 0.50 to 0.50): worse"), "{throughput}");
     let time = of(&["--metric", "(?:time): (?<time>[0-9]+)"]);
     assert!(time.contains("Adaptive takes 0.40x libc's time (95% CI 0.40 to 0.40): better"), "{time}");
     let forced = of(&["--metric", "time: (?<time>[0-9]+)", "--higher-is-better"]);
@@ -35,10 +35,10 @@ fn verdicts_follow_the_metric() {
 
 #[test]
 fn the_first_policy_is_the_baseline_and_one_alone_meets_libc() {
-    let first = expect(0, &of_script(&["--metric", OPS, "--runs", "6", "--lock", "mcs,libc"], MODEL)).0;
-    assert!(first.contains("Libc is 2.00x mcs's ops"), "{first}");
-    let alone = expect(0, &of_script(&["--metric", OPS, "--runs", "6", "--lock", "mcs"], MODEL)).0;
-    assert!(alone.contains("Mcs is 0.50x libc's ops"), "{alone}");
+    let first = expect(0, &of_script(&["--metric", OPS, "--runs", "6", "--lock", "queued,libc"], MODEL)).0;
+    assert!(first.contains("Libc is 2.00x queued's ops"), "{first}");
+    let alone = expect(0, &of_script(&["--metric", OPS, "--runs", "6", "--lock", "queued"], MODEL)).0;
+    assert!(alone.contains("Queued is 0.50x libc's ops"), "{alone}");
 }
 
 #[test]
@@ -315,9 +315,9 @@ fn notes(arguments: &[&str]) -> String {
 
 #[test]
 fn a_program_that_uses_no_lock_is_told_from_one_that_waits_for_none() {
-    const UNUSED: &str = "used no pthread lock under adaptive, mcs, so";
-    const FREE: &str = "no thread had to wait for one of our locks under adaptive, mcs:";
-    let locks = ["--lock", "libc,adaptive,mcs"];
+    const UNUSED: &str = "used no pthread lock under adaptive, queued, so";
+    const FREE: &str = "no thread had to wait for one of our locks under adaptive, queued:";
+    let locks = ["--lock", "libc,adaptive,queued"];
     let of = |command: &[&str]| notes(&[&locks, command].concat());
     let none = of(&["--", "true"]);
     assert!(none.contains(UNUSED) && !none.contains(FREE), "{none}");
@@ -340,13 +340,13 @@ fn contention_in_one_of_the_runs_is_enough() {
     assert!(Command::new("cc").args(["-pthread", "-o"]).arg(&program).arg(&source).status().unwrap().success());
     let script =
         format!("if mkdir {}/once 2>&-; then {1} contend; else {1}; fi", directory.path().display(), shown(&program));
-    let report = json(&of_script(&["--json", "--lock", "adaptive,mcs"], &script));
+    let report = json(&of_script(&["--json", "--lock", "adaptive,queued"], &script));
     let contended = |run: &&Value| run["locks_contended"] == true;
     let runs = report["runs"].as_array().unwrap();
     assert_eq!(runs.iter().filter(contended).count(), 1, "{runs:?}");
     assert!(runs.iter().all(|run| run["locks_used"] == true), "{runs:?}");
     let by = runs.iter().find(contended).unwrap()["policy"].as_str().unwrap();
-    let other = if by == "mcs" { "adaptive" } else { "mcs" };
+    let other = if by == "queued" { "adaptive" } else { "queued" };
     let notes = report["notes"].to_string();
     assert!(notes.contains(&format!("one of our locks under {other}:")), "{notes}");
 }

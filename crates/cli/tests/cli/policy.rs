@@ -51,21 +51,23 @@ const OPTIMISED: &[&str] = &["-O2", "-g"];
 fn locks_by_symbol_function_and_line() {
     let bench = Bench::new("locks.c", OPTIMISED);
     let rules = [
-        rule("symbol = \"hot\"", "mcs"),
+        rule("symbol = \"hot\"", "queued"),
         rule("symbol = \"pair+0x8\"", "ttas"),
         rule("symbol = \"pair\"", "ticket"),
         rule("symbol = \"local\"", "libc"),
         rule("function = \"make_job\"", "libc"),
-        rule("line = \"policy/locks.c:38\"", "mcs"),
+        rule("line = \"policy/locks.c:38\"", "queued"),
         rule("function = \"take_first\"", "ticket"),
     ];
     let (stdout, stderr) = bench.run(&rules.concat());
     let expected =
-        "hot mcs\ncold adaptive\nfirst ttas\nsecond ticket\nlocal libc\njob libc\ninlined mcs\ntaken ticket\n";
+        "hot queued\ncold adaptive\nfirst ttas\nsecond ticket\nlocal libc\njob libc\ninlined queued\ntaken ticket\n";
     assert_eq!(stdout, expected, "{stderr}");
     assert!(!stderr.contains("warning"), "{stderr}");
     assert!(
-        stderr.contains("but for 7 rules") && stderr.contains("1 lock went by") && stderr.contains("(symbol hot): mcs")
+        stderr.contains("but for 7 rules")
+            && stderr.contains("1 lock went by")
+            && stderr.contains("(symbol hot): queued")
     );
     // By the name of an inlined function, by the line of the call that was inlined, and with a pattern.
     assert!(bench.run(&rule("function = \"make_inlined\"", "ttas")).0.contains("inlined ttas\n"));
@@ -78,9 +80,9 @@ fn locks_by_symbol_function_and_line() {
 fn without_optimisation_and_without_debug_information() {
     for flags in [&["-O0"][..], &["-O1", "-fPIE", "-pie"], &["-O2", "-no-pie"]] {
         let bench = Bench::new("locks.c", flags);
-        let rules = [rule("symbol = \"hot\"", "mcs"), rule("function = \"make_job\"", "libc")].concat();
+        let rules = [rule("symbol = \"hot\"", "queued"), rule("function = \"make_job\"", "libc")].concat();
         let (stdout, stderr) = bench.run(&(rules + &rule("function = \"take_first\"", "ticket")));
-        for line in ["hot mcs\n", "cold adaptive\n", "job libc\n", "taken ticket\n"] {
+        for line in ["hot queued\n", "cold adaptive\n", "job libc\n", "taken ticket\n"] {
             assert!(stdout.contains(line), "{flags:?}: no {line:?} in:\n{stdout}{stderr}");
         }
     }
@@ -90,12 +92,12 @@ fn without_optimisation_and_without_debug_information() {
 fn names_of_cpp() {
     let bench = Bench::new("cache.cpp", OPTIMISED);
     let rules = [
-        rule("symbol = \"store::Cache::lock_\"", "mcs"),
+        rule("symbol = \"store::Cache::lock_\"", "queued"),
         rule("function = \"store::Cache::get\"", "ttas"),
         rule("function = \"store::Cache::find(int)\"", "libc"),
     ];
     let (stdout, stderr) = bench.run(&rules.concat());
-    assert_eq!(stdout, "static mcs\nown ttas\ntable libc\n", "{stderr}");
+    assert_eq!(stdout, "static queued\nown ttas\ntable libc\n", "{stderr}");
 }
 
 #[test]
@@ -113,18 +115,18 @@ fn the_default_is_the_files_or_the_options() {
 fn programs_that_others_start() {
     let bench = Bench::new("locks.c", OPTIMISED);
     let program = shown(&bench.program);
-    let of_program = |name: &str| bench.policy(&rule(&format!("program = {name:?}\nsymbol = \"hot\""), "mcs"));
+    let of_program = |name: &str| bench.policy(&rule(&format!("program = {name:?}\nsymbol = \"hot\""), "queued"));
     let script = executable(bench.folder.path(), "script", format!("#!/bin/sh\nexec {program}\n").as_bytes());
     for command in [&["sh", "-c", program][..], &[shown(&script)], &[program]] {
         let policy = of_program(program);
         let (stdout, stderr) = expect(0, &[&["run", "--policy", &policy, "--"], command].concat());
-        assert!(stdout.contains("hot mcs\n") && stderr.is_empty(), "{stdout}{stderr}");
+        assert!(stdout.contains("hot queued\n") && stderr.is_empty(), "{stdout}{stderr}");
     }
     // By its name alone, the file of a program that another starts cannot be found.
     let (stdout, stderr) = expect(0, &["run", "--policy", &of_program("lo*s"), "--", "sh", "-c", program]);
     assert!(stdout.contains("hot adaptive\n") && stderr.contains("no program of this name is known here"), "{stderr}");
     let (stdout, _) = expect(0, &["run", "--policy", &of_program("lo*s"), "--", program]);
-    assert!(stdout.contains("hot mcs\n"), "{stdout}");
+    assert!(stdout.contains("hot queued\n"), "{stdout}");
     let (stdout, _) = expect(0, &["run", "--policy", &of_program("/usr/bin/env"), "--", program]);
     assert!(stdout.contains("hot adaptive\n"), "a rule for another program holds:\n{stdout}");
 }
@@ -140,10 +142,10 @@ fn modules_that_are_loaded_later() {
     };
     let by_path = format!("module = {:?}\nfunction = \"make\"", shown(&plugin));
     assert_eq!(run(&rule(&by_path, "libc")), ("5\n".to_owned(), String::new()));
-    let (stdout, stderr) = run(&rule("module = \"plugin.so\"", "mcs"));
+    let (stdout, stderr) = run(&rule("module = \"plugin.so\"", "queued"));
     assert_eq!(stdout, "2\n");
     assert!(stderr.contains("if it is loaded later, this is fine"), "{stderr}");
-    let (stdout, stderr) = run(&rule("module = \"plugin.so\"\nfunction = \"make\"", "mcs"));
+    let (stdout, stderr) = run(&rule("module = \"plugin.so\"\nfunction = \"make\"", "queued"));
     assert_eq!(stdout, "1\n");
     assert!(stderr.contains("give its path"), "{stderr}");
 }
@@ -158,11 +160,11 @@ fn what_is_wrong_is_said_with_its_place() {
         }
     };
     refused(
-        "[[rule]]\nsymbl = \"hot\"\nlock = \"mcs\"\n",
+        "[[rule]]\nsymbl = \"hot\"\nlock = \"queued\"\n",
         &["no such key: `symbl`", "p.toml:2:1", "did you mean `symbol`?"],
     );
-    refused(&rule("symbol = \"hot\"", "msc"), &["no such lock: \"msc\"", "p.toml:3:8", "did you mean `mcs`?"]);
-    refused("[[rule]]\nlock = \"mcs\"\n", &["p.toml:1:1", "add one of `symbol`"]);
+    refused(&rule("symbol = \"hot\"", "quued"), &["no such lock: \"quued\"", "p.toml:3:8", "did you mean `queued`?"]);
+    refused("[[rule]]\nlock = \"queued\"\n", &["p.toml:1:1", "add one of `symbol`"]);
     expect_complaint(2, &["run", "--policy", "/nowhere.toml"], &["cannot read the policy file /nowhere.toml"]);
 
     let warned = |text: &str, parts: &[&str]| {
@@ -171,26 +173,26 @@ fn what_is_wrong_is_said_with_its_place() {
             assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
         }
     };
-    warned(&rule("symbol = \"hott\"", "mcs"), &["no variable `hott`", "p.toml:2:10", "did you mean `hot`?"]);
-    warned(&rule("function = \"make_jobs\"", "mcs"), &["no function `make_jobs`", "did you mean `make_job`?"]);
-    warned(&rule("line = \"locks.c:9999\"", "mcs"), &["there is no code on these lines: locks.c:9999"]);
-    warned(&rule("line = \"other.c:1\"", "mcs"), &["no such source file: other.c:1"]);
-    warned(&rule("module = \"libnone.so\"", "mcs"), &["no program here starts with a module libnone.so"]);
-    warned(&rule("module = \"/nowhere.so\"", "mcs"), &["this module cannot be looked at", "p.toml:2:10"]);
-    warned(&rule("program = \"no-such-program\"\nsymbol = \"x\"", "mcs"), &["this program cannot be looked at"]);
-    warned(&rule("symbol = \"pointed\"", "mcs"), &["`pointed` has 8 bytes, fewer than a lock", "`function = "]);
-    warned(&rule("symbol = \"pointe?\"", "mcs"), &["`pointed` has 8 bytes, fewer than a lock"]);
-    warned(&rule("symbol = \"main\"", "mcs"), &["no variable `main`", "a function has this name", "`function`"]);
-    warned(&rule("function = \"hot\"", "mcs"), &["no function `hot`", "a variable has this name", "`symbol`"]);
+    warned(&rule("symbol = \"hott\"", "queued"), &["no variable `hott`", "p.toml:2:10", "did you mean `hot`?"]);
+    warned(&rule("function = \"make_jobs\"", "queued"), &["no function `make_jobs`", "did you mean `make_job`?"]);
+    warned(&rule("line = \"locks.c:9999\"", "queued"), &["there is no code on these lines: locks.c:9999"]);
+    warned(&rule("line = \"other.c:1\"", "queued"), &["no such source file: other.c:1"]);
+    warned(&rule("module = \"libnone.so\"", "queued"), &["no program here starts with a module libnone.so"]);
+    warned(&rule("module = \"/nowhere.so\"", "queued"), &["this module cannot be looked at", "p.toml:2:10"]);
+    warned(&rule("program = \"no-such-program\"\nsymbol = \"x\"", "queued"), &["this program cannot be looked at"]);
+    warned(&rule("symbol = \"pointed\"", "queued"), &["`pointed` has 8 bytes, fewer than a lock", "`function = "]);
+    warned(&rule("symbol = \"pointe?\"", "queued"), &["`pointed` has 8 bytes, fewer than a lock"]);
+    warned(&rule("symbol = \"main\"", "queued"), &["no variable `main`", "a function has this name", "`function`"]);
+    warned(&rule("function = \"hot\"", "queued"), &["no function `hot`", "a variable has this name", "`symbol`"]);
     for all in ["*", "**"] {
-        warned(&rule(&format!("symbol = \"{all}\""), "mcs"), &["the locks in any variable", "`default`"]);
+        warned(&rule(&format!("symbol = \"{all}\""), "queued"), &["the locks in any variable", "`default`"]);
     }
 }
 
 #[test]
 fn a_stripped_program_is_told_from_a_wrong_name() {
     let bench = Bench::new("locks.c", &["-O2", "-s"]);
-    let (_, stderr) = bench.run(&rule("symbol = \"hot\"", "mcs"));
+    let (_, stderr) = bench.run(&rule("symbol = \"hot\"", "queued"));
     assert!(stderr.contains("no variable `hot`") && stderr.contains("locks") && stderr.contains("build"), "{stderr}");
 }
 
@@ -198,14 +200,14 @@ fn a_stripped_program_is_told_from_a_wrong_name() {
 fn check_shows_what_rules_find() {
     let bench = Bench::new("locks.c", OPTIMISED);
     let rules = [
-        rule("symbol = \"hot\"", "mcs"),
+        rule("symbol = \"hot\"", "queued"),
         rule("function = \"make_inlined\"", "ttas"),
         rule("module = \"libc.so.6\"", "libc"),
     ];
     let policy = bench.policy(&rules.concat());
     let (stdout, _) = expect(0, &["policy", "check", &policy, "--", shown(&bench.program)]);
     for part in [
-        "p.toml:1 (symbol hot): mcs\n    locks in hot in locks (0x",
+        "p.toml:1 (symbol hot): queued\n    locks in hot in locks (0x",
         "40 bytes)",
         "locks that make_inlined in locks makes (code at 0x",
         "all locks that lie in libc.so.6 or that its code makes",
@@ -215,9 +217,17 @@ fn check_shows_what_rules_find() {
     }
     let (stdout, _) = expect(0, &["policy", "check", &policy]);
     assert!(stdout.contains("3 rules, default adaptive; no errors"), "{stdout}");
-    let (stdout, _) = expect(0, &["policy", "check", &bench.policy(&rule("symbol = \"hot\"", "mcs"))]);
+    let (stdout, _) = expect(0, &["policy", "check", &bench.policy(&rule("symbol = \"hot\"", "queued"))]);
     assert!(stdout.contains(": 1 rule, default adaptive; no errors"), "{stdout}");
-    let wrong = bench.policy(&rule("symbol = \"hott\"", "mcs"));
+    let old = bench.policy(&rule("symbol = \"hot\"", "mcs"));
+    for program in [&[][..], &["--", shown(&bench.program)]] {
+        let (_, stderr) = expect(0, &[&["policy", "check", &old], program].concat());
+        assert!(
+            stderr.contains("the policy `mcs` is now called `queued`") && stderr.contains("p.toml:3:8"),
+            "{stderr}"
+        );
+    }
+    let wrong = bench.policy(&rule("symbol = \"hott\"", "queued"));
     let (stdout, _) = expect(1, &["policy", "check", &wrong, "--", shown(&bench.program)]);
     assert!(stdout.contains("finds nothing") && stdout.contains("did you mean `hot`?"), "{stdout}");
 }
@@ -225,7 +235,7 @@ fn check_shows_what_rules_find() {
 #[test]
 fn a_policy_file_is_compared_like_a_policy() {
     let bench = Bench::new("locks.c", OPTIMISED);
-    let policy = bench.policy(&rule("symbol = \"hot\"", "mcs"));
+    let policy = bench.policy(&rule("symbol = \"hot\"", "queued"));
     let program = shown(&bench.program);
     let compared = ["compare", "--lock", "libc", "--policy", &policy, "--runs", "2", "--json", "--", program];
     let (stdout, _) = expect(0, &compared);
@@ -250,7 +260,7 @@ fn a_policy_file_is_compared_like_a_policy() {
 fn the_table_is_private_and_a_second_run_replaces_it() {
     use std::os::unix::fs::MetadataExt;
     let bench = Bench::new("locks.c", OPTIMISED);
-    let policy = bench.policy(&rule("symbol = \"hot\"", "mcs"));
+    let policy = bench.policy(&rule("symbol = \"hot\"", "queued"));
     const TOLD: &str = "echo \"$TURNWISE_POLICY_TABLE|$TURNWISE_LOCK\"";
     let (stdout, _) = expect(0, &["run", "--policy", &policy, "--", "sh", "-c", TOLD]);
     let table = stdout.trim().strip_suffix('|').expect("no plain policy beside a table");
@@ -269,7 +279,7 @@ fn advice_is_tried_and_only_what_wins_is_kept() {
     let (nothing, unproved) = ("None of the findings can be tried", "No other lock was proved better");
     assert!(stdout.contains(nothing) != stdout.contains(unproved), "{stdout}");
     assert_eq!(stdout.contains("throughput"), stdout.contains(unproved), "{stdout}");
-    expect_complaint(2, &["compare", "--advise", "--lock", "mcs"], &["--advise", "cannot be used with"]);
+    expect_complaint(2, &["compare", "--advise", "--lock", "queued"], &["--advise", "cannot be used with"]);
     let fails = ["compare", "--advise", "--", "sh", "-c", "echo reason; exit 3"];
     let parts =
         ["under the recorder the program exited with status 3", "its last lines:\n  reason", "try it by itself:"];
@@ -320,9 +330,9 @@ fn advice_that_cannot_be_tried_is_json_all_the_same() {
 fn while_it_is_profiled_rules_are_about_the_programs_calls() {
     let bench = Bench::new("locks.c", OPTIMISED);
     let rules = ["take_first", "make_job"].map(|name| rule(&format!("function = \"{name}\""), "ticket")).concat();
-    let policy = bench.policy(&(rules + &rule("symbol = \"hot\"", "mcs")));
+    let policy = bench.policy(&(rules + &rule("symbol = \"hot\"", "queued")));
     let (stdout, stderr) = expect(0, &["profile", "--policy", &policy, "--", shown(&bench.program)]);
-    for line in ["hot mcs\n", "cold adaptive\n", "taken ticket\n", "job ticket\n", "policy file"] {
+    for line in ["hot queued\n", "cold adaptive\n", "taken ticket\n", "job ticket\n", "policy file"] {
         assert!(stdout.contains(line), "no {line:?} in:\n{stdout}{stderr}");
     }
 }

@@ -44,8 +44,9 @@ fn policies_are_listed_and_the_nearest_suggested() {
             &["similar value exists: 'adaptive'", "ticket"],
         );
     }
-    expect_complaint(2, &["compare", "--lock", "mcs,mcs", "true"], &["mcs twice"]);
-    expect_complaint(2, &["compare", "--lock", "mcs", "--lock", "mcs", "true"], &["mcs twice"]);
+    expect_complaint(2, &["compare", "--lock", "queued,queued", "true"], &["queued twice"]);
+    expect_complaint(2, &["compare", "--lock", "queued", "--lock", "queued", "true"], &["queued twice"]);
+    expect_complaint(2, &["compare", "--lock", "mcs,queued", "true"], &["queued twice"]);
     expect_complaint(2, &["compare", "--lock", "libc", "true"], &["second policy"]);
 }
 
@@ -127,7 +128,7 @@ fn numbers_and_patterns() {
 fn help_names_every_policy_and_has_examples() {
     for subcommand in ["run", "compare"] {
         let (help, _) = expect(0, &[subcommand, "--help"]);
-        for part in ["libc", "adaptive", "mcs", "ttas", "ticket", "Examples:", "@sample"] {
+        for part in ["libc", "adaptive", "queued", "ttas", "ticket", "Examples:", "@sample"] {
             assert!(help.contains(part), "no {part} in the help of {subcommand}");
         }
     }

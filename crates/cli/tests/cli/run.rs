@@ -42,7 +42,7 @@ fn arguments_input_and_name_arrive() {
 
 #[test]
 fn every_policy_reaches_the_program() {
-    for policy in ["adaptive", "mcs", "ttas", "ticket"] {
+    for policy in ["adaptive", "queued", "ttas", "ticket"] {
         let (stdout, _) = expect(0, &["run", "--lock", policy, "--", "sh", "-c", PRELOADED]);
         let (library, setting) = stdout.trim().rsplit_once(' ').unwrap();
         assert_eq!(setting, policy);
@@ -53,6 +53,15 @@ fn every_policy_reaches_the_program() {
     }
     let (stdout, _) = expect(0, &["run", "--lock", "libc", "--", "sh", "-c", PRELOADED]);
     assert_eq!(stdout.trim(), "");
+}
+
+#[test]
+fn an_old_name_of_a_policy_works_and_is_told() {
+    let (stdout, stderr) = expect(0, &["run", "--lock", "mcs", "--", "sh", "-c", PRELOADED]);
+    assert!(stdout.trim().ends_with(" queued"), "{stdout}");
+    let (what, why) = stderr.split_once("; ").unwrap();
+    assert_eq!(what, "turnwise: the policy `mcs` is now called `queued`");
+    assert_eq!(why.lines().count(), 1, "{why}");
 }
 
 /// Programs that wait on condition variables, of the preload library's tests: they end with status 7, and with an

@@ -48,7 +48,7 @@ static int be_overtaken(void)
 int main(void)
 {
     const char *policy = getenv("TURNWISE_LOCK");
-    if (!policy || (strcmp(policy, "mcs") != 0 && strcmp(policy, "ticket") != 0))
+    if (!policy || (strcmp(policy, "queued") != 0 && strcmp(policy, "ticket") != 0))
         return 0; /* no line in the lock */
     cpu_set_t one;
     CPU_ZERO(&one);

@@ -4,20 +4,21 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
+use turnwise_preload_abi::{environment, libraries};
 
-/// What `TURNWISE_LOCK` may be.
-pub(crate) const POLICIES: [&str; 4] = ["adaptive", "mcs", "ttas", "ticket"];
+/// What [`environment::LOCK`] may be.
+pub(crate) const POLICIES: [&str; 4] = ["adaptive", "queued", "ttas", "ticket"];
 
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
 const LIMIT_S: &str = "120";
 
 /// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
 pub(crate) fn library() -> PathBuf {
-    const NAME: &str = "libturnwise_preload.so";
+    let name = format!("{}.so", libraries::PRELOAD);
     let test = std::env::current_exe().expect("the test's own path");
     let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
-    folders.iter().map(|folder| folder.join(NAME)).find(|path| path.is_file()).unwrap_or_else(|| {
-        panic!("no {NAME} in {folders:?}: build it with `cargo build -p turnwise-preload` in the same profile")
+    folders.iter().map(|folder| folder.join(&name)).find(|path| path.is_file()).unwrap_or_else(|| {
+        panic!("no {name} in {folders:?}: build it with `cargo build -p turnwise-preload` in the same profile")
     })
 }
 
@@ -91,7 +92,7 @@ impl Program {
 
     fn command(&self) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", "TURNWISE_LOCK"]);
+        command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", environment::LOCK]);
         command.args(&self.variables);
         command
     }
@@ -128,7 +129,7 @@ impl Program {
 
     fn run_preloaded(&self, policy: &str, preloaded: &str) -> Written {
         let mut command = self.command();
-        command.arg(format!("TURNWISE_LOCK={policy}")).arg("TURNWISE_VERBOSE=1");
+        command.args([format!("{}={policy}", environment::LOCK), format!("{}=1", environment::VERBOSE)]);
         // Last, so that `timeout` and `env` run without it.
         command.arg(format!("LD_PRELOAD={preloaded}")).arg(&self.path);
         let written = check(policy, command.output());

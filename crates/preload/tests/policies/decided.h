@@ -1,7 +1,7 @@
 /* What the preload library noted in a lock: see src/rules.rs. */
 #include "check.h"
 
-enum { ADAPTIVE, MCS, TTAS, TICKET, LIBC };
+enum { ADAPTIVE, QUEUED, TTAS, TICKET, LIBC };
 enum { BY_DEFAULT = -1 };
 
 static inline uint32_t word_at(const void *object, int offset)

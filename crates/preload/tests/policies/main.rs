@@ -7,21 +7,21 @@ use turnwise_preload_abi::Policy;
 
 /// A structure for each policy, with a lock of each kind.
 const MIXED: [(&str, Policy); 5] = [
-    ("with_adaptive", Policy::Adaptive),
-    ("with_mcs", Policy::Mcs),
-    ("with_ttas", Policy::Ttas),
-    ("with_ticket", Policy::Ticket),
+    ("with_adaptive", Policy::ADAPTIVE),
+    ("with_queued", Policy::QUEUED),
+    ("with_ttas", Policy::TTAS),
+    ("with_ticket", Policy::TICKET),
     ("with_libc", Policy::Libc),
 ];
 
 #[test]
 fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
     let program = Program::build("sites.c", &[]);
-    let rules = Rules::new(Policy::Adaptive)
-        .rule(Policy::Mcs, By::Symbol("hot"))
+    let rules = Rules::new(Policy::ADAPTIVE)
+        .rule(Policy::QUEUED, By::Symbol("hot"))
         .rule(Policy::Libc, By::Function("make_one"))
-        .rule(Policy::Ttas, By::Function("take_first"))
-        .rule(Policy::Ticket, By::Symbol("second_of_pair"))
+        .rule(Policy::TTAS, By::Function("take_first"))
+        .rule(Policy::TICKET, By::Symbol("second_of_pair"))
         .rule(Policy::Libc, By::Symbol("made"));
     let told = program.run(&rules);
     assert!(told.contains("lock policy adaptive but for 5 rules, on-cpu layer"), "{told}");
@@ -33,7 +33,7 @@ fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
 #[test]
 fn kinds_conditions_and_forks_under_every_policy_at_once() {
     let program = Program::build("mixed.c", &[]);
-    let rules = Rules::new(Policy::Adaptive);
+    let rules = Rules::new(Policy::ADAPTIVE);
     let rules = MIXED.into_iter().fold(rules, |rules, (name, policy)| rules.rule(policy, By::Symbol(name)));
     program.run(&rules);
 }
@@ -41,9 +41,9 @@ fn kinds_conditions_and_forks_under_every_policy_at_once() {
 #[test]
 fn racing_first_lockers_agree() {
     let program = Program::build("race.c", &[]);
-    let rules = Rules::new(Policy::Adaptive)
+    let rules = Rules::new(Policy::ADAPTIVE)
         .rule(Policy::Libc, By::Function("lock_here"))
-        .rule(Policy::Ttas, By::Function("lock_there"));
+        .rule(Policy::TTAS, By::Function("lock_there"));
     let told = program.run(&rules);
     let count = |rule: &str| -> u32 {
         let line = told.lines().find(|line| line.ends_with(rule)).unwrap_or_else(|| panic!("no {rule} in:\n{told}"));
@@ -56,7 +56,7 @@ fn racing_first_lockers_agree() {
 fn modules_that_are_loaded_later() {
     let plugin = Program::shared("plugin.c");
     let program = Program::build("loads.c", &[]);
-    let rules = Rules::new(Policy::Adaptive).rule(Policy::Libc, By::Module("libplug*.so"));
+    let rules = Rules::new(Policy::ADAPTIVE).rule(Policy::Libc, By::Module("libplug*.so"));
     program.run_with(&rules, &[&plugin]);
 }
 
@@ -65,7 +65,7 @@ fn modules_that_are_loaded_later() {
 fn first_calls_while_a_constructor_waits_for_them() {
     let library = Program::shared("../c/first_use_library.c");
     let program = Program::build("../c/first_use.c", &[]);
-    let rules = Rules::new(Policy::Adaptive).rule(Policy::Libc, By::Module("libplug*.so"));
+    let rules = Rules::new(Policy::ADAPTIVE).rule(Policy::Libc, By::Module("libplug*.so"));
     for function in ["pthread_mutex_lock", "pthread_mutex_init", "pthread_mutex_trylock", "pthread_rwlock_rdlock"] {
         let told = program.run_with(&rules, &[&library, function, "ours"]);
         assert!(told.contains("turnwise: 1 lock went by rule 0\n"), "{function}: {told}");
@@ -75,8 +75,9 @@ fn first_calls_while_a_constructor_waits_for_them() {
 #[test]
 fn rules_for_other_programs_do_not_hold() {
     let program = Program::build("sites.c", &[]);
-    let rules =
-        || Rules::new(Policy::Ticket).rule(Policy::Mcs, By::Program("other*")).rule(Policy::Ttas, By::Program("sites"));
+    let rules = || {
+        Rules::new(Policy::TICKET).rule(Policy::QUEUED, By::Program("other*")).rule(Policy::TTAS, By::Program("sites"))
+    };
     let told = program.run_with(&rules(), &["all"]);
     assert!(told.contains("turnwise: 0 locks went by rule 0\n"), "{told}");
     assert!(!told.contains("turnwise: 0 locks went by rule 1\n"), "{told}");
@@ -99,7 +100,7 @@ fn the_programs_of_the_other_tests_under_tables() {
     ];
     for source in sources {
         let program = Program::build(&format!("../c/{source}"), &[]);
-        for default in [Policy::Adaptive, Policy::Libc] {
+        for default in [Policy::ADAPTIVE, Policy::Libc] {
             program.run(&Rules::new(default));
         }
     }
@@ -114,8 +115,8 @@ macro_rules! conformance {
                 let program = Program::build(concat!("../conformance/", $source), &[]);
                 let expected = program.answers_on_libc();
                 assert!(expected.lines().count() > 30, "{expected}");
-                let mixed = Rules::new(Policy::Libc).rule(Policy::Adaptive, By::Function("main"));
-                for rules in [Rules::new(Policy::Libc), Rules::new(Policy::Adaptive), mixed] {
+                let mixed = Rules::new(Policy::Libc).rule(Policy::ADAPTIVE, By::Function("main"));
+                for rules in [Rules::new(Policy::Libc), Rules::new(Policy::ADAPTIVE), mixed] {
                     assert_eq!(program.answers(&rules), expected);
                 }
             }

@@ -14,8 +14,8 @@ struct locks {
         PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,    \
             PTHREAD_RWLOCK_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0                                                 \
     }
-struct locks with_adaptive = LOCKS, with_mcs = LOCKS, with_ttas = LOCKS, with_ticket = LOCKS, with_libc = LOCKS;
-static struct locks *const all[] = {&with_adaptive, &with_mcs, &with_ttas, &with_ticket, &with_libc};
+struct locks with_adaptive = LOCKS, with_queued = LOCKS, with_ttas = LOCKS, with_ticket = LOCKS, with_libc = LOCKS;
+static struct locks *const all[] = {&with_adaptive, &with_queued, &with_ttas, &with_ticket, &with_libc};
 enum { POLICIES = 5, ROUNDS = 300, TURNS = 40 };
 
 static void *cannot_unlock(void *m)

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, fingerprint};
+use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, environment, fingerprint, libraries};
 
 /// What a rule goes by.
 pub(crate) enum By {
@@ -123,7 +123,7 @@ impl Program {
     /// Runs it without the library; what it wrote to stdout.
     pub(crate) fn answers_on_libc(&self) -> String {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "-u", "LD_PRELOAD"]).arg(&self.path);
+        command.args(["-k", "5", "120", "env", "-u", environment::LOCK, "-u", "LD_PRELOAD"]).arg(&self.path);
         let output = command.output().expect("timeout of coreutils");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -134,8 +134,8 @@ impl Program {
         let table = self.beside("table");
         std::fs::write(&table, rules.table(&self.path)).expect("a table");
         // A table makes the variable void; some programs look whether it is there before they look into an object.
-        let lock = if rules.default == Policy::Adaptive { "TURNWISE_LOCK=adaptive" } else { "A=" };
-        let (status, answers, told) = self.start(lock, table.to_str().expect("text"), arguments);
+        let lock = if rules.default == Policy::ADAPTIVE { environment::LOCK } else { "A" };
+        let (status, answers, told) = self.start(&format!("{lock}=adaptive"), table.to_str().expect("text"), arguments);
         assert_eq!(status, Some(0), "{}, default {}:\n{told}", self.path.display(), rules.default.name());
         assert!(told.contains("turnwise: version"), "the library was not loaded:\n{told}");
         (answers, told)
@@ -149,8 +149,11 @@ impl Program {
 
     fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
         let mut command = Command::new("timeout");
-        command.args(["-k", "5", "120", "env", "-u", "TURNWISE_LOCK", "TURNWISE_VERBOSE=1", variable]);
-        command.arg(format!("TURNWISE_POLICY_TABLE={table}")).arg(format!("LD_PRELOAD={}", library().display()));
+        command
+            .args(["-k", "5", "120", "env", "-u", environment::LOCK, variable])
+            .arg(format!("{}=1", environment::VERBOSE));
+        command.arg(format!("{}={table}", environment::POLICY_TABLE));
+        command.arg(format!("LD_PRELOAD={}", library().display()));
         let output = command.arg(&self.path).args(arguments).output().expect("timeout of coreutils");
         let [told, complaints] =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -186,8 +189,8 @@ fn folder() -> PathBuf {
 
 /// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
 fn library() -> PathBuf {
-    const NAME: &str = "libturnwise_preload.so";
+    let name = format!("{}.so", libraries::PRELOAD);
     let test = std::env::current_exe().expect("the test's own path");
-    let mut places = test.ancestors().skip(1).take(2).map(|folder| folder.join(NAME));
+    let mut places = test.ancestors().skip(1).take(2).map(|folder| folder.join(&name));
     places.find(|path| path.is_file()).expect("cargo builds the library for its tests")
 }

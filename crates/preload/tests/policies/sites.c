@@ -109,7 +109,7 @@ int main(int count, char **arguments)
         return 0;
     }
     CHECK_EQ(pthread_mutex_lock(&hot), 0);
-    CHECK_MUTEX(&hot, MCS, 0);
+    CHECK_MUTEX(&hot, QUEUED, 0);
     CHECK_EQ(pthread_mutex_lock(&plain), 0);
     CHECK_MUTEX(&plain, ADAPTIVE, BY_DEFAULT);
     CHECK_EQ(pthread_mutex_lock(&second_of_pair.mutex), 0);

@@ -4,6 +4,7 @@ use super::{Experiment, Finding, Scope};
 use crate::figures::{percent, share, time};
 use crate::model::{Blocked, Lock, LockId, Profile, Site, SiteId, Thread};
 use crate::output::{headlines, names};
+use turnwise_preload_abi::Policy;
 
 /// A lock at which threads spend less than this share of their time is not worth anybody's: even without it the
 /// program would hardly be faster.
@@ -87,7 +88,8 @@ impl<'a> Context<'a> {
     /// The adaptive lock for this one lock, unless it had it.
     pub(super) fn adaptive(&self, lock: LockId) -> Option<Experiment> {
         let scope = Scope::Locks(vec![lock]);
-        (self.profile.program.policy != "adaptive").then_some(Experiment { policy: "adaptive", scope })
+        (self.profile.program.policy != Policy::ADAPTIVE.name())
+            .then_some(Experiment { policy: Policy::ADAPTIVE, scope })
     }
 
     /// Of a trace of futex calls: without acquisitions and holds no rule can judge.

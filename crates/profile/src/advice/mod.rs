@@ -11,9 +11,10 @@ mod text;
 
 use crate::model::{LockId, Profile, SiteId};
 use context::Context;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 pub(crate) use text::proposal;
 pub use text::text;
+use turnwise_preload_abi::Policy;
 
 /// More than this nobody tries.
 pub const MOST_FINDINGS: usize = 5;
@@ -53,10 +54,15 @@ pub struct Finding {
 /// The unmodified program again, some of its locks under another policy.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Experiment {
-    /// A name that `turnwise run --lock` knows.
-    pub policy: &'static str,
+    /// The other one.
+    #[serde(serialize_with = "by_name")]
+    pub policy: Policy,
     /// What runs on it.
     pub scope: Scope,
+}
+
+fn by_name<S: Serializer>(policy: &Policy, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(policy)
 }
 
 /// What an experiment changes.

@@ -4,6 +4,7 @@ use crate::harness::{Run, library, program, shared_object_of_preload};
 use std::path::PathBuf;
 use std::process::Command;
 use symbols::Symbols;
+use turnwise_preload_abi::{environment, libraries};
 use turnwise_recording::writer;
 
 #[path = "../../../preload/tests/symbols/mod.rs"]
@@ -13,7 +14,7 @@ mod symbols;
 /// 2002, whose waits are not recorded.
 #[test]
 fn exports_have_the_c_librarys_versions() {
-    let (ours, theirs) = (Symbols::of(&library("libturnwise_recorder.so")), Symbols::of_c_library());
+    let (ours, theirs) = (Symbols::of(&library(libraries::RECORDER)), Symbols::of_c_library());
     assert!(ours.names().len() > 50, "{:?}", ours.names());
     for name in ours.names() {
         let mut expected = theirs.of_name(name);
@@ -31,7 +32,7 @@ fn exports_have_the_c_librarys_versions() {
 fn first_calls_while_a_constructor_waits_for_them(behind: &[PathBuf]) {
     let opened = shared_object_of_preload("first_use_library").display().to_string();
     for objects in ["ours", "foreign", "taken"] {
-        for function in Symbols::of(&library("libturnwise_recorder.so")).names() {
+        for function in Symbols::of(&library(libraries::RECORDER)).names() {
             let variables = [("LIBRARY", opened.as_str()), ("FUNCTION", function), ("OBJECTS", objects)];
             let status = Run::program("first_use", "", behind, &variables).status;
             assert!(status.success(), "{function} on {objects}: {status}");
@@ -46,7 +47,7 @@ fn first_calls_to_the_c_library_while_a_constructor_waits_for_them() {
 
 #[test]
 fn first_calls_to_the_preload_library_while_a_constructor_waits_for_them() {
-    first_calls_while_a_constructor_waits_for_them(&[library("libturnwise_preload.so")]);
+    first_calls_while_a_constructor_waits_for_them(&[library(libraries::PRELOAD)]);
 }
 
 /// Helgrind and drd would take the records of other threads' waits for races.
@@ -62,8 +63,8 @@ fn tools_that_look_for_races_find_none_of_ours() {
     for tool in ["helgrind", "drd"] {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", "120", "valgrind", "-q", &format!("--tool={tool}"), "--error-exitcode=9"]);
-        command.arg(program("sanitized")).env("LD_PRELOAD", library("libturnwise_recorder.so"));
-        let ended = command.env("TURNWISE_RECORDING", &file).output().expect("timeout of coreutils");
+        command.arg(program("sanitized")).env("LD_PRELOAD", library(libraries::RECORDER));
+        let ended = command.env(environment::RECORDING, &file).output().expect("timeout of coreutils");
         let told = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(7), "{tool}: {told}");
         assert!(told.contains("nothing is recorded"), "{tool}: {told}");

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::{LazyLock, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_preload_abi::{environment, libraries};
 use turnwise_profile::analysis::analyse;
 use turnwise_profile::model::{Lock, Profile, Site};
 use turnwise_recording::reader::Recording;
@@ -15,11 +16,11 @@ use turnwise_recording::{EXITED, SIGNALLED};
 const LIMIT_S: &str = "60";
 
 /// A shared object that cargo built for this test: beside the test's own executable, or one folder up.
-pub(crate) fn library(name: &str) -> PathBuf {
+pub(crate) fn library(stem: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let folders: Vec<&Path> = test.ancestors().skip(1).take(2).collect();
-    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.unwrap_or_else(|| panic!("no {name} in {folders:?}: build it with cargo in the same profile"))
+    let found = folders.iter().map(|folder| folder.join(stem).with_extension("so")).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("no {stem}.so in {folders:?}: build it with cargo in the same profile"))
 }
 
 /// Where the preload library's tests have their programs.
@@ -93,10 +94,10 @@ impl Run {
         let file = directory.path().join("recording");
         writer::create(&file).expect("a recording");
         let libraries: Vec<String> =
-            [library("libturnwise_recorder.so")].iter().chain(more).map(|path| path.display().to_string()).collect();
+            [library(libraries::RECORDER)].iter().chain(more).map(|path| path.display().to_string()).collect();
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env"]).arg(format!("LD_PRELOAD={}", libraries.join(":")));
-        command.arg(format!("TURNWISE_RECORDING={}", file.display()));
+        command.arg(format!("{}={}", environment::RECORDING, file.display()));
         command.args(variables.iter().map(|(name, value)| format!("{name}={value}")));
         command.arg(self::program(program)).args(Some(name).filter(|name| !name.is_empty()));
         let status = command.status().expect("timeout of coreutils");

@@ -1,12 +1,13 @@
 //! What happens inside the locks: programs whose waiters are known to sleep, to find the owner away, to starve.
 
 use crate::harness::{Run, function, library, lock};
+use turnwise_preload_abi::{environment, libraries};
 use turnwise_profile::model::{Events, Profile, Usage};
 
 /// The program on Turnwise's locks; `None`: this system cannot do what it wants to do.
 fn on(policy: &str, name: &str) -> Option<Profile> {
-    let variables = [("TURNWISE_LOCK", policy)];
-    let run = Run::program("inside", name, &[library("libturnwise_preload.so")], &variables);
+    let variables = [(environment::LOCK, policy)];
+    let run = Run::program("inside", name, &[library(libraries::PRELOAD)], &variables);
     if run.status.code() == Some(77) {
         eprintln!("this system cannot run {name}");
         return None;

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <shared_mutex>
 
-static const char *const names[] = {"none", "adaptive", "mcs", "ttas", "ticket", "libc"};
+static const char *const names[] = {"none", "adaptive", "queued", "ttas", "ticket", "libc"};
 
 static void tell(const char *what, const void *lock, int offset)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[] = {"none", "adaptive", "mcs", "ttas", "ticket", "libc"};
+static const char *const names[] = {"none", "adaptive", "queued", "ttas", "ticket", "libc"};
 
 static void tell(const char *what, const pthread_mutex_t *mutex)
 {

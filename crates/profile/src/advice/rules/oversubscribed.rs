@@ -5,9 +5,8 @@ use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
 use crate::figures::time;
 use crate::model::{Lock, LockId, LockKind};
+use turnwise_preload_abi::Policy;
 
-/// Policies whose waiters never sleep.
-const SPINNING: &[&str] = &["mcs", "ttas", "ticket"];
 /// A wait this long for a spin lock, whose holds are a thousand times shorter, means that its owner was preempted: a
 /// scheduler's slice is a few milliseconds.
 const PREEMPTED_NS: u64 = 1_000_000;
@@ -20,7 +19,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         return Vec::new();
     }
     let crowd = format!("{threads} threads were there at a time, on {cpus} CPUs");
-    if SPINNING.contains(&context.profile.program.policy.as_str()) {
+    if Policy::by_name(&context.profile.program.policy).is_some_and(Policy::spins) {
         return program(context, crowd);
     }
     let mut found: Vec<Finding> =
@@ -70,7 +69,7 @@ fn program(context: &Context, crowd: String) -> Vec<Finding> {
         rule: "oversubscribed",
         title,
         evidence: vec![format!("{crowd}; threads waited {} for locks", time(waited))],
-        experiment: Some(Experiment { policy: "adaptive", scope: Scope::Program }),
+        experiment: Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }),
         change: None,
         hoped_ns: waited,
         locks: context.busy_locks().map(|(number, _)| number).collect(),

@@ -127,6 +127,7 @@ mod tests {
     use crate::advice::sample::{fired, lock, quiet, site, usage};
     use crate::advice::{Experiment, Scope, advise};
     use crate::model::{LockKind, Profile};
+    use turnwise_preload_abi::Policy;
 
     fn profile(reads: u64, writes: u64, read_wait_ns: u64, write_wait_ns: u64) -> Profile {
         let mut profile = quiet();
@@ -166,7 +167,7 @@ mod tests {
         };
         let advice = advise(&profile_of("libc", 20_000));
         let found = advice.findings.iter().find(|finding| finding.rule == "readers-starve").unwrap();
-        assert_eq!(found.experiment, Some(Experiment { policy: "adaptive", scope: Scope::Locks(vec![0]) }));
+        assert_eq!(found.experiment, Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Locks(vec![0]) }));
         assert!(!fired(&profile_of("libc", 19_900)).contains(&"readers-starve"), "not that long");
         let mut ours = advise(&profile_of("adaptive", 20_000)).findings.into_iter();
         assert_eq!(ours.find(|finding| finding.rule == "readers-starve").unwrap().experiment, None);

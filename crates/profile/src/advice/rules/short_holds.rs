@@ -5,15 +5,16 @@ use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::time;
 use crate::model::LockKind;
+use turnwise_preload_abi::Policy;
 
 /// So many of the holds must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock spins
 /// for a bounded time.
 const MOST_HOLDS: f64 = 0.9;
-/// Policies under which waiters sleep at once.
-pub(super) const SLEEPING: &[&str] = &["libc"];
+/// The policy under which waiters sleep at once.
+pub(super) const SLEEPING: Policy = Policy::Libc;
 
 pub(super) fn find(context: &Context) -> Vec<Finding> {
-    if !SLEEPING.contains(&context.profile.program.policy.as_str()) {
+    if context.profile.program.policy != SLEEPING.name() {
         return Vec::new();
     }
     let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::SpinLock);
@@ -47,6 +48,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
 mod tests {
     use crate::advice::sample::{fired, lock_with_site, quiet, usage};
     use crate::advice::{Experiment, Scope, advise};
+    use turnwise_preload_abi::Policy;
 
     #[test]
     fn short_holds_with_long_waits_ask_for_spinning() {
@@ -54,7 +56,7 @@ mod tests {
         let lock = lock_with_site(&mut profile, usage(100_000, 20_000, 30_000, 900));
         let advice = advise(&profile);
         assert_eq!(advice.findings[0].rule, "short-holds");
-        let experiment = Experiment { policy: "adaptive", scope: Scope::Locks(vec![lock]) };
+        let experiment = Experiment { policy: Policy::ADAPTIVE, scope: Scope::Locks(vec![lock]) };
         assert_eq!(advice.findings[0].experiment, Some(experiment));
         assert!(advice.findings[0].title.contains("`lock0`"));
         assert_eq!(advice.findings[0].hoped_ns, 20_000 * 5_000);

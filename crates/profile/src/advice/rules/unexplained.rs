@@ -6,11 +6,12 @@ use crate::advice::context::Context;
 use crate::advice::{Experiment, Finding, Scope};
 use crate::figures::percent;
 use crate::model::{Lock, LockKind};
+use turnwise_preload_abi::Policy;
 
 /// `found`: what the others say.
 pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Finding> {
     let profile = context.profile;
-    let sleeping = SLEEPING.contains(&profile.program.policy.as_str());
+    let sleeping = profile.program.policy == SLEEPING.name();
     if !sleeping || found.iter().any(|finding| finding.experiment.is_some()) {
         return None;
     }
@@ -25,7 +26,7 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
     // Nobody knows.
     let mut finding = context.about("unexplained", number, title, 0);
     finding.evidence.push(format!("that is {} of all waiting for locks that sleep", percent(wait(lock), waited)));
-    finding.experiment = Some(Experiment { policy: "adaptive", scope: Scope::Program });
+    finding.experiment = Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program });
     Some(finding)
 }
 
@@ -34,6 +35,7 @@ mod tests {
     use crate::advice::sample::{fired, lock_with_site, quiet, usage};
     use crate::advice::{Experiment, Scope, advise};
     use crate::model::LockKind;
+    use turnwise_preload_abi::Policy;
 
     #[test]
     fn waits_that_no_rule_explains_are_tried_all_the_same() {
@@ -43,7 +45,7 @@ mod tests {
         lock_with_site(&mut profile, usage(1_000, 10, 50_000, 700));
         let advice = advise(&profile);
         let finding = advice.findings.iter().find(|finding| finding.rule == "unexplained").unwrap();
-        assert_eq!(finding.experiment, Some(Experiment { policy: "adaptive", scope: Scope::Program }));
+        assert_eq!(finding.experiment, Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }));
         assert!(finding.title.contains("`lock0`") && finding.evidence[1].contains("100%"), "{finding:?}");
     }
 

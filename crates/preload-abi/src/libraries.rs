@@ -1,0 +1,14 @@
+//! The files of the libraries. `turnwise` installs each under its stem, the hash of its content and `.so`; cargo builds
+//! it under the stem and `.so`.
+
+/// What the names of all begin with.
+pub const OURS: &str = "libturnwise_";
+/// The stem of the preload library.
+pub const PRELOAD: &str = "libturnwise_preload";
+/// The stem of the recorder.
+pub const RECORDER: &str = "libturnwise_recorder";
+
+/// Whether the name of the file at `path` begins with a stem.
+pub fn is_library(path: &[u8], stem: &str) -> bool {
+    crate::glob::file_name(path).starts_with(stem.as_bytes())
+}
