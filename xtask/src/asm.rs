@@ -68,3 +68,21 @@ fn print_pair(generic: &str, hand: &str, left: &[String], right: &[String]) {
     }
     println!();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locked_instructions_are_those_that_the_bus_sees() {
+        let lines = ["mov eax,ecx", "lock cmpxchg DWORD PTR [rdi],ecx", "xchg DWORD PTR [rdi],eax", "jne <unlocked>"];
+        assert_eq!(locked(&lines.map(str::to_owned)), 2);
+    }
+
+    #[test]
+    fn a_symbol_loses_its_module_and_hash() {
+        let slow = "call   1234 <_RNvMs_NtCs1_8turnwise5mutex11unlock_slow>";
+        assert_eq!(tidy_line(slow), "call 1234 <unlock_slow>");
+        assert_eq!(tidy_line("jne    <hand_add+0x2e>"), "jne <hand_add+0x2e>");
+    }
+}

@@ -10,6 +10,8 @@ pub(crate) enum Need {
     Nightly(&'static str),
     /// A program, and Debian's package that brings it.
     Program(&'static str, &'static str),
+    /// The architecture of this machine.
+    Architecture(&'static str),
 }
 
 impl Need {
@@ -29,6 +31,8 @@ impl Need {
                 let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
                 found.map(|_| ()).map_err(|_| format!("no `{program}` here: `apt-get install {package}`"))
             }
+            Need::Architecture(name) if std::env::consts::ARCH == *name => Ok(()),
+            Need::Architecture(name) => Err(format!("this machine is no {name}")),
         }
     }
 }

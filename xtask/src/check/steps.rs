@@ -81,6 +81,12 @@ pub(crate) const STEPS: &[Step] = &[
         ],
     },
     Step {
+        name: "asm",
+        what: "the fast paths compile to as many locked instructions as those written by hand",
+        needs: &[Need::Architecture("x86_64"), Need::Program("objdump", "binutils")],
+        commands: &[cmd("cargo xtask asm")],
+    },
+    Step {
         name: "no-std",
         what: "the library for a bare machine",
         needs: &[Need::Target("x86_64-unknown-none")],
