@@ -4,6 +4,7 @@ mod asm;
 mod capi;
 mod check;
 mod guide;
+mod perf;
 mod programs;
 mod tidy;
 
@@ -39,6 +40,10 @@ enum Command {
     /// Become a program, on one CPU or under `turnwise profile` if `programs` wants that
     #[command(hide = true)]
     Become(programs::marked::Args),
+    Perf(perf::Args),
+    /// Keep a CPU busy beside what `perf` measures
+    #[command(hide = true)]
+    Busy(perf::busy::Args),
     /// Show what `lock` and `unlock` compile to, beside the same lock written by hand
     Asm,
     /// Write the C API's header, or check it
@@ -73,6 +78,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
         Command::Become(args) => programs::marked::become_it(&args),
+        Command::Perf(args) => perf::run(&args),
+        Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),
         Command::Header(header) => header.run(),
         Command::InstallC(install) => install.run(),

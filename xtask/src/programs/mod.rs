@@ -2,10 +2,10 @@
 //! how fast: written to `docs/results/programs.md`.
 
 pub(crate) mod marked;
-mod prepare;
-mod report;
-mod run;
-mod table;
+pub(crate) mod prepare;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod table;
 
 use anyhow::{Context, Result, bail};
 use prepare::Ready;
@@ -93,7 +93,8 @@ fn report_file(args: &Args) -> Option<PathBuf> {
     args.markdown.clone().or_else(|| args.name.is_empty().then(|| PathBuf::from(REPORT)))
 }
 
-fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
+/// The programs whose names contain any of these; all, if there are none.
+pub(crate) fn chosen(programs: Vec<Program>, names: &[String]) -> Result<Vec<Program>> {
     let fits = |program: &Program, name: &String| program.name.to_lowercase().contains(&name.to_lowercase());
     for name in names {
         if !programs.iter().any(|program| fits(program, name)) {

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A program that can be run.
-pub(super) struct Ready {
+pub(crate) struct Ready {
     /// With everything put in.
-    pub(super) command: Vec<String>,
+    pub(crate) command: Vec<String>,
     /// Its files; gone when dropped.
     _folder: TempDir,
 }
@@ -29,7 +29,7 @@ pub(super) fn install(programs: &[Program]) -> Result<()> {
 }
 
 /// Makes a program ready; `Err` within: why it cannot run here.
-pub(super) fn prepare(program: &Program, here: &Path) -> Result<Result<Ready, String>> {
+pub(crate) fn prepare(program: &Program, here: &Path) -> Result<Result<Ready, String>> {
     let missing = |what: &str| format!("no {what}: apt-get install {}", program.packages.join(" "));
     if let Some(need) = program.needs.iter().find(|need| !in_path(need)) {
         return Ok(Err(missing(need)));

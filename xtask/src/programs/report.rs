@@ -154,7 +154,8 @@ pub(super) fn shortened(results: &str) -> String {
     }
 }
 
-fn figure(value: f64, seconds: bool) -> String {
+/// A program's figure, with its unit.
+pub(crate) fn figure(value: f64, seconds: bool) -> String {
     match value {
         value if seconds => format!("{value:.3} s"),
         value if value >= 1e6 => format!("{:.2} M/s", value / 1e6),

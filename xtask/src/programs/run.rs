@@ -177,7 +177,7 @@ fn speed(summary: &Summary, lower: bool) -> Result<Speed> {
 }
 
 /// Runs a command for a bounded time; whether it succeeded, and all that it printed.
-fn bounded(mut command: Command) -> Result<(bool, String)> {
+pub(crate) fn bounded(mut command: Command) -> Result<(bool, String)> {
     let out = tempfile::NamedTempFile::new().context("cannot make a file")?;
     command.stdin(Stdio::null()).stdout(out.reopen()?).stderr(out.reopen()?);
     let mut child = command.spawn().context("cannot run turnwise")?;
@@ -197,7 +197,8 @@ fn bounded(mut command: Command) -> Result<(bool, String)> {
     Ok((status.success(), String::from_utf8_lossy(&printed).into_owned()))
 }
 
-fn last_lines(text: &str) -> String {
+/// The end of what a program printed, in one line.
+pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }

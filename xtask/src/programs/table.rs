@@ -7,8 +7,8 @@ use std::path::Path;
 /// A program.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Program {
-    pub(super) name: String,
+pub(crate) struct Program {
+    pub(crate) name: String,
     #[serde(default)]
     pub(super) needs: Vec<String>,
     pub(super) packages: Vec<String>,
@@ -19,9 +19,9 @@ pub(super) struct Program {
     pub(super) setup: Vec<String>,
     pub(super) command: Vec<String>,
     /// None: a test of the program by itself.
-    pub(super) metric: Option<String>,
+    pub(crate) metric: Option<String>,
     #[serde(default)]
-    pub(super) lower: bool,
+    pub(crate) lower: bool,
     pub(super) equal: Option<String>,
     #[serde(default)]
     pub(super) bound: bool,
@@ -33,7 +33,7 @@ struct Table {
 }
 
 /// All programs.
-pub(super) fn load(here: &Path) -> Result<Vec<Program>> {
+pub(crate) fn load(here: &Path) -> Result<Vec<Program>> {
     let path = here.join("programs.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let table: Table = toml::from_str(&text).with_context(|| format!("in {}", path.display()))?;

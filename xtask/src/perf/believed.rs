@@ -1,0 +1,98 @@
+//! The number of CPUs that locks believe in, for both versions and whatever their age: a library beside theirs answers
+//! the one question by which they count them (`believed.c`). What else a program asks gets the truth.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+const SOURCE: &str = include_str!("believed.c");
+const PRELOAD: &str = "LD_PRELOAD";
+/// Where the library looks for the number.
+const VARIABLE: &str = "TURNWISE_PERF_CPUS";
+
+/// A number to believe in.
+pub(super) struct Believed {
+    cpus: u32,
+    library: PathBuf,
+    _folder: TempDir,
+}
+
+impl Believed {
+    /// Compiles the library.
+    pub(super) fn new(cpus: u32) -> Result<Believed> {
+        let folder = TempDir::with_prefix("turnwise-perf-").context("cannot make a folder")?;
+        let (source, library) = (folder.path().join("believed.c"), folder.path().join("believed.so"));
+        std::fs::write(&source, SOURCE).context("cannot write the source of --believed-cpus")?;
+        let mut compile = Command::new("cc");
+        compile.args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+        let output = compile.output().context("--believed-cpus needs a C compiler `cc`: apt-get install gcc")?;
+        if !output.status.success() {
+            bail!("cc cannot compile believed.c:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(Believed { cpus, library, _folder: folder })
+    }
+
+    /// Lets a command's locks believe in it.
+    pub(super) fn apply(&self, command: &mut Command) {
+        command.env(VARIABLE, self.cpus.to_string()).env(PRELOAD, with(&self.library, std::env::var_os(PRELOAD)));
+    }
+}
+
+/// In front of what the user preloads.
+fn with(library: &Path, others: Option<OsString>) -> OsString {
+    let mut all = library.as_os_str().to_owned();
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        all.push(":");
+        all.push(others);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASKS: &str = "\
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+int main(void)
+{
+    for (int i = 0; i < 2; i++) {
+        cpu_set_t set;
+        sched_getaffinity(0, sizeof set, &set);
+        printf(\"%d \", CPU_COUNT(&set));
+    }
+}
+";
+
+    #[test]
+    fn the_first_question_gets_the_number_and_all_others_the_truth() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("asks.c"), folder.path().join("asks"));
+        std::fs::write(&source, ASKS).unwrap();
+        assert!(Command::new("cc").arg("-o").arg(&program).arg(&source).status().unwrap().success());
+        let said = |believed: Option<u32>| {
+            let mut ask = Command::new(&program);
+            let believed = believed.map(|cpus| Believed::new(cpus).unwrap());
+            if let Some(believed) = &believed {
+                believed.apply(&mut ask);
+            }
+            String::from_utf8(ask.output().unwrap().stdout).unwrap()
+        };
+        let truth = said(None);
+        let truth = truth.split_whitespace().next().unwrap();
+        assert_eq!(said(Some(80)), format!("80 {truth} "));
+        assert_eq!(said(Some(1)), format!("1 {truth} "));
+    }
+
+    #[test]
+    fn what_the_user_preloads_stays() {
+        let library = Path::new("/x/believed.so");
+        assert_eq!(with(library, None), "/x/believed.so");
+        assert_eq!(with(library, Some(OsString::new())), "/x/believed.so");
+        assert_eq!(with(library, Some("/y/jemalloc.so".into())), "/x/believed.so:/y/jemalloc.so");
+    }
+}

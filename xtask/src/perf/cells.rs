@@ -1,0 +1,230 @@
+//! Cells of `turnwise bench`: which there are, and which are meant.
+
+use anyhow::{Context, Result, bail};
+use std::fmt;
+
+/// A lock in a scenario of a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) subject: String,
+    pub(super) scenario: String,
+    pub(super) lock: String,
+}
+
+/// The lock of a cell that names none, where its subject has it.
+const OURS: &str = "turnwise";
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.subject, self.scenario)?;
+        if self.lock == OURS { Ok(()) } else { write!(f, ":{}", self.lock) }
+    }
+}
+
+/// What runs if nothing is named: each of our locks, alone, beside one thread and in a crowd.
+pub(super) const DEFAULT: &[&str] = &[
+    "mutex:uncontended",
+    "mutex:tight-2",
+    "mutex:2x50/100",
+    "mutex:2x50/500",
+    "mutex:4x50/100",
+    "mutex:8x50/100",
+    "mutex:32x50/100",
+    "mutex:long",
+    "mutex:sleep",
+    "mutex:uncontended:turnwise-reentrant",
+    "mutex:4x50/100:turnwise-semaphore",
+    "rwlock:uncontended-read",
+    "rwlock:uncontended-write",
+    "rwlock:2x95/5",
+    "rwlock:8x95/5",
+    "rwlock:8x0/100",
+    "rwlock:1w7r",
+    "seqlock:read",
+    "seqlock:frequent-writes",
+    "refcount:uncontended",
+    "refcount:shared-2",
+    "spin:2x50/100:queued",
+];
+
+/// The same with --quick.
+pub(super) const QUICK: &[&str] = &[
+    "mutex:uncontended",
+    "mutex:tight-2",
+    "mutex:2x50/100",
+    "mutex:4x50/100",
+    "mutex:8x50/100",
+    "mutex:32x50/100",
+    "rwlock:uncontended-read",
+    "rwlock:2x95/5",
+    "rwlock:8x0/100",
+];
+
+/// What `turnwise bench --list` lists.
+#[derive(Debug, Default)]
+pub(super) struct Catalogue {
+    subjects: Vec<Subject>,
+}
+
+#[derive(Debug, Default)]
+struct Subject {
+    name: String,
+    locks: Vec<String>,
+    /// Name and group.
+    scenarios: Vec<(String, String)>,
+}
+
+impl Catalogue {
+    /// Reads the list.
+    pub(super) fn parse(list: &str) -> Result<Catalogue> {
+        let mut subjects: Vec<Subject> = Vec::new();
+        let mut section = "";
+        for line in list.lines().filter(|line| !line.trim().is_empty()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match (line.starts_with(' '), line.split_once(": "), section) {
+                (false, Some((name, _)), _) => {
+                    subjects.push(Subject { name: name.to_owned(), ..Subject::default() });
+                    section = "";
+                }
+                (false, None, _) => section = words[0],
+                (true, _, "locks") => last(&mut subjects, line)?.locks.push(words[0].to_owned()),
+                (true, _, "scenarios") => {
+                    let group = words.get(1).with_context(|| format!("a scenario without a group: {line}"))?;
+                    last(&mut subjects, line)?.scenarios.push((words[0].to_owned(), (*group).to_owned()));
+                }
+                (true, ..) => {}
+            }
+        }
+        if subjects.iter().all(|subject| subject.scenarios.is_empty()) {
+            bail!("`turnwise bench --list` lists no scenarios");
+        }
+        Ok(Catalogue { subjects })
+    }
+
+    /// The cells that `SUBJECT`, `SUBJECT:SCENARIO` or `SUBJECT:SCENARIO:LOCK` means; in place of a scenario, a group.
+    pub(super) fn cells(&self, typed: &str) -> Result<Vec<Cell>> {
+        let mut parts = typed.splitn(3, ':');
+        let name = parts.next().unwrap_or_default();
+        let subjects = self.subjects.iter().map(|subject| subject.name.as_str());
+        let subject = self.subjects.iter().find(|subject| subject.name == name);
+        let subject = subject.with_context(|| unknown("subject", name, typed, subjects.collect()))?;
+        let (scenario, lock) = (parts.next(), parts.next().unwrap_or(subject.own_lock()));
+        if !subject.locks.iter().any(|known| known == lock) {
+            bail!(unknown("lock", lock, typed, subject.locks.iter().map(String::as_str).collect()));
+        }
+        let meant = |(name, group): &&(String, String)| scenario.is_none_or(|typed| typed == name || typed == group);
+        let cell = |(name, _): &(String, String)| Cell {
+            subject: subject.name.clone(),
+            scenario: name.clone(),
+            lock: lock.to_owned(),
+        };
+        let cells: Vec<Cell> = subject.scenarios.iter().filter(meant).map(cell).collect();
+        if cells.is_empty() {
+            let all = subject.scenarios.iter().flat_map(|(name, group)| [name.as_str(), group]).collect();
+            bail!(unknown("scenario", scenario.unwrap_or_default(), typed, all));
+        }
+        Ok(cells)
+    }
+
+    /// Whether there are such a subject, scenario and lock.
+    pub(super) fn has(&self, cell: &Cell) -> bool {
+        self.subjects.iter().any(|subject| {
+            subject.name == cell.subject
+                && subject.locks.contains(&cell.lock)
+                && subject.scenarios.iter().any(|(name, _)| *name == cell.scenario)
+        })
+    }
+}
+
+impl Subject {
+    fn own_lock(&self) -> &str {
+        let ours = self.locks.iter().find(|lock| *lock == OURS).or(self.locks.first());
+        ours.map_or(OURS, String::as_str)
+    }
+}
+
+fn last<'a>(subjects: &'a mut [Subject], line: &str) -> Result<&'a mut Subject> {
+    subjects.last_mut().with_context(|| format!("`turnwise bench --list` names no subject before: {line}"))
+}
+
+/// "no scenario is called `2x50/10` (in mutex:2x50/10); similar: 2x50/100, 2x50/500"
+fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String {
+    const SHOWN: usize = 4;
+    known.sort_by(|a, b| strsim::jaro_winkler(name, b).total_cmp(&strsim::jaro_winkler(name, a)));
+    known.dedup();
+    known.truncate(SHOWN);
+    let near = known.join(", ");
+    format!(
+        "no {what} of `turnwise bench` is called `{name}` (in `{typed}`); the nearest: {near}. `cargo run --release -- \
+         bench --list` lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "\
+mutex: mutexes
+locks
+  turnwise                   our adaptive mutex
+  std                        std::sync::Mutex
+groups of scenarios
+  mutex                      all scenarios that compare mutexes
+scenarios (name, group)
+  uncontended                mutex            1 thread, increment only
+  2x50/100                   mutex            2 threads, 50 ns inside, 100 ns outside
+  on-cpu-2                   on-cpu           2 threads: short
+
+spin: spin locks
+locks
+  ttas                       our test-and-test-and-set lock
+scenarios (name, group)
+  tight-2                    spin             2 threads
+";
+
+    fn names(typed: &str) -> Vec<String> {
+        Catalogue::parse(LIST).unwrap().cells(typed).unwrap().iter().map(Cell::to_string).collect()
+    }
+
+    #[test]
+    fn a_cell_is_named_by_its_parts() {
+        assert_eq!(names("mutex:2x50/100"), ["mutex:2x50/100"]);
+        assert_eq!(names("mutex:2x50/100:std"), ["mutex:2x50/100:std"]);
+        assert_eq!(names("mutex:mutex"), ["mutex:uncontended", "mutex:2x50/100"]);
+        assert_eq!(names("mutex").len(), 3);
+        assert_eq!(names("spin"), ["spin:tight-2:ttas"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_named_with_its_neighbours() {
+        let catalogue = Catalogue::parse(LIST).unwrap();
+        let said = |typed: &str| format!("{:#}", catalogue.cells(typed).unwrap_err());
+        assert!(said("mutx:2x50/100").contains("no subject of `turnwise bench` is called `mutx`"));
+        assert!(said("mutx").contains("the nearest: mutex"), "{}", said("mutx"));
+        assert!(said("mutex:2x50/10").contains("the nearest: 2x50/100,"), "{}", said("mutex:2x50/10"));
+        assert!(said("mutex:uncontended:turnwize").contains("the nearest: turnwise"));
+        let cell = Cell { subject: "mutex".into(), scenario: "2x50/100".into(), lock: "ttas".into() };
+        assert!(!catalogue.has(&cell));
+        assert!(catalogue.has(&Cell { lock: "std".into(), ..cell }));
+    }
+
+    #[test]
+    fn other_text_is_no_list() {
+        assert!(Catalogue::parse("").is_err());
+        assert!(Catalogue::parse("error: no\n").is_err());
+        assert!(Catalogue::parse("locks\n  turnwise ours\n").is_err());
+    }
+
+    /// The names in the sources: the program need not be built for that.
+    #[test]
+    fn the_default_cells_are_written_as_cells_are() {
+        for cell in DEFAULT.iter().chain(QUICK) {
+            let parts: Vec<_> = cell.split(':').collect();
+            assert!((2..=3).contains(&parts.len()), "{cell}");
+            let file = format!("../crates/workloads/src/subject/{}.rs", parts[0]);
+            let source = std::fs::read_to_string(&file).unwrap();
+            assert!(parts[1..].iter().all(|part| source.contains(&format!("\"{part}\""))), "{cell} is not in {file}");
+        }
+    }
+}

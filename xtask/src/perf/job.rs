@@ -1,0 +1,233 @@
+//! What is run under either version: the cells of one lock in one process of `turnwise bench`, or a program.
+
+use super::believed::Believed;
+use super::cells::Cell;
+use super::stats;
+use super::version::Version;
+use crate::programs::prepare::Ready;
+use crate::programs::run::{bounded, last_lines};
+use anyhow::{Context, Result, bail};
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::Command;
+
+/// Samples of a cell in one run, whose median counts: each begins with new threads.
+pub(super) const SAMPLES: u32 = 4;
+
+/// What a cell's values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Unit {
+    /// Time of an operation.
+    Nanoseconds,
+    /// Time of a run.
+    Seconds,
+    PerSecond,
+}
+
+impl Unit {
+    /// How many times as fast the new version is.
+    pub(super) fn speed(self, old: f64, new: f64) -> f64 {
+        match self {
+            Unit::Nanoseconds | Unit::Seconds => old / new,
+            Unit::PerSecond => new / old,
+        }
+    }
+}
+
+/// One process, and the cells that it measures.
+pub(super) struct Job {
+    pub(super) what: What,
+    /// Names of its cells.
+    pub(super) cells: Vec<String>,
+    pub(super) unit: Unit,
+    /// Pairs of runs.
+    pub(super) rounds: u32,
+}
+
+pub(super) enum What {
+    Bench { subject: String, lock: String, scenarios: Vec<String> },
+    Program { ready: Ready, figure: Regex },
+}
+
+/// How all jobs are run.
+pub(super) struct How {
+    pub(super) sample_ms: u32,
+    pub(super) believed: Option<Believed>,
+}
+
+impl Job {
+    /// The jobs that measure cells of `turnwise bench`.
+    pub(super) fn of_cells(cells: &[Cell], rounds: u32) -> Vec<Job> {
+        let mut jobs: Vec<Job> = Vec::new();
+        for cell in cells {
+            let same = |job: &&mut Job| match &job.what {
+                What::Bench { subject, lock, .. } => *subject == cell.subject && *lock == cell.lock,
+                What::Program { .. } => false,
+            };
+            match jobs.iter_mut().find(same) {
+                Some(Job { what: What::Bench { scenarios, .. }, cells, .. }) => {
+                    scenarios.push(cell.scenario.clone());
+                    cells.push(cell.to_string());
+                }
+                _ => jobs.push(Job {
+                    what: What::Bench {
+                        subject: cell.subject.clone(),
+                        lock: cell.lock.clone(),
+                        scenarios: vec![cell.scenario.clone()],
+                    },
+                    cells: vec![cell.to_string()],
+                    unit: Unit::Nanoseconds,
+                    rounds,
+                }),
+            }
+        }
+        jobs
+    }
+
+    /// Runs it; a value for each cell.
+    pub(super) fn run(&self, version: &Version, how: &How) -> Result<Vec<f64>> {
+        match &self.what {
+            What::Bench { subject, lock, scenarios } => bench(version, how, subject, lock, scenarios),
+            What::Program { ready, figure } => program(version, how, ready, figure).map(|value| vec![value]),
+        }
+    }
+}
+
+impl How {
+    fn command(&self, version: &Version) -> Command {
+        let mut command = Command::new(&version.program);
+        if let Some(believed) = &self.believed {
+            believed.apply(&mut command);
+        }
+        command
+    }
+}
+
+fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
+    let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
+    let mut command = how.command(version);
+    // Quick: no more than two samples beside these, in which every wait is timed.
+    command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
+    command.args(["--sample-ms", &how.sample_ms.to_string()]);
+    command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
+    let (success, printed) = bounded(command)?;
+    if !success {
+        bail!("`turnwise bench {subject}` fails: {}", last_lines(&printed));
+    }
+    read(file.path(), lock, scenarios)
+}
+
+#[derive(Deserialize)]
+struct Report {
+    scenarios: Vec<ScenarioReport>,
+}
+
+#[derive(Deserialize)]
+struct ScenarioReport {
+    name: String,
+    locks: Vec<LockReport>,
+}
+
+#[derive(Deserialize)]
+struct LockReport {
+    name: String,
+    rounds_ns: Vec<Option<f64>>,
+}
+
+/// The lock's time per operation in each scenario: the median of its samples.
+fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
+    let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise bench`")?;
+    let report: Report = serde_json::from_str(&text).context("the report of `turnwise bench` has another shape")?;
+    let value = |name: &String| {
+        let scenario = report.scenarios.iter().find(|scenario| scenario.name == *name);
+        let lock = scenario.and_then(|scenario| scenario.locks.iter().find(|report| report.name == lock));
+        let mut samples: Vec<f64> = lock.iter().flat_map(|lock| &lock.rounds_ns).flatten().copied().collect();
+        samples.sort_unstable_by(f64::total_cmp);
+        stats::median(&samples).with_context(|| format!("`turnwise bench` does not measure it in {name}"))
+    };
+    scenarios.iter().map(value).collect()
+}
+
+fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
+    let mut command = how.command(version);
+    command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
+    let (success, printed) = bounded(command)?;
+    if !success {
+        bail!("it fails: {}", last_lines(&printed));
+    }
+    added_up(figure, &printed)
+}
+
+/// The sum of the figures in what a program printed.
+fn added_up(figure: &Regex, printed: &str) -> Result<f64> {
+    let found: Vec<&str> =
+        figure.captures_iter(printed).filter_map(|found| found.get(1)).map(|group| group.as_str()).collect();
+    if found.is_empty() {
+        bail!("it prints nothing like `{figure}`: {}", last_lines(printed));
+    }
+    let number = |text: &&str| text.parse::<f64>().with_context(|| format!("`{figure}` finds {text}, no number"));
+    let all: f64 = found.iter().map(number).sum::<Result<f64>>()?;
+    if !(all > 0.0 && all.is_finite()) {
+        bail!("its figure is {all}, of which there is no ratio");
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(text: &str) -> Cell {
+        let [subject, scenario, lock] = text.split(':').collect::<Vec<_>>()[..] else { panic!("{text}") };
+        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into() }
+    }
+
+    #[test]
+    fn a_process_measures_all_cells_of_a_lock() {
+        let cells = ["mutex:a:turnwise", "rwlock:a:turnwise", "mutex:b:std", "mutex:b:turnwise"].map(cell);
+        let jobs = Job::of_cells(&cells, 3);
+        let names: Vec<_> = jobs.iter().map(|job| job.cells.join(" ")).collect();
+        assert_eq!(names, ["mutex:a mutex:b", "rwlock:a", "mutex:b:std"]);
+    }
+
+    #[test]
+    fn the_report_of_a_bench_is_read_by_its_names() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lock = |name: &str, ns: &[Option<f64>]| serde_json::json!({ "name": name, "rounds_ns": ns });
+        let scenario = |name: &str, locks: Vec<serde_json::Value>| serde_json::json!({ "name": name, "locks": locks });
+        let scenarios = [
+            scenario("a", vec![lock("std", &[Some(1.0)]), lock("turnwise", &[Some(9.0), None, Some(2.5), Some(1.0)])]),
+            scenario("b", vec![lock("turnwise", &[Some(7.0)])]),
+            scenario("c", vec![lock("turnwise", &[None])]),
+        ];
+        std::fs::write(file.path(), serde_json::json!({ "format": "x", "scenarios": scenarios }).to_string()).unwrap();
+        let of = |names: &[&str]| {
+            read(file.path(), "turnwise", &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["b", "a"]).unwrap(), [7.0, 2.5]);
+        for absent in ["c", "d"] {
+            assert!(format!("{:#}", of(&[absent]).unwrap_err()).contains(&format!("in {absent}")));
+        }
+        std::fs::write(file.path(), "{}").unwrap();
+        assert!(format!("{:#}", of(&["a"]).unwrap_err()).contains("another shape"));
+    }
+
+    #[test]
+    fn the_figures_of_a_program_are_added_up() {
+        let figure = Regex::new("(?m)^time: ([0-9.x]+)").unwrap();
+        assert_eq!(added_up(&figure, "time: 1.5\nok\ntime: 2\n").unwrap(), 3.5);
+        let said = |printed: &str| format!("{:#}", added_up(&figure, printed).unwrap_err());
+        assert!(said("segfault\n").contains("nothing like") && said("segfault\n").contains("segfault"));
+        assert!(said("time: 1x").contains("no number"));
+        assert!(said("time: 0").contains("no ratio"));
+    }
+
+    #[test]
+    fn above_one_is_faster() {
+        assert_eq!(Unit::Nanoseconds.speed(20.0, 10.0), 2.0);
+        assert_eq!(Unit::Seconds.speed(1.0, 2.0), 0.5);
+        assert_eq!(Unit::PerSecond.speed(10.0, 20.0), 2.0);
+    }
+}

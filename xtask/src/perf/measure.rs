@@ -1,0 +1,128 @@
+//! Runs the jobs of a report in rounds, the two versions of each side by side.
+
+use super::busy::Busy;
+use super::job::{How, Job, Unit};
+use super::report::Gap;
+use super::version::Version;
+use anyhow::Result;
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// The old one first.
+pub(super) type Versions = [Version; 2];
+
+/// What the runs of a cell came to.
+pub(super) struct Measured {
+    pub(super) cell: String,
+    pub(super) unit: Unit,
+    /// Values of the old and of the new version, by pair.
+    pub(super) pairs: Vec<[f64; 2]>,
+}
+
+/// What all runs came to.
+pub(super) struct Outcome {
+    pub(super) measured: Vec<Measured>,
+    /// Cells that could not be measured, and why.
+    pub(super) failed: Vec<Gap>,
+}
+
+/// A job under way.
+struct Running<'a> {
+    job: &'a Job,
+    pairs: Vec<[Vec<f64>; 2]>,
+    failed: Option<String>,
+}
+
+/// Runs each job as often as it is to be; one that fails is not asked again.
+pub(super) fn measure(jobs: &[Job], versions: &Versions, how: &How, busy: &mut Busy) -> Result<Outcome> {
+    let mut all: Vec<Running> = jobs.iter().map(|job| Running { job, pairs: Vec::new(), failed: None }).collect();
+    let rounds = jobs.iter().map(|job| job.rounds).max().unwrap_or(0);
+    // A run of each that does not count: files are read, pages are there, and what cannot run at all says so at once.
+    for running in &mut all {
+        running.pair(versions, how, false);
+        running.pairs.clear();
+    }
+    let start = Instant::now();
+    for round in 0..rounds {
+        for (index, running) in all.iter_mut().enumerate() {
+            if is_due(round, running.job.rounds, rounds) {
+                running.pair(versions, how, (running.pairs.len() + index) % 2 == 1);
+            }
+        }
+        busy.check()?;
+        show(round + 1, rounds, start.elapsed());
+    }
+    show(0, rounds, Duration::ZERO);
+    let failed = |running: &Running| Some(Gap { cell: running.job.cells.join(", "), why: running.failed.clone()? });
+    let failed = all.iter().filter_map(failed).collect();
+    let measured = all.into_iter().filter(|running| running.failed.is_none()).flat_map(Running::measured).collect();
+    Ok(Outcome { measured, failed })
+}
+
+/// Whether a job that runs in `times` of `rounds` runs in this one: spread evenly.
+fn is_due(round: u32, times: u32, rounds: u32) -> bool {
+    let before = |round: u32| u64::from(round) * u64::from(times) / u64::from(rounds.max(1));
+    before(round + 1) > before(round)
+}
+
+impl Running<'_> {
+    /// One run under each version; which is first changes from pair to pair.
+    fn pair(&mut self, versions: &Versions, how: &How, new_first: bool) {
+        let mut values = [Vec::new(), Vec::new()];
+        for index in if new_first { [1, 0] } else { [0, 1] } {
+            if self.failed.is_some() {
+                return;
+            }
+            match self.job.run(&versions[index], how) {
+                Ok(run) => values[index] = run,
+                Err(error) => {
+                    let which = ["old", "new"][index];
+                    self.failed = Some(format!("the {which} one, {}: {error:#}", versions[index].name));
+                }
+            }
+        }
+        if self.failed.is_none() {
+            self.pairs.push(values);
+        }
+    }
+
+    fn measured(self) -> Vec<Measured> {
+        let pairs = |index: usize| self.pairs.iter().map(|[old, new]| [old[index], new[index]]).collect();
+        let cells = self.job.cells.iter().enumerate();
+        let unit = self.job.unit;
+        cells.map(|(index, cell)| Measured { cell: cell.clone(), unit, pairs: pairs(index) }).collect()
+    }
+}
+
+/// One line that is written over, where somebody sits at the terminal. Round 0 wipes it away.
+fn show(round: u32, rounds: u32, elapsed: Duration) {
+    let mut to = std::io::stderr();
+    if !to.is_terminal() {
+        return;
+    }
+    let line = match round {
+        0 => String::new(),
+        round => {
+            let left = elapsed / round * (rounds - round);
+            format!("round {round} of {rounds}, {} s left", left.as_secs())
+        }
+    };
+    // A terminal that went away is no reason to stop.
+    let _ = write!(to, "\r\x1b[K{line}").and_then(|()| to.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_spread_evenly() {
+        let due =
+            |times: u32, rounds: u32| (0..rounds).filter(|round| is_due(*round, times, rounds)).collect::<Vec<_>>();
+        assert_eq!(due(2, 4), [1, 3]);
+        assert_eq!(due(3, 3), [0, 1, 2]);
+        for (times, rounds) in [(15, 40), (1, 7), (0, 5), (1000, 1000)] {
+            assert_eq!(due(times, rounds).len(), times as usize, "{times} of {rounds}");
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! `cargo xtask perf`: what a change to lock code does to its speed. The working tree and a commit, side by side in one
+//! run: cells of `turnwise bench`, and programs that nobody rebuilt.
+
+mod believed;
+pub(crate) mod busy;
+mod cells;
+mod job;
+mod measure;
+mod report;
+mod stats;
+mod version;
+
+use crate::programs;
+use anyhow::{Context, Result, bail};
+use believed::Believed;
+use busy::Busy;
+use cells::{Catalogue, Cell};
+use job::{How, Job, Unit, What};
+use measure::Versions;
+use regex::Regex;
+use report::{Conditions, Gap, Machine, Report};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use version::Version;
+
+/// Compare the speed of the working tree's locks with a commit's
+///
+/// Builds the program `turnwise`, which carries the preload library, of the working tree as it is and of COMMIT (below
+/// target/perf, once), and runs cells of `turnwise bench` and programs of `cargo xtask programs` with both, interleaved
+/// in pairs of runs, of which now the one version and now the other comes first. Prints a table to paste into a commit
+/// message.
+///
+/// The speed of a cell is the median of its pairs' ratios; above 1 the working tree is faster. Its interval needs
+/// nothing to be known of how runs are distributed (it lies between two of the ratios), and is so much wider that with
+/// 95% all intervals of the table hold together, however many cells there are (Bonferroni): a table of equal versions
+/// claims a difference once in twenty at most. A cell is better or worse if its whole interval lies beyond 1 by more
+/// than the bound. More cells need more pairs for the same width.
+///
+/// Exit status: 0 if no cell is worse, 1 if some cell is, 2 for errors: also if something failed or is unknown.
+#[derive(clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The commit to compare with, by any name that git knows
+    #[arg(long, value_name = "COMMIT", required_unless_present = "old_program", conflicts_with = "old_program")]
+    against: Option<String>,
+    /// Cells of `turnwise bench`: SUBJECT, SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK; a group of scenarios will do, too
+    #[arg(long, value_name = "CELL", num_args = 1.., value_delimiter = ',')]
+    bench: Vec<String>,
+    /// Programs of `cargo xtask programs`, by any part of their names
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    programs: Vec<String>,
+    /// Two minutes instead of ten: fewer cells, and no programs unless they are named
+    #[arg(long)]
+    quick: bool,
+    /// Pairs of runs of each cell [default: 40, with --quick 30]
+    #[arg(long, value_name = "N", value_parser = pairs())]
+    rounds: Option<u32>,
+    /// Pairs of runs of each program
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = pairs())]
+    program_rounds: u32,
+    /// Length of a sample in milliseconds; a run has four of a cell, and their median counts
+    #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    sample_ms: u32,
+    /// Measure beside N processes that keep a CPU busy each; they end with this one
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
+    beside: u32,
+    /// Let the locks believe that there are N CPUs; from 16 on they treat them as many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    believed_cpus: Option<u32>,
+    /// A smaller difference than this is none, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
+    bound: f64,
+    /// Write all figures as JSON, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// A program `turnwise` that is there, instead of COMMIT's
+    #[arg(long, value_name = "FILE")]
+    old_program: Option<PathBuf>,
+    /// A program `turnwise` that is there, instead of the working tree's
+    #[arg(long, value_name = "FILE")]
+    new_program: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask perf --against main --quick
+  cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:turnwise-semaphore
+  cargo xtask perf --against main --programs 'Kyoto' 'SQLite, one' --beside 2
+  cargo xtask perf --against main --quick --believed-cpus 64 --json result.json";
+
+/// Programs that run if nothing is named: the lock-bound ones that take a second.
+const PROGRAMS: &[&str] = &["Kyoto cache, ordered", "Kyoto prototype hash", "Tokyo hash", "SQLite, one connection"];
+
+fn pairs() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(6..=i64::from(stats::MOST_PAIRS))
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent),
+        _ => Err("a number from 0 to below 100 is expected".to_owned()),
+    }
+}
+
+/// Compares; `true` if nothing is worse.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    if let Some(file) = &args.json {
+        let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        open.map(drop)
+            .with_context(|| format!("cannot write {}: name a file in a folder that exists", file.display()))?;
+    }
+    let versions = versions(args)?;
+    let plan = Plan::of(args, &versions)?;
+    let machine = Machine::here(version::compiler()?);
+    let how = How { sample_ms: args.sample_ms, believed: args.believed_cpus.map(Believed::new).transpose()? };
+    let start = Instant::now();
+    let outcome = {
+        let mut busy = Busy::start(args.beside)?;
+        measure::measure(&plan.jobs, &versions, &how, &mut busy)?
+    };
+    let bound = args.bound / 100.0;
+    let (cells, failed) = report::rows(outcome, bound);
+    let report = Report {
+        format: "turnwise-perf/1",
+        command: command_line(),
+        new: &versions[1],
+        old: &versions[0],
+        machine,
+        conditions: Conditions {
+            rounds: args.rounds(),
+            program_rounds: args.program_rounds,
+            sample_ms: args.sample_ms,
+            beside: args.beside,
+            believed_cpus: args.believed_cpus,
+            bound,
+            seconds: start.elapsed().as_secs(),
+        },
+        error: stats::ERROR,
+        cells,
+        left_out: plan.left_out,
+        failed,
+    };
+    print!("{}", report.text());
+    if let Some(file) = &args.json {
+        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
+        std::fs::write(file, json + "\n").with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    match report.failed.len() {
+        0 => Ok(!report.is_worse()),
+        failed => bail!("{failed} of the measurements failed: see FAILED above"),
+    }
+}
+
+impl Args {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 30 } else { 40 })
+    }
+
+    /// What is named, or else the default; if only the one or the other is named, nothing of the other.
+    fn cells(&self) -> Vec<&str> {
+        match (self.bench.is_empty(), self.programs.is_empty(), self.quick) {
+            (false, ..) => self.bench.iter().map(String::as_str).collect(),
+            (true, false, _) => Vec::new(),
+            (true, true, true) => cells::QUICK.to_vec(),
+            (true, true, false) => cells::DEFAULT.to_vec(),
+        }
+    }
+
+    fn programs(&self) -> Vec<String> {
+        match (self.programs.is_empty(), self.bench.is_empty() && !self.quick) {
+            (false, _) => self.programs.clone(),
+            (true, true) => PROGRAMS.iter().map(|name| (*name).to_owned()).collect(),
+            (true, false) => Vec::new(),
+        }
+    }
+}
+
+fn versions(args: &Args) -> Result<Versions> {
+    let old = match (&args.old_program, &args.against) {
+        (Some(program), _) => version::given(program)?,
+        (None, Some(commit)) => version::commit(commit)?,
+        (None, None) => bail!("name the commit to compare with: --against COMMIT"),
+    };
+    let new = args.new_program.as_deref().map_or_else(version::working_tree, version::given)?;
+    Ok([old, new])
+}
+
+/// What is to be run, and what cannot be.
+struct Plan {
+    jobs: Vec<Job>,
+    left_out: Vec<Gap>,
+}
+
+impl Plan {
+    fn of(args: &Args, versions: &Versions) -> Result<Plan> {
+        let (cells, mut left_out) = chosen(&args.cells(), versions)?;
+        let mut jobs = Job::of_cells(&cells, args.rounds());
+        let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
+        programs_of(&here, &args.programs(), args.program_rounds, &mut jobs, &mut left_out)?;
+        let number: usize = jobs.iter().map(|job| job.cells.len()).sum();
+        if number == 0 {
+            let why: String = left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
+            bail!("nothing is left to compare:{why}");
+        }
+        let fewest = stats::fewest_pairs(stats::error_of_each(number));
+        if let Some(job) = jobs.iter().find(|job| job.rounds < fewest) {
+            let option = if job.unit == Unit::Nanoseconds { "--rounds" } else { "--program-rounds" };
+            bail!("{} pairs of runs tell nothing of {number} cells at once: {option} {fewest} or more", job.rounds);
+        }
+        Ok(Plan { jobs, left_out })
+    }
+}
+
+/// The cells that were typed and that both versions have.
+fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> {
+    if typed.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    let [old, new] = versions;
+    let (of_old, of_new) = (catalogue(old)?, catalogue(new)?);
+    let mut all: Vec<Cell> = Vec::new();
+    for typed in typed {
+        for cell in of_new.cells(typed)? {
+            if !all.contains(&cell) {
+                all.push(cell);
+            }
+        }
+    }
+    let (both, new_only): (Vec<Cell>, Vec<Cell>) = all.into_iter().partition(|cell| of_old.has(cell));
+    let gap = |cell: &Cell| Gap { cell: cell.to_string(), why: format!("{} does not have it", old.name) };
+    Ok((both, new_only.iter().map(gap).collect()))
+}
+
+fn catalogue(version: &Version) -> Result<Catalogue> {
+    let out = Command::new(&version.program).args(["bench", "--list"]).output();
+    let out = out.with_context(|| format!("cannot run {}", version.program.display()))?;
+    if !out.status.success() {
+        bail!("{} cannot list its benchmarks: {}", version.name, String::from_utf8_lossy(&out.stderr).trim());
+    }
+    Catalogue::parse(&String::from_utf8_lossy(&out.stdout)).with_context(|| format!("of {}", version.name))
+}
+
+/// The jobs of programs; those that cannot run here are left out.
+fn programs_of(here: &Path, names: &[String], rounds: u32, jobs: &mut Vec<Job>, left_out: &mut Vec<Gap>) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    for program in programs::chosen(programs::table::load(here)?, names)? {
+        let Some(metric) = &program.metric else {
+            let why = "a test of the program by itself, without a figure".to_owned();
+            left_out.push(Gap { cell: program.name, why });
+            continue;
+        };
+        let figure = Regex::new(&format!("(?m){metric}"))?;
+        let prepared = programs::prepare::prepare(&program, here);
+        match prepared.with_context(|| format!("{} cannot be prepared", program.name))? {
+            Err(why) => left_out.push(Gap { cell: program.name, why }),
+            Ok(ready) => jobs.push(Job {
+                what: What::Program { ready, figure },
+                cells: vec![program.name],
+                unit: if program.lower { Unit::Seconds } else { Unit::PerSecond },
+                rounds,
+            }),
+        }
+    }
+    Ok(())
+}
+
+/// As it could be typed again.
+fn command_line() -> String {
+    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:=~^,+@".contains(c));
+    let word = |word: String| if plain(&word) { word } else { format!("'{word}'") };
+    std::iter::once("cargo xtask".to_owned()).chain(std::env::args().skip(1).map(word)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn parsed(line: &[&str]) -> Result<Args, clap::Error> {
+        Line::try_parse_from([&["perf"], line].concat()).map(|line| line.args)
+    }
+
+    #[test]
+    fn who_names_something_gets_that_alone() {
+        let runs = |line: &[&str]| {
+            let args = parsed(&[&["--against", "main"], line].concat()).unwrap();
+            (args.cells().len(), args.programs().len())
+        };
+        assert_eq!(runs(&[]), (cells::DEFAULT.len(), PROGRAMS.len()));
+        assert_eq!(runs(&["--quick"]), (cells::QUICK.len(), 0));
+        assert_eq!(runs(&["--bench", "mutex", "spin:2x50/100"]), (2, 0));
+        assert_eq!(runs(&["--bench", "mutex,spin"]), (2, 0));
+        assert_eq!(runs(&["--programs", "Kyoto cache, ordered", "SQLite"]), (0, 2));
+        assert_eq!(runs(&["--quick", "--bench", "mutex", "--programs", "SQLite"]), (1, 1));
+    }
+
+    #[test]
+    fn bad_numbers_and_no_commit_are_refused() {
+        for line in [
+            &["--quick"][..],
+            &["--against", "main", "--old-program", "x"],
+            &["--against", "main", "--rounds", "5"],
+            &["--against", "main", "--bound", "-1"],
+            &["--against", "main", "--bound", "much"],
+            &["--against", "main", "--believed-cpus", "0"],
+        ] {
+            assert!(parsed(line).is_err(), "{line:?}");
+        }
+        assert_eq!(parsed(&["--against", "main", "--bound", "2.5"]).unwrap().bound, 2.5);
+    }
+
+    #[test]
+    fn the_default_programs_are_in_the_table_and_have_figures() {
+        let all = programs::table::load(Path::new("programs")).unwrap();
+        for name in PROGRAMS {
+            assert!(all.iter().any(|program| program.name == *name && program.metric.is_some()), "{name}");
+        }
+    }
+
+    #[test]
+    fn programs_without_figures_are_left_out_and_unknown_ones_refused() {
+        let (mut jobs, mut left_out) = (Vec::new(), Vec::new());
+        let mut named =
+            |name: &str| programs_of(Path::new("programs"), &[name.to_owned()], 15, &mut jobs, &mut left_out);
+        named("GLib's tests").unwrap();
+        assert!(named("no such").is_err());
+        assert_eq!((jobs.len(), left_out.len()), (0, 1));
+        assert!(left_out[0].why.contains("without a figure"));
+    }
+}

@@ -1,0 +1,178 @@
+//! The two versions: the working tree as it is, and a commit, which is built once in a folder of its own below
+//! `target/perf`.
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where commits, their programs and the logs of their builds lie.
+const FOLDER: &str = "target/perf";
+/// Lines of a build's log that its failure shows.
+const LAST_LINES: usize = 20;
+
+/// A version, built.
+#[derive(Debug, Serialize)]
+pub(super) struct Version {
+    /// Its commit, with `+` if files were changed since; or the program, where that was given.
+    pub(super) name: String,
+    /// The commit's first line, and what is changed.
+    pub(super) what: String,
+    /// The program `turnwise`, which carries its preload library.
+    #[serde(skip)]
+    pub(super) program: PathBuf,
+}
+
+/// A program that is there already.
+pub(super) fn given(program: &Path) -> Result<Version> {
+    let found = program.canonicalize().with_context(|| format!("there is no program {}", program.display()))?;
+    Ok(Version { name: program.display().to_string(), what: "a program that was there".to_owned(), program: found })
+}
+
+/// The working tree.
+pub(super) fn working_tree() -> Result<Version> {
+    let (commit, title) = described("HEAD")?;
+    let changed = git(&["status", "--porcelain"])?.lines().count();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let log = folder()?.join("tree.log");
+    build(Path::new("."), &target, &log).context("the working tree cannot be built")?;
+    // Whoever builds while this measures must not exchange it.
+    let program = keep(&target, &folder()?.join("tree"))?;
+    let (mark, what) = match changed {
+        0 => ("", format!("the working tree, unchanged: {title}")),
+        1 => ("+", format!("the working tree, 1 file changed since: {title}")),
+        more => ("+", format!("the working tree, {more} files changed since: {title}")),
+    };
+    Ok(Version { name: commit + mark, what, program })
+}
+
+/// A commit.
+pub(super) fn commit(named: &str) -> Result<Version> {
+    let (name, what) = described(named)?;
+    let place = folder()?.join(&name);
+    // By compiler: another one makes another program.
+    let kept = place.join(compiler()?.replace([' ', '/'], "-"));
+    let program = kept.join("turnwise");
+    if !program.is_file() {
+        let source = place.join("source");
+        check_out(&name, &source)?;
+        if !source.join("crates/cli/Cargo.toml").is_file() {
+            bail!("{name} ({what}) has no crates/cli: it is from before `turnwise bench`; name a later commit");
+        }
+        build(&source, &place.join("build"), &place.join("build.log"))
+            .with_context(|| format!("{name} ({what}) cannot be built"))?;
+        keep(&place.join("build"), &kept)?;
+        // Half a gigabyte that nobody needs again.
+        std::fs::remove_dir_all(place.join("build")).context("cannot remove what the build left")?;
+    }
+    Ok(Version { name, what, program: program.canonicalize().context("cannot find what was built")? })
+}
+
+/// The compiler of both versions: the working tree's.
+pub(super) fn compiler() -> Result<String> {
+    let out = Command::new("rustc").arg("--version").output().context("cannot run rustc")?;
+    let all = String::from_utf8_lossy(&out.stdout);
+    Ok(all.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+}
+
+fn folder() -> Result<PathBuf> {
+    let folder = PathBuf::from(FOLDER);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {FOLDER}"))?;
+    Ok(folder)
+}
+
+/// Short name and first line.
+fn described(named: &str) -> Result<(String, String)> {
+    let exact = git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{named}^{{commit}}")]);
+    let exact = exact.ok().filter(|exact| !exact.is_empty()).with_context(|| {
+        format!("git knows no commit `{named}` here: `git log --oneline` shows some, `git fetch` brings more")
+    })?;
+    Ok((git(&["rev-parse", "--short=12", &exact])?, git(&["log", "-1", "--format=%s", &exact])?))
+}
+
+fn git(args: &[&str]) -> Result<String> {
+    let out = Command::new("git").args(args).stdin(Stdio::null()).output().context("cannot run git")?;
+    if !out.status.success() {
+        bail!("git {} failed: {}", args.join(" "), String::from_utf8_lossy(&out.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&out.stdout).trim().to_owned())
+}
+
+/// Checks a commit out, unless it is there.
+fn check_out(name: &str, source: &Path) -> Result<()> {
+    let text = source.to_str().context("a folder's name is no text")?;
+    if source.join(".git").exists() {
+        let changed = git(&["-C", text, "status", "--porcelain"])?;
+        if !changed.is_empty() {
+            bail!("somebody changed {text}, which is to be the commit; `git worktree remove --force {text}` ends that");
+        }
+        return Ok(());
+    }
+    // Forced: git still knows a worktree whose folder was cleaned away. Nobody's hooks have a say in it.
+    let add = ["-c", "core.hooksPath=/dev/null", "worktree", "add", "--force", "--quiet", "--detach", text, name];
+    git(&add).map(drop)
+}
+
+/// Builds the program in a workspace.
+fn build(workspace: &Path, target: &Path, log: &Path) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let target = std::path::absolute(target)?;
+    eprintln!("building {} (minutes; log: {})", workspace.display(), log.display());
+    let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    let mut command = Command::new(cargo);
+    command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-cli"]);
+    command.arg("--target-dir").arg(target).stdin(Stdio::null()).stdout(to.try_clone()?).stderr(to);
+    if !command.status().context("cannot run cargo")?.success() {
+        let said = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
+        bail!("the last lines of {}:\n{}", log.display(), last_lines(&said));
+    }
+    Ok(())
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("  {line}\n")).collect()
+}
+
+/// Copies the program to where it stays; it is there entirely or not at all.
+fn keep(target: &Path, place: &Path) -> Result<PathBuf> {
+    std::fs::create_dir_all(place).with_context(|| format!("cannot make the folder {}", place.display()))?;
+    let (new, program) = (place.join("turnwise.new"), place.join("turnwise"));
+    std::fs::copy(target.join("release/turnwise"), &new).context("cannot copy what was built")?;
+    std::fs::rename(&new, &program).context("cannot copy what was built")?;
+    program.canonicalize().context("cannot find what was copied")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_known_by_any_of_its_names() {
+        let (name, _) = described("HEAD").unwrap();
+        assert_eq!(name.len(), 12, "{name}");
+        assert_eq!(described(&name).unwrap().0, name);
+        for unknown in ["no-such-commit", "--all", "", "HEAD:xtask"] {
+            let error = format!("{:#}", described(unknown).unwrap_err());
+            assert!(error.contains(&format!("`{unknown}`")) && error.contains("git log"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_build_that_fails_shows_its_last_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let error = format!("{:#}", build(folder.path(), folder.path(), &log).unwrap_err());
+        assert!(error.contains("could not find `Cargo.toml`") && error.contains("log:"), "{error}");
+        let many: String = (0..100).map(|number| format!("line {number}\n")).collect();
+        assert_eq!(last_lines(&many).lines().count(), LAST_LINES);
+        assert!(last_lines(&many).ends_with("  line 99\n"));
+    }
+
+    #[test]
+    fn a_program_that_was_there_must_be_there() {
+        let error = format!("{:#}", given(Path::new("/no/such/turnwise")).unwrap_err());
+        assert!(error.contains("/no/such/turnwise"), "{error}");
+    }
+}
