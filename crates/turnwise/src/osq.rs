@@ -5,7 +5,8 @@
 //! when the thread before it is off the CPU. (J. Mellor-Crummey and M. Scott, 1991; cancellable with static nodes
 //! as in the Linux kernel's optimistic spin queue of 2014.)
 //!
-//! The word is the token of the last thread in the queue, 0: empty.
+//! The word is the token of the last thread in the queue, with the generation of its process ([`Platform::generation`],
+//! low bits) from bit 16 on; 0: empty.
 //!
 //! Invariants:
 //! 1. A node is reachable (by `tail`, or by a neighbour's `next` or `prev`) only between `lock` and the return of
@@ -14,11 +15,17 @@
 //! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by whoever wins it with an exchange:
 //!    the node's owner, who then decides for the successor, or the successor, who then leaves. One of the two gets it.
 //! 3. `granted` is set once per stay, by the predecessor, after it won `next`.
-//! 4. A node that is in a queue bears the generation of the process whose thread put it there. Those of another
-//!    generation were inherited in a `fork`: who finds one before it is the first, and nobody waits for one.
+//! 4. A node that is in a queue bears the generation of the process whose thread put it there, and so does the tail.
+//!    Those of another generation were inherited in a `fork`: who finds one before it is the first, and nobody waits
+//!    for one. Who joins asks the tail that it found: the node may meanwhile be in the queue anew, behind the asker.
 
 use crate::platform::{Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// The word when `token` is the last, in a queue of a process of this generation.
+fn tail(token: Token, generation: u32) -> u32 {
+    token.get() | generation << Token::LIMIT.trailing_zeros()
+}
 
 /// After so many looks at a neighbour that should be done in some instructions, it has probably been preempted there.
 const LOOKS: u32 = 256;
@@ -104,25 +111,29 @@ impl<P: Platform> Osq<P> {
         self.tail.load(Relaxed) == 0
     }
 
-    /// Makes `new` the tail if `current` is; says whether it was.
-    fn replace_tail(&self, current: Token, new: u32) -> bool {
+    /// Makes `new` the tail, or nobody, if `me` is; says whether it was.
+    fn replace_tail(&self, me: Me<P>, new: Option<Token>) -> bool {
+        let generation = me.slot.node.generation.load(Relaxed);
+        let new = new.map_or(0, |new| tail(new, generation));
         // ORDERING osq.leave: Release pairs with osq.join: who comes next sees our node settled.
-        self.tail.compare_exchange(current.get(), new, Release, Relaxed).is_ok()
+        self.tail.compare_exchange(tail(me.token, generation), new, Release, Relaxed).is_ok()
     }
 
-    /// Puts `token` at the end; returns the thread before it, if any.
-    fn join(&self, token: Token) -> Option<Token> {
+    /// Puts `token` at the end, as of this generation; returns the thread before it, if any.
+    fn join(&self, token: Token, generation: u32) -> Option<Token> {
         // ORDERING osq.join: Release shows our cleared node to the one that follows; Acquire pairs with osq.leave and
         // with the predecessor's osq.join: its node is settled before we link to it.
-        let prev = Token::new(self.tail.swap(token.get(), AcqRel))?;
-        P::slot(prev).node.is_of_this_process().then_some(prev)
+        let found = self.tail.swap(tail(token, generation), AcqRel);
+        let prev = Token::new(found % Token::LIMIT)?;
+        // Asked anew: a signal handler may have forked since.
+        (found == tail(prev, P::generation())).then_some(prev)
     }
 
     /// In a forked child: takes a node out that was in the queue when a signal handler of its thread forked. All others
     /// that were there are not here, and those that came since took no notice of it (invariant 4).
     #[cold]
-    fn abandon(&self, token: Token) {
-        self.replace_tail(token, 0);
+    fn abandon(&self, me: Me<P>) {
+        self.replace_tail(me, None);
     }
 
     /// Waits in the queue until first. After `Ok`, [`Osq::unlock`] must follow.
@@ -135,8 +146,9 @@ impl<P: Platform> Osq<P> {
         let node = &me.slot.node;
         node.next.store(0, Relaxed);
         node.granted.store(0, Relaxed);
-        node.generation.store(P::generation(), Relaxed);
-        let Some(prev) = self.join(me.token) else { return Ok(()) };
+        let generation = P::generation();
+        node.generation.store(generation, Relaxed);
+        let Some(prev) = self.join(me.token, generation) else { return Ok(()) };
         node.prev.store(prev.get(), Relaxed);
         // ORDERING osq.link: Release shows `prev` and the cleared node to the predecessor, which acquires `next`.
         P::slot(prev).node.next.store(me.token.get(), Release);
@@ -169,13 +181,13 @@ impl<P: Platform> Osq<P> {
                 return true;
             }
             if !node.is_of_this_process() {
-                self.abandon(me.token);
+                self.abandon(me);
                 return false;
             }
             looks.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
         };
         // Step B: find out who follows; if nobody does, the predecessor is the end again.
-        let Some(next) = self.wait_next(me, prev.get()) else { return false };
+        let Some(next) = self.wait_next(me, Some(prev)) else { return false };
         // Step C: join the two.
         let next_node = &P::slot(next).node;
         next_node.prev.store(prev.get(), Relaxed);
@@ -185,7 +197,7 @@ impl<P: Platform> Osq<P> {
     }
 
     /// The thread after us, taken out of `next`; `None` if we were the end, which `new_tail` now is.
-    fn wait_next(&self, me: Me<P>, new_tail: u32) -> Option<Token> {
+    fn wait_next(&self, me: Me<P>, new_tail: Option<Token>) -> Option<Token> {
         let next = &me.slot.node.next;
         let (mut likely_last, mut looks) = (true, Looks::default());
         loop {
@@ -196,13 +208,13 @@ impl<P: Platform> Osq<P> {
                     return Some(token);
                 }
             }
-            let last = likely_last || self.tail.load(Relaxed) == me.token.get();
-            if last && self.replace_tail(me.token, new_tail) {
+            let last = likely_last || self.tail.load(Relaxed) % Token::LIMIT == me.token.get();
+            if last && self.replace_tail(me, new_tail) {
                 return None;
             }
             likely_last = false;
             if !me.slot.node.is_of_this_process() {
-                self.abandon(me.token);
+                self.abandon(me);
                 return None;
             }
             // The successor joined but has not linked itself yet, or left again: either changes what we look at.
@@ -212,7 +224,7 @@ impl<P: Platform> Osq<P> {
 
     /// Leaves the queue from its head; the next thread becomes first.
     pub fn unlock(&self, me: Me<P>) {
-        if let Some(next) = self.wait_next(me, 0) {
+        if let Some(next) = self.wait_next(me, None) {
             // ORDERING osq.grant: Release pairs with the Acquire in `lock`.
             P::slot(next).node.granted.store(1, Release);
         }
@@ -225,9 +237,13 @@ mod tests {
     use crate::platform::Native;
     extern crate std;
 
+    fn other() -> u32 {
+        Native::generation() + 1
+    }
+
     /// As if the thread had joined its queue before this process was forked.
     fn inherited(me: Me<Native>) {
-        me.slot.node.generation.store(Native::generation() + 1, Relaxed);
+        me.slot.node.generation.store(other(), Relaxed);
     }
 
     /// Runs `body` on a queue with two threads of this process, neither of which is in it.
@@ -248,7 +264,7 @@ mod tests {
     #[test]
     fn who_finds_an_inherited_tail_is_the_first() {
         with_two(|queue, me, gone| {
-            queue.tail.store(gone.token.get(), Relaxed);
+            queue.tail.store(tail(gone.token, other()), Relaxed);
             inherited(gone);
             assert_eq!(queue.lock(me, Some(0)), Ok(()));
             queue.unlock(me);
@@ -259,7 +275,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_an_inherited_predecessor_that_was_about_to_make_it_first() {
         with_two(|queue, me, gone| {
-            queue.tail.store(me.token.get(), Relaxed);
+            queue.tail.store(tail(me.token, other()), Relaxed);
             me.slot.node.prev.store(gone.token.get(), Relaxed);
             inherited(me);
             assert!(!queue.cancel(me));
@@ -270,7 +286,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_an_inherited_successor_that_was_about_to_link_itself() {
         with_two(|queue, me, gone| {
-            queue.tail.store(gone.token.get(), Relaxed);
+            queue.tail.store(tail(gone.token, other()), Relaxed);
             me.slot.node.next.store(0, Relaxed);
             for node in [me, gone] {
                 inherited(node);
