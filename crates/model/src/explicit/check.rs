@@ -2,7 +2,7 @@
 
 use super::machine;
 pub(super) use super::machine::{Record, bury, choose, fork};
-use super::memory::Fiber;
+use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
 use crate::check::{Cause, Failure, Lock, Width, quietly};
 use crate::lab::{self, Mutation, Places};
@@ -35,6 +35,26 @@ impl Size {
     /// So many threads and rounds, and nothing else happens.
     pub const fn of(threads: usize, rounds: u32) -> Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0 }
+    }
+
+    /// The same, and so many jumps of the clock.
+    pub const fn late(self, jumps: u8) -> Size {
+        Size { jumps, ..self }
+    }
+
+    /// The same, and so many deadlines that pass.
+    pub const fn timed(self, timeouts: u8) -> Size {
+        Size { timeouts, ..self }
+    }
+
+    /// The same, and one sleeper that is interrupted, and one that returns as if woken.
+    pub const fn restless(self) -> Size {
+        Size { interrupts: 1, unwoken: 1, ..self }
+    }
+
+    /// The same, and a fork.
+    pub const fn forked(self) -> Size {
+        Size { forks: 1, ..self }
     }
 }
 
@@ -107,6 +127,9 @@ impl fmt::Display for Outcome {
 /// States that a bounded and a wide run may have.
 const STATES: (usize, usize) = (4_000_000, 40_000_000);
 
+/// States that a bounded run of a mutant may have: what is wrong shows soon, or another check shows it.
+const STATES_OF_A_MUTANT: usize = 1_000_000;
+
 /// Where a check puts its objects and threads. None of them may own memory elsewhere.
 pub struct Stage {
     /// Each thread, and whether it begins after a fork.
@@ -123,6 +146,16 @@ impl Stage {
     /// Adds a thread. What it has on its stack while others run must own nothing.
     pub fn spawn(&self, body: impl FnOnce() + Copy + 'static) {
         self.add(body, false);
+    }
+
+    /// Adds a thread that does the same so many times, each on a clean stack.
+    pub fn spawn_rounds(&self, rounds: u32, round: impl Fn() + Copy + 'static) {
+        self.spawn(move || {
+            for _ in 0..rounds {
+                scrub();
+                round();
+            }
+        });
     }
 
     /// Adds a thread that a forked child starts.
@@ -163,7 +196,11 @@ pub(super) fn as_thread(thread: usize, what: impl FnOnce()) {
 impl Check {
     /// Runs it, with these changes to the lock.
     pub fn run(&self, width: Width, mutations: &[Mutation]) -> Outcome {
-        let (size, limit) = if width == Width::Wide { (self.sizes.1, STATES.1) } else { (self.sizes.0, STATES.0) };
+        let (size, limit) = match width {
+            Width::Wide => (self.sizes.1, STATES.1),
+            Width::Bounded if mutations.is_empty() => (self.sizes.0, STATES.0),
+            Width::Bounded => (self.sizes.0, STATES_OF_A_MUTANT),
+        };
         lab::start(mutations);
         platform::take_seen();
         let start = Instant::now();

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::panic::Location;
 use turnwise::mutex::HANDOFF_AFTER_NS;
-use turnwise::platform::{Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
+use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
 
 use super::{Explicit, ExplicitWord};
 
@@ -190,6 +190,7 @@ pub(super) fn begin_to_look() {
 }
 
 /// A pause in a loop of looks. None if nothing was looked at: the loop is a delay.
+#[inline(never)]
 pub(super) fn relax() {
     if inside() && with(|w| w.state.threads[w.current].read > 0) {
         suspend(Pending::Vain { deadline: false, owner: false });
@@ -207,6 +208,7 @@ fn look_again() {
 }
 
 /// After a look in vain: waits for a change, or for the end of the spin.
+#[inline(never)]
 pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
     if !inside() {
         MEANWHILE.with_borrow(|meanwhile| meanwhile.as_ref().expect("nobody would ever end this spin")());
@@ -224,7 +226,26 @@ pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
     }
 }
 
-pub(super) fn sleep(word: usize, lane: Lane, deadline: Option<u64>) -> Parked {
+/// Sleeps, if the word is as expected.
+#[inline(never)]
+pub(super) fn park(
+    word: &ExplicitWord<u32>,
+    expected: u32,
+    lane: Lane,
+    deadline: Option<Deadline>,
+    at: &'static Location<'static>,
+) -> Parked {
+    point();
+    alive(word.address(), at);
+    let found = word.peek();
+    note("park", at, word.address(), expected.into(), found.into());
+    if found != expected {
+        return Parked::Changed;
+    }
+    sleep(word.address(), lane, deadline.map(|d| d.at))
+}
+
+fn sleep(word: usize, lane: Lane, deadline: Option<u64>) -> Parked {
     assert!(inside(), "nobody would ever wake a thread outside of a search");
     with(|w| {
         let s = &mut w.state;
@@ -236,6 +257,7 @@ pub(super) fn sleep(word: usize, lane: Lane, deadline: Option<u64>) -> Parked {
     with(|w| w.state.threads[w.current].parked)
 }
 
+#[inline(never)]
 pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'static>) -> u32 {
     point();
     let asked = lab::waking(at, count);
@@ -252,7 +274,20 @@ pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'s
     woken
 }
 
-pub(super) fn requeue(from: usize, to: usize, at: &'static Location<'static>) -> u32 {
+/// Wakes the first sleeper and moves the others, if the word is as expected.
+#[inline(never)]
+pub(super) fn requeue(
+    from: &ExplicitWord<u32>,
+    expected: u32,
+    to: usize,
+    at: &'static Location<'static>,
+) -> Option<u32> {
+    point();
+    alive(from.address(), at);
+    (from.peek() == expected).then(|| move_sleepers(from.address(), to, at))
+}
+
+fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 {
     let most = lab::waking(at, u32::MAX);
     let moved = with(|w| {
         let mut moved = 0;
@@ -272,6 +307,7 @@ pub(super) fn requeue(from: usize, to: usize, at: &'static Location<'static>) ->
 }
 
 /// The time; it may jump as it is read.
+#[inline(never)]
 pub(super) fn now() -> u64 {
     let (jumps, moves) = with(|w| (w.state.jumps > 0, w.state.timeouts > 0));
     if inside() && (jumps || moves) && suspend(Pending::Clock) == 1 {
@@ -284,6 +320,7 @@ pub(super) fn now() -> u64 {
 }
 
 /// Whether a thread is found off its CPU, if the machine has such.
+#[inline(never)]
 pub(super) fn off_cpu() -> bool {
     inside() && with(|w| w.machine.owners_leave) && suspend(Pending::Ask) == 1
 }

@@ -188,7 +188,8 @@ impl Drop for Fiber {
 ///
 /// Functions leave parts of their frames unwritten, and so take over what those before them had there. That is no part
 /// of a thread's state, but would be counted as one: by the layout that the compiler chose, a check of 80,000 states
-/// had more than 4,000,000. To be called between two calls of a lock's functions.
+/// had more than 4,000,000. So every operation of the platform ends with this, in the lock's function that asked for
+/// it, and so do the calls with which a check says who is inside of a lock.
 #[inline(never)]
 pub(super) fn scrub() {
     std::hint::black_box(&mut [0_u64; CLEARED / 8]);

@@ -12,6 +12,7 @@
 //! | `on_cpu` | `Unknown`, and, on a machine where owners leave their CPU, also `NotRunning` |
 
 use super::machine::{self, with};
+use super::memory::scrub;
 use crate::lab::{self, Part};
 use crate::platform::Identity;
 use std::cell::Cell;
@@ -22,6 +23,8 @@ use turnwise::platform::{
     Deadline, IntWord, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word,
 };
 use turnwise::reentrant::Threads;
+
+type At = &'static Location<'static>;
 
 /// The machine of explicit-state checks. Only usable inside of one.
 pub struct Explicit;
@@ -37,8 +40,10 @@ unsafe impl Platform for Explicit {
         lab::order(Location::caller(), Part::Main, order);
     }
 
+    #[inline(always)]
     fn relax() {
         machine::relax();
+        scrub();
     }
 
     /// Time stands still, and all threads run at once.
@@ -47,8 +52,10 @@ unsafe impl Platform for Explicit {
     fn rest(_ns: u32) {}
 
     /// A pause in a loop of looks, as `relax`.
+    #[inline(always)]
     fn nap(_ns: u32) {
         machine::relax();
+        scrub();
     }
 
     fn spin_until<W: Word>(
@@ -62,38 +69,31 @@ unsafe impl Platform for Explicit {
             if ready(value) {
                 return Ok(value);
             }
-            machine::vain(limit)?;
+            clean(machine::vain(limit))?;
         }
     }
 
     #[track_caller]
+    #[inline(always)]
     fn park(word: &ExplicitWord<u32>, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-        let (at, address) = (Location::caller(), word.address());
-        machine::point();
-        machine::alive(address, at);
-        let found = word.peek();
-        machine::note("park", at, address, expected.into(), found.into());
-        if found != expected {
-            return Parked::Changed;
-        }
-        machine::sleep(address, lane, deadline.map(|d| d.at))
+        clean(machine::park(word, expected, lane, deadline, Location::caller()))
     }
 
     #[track_caller]
+    #[inline(always)]
     fn wake(word: *const ExplicitWord<u32>, lane: Lane, count: u32) -> u32 {
-        machine::wake(word.addr(), lane, count, Location::caller())
+        clean(machine::wake(word.addr(), lane, count, Location::caller()))
     }
 
     #[track_caller]
+    #[inline(always)]
     fn requeue(from: &ExplicitWord<u32>, expected: u32, to: *const ExplicitWord<u32>) -> Option<u32> {
-        let at = Location::caller();
-        machine::point();
-        machine::alive(from.address(), at);
-        (from.peek() == expected).then(|| machine::requeue(from.address(), to.addr(), at))
+        clean(machine::requeue(from, expected, to.addr(), Location::caller()))
     }
 
+    #[inline(always)]
     fn now() -> u64 {
-        machine::now()
+        clean(machine::now())
     }
 
     fn current() -> Token {
@@ -114,8 +114,9 @@ unsafe impl Platform for Explicit {
         with(|w| w.slots[token.get() as usize - 2])
     }
 
+    #[inline(always)]
     fn on_cpu(_token: Token) -> OnCpu {
-        if machine::off_cpu() { OnCpu::NotRunning } else { OnCpu::Unknown }
+        if clean(machine::off_cpu()) { OnCpu::NotRunning } else { OnCpu::Unknown }
     }
 
     fn cpu() -> u32 {
@@ -226,7 +227,7 @@ impl<T: Value> ExplicitWord<T> {
         Err(old)
     }
 
-    fn address(&self) -> usize {
+    pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self).expose_provenance()
     }
 
@@ -237,9 +238,18 @@ impl<T: Value> ExplicitWord<T> {
         value
     }
 
-    #[track_caller]
-    fn change(&self, what: &'static str, order: Ordering, change: impl FnOnce(T) -> T) -> T {
-        let at = Location::caller();
+    #[inline(never)]
+    fn load_at(&self, order: Ordering, at: At) -> T {
+        lab::order(at, Part::Main, order);
+        machine::point();
+        machine::alive(self.address(), at);
+        let value = self.look();
+        machine::note("load", at, self.address(), value.bits(), value.bits());
+        value
+    }
+
+    #[inline(never)]
+    fn change_at(&self, what: &'static str, order: Ordering, at: At, change: impl FnOnce(T) -> T) -> T {
         lab::order(at, Part::Main, order);
         machine::point();
         machine::alive(self.address(), at);
@@ -251,39 +261,9 @@ impl<T: Value> ExplicitWord<T> {
         machine::wrote(what, at, self.address(), old.bits(), new.bits());
         old
     }
-}
 
-impl<T: Value> Word for ExplicitWord<T> {
-    type Value = T;
-
-    fn new(value: T) -> Self {
-        ExplicitWord(Cell::new(value))
-    }
-
-    #[track_caller]
-    fn load(&self, order: Ordering) -> T {
-        let at = Location::caller();
-        lab::order(at, Part::Main, order);
-        machine::point();
-        machine::alive(self.address(), at);
-        let value = self.look();
-        machine::note("load", at, self.address(), value.bits(), value.bits());
-        value
-    }
-
-    #[track_caller]
-    fn store(&self, value: T, order: Ordering) {
-        self.change("store", order, |_| value);
-    }
-
-    #[track_caller]
-    fn swap(&self, value: T, order: Ordering) -> T {
-        self.change("swap", order, |_| value)
-    }
-
-    #[track_caller]
-    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
-        let at = Location::caller();
+    #[inline(never)]
+    fn exchange_at(&self, current: T, new: T, success: Ordering, failure: Ordering, at: At) -> Result<T, T> {
         lab::order(at, Part::Main, success);
         lab::order(at, Part::Failure, failure);
         machine::point();
@@ -301,24 +281,68 @@ impl<T: Value> Word for ExplicitWord<T> {
     }
 }
 
+/// What an operation answers, once nothing of it is left on the stack below its caller. In a lock's function itself:
+/// hence inlined, all the way.
+#[inline(always)]
+fn clean<R>(answer: R) -> R {
+    scrub();
+    answer
+}
+
+impl<T: Value> Word for ExplicitWord<T> {
+    type Value = T;
+
+    fn new(value: T) -> Self {
+        ExplicitWord(Cell::new(value))
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> T {
+        clean(self.load_at(order, Location::caller()))
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn store(&self, value: T, order: Ordering) {
+        _ = clean(self.change_at("store", order, Location::caller(), |_| value));
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn swap(&self, value: T, order: Ordering) -> T {
+        clean(self.change_at("swap", order, Location::caller(), |_| value))
+    }
+
+    #[track_caller]
+    #[inline(always)]
+    fn compare_exchange(&self, current: T, new: T, success: Ordering, failure: Ordering) -> Result<T, T> {
+        clean(self.exchange_at(current, new, success, failure, Location::caller()))
+    }
+}
+
 macro_rules! int_word {
     ($value:ty) => {
         impl IntWord for ExplicitWord<$value> {
             #[track_caller]
+            #[inline(always)]
             fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                self.change("fetch_add", order, |old| old.wrapping_add(value))
+                clean(self.change_at("fetch_add", order, Location::caller(), move |old| old.wrapping_add(value)))
             }
             #[track_caller]
+            #[inline(always)]
             fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                self.change("fetch_sub", order, |old| old.wrapping_sub(value))
+                clean(self.change_at("fetch_sub", order, Location::caller(), move |old| old.wrapping_sub(value)))
             }
             #[track_caller]
+            #[inline(always)]
             fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                self.change("fetch_or", order, |old| old | value)
+                clean(self.change_at("fetch_or", order, Location::caller(), move |old| old | value))
             }
             #[track_caller]
+            #[inline(always)]
             fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                self.change("fetch_and", order, |old| old & value)
+                clean(self.change_at("fetch_and", order, Location::caller(), move |old| old & value))
             }
         }
     };

@@ -1,7 +1,7 @@
 //! The condition variable, with the mutex that it moves waiters to.
 
-use super::SOON;
 use super::mutex::Guarded as Locked;
+use super::{SOON, Shows};
 use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage};
@@ -9,24 +9,22 @@ use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::RawCondvar;
 
-type Shows = &'static [&'static str];
-
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     Check { name, lock: Lock::Condvar, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const TIMED_PAIR: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 1) }, Size { timeouts: 1, ..Size::of(3, 1) });
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(3, 1) }, Size { timeouts: 1, ..Size::of(4, 1) });
-const SIGNALS: (Size, Size) =
-    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 2) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
     check("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
     check("condvar: all are notified of all tokens", FOUR, &["waited"], |s, z| tokens(s, z, true, false)),
     check("condvar: one waiter has no time", TIMED_PAIR, &["gave up"], |s, z| tokens(s, z, false, true)),
     check("condvar: all are notified, one has no time", TIMED, &["gave up"], |s, z| tokens(s, z, true, true)),
+    check("condvar: with two mutexes", FOUR, &["waited", "woken"], two_mutexes),
     check("condvar: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, false, false)),
     check("condvar: they do, and all are notified", SIGNALS, &["waited"], |s, z| tokens(s, z, true, false)),
 ];
@@ -40,19 +38,23 @@ struct Queue {
 
 /// Waits for a token and takes it; `false`: the time was out.
 fn take(locked: &Locked, queue: &Queue, hasty: bool) -> bool {
+    take_from(locked, &queue.condvar, &queue.tokens, hasty)
+}
+
+fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>, hasty: bool) -> bool {
     locked.raw.lock();
     locked.section.alone();
     let mut timed_out = false;
-    while queue.tokens.get() == 0 && !timed_out {
+    while tokens.get() == 0 && !timed_out {
         saw("waited");
         locked.section.write(-1);
         // SAFETY: locked above.
-        timed_out = unsafe { queue.condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
+        timed_out = unsafe { condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
         locked.section.write(1);
     }
-    let taken = queue.tokens.get() > 0;
+    let taken = tokens.get() > 0;
     if taken {
-        queue.tokens.set(queue.tokens.get() - 1);
+        tokens.set(tokens.get() - 1);
     }
     locked.section.write(-1);
     // SAFETY: `wait` returned with it.
@@ -60,13 +62,17 @@ fn take(locked: &Locked, queue: &Queue, hasty: bool) -> bool {
     taken
 }
 
-fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {
+fn put(locked: &Locked, to: &Cell<u32>, tokens: u32) {
     locked.raw.lock();
     locked.section.alone();
-    queue.tokens.set(queue.tokens.get() + tokens);
+    to.set(to.get() + tokens);
     locked.section.write(-1);
     // SAFETY: locked above.
     unsafe { locked.raw.unlock() };
+}
+
+fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {
+    put(locked, &queue.tokens, tokens);
     if all {
         queue.condvar.notify_all();
     } else {
@@ -93,7 +99,7 @@ fn tokens(stage: &Stage, size: Size, all: bool, hasty: bool) {
         }
     });
     for _ in 0..patient {
-        stage.spawn(move || (0..rounds).for_each(|_| assert!(take(locked, queue, false))));
+        stage.spawn_rounds(rounds, move || assert!(take(locked, queue, false)));
     }
     if hasty {
         stage.spawn(move || {
@@ -106,5 +112,32 @@ fn tokens(stage: &Stage, size: Size, all: bool, hasty: bool) {
     stage.at_end(move || {
         assert_eq!(queue.tokens.get(), queue.left.get(), "tokens are left");
         assert!(!locked.raw.is_locked());
+    });
+}
+
+/// The waiters come with one of two mutexes, in turn, so that they cannot be moved to any.
+fn two_mutexes(stage: &Stage, size: Size) {
+    let condvar: &RawCondvar<Explicit> = stage.keep(RawCondvar::new_in());
+    let sides = [(); 2].map(|()| (Locked::keep(stage), stage.keep(Cell::new(0))));
+    stage.watch(|record| {
+        if record.what == "wake" && record.old == u32::MAX.into() && record.new > 0 {
+            saw("woken");
+        }
+    });
+    let waiters = size.threads as u32 - 1;
+    stage.spawn_rounds(size.rounds, move || {
+        for ((locked, tokens), more) in sides.into_iter().zip([waiters.div_ceil(2), waiters / 2]) {
+            put(locked, tokens, more);
+        }
+        condvar.notify_all();
+    });
+    for (locked, tokens) in sides.into_iter().cycle().take(waiters as usize) {
+        stage.spawn_rounds(size.rounds, move || assert!(take_from(locked, condvar, tokens, false)));
+    }
+    stage.at_end(move || {
+        for (locked, tokens) in sides {
+            assert_eq!(tokens.get(), 0, "tokens are left");
+            assert!(!locked.raw.is_locked());
+        }
     });
 }

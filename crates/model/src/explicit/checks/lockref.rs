@@ -1,6 +1,6 @@
 //! Reference count and lock in one word.
 
-use super::{SOON, Section};
+use super::{SOON, Section, Shows};
 use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury};
@@ -10,8 +10,6 @@ use turnwise::LockRef;
 
 const SPINS: Machine = Machine::SPINS;
 const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
-
-type Shows = &'static [&'static str];
 
 const fn check(
     name: &'static str,
@@ -25,9 +23,8 @@ const fn check(
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 2) }, Size { timeouts: 1, ..Size::of(3, 1) });
-const SIGNALS: (Size, Size) =
-    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 2) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 const LOCKS: [Role; 4] = [Role::Locks; 4];
 
 pub(super) const CHECKS: &[Check] = &[
@@ -117,7 +114,7 @@ impl Guarded {
 fn roles(stage: &Stage, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage, 1);
     for &role in &roles[..size.threads] {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(role)));
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
     }
     stage.at_end(move || {
         assert!(!guarded.refs.is_locked(), "locked when everybody has left");

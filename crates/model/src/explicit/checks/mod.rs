@@ -11,9 +11,10 @@ mod rwsem;
 mod semaphore;
 mod slots;
 
-use super::check::Check;
+use super::check::{Check, Size, Stage, bury};
 use super::memory::scrub;
 use crate::check::Lock;
+use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::platform::{Clock, Deadline};
 
@@ -40,6 +41,8 @@ pub fn all() -> Vec<Check> {
 pub fn of(lock: Lock) -> Vec<Check> {
     all().into_iter().filter(|c| c.lock == lock).collect()
 }
+
+type Shows = &'static [&'static str];
 
 /// A deadline that the clock does not reach by jumps.
 const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
@@ -98,5 +101,60 @@ impl Section {
     fn alone(&self) {
         self.write(1);
         self.count();
+    }
+}
+
+/// Who has claimed the next turn of a lock that has a flag for that: the thread + 1.
+struct Claim(Cell<usize>);
+
+impl Claim {
+    fn new() -> Self {
+        Claim(Cell::new(0))
+    }
+
+    /// `thread` wrote the word: the flag was `set` or `cleared`, and it has `taken` the lock, perhaps while it was
+    /// `promised`. Nobody may do that but the claimant.
+    fn follow(&self, thread: usize, (taken, promised): (bool, bool), (set, cleared): (bool, bool)) {
+        let claimant = self.0.get();
+        if taken && promised {
+            assert_eq!(thread + 1, claimant, "a claimant is overtaken: taker, claimant");
+            saw("handed off");
+        }
+        if !taken && cleared {
+            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
+        }
+        if set {
+            self.0.set(thread + 1);
+            saw("claimed");
+        } else if cleared {
+            self.0.set(0);
+        }
+    }
+
+    /// The claimant does not exist in a forked child.
+    fn vanish(&self) {
+        self.0.set(0);
+    }
+}
+
+/// Each thread comes once, by `enter`, and goes by `leave`; the last one frees the lock as soon as it has released it.
+fn freed<L>(
+    stage: &Stage,
+    size: Size,
+    (lock, section): (&'static L, &'static Section),
+    enter: impl Fn(usize) + Copy + 'static,
+    leave: impl Fn(usize) + Copy + 'static,
+) {
+    for thread in 0..size.threads {
+        stage.spawn(move || {
+            enter(thread);
+            section.count();
+            let last = section.entered.get() as usize == size.threads;
+            leave(thread);
+            if last {
+                saw("freed");
+                bury(lock);
+            }
+        });
     }
 }

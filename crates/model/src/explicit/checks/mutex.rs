@@ -1,11 +1,10 @@
 //! The adaptive mutex.
 
-use super::{SOON, Section};
+use super::{Claim, SOON, Section, Shows};
 use crate::check::Lock;
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, as_thread, bury, fork};
+use crate::explicit::check::{Check, Machine, Record, Size, Stage, as_thread, fork};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::{Identity, saw};
-use std::cell::Cell;
 use std::ptr;
 use turnwise::RawMutex;
 use turnwise::mutex::{CROWD_WAKES, MANY_CPUS};
@@ -17,7 +16,6 @@ const MANY_SPIN: Machine = Machine { cpus: MANY_CPUS, ..SPINS };
 const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
 const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
 
-type Shows = &'static [&'static str];
 const CLAIM: Shows = &["claimed", "handed off"];
 
 const fn check(
@@ -30,19 +28,15 @@ const fn check(
     Check { name, lock: Lock::Mutex, machine, sizes, shows, body }
 }
 
-/// As `size`, with so many jumps of the clock.
-const fn late(size: Size, jumps: u8) -> Size {
-    Size { jumps, ..size }
-}
-
-const TIMED: Size = Size { timeouts: 1, ..Size::of(3, 1) };
-const TIMED_LATE: Size = Size { timeouts: 1, jumps: 1, ..Size::of(3, 1) };
-const TIMED_TWICE: Size = Size { timeouts: 2, jumps: 1, ..Size::of(3, 1) };
-const TIMED_PAIR: Size = Size { timeouts: 1, ..Size::of(2, 2) };
-const SIGNALS: Size = Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) };
-const SIGNALS_WIDE: Size = Size { interrupts: 1, unwoken: 1, jumps: 1, ..Size::of(3, 1) };
-const FORKED: Size = Size { forks: 1, jumps: 1, ..Size::of(2, 2) };
-const FORKED_WIDE: Size = Size { forks: 1, jumps: 1, ..Size::of(3, 1) };
+const TIMED: Size = Size::of(3, 1).timed(1);
+const TIMED_LATE: Size = TIMED.late(1);
+const TIMED_TWICE: Size = Size::of(3, 1).timed(2).late(1);
+const TIMED_PAIR: Size = Size::of(2, 2).timed(1);
+const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
+const SIGNALS: Size = Size::of(3, 1).restless();
+const SIGNALS_WIDE: Size = SIGNALS.late(1);
+const FORKED: Size = Size::of(2, 2).late(1).forked();
+const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
 
 pub(super) const CHECKS: &[Check] = &[
     check("mutex: all sleep", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &[], all_lock),
@@ -52,18 +46,18 @@ pub(super) const CHECKS: &[Check] = &[
     check("mutex: all spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
     check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["spun again"], often),
     check("mutex: owners leave their CPUs", LEAVES, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
-    check("mutex: claims", SLEEPS, (late(Size::of(3, 1), 1), late(Size::of(3, 2), 2)), CLAIM, all_lock),
-    check("mutex: claims, many CPUs", MANY, (late(Size::of(2, 3), 1), late(Size::of(3, 2), 1)), CLAIM, all_lock),
-    check("mutex: claims and spins", SPINS, (late(Size::of(2, 2), 1), late(Size::of(3, 1), 1)), CLAIM, all_lock),
-    check("mutex: spins, many CPUs", MANY_SPIN, (late(Size::of(2, 2), 1), late(Size::of(3, 1), 1)), &[], all_lock),
+    check("mutex: claims", SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
+    check("mutex: claims, many CPUs", MANY, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
+    check("mutex: claims and spins", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), CLAIM, all_lock),
+    check("mutex: spins, many CPUs", MANY_SPIN, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &[], all_lock),
     check("mutex: one tries", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &["try failed"], tries),
     check("mutex: time runs out", SLEEPS, (TIMED, TIMED_TWICE), &["gave up"], timed),
     check("mutex: a claimant's time runs out", SLEEPS, (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
-    check("mutex: fair releases", SLEEPS, (late(Size::of(2, 3), 1), late(Size::of(3, 1), 1)), &["granted"], fair),
-    check("mutex: fair releases, timed", SLEEPS, (TIMED_PAIR, TIMED), &["granted", "gave up"], fair_and_timed),
+    check("mutex: fair releases", SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 1).late(1)), &["granted"], fair),
+    check("mutex: fair releases, timed", SLEEPS, (TIMED_PAIR, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
     check("mutex: sleepers wake for nothing", SLEEPS, (SIGNALS, SIGNALS_WIDE), &[], all_lock),
     check("mutex: forked children", SLEEPS, (FORKED, FORKED_WIDE), &["forked", "claimed"], forks),
-    check("mutex: a crowd", SPINS, (late(Size::of(2, 2), 1), late(Size::of(3, 1), 1)), &["crowd woken"], crowd),
+    check("mutex: a crowd", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &["crowd woken"], crowd),
     check("mutex: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
     check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
 ];
@@ -77,15 +71,13 @@ const WAITERS: u64 = 1 << 31;
 pub(super) struct Guarded {
     pub(super) raw: RawMutex<Explicit>,
     pub(super) section: Section,
-    /// The thread that has claimed the next turn, + 1.
-    claimant: Cell<usize>,
+    claim: Claim,
 }
 
 impl Guarded {
     /// A mutex whose word is watched.
     pub(super) fn keep(stage: &Stage) -> &'static Guarded {
-        let claimant = Cell::new(0);
-        let guarded = stage.keep(Guarded { raw: RawMutex::new_in(), section: Section::new(), claimant });
+        let guarded = stage.keep(Guarded { raw: RawMutex::new_in(), section: Section::new(), claim: Claim::new() });
         stage.watch(move |record| guarded.watch(record));
         guarded
     }
@@ -105,26 +97,17 @@ impl Guarded {
             return;
         }
         let taken = old & OWNER == 0 && new & OWNER != 0;
-        let claimant = self.claimant.get();
-        if taken && claimant != 0 {
-            assert_eq!(thread + 1, claimant, "a claimant is overtaken: taker, claimant");
-            saw("handed off");
-        }
         if taken && old & GRANTED != 0 {
             saw("granted");
         }
         if what == "fetch_or" && old & OWNER != 0 && old & WAITERS == 0 && new & WAITERS != 0 {
             saw("spun again");
         }
-        if !taken && old & !new & (HANDOFF | GRANTED) != 0 {
-            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
+        if !taken && old & !new & GRANTED != 0 {
+            saw("void promise taken out");
         }
-        if new & !old & HANDOFF != 0 {
-            self.claimant.set(thread + 1);
-            saw("claimed");
-        } else if old & !new & HANDOFF != 0 {
-            self.claimant.set(0);
-        }
+        let flag = (new & !old & HANDOFF != 0, old & !new & HANDOFF != 0);
+        self.claim.follow(thread, (taken, old & HANDOFF != 0), flag);
     }
 
     fn leave(&self) {
@@ -174,7 +157,7 @@ impl Guarded {
 fn all_lock(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
     for _ in 0..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+        stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
@@ -182,7 +165,7 @@ fn all_lock(stage: &Stage, size: Size) {
 /// The first thread comes again and again, so that another cannot fall asleep.
 fn often(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+    stage.spawn_rounds(size.rounds, move || guarded.round());
     for _ in 1..size.threads {
         stage.spawn(move || guarded.round());
     }
@@ -192,9 +175,9 @@ fn often(stage: &Stage, size: Size) {
 /// One thread does something else than to lock and unlock.
 fn one_does(stage: &Stage, size: Size, what: fn(&Guarded)) {
     let guarded = Guarded::keep(stage);
-    stage.spawn(move || (0..size.rounds).for_each(|_| what(guarded)));
+    stage.spawn_rounds(size.rounds, move || what(guarded));
     for _ in 1..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+        stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
@@ -221,10 +204,10 @@ fn fair(stage: &Stage, size: Size) {
 /// One releases fairly, one has no time, the others lock.
 fn fair_and_timed(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round_fair()));
-    stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round_until_soon()));
+    stage.spawn_rounds(size.rounds, move || guarded.round_fair());
+    stage.spawn_rounds(size.rounds, move || guarded.round_until_soon());
     for _ in 2..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+        stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
 }
@@ -239,14 +222,14 @@ fn forks(stage: &Stage, size: Size) {
         guarded.section.alone();
         if fork() {
             saw("forked");
-            guarded.claimant.set(0); // it does not exist here
+            guarded.claim.vanish();
         }
         guarded.leave();
         guarded.round();
     });
     stage.spawn_in_child(move || guarded.round());
     for _ in 1..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+        stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     stage.at_end(move || guarded.is_free());
 }
@@ -269,24 +252,16 @@ fn crowd(stage: &Stage, size: Size) {
         stage.before(thread, spin, release);
     }
     for _ in 0..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round()));
+        stage.spawn_rounds(size.rounds, move || guarded.round());
     }
     guarded.settled(stage, size.threads * size.rounds as usize);
 }
 
-/// Each thread locks once; the last one frees the lock as soon as it has released it.
 fn freed(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
-    for _ in 0..size.threads {
-        stage.spawn(move || {
-            guarded.raw.lock();
-            guarded.section.alone();
-            let last = guarded.section.entered.get() as usize == size.threads;
-            guarded.leave();
-            if last {
-                saw("freed");
-                bury(&guarded.raw);
-            }
-        });
-    }
+    let enter = move |_| {
+        guarded.raw.lock();
+        guarded.section.write(1);
+    };
+    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, move |_| guarded.leave());
 }

@@ -1,7 +1,7 @@
 //! The preload library's condition variable: its words' protocol as it ships, with the sleep that its C part does, and
 //! a mutex of the simplest kind.
 
-use super::{SOON, Section};
+use super::{SOON, Section, Shows};
 use crate::check::Lock;
 use crate::explicit::check::{Check, Machine, Size, Stage, bury, choose};
 use crate::explicit::{Explicit, ExplicitWord};
@@ -14,8 +14,6 @@ use turnwise::platform::{Lane, Parked, Platform, Word};
 #[path = "../../../../preload/src/cond/protocol.rs"]
 mod protocol;
 
-type Shows = &'static [&'static str];
-
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     // A waiter that has no time, and that nobody signals, relies on its deadline.
     let machine = Machine { time_helps: true, ..Machine::SLEEPS };
@@ -25,9 +23,8 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(3, 1) }, Size { timeouts: 1, ..Size::of(4, 1) });
-const SIGNALS: (Size, Size) =
-    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 1) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
     check("preload cond: a signal for each token", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
@@ -162,10 +159,10 @@ fn tokens(stage: &Stage, size: Size, kind: Kind) {
         }
     });
     for _ in 0..waiters {
-        stage.spawn(move || (0..size.rounds).for_each(|_| shared.take()));
+        stage.spawn_rounds(size.rounds, move || shared.take());
     }
     if leaves {
-        stage.spawn(move || (0..size.rounds).for_each(|_| shared.look(kind)));
+        stage.spawn_rounds(size.rounds, move || shared.look(kind));
     }
     stage.at_end(move || {
         assert_eq!(shared.tokens.get(), 0, "tokens are left");

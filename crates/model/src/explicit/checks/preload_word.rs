@@ -11,7 +11,7 @@ use turnwise::backoff::NoBackoff;
 use turnwise::platform::{Platform, Word};
 use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawTicketLock};
 
-const FORKS: (Size, Size) = (Size { forks: 1, ..Size::of(2, 1) }, Size { forks: 1, ..Size::of(2, 3) });
+const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
 
 const fn check(name: &'static str, body: fn(&Stage, Size)) -> Check {
     let machine = Machine { spins_end: false, ..Machine::SPINS };
@@ -117,7 +117,7 @@ fn forks<R: RawSpin + 'static>(stage: &Stage, size: Size) {
         guarded.round::<R>();
     });
     for _ in 1..size.threads {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round::<R>()));
+        stage.spawn_rounds(size.rounds, move || guarded.round::<R>());
     }
     for _ in 0..2 {
         stage.spawn_in_child(move || guarded.round::<R>());

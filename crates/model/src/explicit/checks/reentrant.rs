@@ -1,21 +1,16 @@
 //! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
 
-use super::{SOON, Section};
+use super::{SOON, Section, Shows};
 use crate::check::Lock;
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Size, Stage, bury};
+use crate::explicit::check::{Check, Machine, Size, Stage};
 use crate::platform::saw;
 use turnwise::RawReentrantMutex;
 
 const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 2) }, Size { timeouts: 2, jumps: 1, ..Size::of(3, 1) });
+const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));
 
-const fn check(
-    name: &'static str,
-    sizes: (Size, Size),
-    shows: &'static [&'static str],
-    body: fn(&Stage, Size),
-) -> Check {
+const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     Check { name, lock: Lock::Reentrant, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
@@ -76,18 +71,14 @@ fn all(stage: &Stage, size: Size, timed: bool) {
 
 fn freed(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
-    for _ in 0..size.threads {
-        stage.spawn(move || {
-            guarded.raw.lock();
-            guarded.section.alone();
-            let last = guarded.section.entered.get() as usize == size.threads;
-            guarded.section.write(-1);
-            // SAFETY: locked above.
-            unsafe { guarded.raw.unlock() };
-            if last {
-                saw("freed");
-                bury(&guarded.raw);
-            }
-        });
-    }
+    let enter = move |_| {
+        guarded.raw.lock();
+        guarded.section.write(1);
+    };
+    let leave = move |_| {
+        guarded.section.write(-1);
+        // SAFETY: locked by `enter`.
+        unsafe { guarded.raw.unlock() };
+    };
+    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, leave);
 }

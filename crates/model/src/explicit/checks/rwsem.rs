@@ -1,8 +1,8 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
-use super::{SOON, Section};
+use super::{Claim, SOON, Section, Shows};
 use crate::check::Lock;
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury};
+use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use Role::{
@@ -16,8 +16,6 @@ use turnwise::rwsem::Prefer;
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
 
-type Shows = &'static [&'static str];
-
 const fn check(
     name: &'static str,
     machine: Machine,
@@ -28,21 +26,20 @@ const fn check(
     Check { name, lock: Lock::RwSem, machine, sizes, shows, body }
 }
 
-const fn late(size: Size, jumps: u8) -> Size {
-    Size { jumps, ..size }
-}
-
 const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
-const LATE_PAIR: (Size, Size) = (late(Size::of(2, 3), 1), late(Size::of(3, 1), 1));
-const LATE: (Size, Size) = (late(Size::of(3, 1), 1), late(Size::of(3, 1), 2));
-const TIMED_PAIR: (Size, Size) = (Size { timeouts: 1, ..Size::of(2, 2) }, Size { timeouts: 1, ..Size::of(3, 1) });
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(3, 1) }, Size { timeouts: 2, ..Size::of(3, 1) });
-const TIMED_LATE: (Size, Size) =
-    (Size { timeouts: 1, jumps: 1, ..Size::of(2, 3) }, Size { timeouts: 1, jumps: 1, ..Size::of(3, 1) });
-const SIGNALS: (Size, Size) =
-    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 2) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
+const LATE: (Size, Size) = (Size::of(3, 1).late(1), Size::of(3, 1).late(2));
+const TIMED_PAIR: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2));
+const TIMED_LATE: (Size, Size) = (Size::of(2, 3).timed(1).late(1), Size::of(3, 1).timed(1).late(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+
+const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+const FORKED_ONCE: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
+const FORKS: Shows = &["forked"];
+const VOID: Shows = &["forked", "claimed", "void promise taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
     check("rwsem: a reader and two writers", SLEEPS, ONCE, &["stole"], |s, z| roles(s, z, &[Reads, Writes, Writes])),
@@ -74,6 +71,18 @@ pub(super) const CHECKS: &[Check] = &[
         roles(s, z, &[Reads, Writes, Upgrades]);
     }),
     check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["wrote again"], often),
+    check("rwsem: a writer forks", SLEEPS, FORKED, VOID, |s, z| {
+        forks(s, z, true, &[Writes, ReadsFirst], &[Writes, Reads])
+    }),
+    check("rwsem: a writer forks before readers", SLEEPS, FORKED, VOID, |s, z| {
+        forks(s, z, true, &[Reads, Upgrades], &[Writes, Reads])
+    }),
+    check("rwsem: a reader forks", SLEEPS, FORKED, FORKS, |s, z| {
+        forks(s, z, false, &[Upgrades, Writes], &[Writes, Reads])
+    }),
+    check("rwsem: a writer forks before spinners", SPINS, FORKED_ONCE, FORKS, |s, z| {
+        forks(s, z, true, &[Writes, Writes], &[Writes])
+    }),
     check("rwsem: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
 ];
 
@@ -108,14 +117,15 @@ enum Role {
 struct Guarded {
     raw: RawRwSem<Explicit>,
     section: Section,
-    /// The thread that has claimed the next turn, + 1.
-    claimant: Cell<usize>,
+    claim: Claim,
+    /// In a forked child: somebody vanished who had the lock, or seems to have it.
+    kept: Cell<bool>,
 }
 
 impl Guarded {
     fn keep(stage: &Stage) -> &'static Guarded {
-        let claimant = Cell::new(0);
-        let guarded = stage.keep(Guarded { raw: RawRwSem::new_in(), section: Section::new(), claimant });
+        let (raw, section) = (RawRwSem::new_in(), Section::new());
+        let guarded = stage.keep(Guarded { raw, section, claim: Claim::new(), kept: Cell::new(false) });
         stage.watch(move |record| guarded.watch(record));
         guarded
     }
@@ -131,13 +141,9 @@ impl Guarded {
         if !record.writes(self.word()) {
             return;
         }
-        let (set, cleared, claimant) = (new & !old, old & !new, self.claimant.get());
+        let (set, cleared) = (new & !old, old & !new);
         let held = old & (WRITER | UPGRADABLE) != 0;
         let taken = what == "cmpxchg" && !held && (set & (WRITER | UPGRADABLE) != 0 || new & COUNT > old & COUNT);
-        if taken && old & HANDOFF != 0 {
-            assert_eq!(thread + 1, claimant, "a claimant is overtaken: taker, claimant");
-            saw("handed off");
-        }
         if taken && set & WRITER != 0 && old & (READERS | WRITERS) != 0 && old & HANDOFF == 0 {
             saw("stole");
         }
@@ -147,15 +153,15 @@ impl Guarded {
         if what == "fetch_or" && old & WRITER != 0 && set & WRITERS != 0 {
             saw("wrote again");
         }
-        if !taken && cleared & HANDOFF != 0 {
-            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
-        }
-        if set & HANDOFF != 0 {
-            self.claimant.set(thread + 1);
-            saw("claimed");
-        } else if cleared & HANDOFF != 0 {
-            self.claimant.set(0);
-        }
+        self.claim.follow(thread, (taken, old & HANDOFF != 0), (set & HANDOFF != 0, cleared & HANDOFF != 0));
+    }
+
+    /// When all are done, nothing is left in the word.
+    fn settled(&'static self, stage: &Stage) {
+        stage.at_end(move || {
+            let word = self.word().peek();
+            assert!(word == 0 || self.kept.get(), "held, or flags left, when everybody has left: {word:#x}");
+        });
     }
 
     fn write(&self) {
@@ -276,44 +282,64 @@ impl Guarded {
 fn roles(stage: &Stage, size: Size, roles: &'static [Role]) {
     let guarded = Guarded::keep(stage);
     for &role in &roles[..size.threads] {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(role)));
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
     }
-    stage.at_end(move || {
-        let word = guarded.word().peek();
-        assert_eq!(word, 0, "held, or flags left, when everybody has left: {word:#x}");
-    });
+    guarded.settled(stage);
 }
 
 /// The first thread comes again and again, so that another writer cannot fall asleep.
 fn often(stage: &Stage, size: Size) {
     let guarded = Guarded::keep(stage);
-    stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(Writes)));
+    stage.spawn_rounds(size.rounds, move || guarded.round(Writes));
     for _ in 1..size.threads {
         stage.spawn(move || guarded.round(Writes));
     }
 }
 
-/// Each thread comes once, the first as a reader; the last one frees the lock as soon as it has released it.
-fn freed(stage: &Stage, size: Size) {
+/// The first thread may fork while it has the lock. The child has none of the others, but some of its own: what stands
+/// in the word for others is void. A count or a hold of theirs is not, and stays for ever: nothing is asked then.
+fn forks(stage: &Stage, size: Size, writes: bool, roles: &'static [Role], child: &'static [Role]) {
     let guarded = Guarded::keep(stage);
-    for thread in 0..size.threads {
-        stage.spawn(move || {
-            if thread == 0 {
-                guarded.raw.read();
-            } else {
-                guarded.raw.write();
-            }
-            guarded.section.count();
-            let last = guarded.section.entered.get() as usize == size.threads;
-            if thread == 0 {
-                guarded.read(Prefer::Writers);
-            } else {
-                guarded.write();
-            }
-            if last {
-                saw("freed");
-                bury(&guarded.raw);
+    stage.spawn(move || {
+        guarded.round(Writes);
+        let own = if writes {
+            guarded.raw.write();
+            WRITER
+        } else {
+            guarded.raw.read();
+            1
+        };
+        if fork() {
+            saw("forked");
+            guarded.claim.vanish();
+            guarded.kept.set(u64::from(guarded.word().peek()) & (COUNT | UPGRADABLE | WRITER) != own);
+        }
+        if guarded.kept.get() {
+            return;
+        }
+        if writes {
+            guarded.write();
+        } else {
+            guarded.read(Prefer::Writers);
+        }
+    });
+    for &role in &roles[..size.threads - 1] {
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+    }
+    for &role in child {
+        stage.spawn_in_child(move || {
+            if !guarded.kept.get() {
+                guarded.round(role);
             }
         });
     }
+    guarded.settled(stage);
+}
+
+/// The first thread reads, the others write.
+fn freed(stage: &Stage, size: Size) {
+    let guarded = Guarded::keep(stage);
+    let enter = move |thread| if thread == 0 { guarded.raw.read() } else { guarded.raw.write() };
+    let leave = move |thread| if thread == 0 { guarded.read(Prefer::Writers) } else { guarded.write() };
+    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, leave);
 }

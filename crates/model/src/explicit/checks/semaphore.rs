@@ -1,15 +1,15 @@
 //! The semaphore, fair and barging.
 
-use super::SOON;
+use super::{SOON, Shows};
 use crate::check::Lock;
-use crate::explicit::check::{Check, Machine, Record, Size, Stage};
+use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
+use crate::explicit::memory::scrub;
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use std::cell::Cell;
 use std::ptr;
 use turnwise::Semaphore;
-
-type Shows = &'static [&'static str];
+use turnwise::platform::Platform;
 
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     Check { name, lock: Lock::Semaphore, machine: Machine::SLEEPS, sizes, shows, body }
@@ -17,25 +17,29 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
 
 const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
-const TIMED: (Size, Size) = (Size { timeouts: 1, ..Size::of(3, 1) }, Size { timeouts: 1, ..Size::of(4, 1) });
-const LATE: (Size, Size) = (Size { jumps: 1, ..Size::of(2, 3) }, Size { jumps: 1, ..Size::of(3, 1) });
-const SIGNALS: (Size, Size) =
-    (Size { interrupts: 1, unwoken: 1, ..Size::of(2, 2) }, Size { interrupts: 1, unwoken: 1, ..Size::of(3, 1) });
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).late(1));
+const LATE: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+const VOID: Shows = &["forked", "void place taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
     check("semaphore: one permit", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
-    check("semaphore: one permit, fair", PLAIN, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
+    check("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
     check("semaphore: two permits, some want both", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    check("semaphore: some want both, fair", PLAIN, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+    check("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
     check("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     check("semaphore: claims", LATE, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
     check("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
     check("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
+    check("semaphore: forked children", FORKED, VOID, forks::<false>),
+    check("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
     check("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
     check("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
 ];
 
 const PERMITS: u64 = (1 << 24) - 1;
+const GENERATION: u32 = 0xf << 24;
 const CLAIM: u64 = 1 << 28;
 const PASSED: u64 = 1 << 29;
 const FIRST: u64 = 1 << 30;
@@ -63,6 +67,9 @@ impl<const FAIR: bool> Guarded<FAIR> {
         stage.watch(move |record| guarded.watch(record));
         stage.at_end(move || {
             let word = guarded.word().peek();
+            // Flags of the parent's threads stay if nobody had to wait.
+            let void = word & GENERATION != Explicit::generation() << GENERATION.trailing_zeros();
+            let word = if void { word & PERMITS as u32 } else { word };
             assert_eq!(word, permits, "flags or permits when everybody has left: {word:#x}");
         });
         guarded
@@ -87,7 +94,11 @@ impl<const FAIR: bool> Guarded<FAIR> {
             saw("left first");
         }
         if gone {
-            assert!(first, "thread {thread} takes the place of the first away");
+            if self.first.get() == 0 {
+                saw("void place taken out");
+            } else {
+                assert!(first, "thread {thread} takes the place of the first away");
+            }
             self.first.set(0);
             self.claimed.set(false);
         }
@@ -104,6 +115,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
     }
 
     fn got(&self, n: u32) {
+        scrub();
         self.out.set(self.out.get() + n);
         assert!(self.out.get() <= self.permits, "{} permits of {}", self.out.get(), self.permits);
     }
@@ -124,7 +136,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
 fn wants<const FAIR: bool>(stage: &Stage, size: Size, permits: u32, wants: &'static [u32]) {
     let guarded = Guarded::<FAIR>::keep(stage, permits);
     for &n in wants.iter().cycle().take(size.threads) {
-        stage.spawn(move || (0..size.rounds).for_each(|_| guarded.round(n)));
+        stage.spawn_rounds(size.rounds, move || guarded.round(n));
     }
 }
 
@@ -145,5 +157,29 @@ fn timed<const FAIR: bool>(stage: &Stage, size: Size) {
                 }
             }
         });
+    }
+}
+
+/// The first thread may fork while it has the only permit. The child has none of those that stood in line, but as
+/// many of its own.
+fn forks<const FAIR: bool>(stage: &Stage, size: Size) {
+    let guarded = Guarded::<FAIR>::keep(stage, 1);
+    stage.spawn(move || {
+        guarded.round(1);
+        guarded.semaphore.acquire().forget();
+        guarded.got(1);
+        if fork() {
+            saw("forked");
+            guarded.first.set(0);
+            guarded.claimed.set(false);
+        }
+        guarded.give(1);
+        guarded.round(1);
+    });
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round(1));
+    }
+    for _ in 1..size.threads {
+        stage.spawn_in_child(move || guarded.round(1));
     }
 }

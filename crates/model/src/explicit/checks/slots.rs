@@ -2,6 +2,7 @@
 //! `crates/turnwise/src/platform/native`, where all is static and tied to the C library. `tests/transcriptions.rs`
 //! compares the two.
 
+use super::Shows;
 use crate::check::Lock;
 use crate::explicit::check::{Check, Machine, Size, Stage, bury};
 use crate::explicit::{Explicit, ExplicitWord};
@@ -11,12 +12,7 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use turnwise::platform::{IntWord, Platform, Word};
 
-const fn check(
-    name: &'static str,
-    sizes: (Size, Size),
-    shows: &'static [&'static str],
-    body: fn(&Stage, Size),
-) -> Check {
+const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     Check { name, lock: Lock::Slots, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
