@@ -1,4 +1,5 @@
-//! One thing changed at one place at a time: some model must notice, or it is not needed, or not modelled.
+//! One thing changed at one place at a time: some model must notice, or it is not needed, or not modelled. An ordering
+//! is tried on loom's models, all else also on the explicit-state checks, those first that take least time unchanged.
 //!
 //! | mutant | of |
 //! |---|---|
@@ -6,7 +7,8 @@
 //! | a flag or another part of the word stays as it was | every operation that was seen to change it |
 //! | nobody is woken; one is woken, where it might be more | every wake-up |
 
-use crate::check::{Cause, Lock, Model, Outcome, Width};
+use crate::check::{Cause, Failure, Lock, Model, Width};
+use crate::explicit::{self, Check};
 use crate::lab::{Change, Done, Mutation, Place, Places, weaker};
 use crate::sources::Sources;
 use crate::tags::{self, Tag};
@@ -81,12 +83,8 @@ const SPARED: &[Spared] = &[
         "WRITERS",
         "the woken writer clears it; till then each last reader wakes one",
     ),
-    spared(SEMAPHORE, "become_first", TAKE, "PASSED", "the first clears it when it leaves, and none looks before"),
-    spared(SEMAPHORE, "leave", TAKE, "PASSED", "one that comes anew may be first before the one that was woken"),
     spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
-    spared(SEMAPHORE, "pass_on", TAKE, "WAITERS", "shows if who announced itself meanwhile gives up before it sleeps"),
     spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
-    spared("lockref/raw.rs", "take", TAKE, "OWNER", WAKELESS),
     spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
     spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
     spared(
@@ -119,7 +117,7 @@ pub struct Verdict {
     pub mutation: Mutation,
     /// The name in the comment beside an ordering, or the function.
     pub tag: Option<String>,
-    /// The model that noticed, with how many executions it took.
+    /// The model or check that noticed, with how many executions or states it took.
     pub caught: Option<(&'static str, u64)>,
     /// Why it may survive.
     pub excused: Option<&'static str>,
@@ -132,7 +130,7 @@ impl fmt::Display for Verdict {
         let tag = self.tag.as_deref().unwrap_or("no ORDERING comment near");
         write!(f, "{} ({tag}), {} ms: ", self.mutation, self.elapsed.as_millis())?;
         match (self.caught, self.excused) {
-            (Some((model, executions)), _) => write!(f, "caught by execution {executions} of `{model}`"),
+            (Some((model, executions)), _) => write!(f, "caught, by number {executions}, in `{model}`"),
             (None, Some(reason)) => write!(f, "survives, as it may: {reason}"),
             (None, None) => write!(f, "SURVIVES"),
         }
@@ -153,13 +151,54 @@ pub struct Report {
     pub unnamed: Vec<(Place, u64)>,
 }
 
+/// What a mutant is tried on.
+#[derive(Clone, Copy)]
+enum Trial {
+    Model(Model),
+    Check(Check),
+}
+
+/// What came out of it.
+struct Ran {
+    name: &'static str,
+    /// Executions or states.
+    tried: u64,
+    places: Places,
+    failure: Option<Failure>,
+    elapsed: Duration,
+}
+
+impl Trial {
+    fn run(&self, width: Width, changes: &[Mutation]) -> Ran {
+        match self {
+            Trial::Model(model) => {
+                let outcome = model.run(width, changes);
+                let (tried, places, failure) = (outcome.executions, outcome.places, outcome.failure);
+                Ran { name: model.name, tried, places, failure, elapsed: outcome.elapsed }
+            }
+            Trial::Check(check) => {
+                // Bounded, too, a check has all interleavings.
+                let outcome = check.run(Width::Bounded, changes);
+                let (tried, places, failure) = (outcome.states as u64, outcome.places, outcome.failure);
+                Ran { name: check.name, tried, places, failure, elapsed: outcome.elapsed }
+            }
+        }
+    }
+
+    /// Whether it can notice these: words of explicit-state checks have one order.
+    fn suits(&self, changes: &[Mutation]) -> bool {
+        let orders = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
+        !orders || matches!(self, Trial::Model(_))
+    }
+}
+
 /// A lock's sources, and its models with what they do unchanged, cheapest first.
 struct Subject {
     lock: Lock,
     width: Width,
     sources: Sources,
     tags: Vec<Tag>,
-    models: Vec<(Model, Outcome)>,
+    trials: Vec<(Trial, Ran)>,
     places: Places,
 }
 
@@ -185,15 +224,15 @@ pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, S
 
 impl Subject {
     fn new(lock: Lock, width: Width) -> Result<Self, String> {
-        let models = baseline(lock, width)?;
+        let trials = baseline(lock, width)?;
         let sources = Sources::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
         let mut places = Places::new();
-        for (place, done) in models.iter().flat_map(|(_, outcome)| &outcome.places) {
+        for (place, done) in trials.iter().flat_map(|(_, ran)| &ran.places) {
             if lock.owns(place) {
                 places.entry(*place).or_default().add(done);
             }
         }
-        Ok(Subject { lock, width, tags: tags::of(&sources), sources, models, places })
+        Ok(Subject { lock, width, tags: tags::of(&sources), sources, trials, places })
     }
 
     /// All mutants of one place.
@@ -259,17 +298,17 @@ impl Subject {
         }
     }
 
-    /// The first model that notices these changes, and after how many executions.
+    /// The first model or check that notices these changes, and after how many executions or states.
     fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
-        let reaches = |outcome: &Outcome| changes.iter().any(|c| outcome.places.contains_key(&c.place));
-        let reaching = self.models.iter().filter(|(_, outcome)| reaches(outcome));
-        reaching.map(|(model, _)| (model.name, model.run(self.width, changes))).find_map(|(name, outcome)| {
+        let reaches = |ran: &Ran| changes.iter().any(|c| ran.places.contains_key(&c.place));
+        let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
+        reaching.map(|(trial, _)| trial.run(self.width, changes)).find_map(|ran| {
             let notices = |cause| match cause {
                 Cause::Wrong => true,
                 Cause::Empty => changes.iter().all(|c| !matches!(c.change, Change::Order { .. })),
                 Cause::TooLarge => false,
             };
-            outcome.failure.is_some_and(|f| notices(f.cause)).then_some((name, outcome.executions))
+            ran.failure.is_some_and(|f| notices(f.cause)).then_some((ran.name, ran.tried))
         })
     }
 
@@ -287,16 +326,18 @@ impl Subject {
     }
 }
 
-/// All models of the lock with what they do unchanged, cheapest first.
-fn baseline(lock: Lock, width: Width) -> Result<Vec<(Model, Outcome)>, String> {
-    let run = |model: Model| {
-        let outcome = model.run(width, &[]);
-        match &outcome.failure {
-            Some(failure) => Err(format!("{} fails without any change: {failure}", model.name)),
-            None => Ok((model, outcome)),
+/// All models and checks of the lock with what they do unchanged, cheapest first.
+fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Ran)>, String> {
+    let run = |trial: Trial| {
+        let ran = trial.run(width, &[]);
+        match &ran.failure {
+            Some(failure) => Err(format!("{} fails without any change: {failure}", ran.name)),
+            None => Ok((trial, ran)),
         }
     };
-    let mut models = models::of(lock).into_iter().map(run).collect::<Result<Vec<_>, _>>()?;
-    models.sort_by_key(|(_, outcome)| outcome.executions);
-    Ok(models)
+    let models = models::of(lock).into_iter().map(Trial::Model);
+    let checks = explicit::of(lock).into_iter().map(Trial::Check);
+    let mut trials = models.chain(checks).map(run).collect::<Result<Vec<_>, _>>()?;
+    trials.sort_by_key(|(_, ran)| ran.elapsed);
+    Ok(trials)
 }

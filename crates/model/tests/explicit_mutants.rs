@@ -47,5 +47,6 @@ each_lock! {
     rwsem: RwSem,
     semaphore: Semaphore,
     lockref: LockRef,
+    condvar: Condvar,
     preload_cond: PreloadCond,
 }
