@@ -2,11 +2,14 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use turnwise::mutex::{HANDOFF_AFTER_NS, MANY_CPUS};
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Patience, Platform};
+use turnwise::wait::Policy;
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 use turnwise_model::stub::{Config, Report, Stub, run};
+
+const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
+const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
 
 type Body = Box<dyn FnOnce()>;
 
@@ -59,10 +62,10 @@ fn a_crowd_on_two_cpus_gets_on_and_waits_a_bounded_time() {
     for seed in 1..=5 {
         let config = Config { slice_ns: 50_000, ..Config::new(2, seed) };
         let crowd = crowd(config, 2_000);
-        assert!(crowd.report.elapsed_ns > 2 * HANDOFF_AFTER_NS, "seed {seed}: too short to tell");
+        assert!(crowd.report.elapsed_ns > 2 * CLAIM_AFTER_NS, "seed {seed}: too short to tell");
         // A waiter that claims the next turn waits for the owner to be scheduled and then for itself, each behind the
         // others.
-        let bound = HANDOFF_AFTER_NS + 2 * 8 * config.slice_ns;
+        let bound = CLAIM_AFTER_NS + 2 * 8 * config.slice_ns;
         assert!(crowd.wait_max_ns < bound, "seed {seed}: a wait of {} ns", crowd.wait_max_ns);
         assert!(crowd.report.preemptions > 0, "seed {seed}: nobody was preempted");
         assert!(crowd.report.spins_off_cpu > 0, "seed {seed}: no spin ended as the owner was off its CPU");
@@ -190,11 +193,11 @@ fn besieged(cpus: usize, seed: u64, fair: bool) -> u64 {
 fn no_sleeper_waits_longer_than_the_claim_allows() {
     for seed in 1..=3 {
         // A claimant waits for one more section and one wake-up.
-        let bound = HANDOFF_AFTER_NS + HANDOFF_AFTER_NS / 4;
+        let bound = CLAIM_AFTER_NS + CLAIM_AFTER_NS / 4;
         let (plain_ns, fair_ns) = (besieged(14, seed, false), besieged(14, seed, true));
-        assert!(plain_ns > HANDOFF_AFTER_NS, "seed {seed}: nobody needed a claim: {plain_ns} ns");
+        assert!(plain_ns > CLAIM_AFTER_NS, "seed {seed}: nobody needed a claim: {plain_ns} ns");
         assert!(plain_ns < bound, "seed {seed}: a wait of {plain_ns} ns");
-        assert!(fair_ns < HANDOFF_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
+        assert!(fair_ns < CLAIM_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
     }
 }
 
@@ -202,8 +205,8 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
 fn among_many_cpus_a_sleeper_waits_for_a_second_wake_up_at_most() {
     for seed in 1..=3 {
         let waited_ns = besieged(MANY_CPUS as usize, seed, false);
-        assert!(waited_ns > HANDOFF_AFTER_NS, "seed {seed}: nobody needed a claim: {waited_ns} ns");
-        assert!(waited_ns < 2 * HANDOFF_AFTER_NS, "seed {seed}: a wait of {waited_ns} ns");
+        assert!(waited_ns > CLAIM_AFTER_NS, "seed {seed}: nobody needed a claim: {waited_ns} ns");
+        assert!(waited_ns < 2 * CLAIM_AFTER_NS, "seed {seed}: a wait of {waited_ns} ns");
     }
 }
 

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::RawRwSem;
-use turnwise::mutex::HANDOFF_AFTER_NS;
 use turnwise::platform::Platform;
+use turnwise::wait::Policy;
 use turnwise_model::stub::{Config, Report, Stub, run};
 
 /// Work that takes virtual time.
@@ -66,12 +66,13 @@ fn section(lock: &RawRwSem<Stub>, shared: &Shared, write: bool) {
 
 /// A waiter that claims the next turn waits for those inside to be scheduled, then for itself, each behind the others;
 /// and that after it slept until it was woken once.
-const BOUND_NS: u64 = HANDOFF_AFTER_NS + 4 * THREADS as u64 * SLICE_NS;
+const CLAIM_AFTER_NS: u64 = Policy::DEFAULT.claim_after_ns;
+const BOUND_NS: u64 = CLAIM_AFTER_NS + 4 * THREADS as u64 * SLICE_NS;
 
 fn bounded(writers: usize) {
     for seed in 1..=5 {
         let crowd = crowd(Config { slice_ns: SLICE_NS, ..Config::new(2, seed) }, writers, 2_000);
-        assert!(crowd.report.elapsed_ns > 2 * HANDOFF_AFTER_NS, "seed {seed}: too short to tell");
+        assert!(crowd.report.elapsed_ns > 2 * CLAIM_AFTER_NS, "seed {seed}: too short to tell");
         assert!(crowd.report.preemptions > 0, "seed {seed}: nobody was preempted");
         let (read, write) = (crowd.read_max_ns, crowd.write_max_ns);
         println!("{writers} writers, seed {seed}: reads wait {read} ns at most, writes {write} ns");
@@ -105,7 +106,7 @@ fn overtaken(seed: u64, wait: fn(&RawRwSem<Stub>), release: unsafe fn(&RawRwSem<
     let hostile = |_| -> Box<dyn FnOnce()> {
         let (lock, turns) = (Rc::clone(&lock), Rc::clone(&turns));
         Box::new(move || {
-            let end = Stub::now() + 40 * HANDOFF_AFTER_NS;
+            let end = Stub::now() + 40 * CLAIM_AFTER_NS;
             while turns.get() < TURNS && Stub::now() < end {
                 lock.write();
                 work(LONG);
@@ -143,7 +144,7 @@ fn who_always_finds_the_lock_taken_claims_it() {
         for seed in 1..=3 {
             let (longest, turns) = overtaken(seed, wait, release);
             println!("{who}, seed {seed}: {longest} ns");
-            assert!(longest < 2 * HANDOFF_AFTER_NS, "{who}, seed {seed}: waited {longest} ns, {turns} turns");
+            assert!(longest < 2 * CLAIM_AFTER_NS, "{who}, seed {seed}: waited {longest} ns, {turns} turns");
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::lock::{Lock, MutexAndCondvar, OnePermit, Spin};
 use crate::sequence::SeqLock;
 use crate::tree::FileSystem;
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::mutex::MANY_CPUS;
 use turnwise::platform::native::assume_cpus;
+use turnwise::wait::Policy;
 use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
@@ -99,7 +99,7 @@ unsafe fn place<L: Lock + Default + 'static>(at: *mut u8) -> *const dyn Lock {
 /// # Safety
 /// As [`LockRecord::place`] says.
 unsafe fn place_among_many<L: Lock + Default + 'static>(at: *mut u8) -> *const dyn Lock {
-    assume_cpus(MANY_CPUS);
+    assume_cpus(Policy::DEFAULT.many_cpus as u32);
     // SAFETY: the caller's promise.
     unsafe { place::<L>(at) }
 }

@@ -38,6 +38,7 @@ pub mod rwsem;
 pub mod semaphore;
 pub mod seqrwlock;
 pub mod spin;
+pub mod wait;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};

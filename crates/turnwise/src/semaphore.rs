@@ -17,7 +17,7 @@
 //! | | may take permits |
 //! |---|---|
 //! | a fair semaphore | when nobody stands in line: no flag is set |
-//! | a barging one | unless `CLAIM` is set, which the first does [`HANDOFF_AFTER_NS`] after it began to wait |
+//! | a barging one | unless `CLAIM` is set, which the first does `claim_after_ns` after it began to wait |
 //!
 //! Invariants:
 //! 1. A thread sleeps in lane `Waiters` only while `FIRST` or `PASSED` is set, or a thread that was woken there is on
@@ -39,8 +39,8 @@
 //! A semaphore has no owner, so nobody can tell whether waiting will be short: waiters do not spin, they sleep.
 
 use crate::events::{Counters, Event, Kind};
-use crate::mutex::HANDOFF_AFTER_NS;
 use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
+use crate::wait::{Stamp, policy};
 use core::fmt;
 use core::mem;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -64,28 +64,15 @@ const fn left_by_first(word: u32) -> u32 {
     word & PERMITS | passed
 }
 
-/// The generation of this process, as flags bear it.
-fn stamp<P: Platform>() -> u32 {
-    P::generation() << GENERATION.trailing_zeros() & GENERATION
-}
-
-/// `word`, whose flags are none or of one generation, with more `flags` of that or, if there are none, of this process.
-fn with_flags<P: Platform>(word: u32, flags: u32) -> u32 {
-    let first = word & FLAGS == 0 && flags != 0;
-    word | flags | if first { stamp::<P>() } else { 0 }
-}
-
-/// Whether `word` has flags of threads that this process does not have.
-fn is_void<P: Platform>(word: u32) -> bool {
-    word & FLAGS != 0 && word & GENERATION != stamp::<P>()
-}
+/// The process in which the flags were set.
+const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
 /// A counting semaphore: `permits` threads at a time, or fewer that want more.
 ///
 /// `FAIR` says who goes first ([`FairSemaphore`], [`Semaphore::new_fair`]). A fair one serves first come, first served.
 /// One that is not lets newcomers take permits past those that wait, which is faster under contention, until the first
-/// in line has waited for [`HANDOFF_AFTER_NS`]; from then on permits are kept for it. Either way a request for many
-/// permits is not starved by requests for few. Zero bytes = no permits.
+/// in line has waited for [`claim_after_ns`](crate::wait::Policy::claim_after_ns); from then on permits are kept for
+/// it. Either way a request for many permits is not starved by requests for few. Zero bytes = no permits.
 ///
 /// ```
 /// use turnwise::Semaphore;
@@ -242,7 +229,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// The same, after it found itself kept out: by void flags, perhaps.
     #[cold]
     fn take_past(&self, n: u32) -> bool {
-        is_void::<P>(self.word.load(Relaxed)) && {
+        STAMP.is_void::<P>(self.word.load(Relaxed)) && {
             self.look();
             self.take(n)
         }
@@ -251,7 +238,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// The word as of now, without void flags.
     fn look(&self) -> u32 {
         let mut word = self.word.load(Relaxed);
-        while is_void::<P>(word) {
+        while STAMP.is_void::<P>(word) {
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
                 Ok(_) => word &= PERMITS,
                 Err(found) => word = found,
@@ -347,7 +334,7 @@ impl Waiter {
 
     fn become_first<const FAIR: bool, P: Platform>(&mut self, semaphore: &Semaphore<FAIR, P>, word: u32) {
         let others = if self.woken { WAITERS } else { 0 };
-        let new = with_flags::<P>(word, FIRST | others) & !PASSED;
+        let new = STAMP.with::<P>(word, FIRST | others) & !PASSED;
         if semaphore.word.compare_exchange(word, new, Relaxed, Relaxed).is_ok() {
             self.first = new & (FIRST | GENERATION);
         }
@@ -367,14 +354,14 @@ impl Waiter {
     /// Leaves without ever having been first; `false` if the word changed meanwhile.
     fn give_up<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> bool {
         // Invariant 3. The exchange also shows that the word is not an old one: `FIRST` may be gone.
-        !self.woken || semaphore.word.compare_exchange(word, with_flags::<P>(word, WAITERS), Relaxed, Relaxed).is_ok()
+        !self.woken || semaphore.word.compare_exchange(word, STAMP.with::<P>(word, WAITERS), Relaxed, Relaxed).is_ok()
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
     fn announce<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32) -> Option<u32> {
         let new = if !self.is_first() {
-            with_flags::<P>(word, WAITERS)
-        } else if !FAIR && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS {
+            STAMP.with::<P>(word, WAITERS)
+        } else if !FAIR && P::now().saturating_sub(self.since) >= policy().claim_after_ns {
             word | CLAIM
         } else {
             word

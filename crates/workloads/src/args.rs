@@ -1,6 +1,7 @@
 //! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
 //! with the same messages as if clap had known them from the start.
 
+use crate::setting::{self, Setting};
 use crate::subject::{Group, LockInfo, SUBJECTS, Scenario, Subject};
 use anyhow::{Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -43,6 +44,9 @@ pub struct Flags {
     /// Length of a sample in milliseconds; default: 150, quick: 60 or less
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub sample_ms: Option<u32>,
+    /// Let our locks wait by another number, repeated or with commas (`bench --list` has them)
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
+    pub set: Vec<Setting>,
     /// Seed of the order of locks within the rounds
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -55,6 +59,11 @@ pub struct Flags {
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]
     pub list: bool,
+}
+
+/// With the whole of its complaint, of which clap would show the beginning.
+fn setting(text: &str) -> Result<Setting, String> {
+    text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
 fn subject_names() -> PossibleValuesParser {
@@ -165,7 +174,10 @@ impl BenchArgs {
     pub fn lists(&self) -> String {
         match self.subject {
             Some(_) => list(self.subject()),
-            None => SUBJECTS.iter().map(|subject| list(subject)).collect::<Vec<_>>().join("\n"),
+            None => {
+                let subjects = SUBJECTS.iter().map(|subject| list(subject));
+                subjects.chain([setting::list()]).collect::<Vec<_>>().join("\n")
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
         print!("{}", args.lists());
         return Ok(ExitCode::SUCCESS);
     }
+    crate::setting::hold(&args.set)?;
     for path in args.json.iter().chain(&args.markdown) {
         writable(path)?;
     }

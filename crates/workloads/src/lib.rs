@@ -15,6 +15,7 @@
 //! | `catalogue.rs` | every lock of this project, with its guarantees |
 //! | `machine.rs`, `others.rs` | where it ran; what others took of the CPUs meanwhile |
 //! | `stats.rs` | medians and paired ratios |
+//! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
 //! | `world.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
@@ -38,6 +39,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod samples;
+pub mod setting;
 pub mod simulate;
 pub mod stats;
 pub mod subject;

@@ -68,7 +68,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "test",
         what: "unit, doc, C and model tests, mutants, short torture: the README's test command",
         needs: &[Need::Program("cc", "gcc")],
-        commands: &[Cmd { minutes: 25, ..cmd("cargo test --workspace") }],
+        commands: &[Cmd { minutes: 30, ..cmd("cargo test --workspace") }],
     },
     Step {
         name: "features",

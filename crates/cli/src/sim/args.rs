@@ -8,6 +8,7 @@ use super::world;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+use turnwise_workloads::setting::Setting;
 
 /// Run the locks' own code on a simulated many-core machine
 ///
@@ -99,6 +100,9 @@ pub(crate) struct Flags {
     /// Simulated time before it
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
     pub(crate) warm_up: Duration,
+    /// Let our locks wait by another number, repeated or with commas (`--list` has them)
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
+    pub(crate) set: Vec<Setting>,
     /// Where chance starts; each cell's own seed is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
@@ -144,6 +148,7 @@ Examples:
   turnwise sim --lock mutex,ttas,mcs --cpus 1,10-80:10 --html curves.html
   turnwise sim --machine mesh-1024 --lock mcs --nodes 1,2,4,8 --duration 10ms
   turnwise sim --machine epyc-milan-2s --lock mutex --cpus 8 --threads 4-64:4
+  turnwise sim --lock mutex --set spin_ns=20000 --cpus 16,64
   turnwise sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
   turnwise sim --lock lineage-osv --threads 8 --cpus 4 --perturb pct --starvation 10ms
   turnwise sim --cpus 1-80 --partition 3/8 --json part3.json

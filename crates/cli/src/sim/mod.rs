@@ -70,6 +70,7 @@ fn merged(args: &MergeArgs) -> Result<ExitCode> {
 
 fn swept(flags: &Flags) -> Result<ExitCode> {
     let world = World::new(flags)?;
+    turnwise_workloads::setting::hold(&flags.set)?;
     let axes = flags.axes().or_default(world.size());
     let cells = plan::cells(&flags.locks, &axes, world.size(), flags.seed)?;
     let single = flags.trace.is_none() || cells.len() == 1;

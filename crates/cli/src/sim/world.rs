@@ -13,6 +13,7 @@ use std::time::Duration;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{MAX_THREADS, Perturb};
 use turnwise_workloads::calibrate::here_path;
+use turnwise_workloads::setting::{self, Setting};
 use turnwise_workloads::simulate::report::{Cell, SimMachine};
 use turnwise_workloads::simulate::{LOCKS, Plan, Run, SimLock, Workload, run};
 
@@ -36,6 +37,7 @@ pub(crate) struct World {
     seed: u64,
     perturb: Schedule,
     starvation_ns: Option<u64>,
+    set: Vec<Setting>,
 }
 
 impl World {
@@ -57,6 +59,7 @@ impl World {
             seed: flags.seed,
             perturb: flags.perturb,
             starvation_ns: flags.starvation.map(nanoseconds).transpose()?,
+            set: flags.set.clone(),
         })
     }
 
@@ -152,6 +155,9 @@ impl World {
         }
         if let Some(ns) = self.starvation_ns {
             flag("--starvation", number::duration(ns));
+        }
+        for setting in &self.set {
+            flag("--set", setting.to_string());
         }
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
@@ -251,7 +257,10 @@ pub(crate) fn lists() -> String {
     let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
     let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
     let here = row(HERE, "this machine, as `turnwise calibrate` measured it");
-    format!("machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}")
+    format!(
+        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}{}",
+        setting::list()
+    )
 }
 
 /// Forms of `--workload`.

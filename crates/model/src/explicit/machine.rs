@@ -10,13 +10,13 @@ use crate::lab;
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
 use std::panic::Location;
-use turnwise::mutex::HANDOFF_AFTER_NS;
 use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
+use turnwise::wait::Policy;
 
 use super::{Explicit, ExplicitWord};
 
-/// How far the clock jumps: past the mutex's hand-off bound.
-const JUMP_NS: u64 = HANDOFF_AFTER_NS + 1_000_000;
+/// How far the clock jumps: past the time after which a waiter claims the next turn.
+const JUMP_NS: u64 = Policy::DEFAULT.claim_after_ns + 1_000_000;
 
 /// An operation, for the trace and for whoever watches.
 #[derive(Clone, Copy, Debug)]

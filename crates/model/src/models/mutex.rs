@@ -8,8 +8,8 @@ use crate::platform::{
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::RawMutex;
-use turnwise::mutex::MANY_CPUS;
 use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
+use turnwise::wait::Policy;
 
 const PLAIN: Setup = Setup::PLAIN;
 const HESITANT: Setup = Setup { hesitations: 3, ..PLAIN };
@@ -21,6 +21,7 @@ const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
+const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
 const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
 const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 

@@ -26,7 +26,7 @@ const PATIENCE: u32 = 4;
 /// Readings of the clock that may find it far advanced, in a model in which it jumps at all.
 const READINGS: usize = 8;
 /// How far the clock may jump when it is read: past the mutex's hand-off bound.
-pub const JUMP_NS: u64 = turnwise::mutex::HANDOFF_AFTER_NS + 1_000_000;
+pub const JUMP_NS: u64 = turnwise::wait::Policy::DEFAULT.claim_after_ns + 1_000_000;
 
 /// What a thread is at, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -94,4 +94,4 @@ mod raw;
 
 pub use cell::{LockRefCell, LockRefCellGuard};
 pub use guard::LockRefGuard;
-pub use raw::{COUNT_MAX, LockRef, RETRIES, SPIN_NS};
+pub use raw::{COUNT_MAX, LockRef, RETRIES};

@@ -30,6 +30,7 @@ use crate::order::{Class, How, released};
 use crate::platform::{
     Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, Rests, SpinLimit, Token, Word,
 };
+use crate::wait::policy;
 use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
@@ -46,9 +47,6 @@ const AT_ONCE: u32 = 2;
 
 /// How long it stays away: the first time, and at most; doubled in between.
 const REST_NS: (u32, u32) = (200, 1_600);
-
-/// Longest spin for the lock half before sleeping: about what a sleep and the wake-up cost both sides together.
-pub const SPIN_NS: u64 = 20_000;
 
 const OWNER: u64 = 0xffff;
 const HELD: u64 = 1 << 16;
@@ -489,11 +487,11 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Looks until the lock is free (`true`), or for [`SPIN_NS`], or until the owner is found off its CPU.
+    /// Looks until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
     ///
-    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed [`SPIN_NS`] late.
+    /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `lockref_spin_ns` late.
     fn spin(&self, deadline: Option<Deadline>) -> bool {
-        let until = P::now().saturating_add(SPIN_NS);
+        let until = P::now().saturating_add(policy().lockref_spin_ns);
         let until = match deadline {
             Some(Deadline { clock: Clock::Monotonic, at }) => until.min(at),
             _ => until,

@@ -6,15 +6,7 @@ mod raw;
 mod spin;
 
 pub use guard::{MappedMutexGuard, MutexGuard};
-pub use raw::{CROWD_AFTER_NS, CROWD_WAKES, HANDOFF_AFTER_NS, MANY_CPUS, RawMutex};
-pub(crate) use raw::{LINE_NS, RESTLESS};
-#[cfg(feature = "spin")]
-pub use spin::TURN_NS;
-#[cfg(feature = "spin")]
-pub(crate) use spin::{
-    Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS, SpinRecord, Turn, away, caller_is_late, spin_limit, spin_ns,
-    take_turns,
-};
+pub use raw::RawMutex;
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
@@ -26,7 +18,7 @@ use core::time::Duration;
 ///
 /// Eight bytes beside the data (four without feature `spin`). It spins briefly, then behind a queue, and only while
 /// the owner may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken for
-/// [`HANDOFF_AFTER_NS`] gets the next turn. It does not poison.
+/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) gets the next turn. It does not poison.
 ///
 /// ```
 /// use turnwise::Mutex;

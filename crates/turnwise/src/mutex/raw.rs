@@ -6,9 +6,9 @@
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
 //! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], its low bits); without them 0 | who sets them | who clears them |
-//! | 28 | `CROWD` | many sleep, though sections are short | a waiter past [`CROWD_AFTER_NS`], as it takes the lock | `unlock`, which wakes several |
+//! | 28 | `CROWD` | many sleep, though sections are short | a waiter past `crowd_after_ns`, as it takes the lock | `unlock`, which wakes several |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
-//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
+//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | it |
 //! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]).
@@ -27,36 +27,17 @@
 //!
 //! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
 //! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
-//! [`HANDOFF_AFTER_NS`] after it came, and finds the lock taken once more, claims the next turn; on [`MANY_CPUS`] only
-//! if it was woken before, too.
+//! `claim_after_ns` after it came, and finds the lock taken once more, claims the next turn; with
+//! `many_cpus` only if it was woken before, too. These numbers are in [`crate::wait::Policy`].
 
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-#[cfg(feature = "spin")]
-use crate::platform::Clock;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
+use crate::wait::{Stamp, many_cpus, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
-/// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. On [`MANY_CPUS`]
-/// it must have been woken before, too.
-pub const HANDOFF_AFTER_NS: u64 = 4_000_000;
-
-/// A waiter that failed so often in a row to take the lock, to announce itself or to fall asleep joins the line of
-/// spinners again.
-pub(crate) const RESTLESS: u32 = 3;
-
-/// About what moving the word's line costs a waiter whose exchange failed.
-pub(crate) const LINE_NS: u32 = 100;
-
-/// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one at a
-/// time, each of which must be scheduled before the next is woken, would then take a time slice a head.
-pub const CROWD_AFTER_NS: u64 = 1_000_000;
-
-/// How many of a crowd are woken at once.
-pub const CROWD_WAKES: u32 = 8;
 
 pub(super) const OWNER: u32 = 0xffff;
 const GENERATION: u32 = 0xfff << 16;
@@ -69,25 +50,8 @@ const PROMISE: u32 = HANDOFF | GRANTED;
 /// While any of these is set, a thread that merely comes along may not take the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
-/// The generation of this process, as a promise bears it.
-fn stamp<P: Platform>() -> u32 {
-    P::generation() << GENERATION.trailing_zeros() & GENERATION
-}
-
-/// Whether `word` has a promise to a thread that this process does not have.
-fn is_void<P: Platform>(word: u32) -> bool {
-    word & PROMISE != 0 && word & GENERATION != stamp::<P>()
-}
-
-/// From so many CPUs on, a crowd can compete for a lock without sharing CPUs. There more threads may sleep than get the
-/// lock within [`HANDOFF_AFTER_NS`], and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
-pub const MANY_CPUS: u32 = 16;
-
-/// Whether threads may run on [`MANY_CPUS`].
-#[inline]
-pub(crate) fn many_cpus<P: Platform>() -> bool {
-    P::cpus() >= MANY_CPUS
-}
+/// The process in which a promise was made.
+const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
 /// The lock without data. Zero bytes = unlocked.
 #[repr(C)]
@@ -207,7 +171,7 @@ impl<P: Platform> RawMutex<P> {
 
     /// The same, of a word just seen.
     fn settled(&self, mut word: u32) -> u32 {
-        while is_void::<P>(word) {
+        while STAMP.is_void::<P>(word) {
             let new = word & !(PROMISE | GENERATION);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
                 Ok(_) => word = new,
@@ -265,7 +229,7 @@ impl<P: Platform> RawMutex<P> {
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
         // Asked first: a promise to a thread that is woken before this one forks in a signal handler is void after it.
-        let granted = GRANTED | stamp::<P>();
+        let granted = GRANTED | STAMP.now::<P>();
         loop {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
             let word = self.word.fetch_or(0, Relaxed);
@@ -294,7 +258,7 @@ impl<P: Platform> RawMutex<P> {
     /// Whether somebody has the lock or was promised it.
     pub fn is_locked(&self) -> bool {
         let word = self.word.load(Relaxed);
-        word & OWNER != 0 || word & PROMISE != 0 && !is_void::<P>(word)
+        word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
     }
 
     /// The owner's token number as of now, 0 when free: for diagnosis.
@@ -323,7 +287,7 @@ impl<P: Platform> RawMutex<P> {
         if word & HANDOFF != 0 {
             P::wake(address, Lane::First, 1);
         } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, if word & CROWD != 0 { CROWD_WAKES } else { 1 });
+            P::wake(address, Lane::Waiters, if word & CROWD != 0 { policy().crowd_wakes as u32 } else { 1 });
         }
     }
 
@@ -348,18 +312,6 @@ impl<P: Platform> RawMutex<P> {
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
         Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
-    }
-}
-
-/// When a deadline comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
-#[cfg(feature = "spin")]
-pub(crate) fn monotonic<P: Platform>(deadline: Deadline) -> u64 {
-    match deadline.clock {
-        Clock::Monotonic => deadline.at,
-        Clock::Realtime => {
-            let left = deadline.at.saturating_sub(P::wall());
-            P::now().saturating_add(left)
-        }
     }
 }
 
@@ -407,10 +359,10 @@ impl Waiter {
             } else {
                 // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
                 // from its own: let some go first.
-                P::rest(rests.next_ns(LINE_NS));
+                P::rest(rests.next_ns(policy().line_ns as u32));
             }
             restless += 1;
-            if restless >= RESTLESS && !timed_out {
+            if restless >= policy().restless && !timed_out {
                 restless = 0;
                 if self.spin_again(lock, deadline) {
                     return true;
@@ -476,7 +428,7 @@ impl Waiter {
     /// `CROWD`, if the wait shows that many sleep.
     #[cfg(feature = "spin")]
     fn crowd<P: Platform>(&self, lock: &RawMutex<P>) -> u32 {
-        let long = P::now().saturating_sub(self.since) >= CROWD_AFTER_NS;
+        let long = P::now().saturating_sub(self.since) >= policy().crowd_after_ns;
         if long && spin::pays(lock) { CROWD } else { 0 }
     }
 
@@ -492,8 +444,8 @@ impl Waiter {
         let claims = !self.is_first()
             && overtaken
             && word & PROMISE == 0
-            && P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
-        let claim = if claims { HANDOFF | stamp::<P>() } else { 0 };
+            && P::now().saturating_sub(self.since) >= policy().claim_after_ns;
+        let claim = if claims { HANDOFF | STAMP.now::<P>() } else { 0 };
         let new = word | WAITERS | claim;
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
@@ -519,7 +471,7 @@ mod tests {
 
     /// What a word bears whose promise was made in another process.
     fn elsewhere(promise: u32) -> u32 {
-        promise | stamp::<Native>() ^ GENERATION
+        promise | STAMP.now::<Native>() ^ GENERATION
     }
 
     #[test]
@@ -540,7 +492,7 @@ mod tests {
             assert!(!lock.is_locked());
             assert!(lock.try_lock() && lock.is_locked());
             assert_eq!(lock.word.load(Relaxed) & !OWNER, WAITERS);
-            lock.word.store(promise | stamp::<Native>(), Relaxed);
+            lock.word.store(promise | STAMP.now::<Native>(), Relaxed);
             assert!(lock.is_locked() && !lock.try_lock());
         }
     }

@@ -118,6 +118,14 @@ impl Deadline {
         };
         now >= self.at
     }
+
+    /// When it comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
+    pub fn monotonic<P: Platform>(self) -> u64 {
+        match self.clock {
+            Clock::Monotonic => self.at,
+            Clock::Realtime => P::now().saturating_add(self.at.saturating_sub(P::wall())),
+        }
+    }
 }
 
 /// How long a spin may last.

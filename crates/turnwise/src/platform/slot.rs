@@ -24,10 +24,10 @@ pub(crate) struct Private {
     pub(crate) node_busy: Cell<bool>,
     /// Its turn on the lock that it last contended for.
     #[cfg(feature = "spin")]
-    pub(crate) turn: Cell<crate::mutex::Turn>,
+    pub(crate) turn: Cell<Turn>,
     /// What became of recent spins, by lock.
     #[cfg(feature = "spin")]
-    pub(crate) spins: [Cell<crate::mutex::SpinRecord>; Private::SPINS],
+    pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
 }
 
 impl Private {
@@ -41,8 +41,8 @@ impl Private {
         self.node_busy.set(false);
         #[cfg(feature = "spin")]
         {
-            self.turn.set(crate::mutex::Turn::NEW);
-            self.spins.iter().for_each(|s| s.set(crate::mutex::SpinRecord::NEW));
+            self.turn.set(Turn::NEW);
+            self.spins.iter().for_each(|s| s.set(SpinRecord::NEW));
         }
     }
 
@@ -50,11 +50,49 @@ impl Private {
         Private {
             node_busy: Cell::new(false),
             #[cfg(feature = "spin")]
-            turn: Cell::new(crate::mutex::Turn::NEW),
+            turn: Cell::new(Turn::NEW),
             #[cfg(feature = "spin")]
-            spins: [const { Cell::new(crate::mutex::SpinRecord::NEW) }; Self::SPINS],
+            spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
         }
     }
+}
+
+/// A thread's turn on a lock that it contends for.
+#[cfg(feature = "spin")]
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    /// Which lock: its address.
+    pub(crate) address: usize,
+    pub(crate) since: u64,
+    pub(crate) seen: u64,
+    pub(crate) ticks: u32,
+}
+
+#[cfg(feature = "spin")]
+impl Turn {
+    pub(crate) const NEW: Turn = Turn { address: 0, since: 0, seen: 0, ticks: 0 };
+}
+
+/// What became of one thread's recent spins on one lock.
+#[cfg(feature = "spin")]
+#[derive(Clone, Copy)]
+pub(crate) struct SpinRecord {
+    /// Which lock: bits of its address.
+    pub(crate) tag: u32,
+    /// Spins in a row that used up their budget for nothing.
+    pub(crate) failures: u8,
+    /// Share of spins that ended with the lock, lately: 255 is all.
+    pub(crate) score: u8,
+    /// Spins to leave out before the next attempt.
+    pub(crate) skip: u8,
+    /// Share of waits that were no early success, lately: 255 is all.
+    pub(crate) late: u8,
+}
+
+#[cfg(feature = "spin")]
+impl SpinRecord {
+    /// Zero bytes, as all that is in a new slot: the table of slots takes no room in a file.
+    pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0 };
 }
 
 // SAFETY: `node` is made of shared words; `private` is touched by the one thread that owns the slot (contract of

@@ -16,9 +16,6 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::time::Duration;
 
-#[cfg(doc)]
-use crate::mutex::HANDOFF_AFTER_NS;
-
 /// The name that this lock has elsewhere.
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 
@@ -30,7 +27,7 @@ pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 ///
 /// **Who goes first.** Newcomers may take a free lock before those who sleep. Once a writer sleeps, no more readers
 /// come in beside those inside; when it has been in, all readers that wait come in together. Whoever was overtaken for
-/// [`HANDOFF_AFTER_NS`], reader or writer, gets the next turn.
+/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns), reader or writer, gets the next turn.
 ///
 /// **Recursion.** A thread that has the lock in any mode must not ask for it again: not for writing, since it would
 /// wait for itself; and not for reading either, since a writer that came in between waits for the first read lock to

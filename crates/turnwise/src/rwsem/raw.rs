@@ -10,7 +10,7 @@
 //! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | who sets them | who clears them |
 //! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | it | it |
 //! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | it | it |
-//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past [`HANDOFF_AFTER_NS`] | it |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | it |
 //! | 30 | `READERS` | a reader may sleep | it, before it sleeps | who lets all readers in, and wakes them |
 //! | 31 | `WRITERS` | a writer or upgradable reader may sleep: readers that merely come along stay out | it, before it sleeps | who wakes one |
 //!
@@ -48,10 +48,8 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Platform, Word};
+use crate::wait::Stamp;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
-#[cfg(doc)]
-use crate::mutex::HANDOFF_AFTER_NS;
 
 pub(super) const COUNT: u32 = (1 << 21) - 1;
 pub(super) const FULL: u32 = 1 << 20;
@@ -68,27 +66,8 @@ pub(super) const HELD: u32 = COUNT | UPGRADABLE | WRITER;
 /// What keeps an upgradable reader out that merely comes along.
 pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 
-/// The generation of this process, as flags bear it.
-pub(super) fn stamp<P: Platform>() -> u32 {
-    P::generation() << GENERATION.trailing_zeros() & GENERATION
-}
-
-/// `word`, whose flags are none or of one generation, with more `flags` of that or, if there are none, of this process.
-pub(super) fn with_flags<P: Platform>(word: u32, flags: u32) -> u32 {
-    let first = word & FLAGS == 0 && flags != 0;
-    word | flags | if first { stamp::<P>() } else { 0 }
-}
-
-/// `word` without `flags`.
-pub(super) fn without_flags(word: u32, flags: u32) -> u32 {
-    let word = word & !flags;
-    if word & FLAGS == 0 { word & !GENERATION } else { word }
-}
-
-/// Whether `word` has flags of threads that this process does not have.
-fn is_void<P: Platform>(word: u32) -> bool {
-    word & FLAGS != 0 && word & GENERATION != stamp::<P>()
-}
+/// The process in which the flags were set.
+pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
 /// Who goes first when a writer waits and a reader comes. All users of one lock should pass the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,7 +169,7 @@ impl<P: Platform> RawRwSem<P> {
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
         let word = self.word.load(Relaxed);
-        is_void::<P>(word) && self.settled(word) & prefer.barred() == 0 && self.enter(prefer)
+        STAMP.is_void::<P>(word) && self.settled(word) & prefer.barred() == 0 && self.enter(prefer)
     }
 
     /// The word as of now, without void flags (invariant 6).
@@ -200,8 +179,8 @@ impl<P: Platform> RawRwSem<P> {
 
     /// The same, of a word just seen.
     fn settled(&self, mut word: u32) -> u32 {
-        while is_void::<P>(word) {
-            let new = without_flags(word, FLAGS);
+        while STAMP.is_void::<P>(word) {
+            let new = STAMP.without(word, FLAGS);
             match self.word.compare_exchange(word, new, Relaxed, Relaxed) {
                 Ok(_) => word = new,
                 Err(found) => word = found,
@@ -544,7 +523,7 @@ fn left<P: Platform>(address: *const P::U32, found: u32) {
 #[cfg(test)]
 mod tests {
     use super::{COUNT, FULL, GENERATION, HANDOFF, HELD, Prefer, READERS, UPGRADABLE, WRITER, WRITERS};
-    use super::{released, with_flags, without_flags};
+    use super::{STAMP, released};
     use crate::platform::Bare;
 
     #[test]
@@ -564,10 +543,10 @@ mod tests {
     #[test]
     fn flags_keep_their_generation_and_take_it_along() {
         let inherited = WRITERS | GENERATION | 5;
-        assert_eq!(with_flags::<Bare>(inherited, READERS), READERS | inherited);
-        assert_eq!(with_flags::<Bare>(5, WRITERS), WRITERS | 5);
-        assert_eq!(without_flags(inherited, READERS), inherited);
-        assert_eq!(without_flags(inherited, WRITERS), 5);
+        assert_eq!(STAMP.with::<Bare>(inherited, READERS), READERS | inherited);
+        assert_eq!(STAMP.with::<Bare>(5, WRITERS), WRITERS | 5);
+        assert_eq!(STAMP.without(inherited, READERS), inherited);
+        assert_eq!(STAMP.without(inherited, WRITERS), 5);
         assert_eq!(released(HANDOFF | inherited | WRITER), HANDOFF | inherited);
         assert_eq!(released(inherited | WRITER), 5);
     }

@@ -1,12 +1,11 @@
-//! How readers and writers spin before they sleep: with the mutex's budgets and its record of what came of it.
+//! How readers and writers spin before they sleep: with the budgets and the record of [`crate::wait`].
 //!
 //! None of this is needed for correctness: a thread without a slot skips it and sleeps.
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::mutex::{Notes, SHORT_TRIES, SPIN_SHORT_NS, SPIN_WOKEN_NS};
-use crate::mutex::{away, caller_is_late, spin_limit, spin_ns, take_turns};
 use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
+use crate::wait::{Notes, away, caller_is_late, policy, spin_limit, spin_ns, take_turns};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -23,7 +22,7 @@ impl Until {
         let begin = P::now();
         let limit = spin_limit::<P>(deadline);
         let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-        Until { short: until(SPIN_SHORT_NS), long: until(spin_ns::<P>()), limit }
+        Until { short: until(policy().spin_short_ns), long: until(spin_ns::<P>()), limit }
     }
 }
 
@@ -131,12 +130,12 @@ fn behind_queue<P: Platform>(
     me: Me<P>,
     until: Until,
     notes: &mut Notes,
-    first: impl Fn(u64, u32, Rests) -> Result<bool, SpinEnd>,
+    first: impl Fn(u64, u64, Rests) -> Result<bool, SpinEnd>,
 ) -> Result<bool, SpinEnd> {
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
     let rests = notes.rests();
     if rests == Rests::new() && lock.spinners.is_empty() {
-        let end = first(until.short, SHORT_TRIES, rests);
+        let end = first(until.short, policy().short_tries, rests);
         if caller_is_late::<P, _>(&end, until.limit) {
             return end;
         }
@@ -148,7 +147,7 @@ fn behind_queue<P: Platform>(
         }
     }
     lock.spinners.lock(me, Some(until.long))?;
-    let end = first(until.long, u32::MAX, rests);
+    let end = first(until.long, u64::MAX, rests);
     lock.spinners.unlock(me);
     end
 }
@@ -162,7 +161,7 @@ pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Dead
     let until = Until::now::<P>(deadline).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
-        end = first(lock, HELD, until, u32::MAX, Rests::new(), RawRwSem::take_write).map(drop);
+        end = first(lock, HELD, until, u64::MAX, Rests::new(), RawRwSem::take_write).map(drop);
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
@@ -175,7 +174,7 @@ fn first<P: Platform>(
     lock: &RawRwSem<P>,
     barred: u32,
     until: u64,
-    tries: u32,
+    tries: u64,
     rests: Rests,
     take: fn(&RawRwSem<P>) -> bool,
 ) -> Result<bool, SpinEnd> {
@@ -228,7 +227,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if !notes.attempt() {
         return;
     }
-    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(SPIN_WOKEN_NS), Rests::new());
+    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(policy().spin_woken_ns), Rests::new());
     if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
         notes.learn(false);
     }

@@ -2,14 +2,14 @@
 
 use super::Prefer;
 use super::raw::{
-    COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, UPGRADABLE, WRITER, WRITERS, wake_after,
-    with_flags, without_flags,
+    COUNT, FULL, GENERATION, HANDOFF, HELD, NOT_UPGRADABLE, READERS, RawRwSem, STAMP, UPGRADABLE, WRITER, WRITERS,
+    wake_after,
 };
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
-use crate::mutex::{HANDOFF_AFTER_NS, LINE_NS, RESTLESS};
 use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, Rests, Word};
+use crate::wait::policy;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
@@ -87,7 +87,7 @@ struct Waiter {
     woken: bool,
     /// `HANDOFF` as it set it, with the generation; 0: it has not (invariant 5).
     claim: u32,
-    /// It was woken [`HANDOFF_AFTER_NS`] after it came.
+    /// It was woken `claim_after_ns` after it came.
     late: bool,
     since: u64,
 }
@@ -131,10 +131,10 @@ impl Waiter {
                     continue;
                 }
             } else {
-                P::rest(rests.next_ns(LINE_NS)); // as in the mutex
+                P::rest(rests.next_ns(policy().line_ns as u32)); // as in the mutex
             }
             restless += 1;
-            if restless >= RESTLESS && !timed_out {
+            if restless >= policy().restless && !timed_out {
                 restless = 0;
                 if self.spin_again(lock, deadline) {
                     return true;
@@ -163,7 +163,7 @@ impl Waiter {
             Kind::Upgradable => self.open(lock, word, word & COUNT | UPGRADABLE),
             Kind::Writer => {
                 let others = if self.woken { WRITERS } else { 0 };
-                lock.take(word, with_flags::<P>(without_flags(word, HANDOFF), others) | WRITER).is_ok()
+                lock.take(word, STAMP.with::<P>(STAMP.without(word, HANDOFF), others) | WRITER).is_ok()
             }
         }
     }
@@ -187,7 +187,7 @@ impl Waiter {
     fn announce<P: Platform>(&mut self, lock: &RawRwSem<P>, word: u32) -> Option<u32> {
         let claim = self.late && word & HANDOFF == 0;
         let asleep = if matches!(self.kind, Kind::Reader(_)) { READERS } else { WRITERS };
-        let new = with_flags::<P>(word, asleep | if claim { HANDOFF } else { 0 });
+        let new = STAMP.with::<P>(word, asleep | if claim { HANDOFF } else { 0 });
         if new != word && lock.word.compare_exchange(word, new, Relaxed, Relaxed).is_err() {
             return None;
         }
@@ -201,7 +201,7 @@ impl Waiter {
     /// A writer goes back into the line of spinners, as in the mutex.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let duty = WRITERS | super::raw::stamp::<P>(); // whatever flags there are then bear no other generation
+        let duty = WRITERS | STAMP.now::<P>(); // whatever flags there are then bear no other generation
         let acquired = self.kind == Kind::Writer && !self.is_first() && spin::write_again(lock, deadline);
         if acquired && self.woken {
             lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before anybody can unlock
@@ -234,7 +234,7 @@ impl Waiter {
         spin::woken(lock, self.barred());
         #[cfg(not(feature = "spin"))]
         let _ = lock;
-        self.late |= P::now().saturating_sub(self.since) >= HANDOFF_AFTER_NS;
+        self.late |= P::now().saturating_sub(self.since) >= policy().claim_after_ns;
     }
 
     /// Leaves without the lock; `false` if the word changed meanwhile, so that it may be ours after all.
@@ -244,7 +244,7 @@ impl Waiter {
         }
         // Invariant 4: perhaps we were the one that `WRITERS` stands for.
         let cleared = READERS | WRITERS | self.claim & HANDOFF;
-        if lock.word.compare_exchange(word, without_flags(word, cleared), Relaxed, Relaxed).is_err() {
+        if lock.word.compare_exchange(word, STAMP.without(word, cleared), Relaxed, Relaxed).is_err() {
             return false;
         }
         self.wake_others(lock, word & cleared);

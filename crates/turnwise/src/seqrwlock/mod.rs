@@ -5,7 +5,7 @@ mod guard;
 mod raw;
 
 pub use guard::{SeqReadGuard, SeqWriteGuard};
-pub use raw::{RawSeqRwLock, SPIN_NS, SeqReader};
+pub use raw::{RawSeqRwLock, SeqReader};
 
 use crate::order::{Class, How};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
@@ -77,8 +77,8 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     /// A copy of the value.
     ///
     /// Optimistic: it writes nothing that others read. If writers spoil [`READ_TRIES`] copies, or one takes longer than
-    /// [`SPIN_NS`] to publish, it takes the lock for reading: it cannot starve, nor burn the CPU behind a writer that
-    /// was preempted.
+    /// [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock for reading: it
+    /// cannot starve, nor burn the CPU behind a writer that was preempted.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read(&self) -> T {

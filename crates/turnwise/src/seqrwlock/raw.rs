@@ -21,13 +21,11 @@
 
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::rwsem::RawRwSem;
+use crate::wait::policy;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// How long an optimistic reader that meets a writer looks for the end of the change before it takes the lock, where
-/// waiting is left to the readers-writer lock: that one knows whether the writer runs, and sleeps.
-pub const SPIN_NS: u64 = 1_000;
-
 /// The lock without data. Zero bytes = unlocked.
 ///
 /// For data structures made of atomics, which readers walk while a writer changes them. What a walk has seen is worth
@@ -103,10 +101,10 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.sequence.load(Relaxed) != begin
     }
 
-    /// Like [`RawSeqRwLock::try_read_begin`], after a short look for the end of a change ([`SPIN_NS`]).
+    /// Like [`RawSeqRwLock::try_read_begin`], after a short look for the end of a change (`seqrwlock_spin_ns`).
     pub(super) fn read_begin_spinning(&self) -> Option<u64> {
         self.try_read_begin().or_else(|| {
-            let until = Some(P::now().saturating_add(SPIN_NS));
+            let until = Some(P::now().saturating_add(policy().seqrwlock_spin_ns));
             let _ = P::spin_until(&self.sequence, is_even, SpinLimit { until, ..SpinLimit::NONE });
             self.try_read_begin()
         })

@@ -7,10 +7,11 @@ use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::{Identity, saw};
 use std::ptr;
 use turnwise::RawMutex;
-use turnwise::mutex::{CROWD_WAKES, MANY_CPUS};
+use turnwise::wait::Policy;
 
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
+const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
 const MANY: Machine = Machine { cpus: MANY_CPUS, ..SLEEPS };
 const MANY_SPIN: Machine = Machine { cpus: MANY_CPUS, ..SPINS };
 const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
@@ -90,7 +91,7 @@ impl Guarded {
     /// Invariant 3, and the rare lines.
     fn watch(&self, record: &Record) {
         let &Record { thread, what, old, new, .. } = record;
-        if what == "wake" && old == CROWD_WAKES.into() {
+        if what == "wake" && old == Policy::DEFAULT.crowd_wakes {
             saw("crowd woken");
         }
         if !record.writes(self.word()) {

@@ -1,0 +1,58 @@
+//! How the sleeping locks wait: for how long they spin, when they give their CPU away, what they promise to whom.
+//!
+//! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `turn.rs`, and
+//! lives in its slot; `stamp.rs` marks promises with the process that they were made in. None of it is needed for
+//! correctness, but for the stamp: a thread without a slot spins never, and sleeps.
+
+mod policy;
+mod stamp;
+
+#[cfg(feature = "spin")]
+mod record;
+#[cfg(feature = "spin")]
+mod turn;
+
+pub use policy::{Field, Policy, policy, set_policy};
+#[cfg(feature = "spin")]
+pub(crate) use record::Notes;
+pub(crate) use stamp::Stamp;
+#[cfg(feature = "spin")]
+pub(crate) use turn::take_turns;
+
+use crate::platform::Platform;
+#[cfg(feature = "spin")]
+use crate::platform::{Deadline, Rests, SpinEnd};
+
+/// Whether threads may run on so many CPUs that a crowd can compete for a lock without sharing CPUs
+/// ([`Policy::many_cpus`]).
+#[inline]
+pub(crate) fn many_cpus<P: Platform>() -> bool {
+    u64::from(P::cpus()) >= policy().many_cpus
+}
+
+/// Longest spin before sleeping, on this machine.
+#[cfg(feature = "spin")]
+pub(crate) fn spin_ns<P: Platform>() -> u64 {
+    let policy = policy();
+    policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
+}
+
+/// How a spinner stays away from the lock's word. Rests leave the line to an owner that takes the lock again at once,
+/// which pays where it mostly does; among many CPUs others come in between, and a lock that is free while the first in
+/// line rests is one that all of them wait for.
+#[cfg(feature = "spin")]
+pub(crate) fn away<P: Platform>(rests: Rests) -> Option<Rests> {
+    (!many_cpus::<P>()).then_some(rests)
+}
+
+/// When a wait with this deadline must stop spinning, on [`Platform::now`].
+#[cfg(feature = "spin")]
+pub(crate) fn spin_limit<P: Platform>(deadline: Option<Deadline>) -> u64 {
+    deadline.map_or(u64::MAX, Deadline::monotonic::<P>)
+}
+
+/// Whether a spin ended since the caller's deadline, `limit`, has come: its budget was not spent.
+#[cfg(feature = "spin")]
+pub(crate) fn caller_is_late<P: Platform, T>(end: &Result<T, SpinEnd>, limit: u64) -> bool {
+    matches!(end, Err(SpinEnd::Deadline)) && limit < u64::MAX && P::now() >= limit
+}

@@ -1,0 +1,194 @@
+//! The numbers of waiting, in one table.
+
+use core::fmt;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+/// One number of a [`Policy`].
+#[derive(Clone, Copy)]
+pub struct Field {
+    /// Its name, as in [`Policy`].
+    pub name: &'static str,
+    /// What it is counted in: `ns`, or a plain word.
+    pub unit: &'static str,
+    /// What it decides, and why it has its value.
+    pub about: &'static str,
+    /// The smallest and the largest value that make sense.
+    pub bounds: (u64, u64),
+    place: fn(&mut Policy) -> &mut u64,
+}
+
+impl Field {
+    /// The field of this name.
+    pub fn named(name: &str) -> Option<&'static Field> {
+        Policy::FIELDS.iter().find(|field| field.name == name)
+    }
+
+    /// Its value in `policy`.
+    pub fn get(&self, policy: &Policy) -> u64 {
+        let mut copy = *policy;
+        *(self.place)(&mut copy)
+    }
+
+    /// Changes it in `policy`.
+    ///
+    /// # Errors
+    /// If the value is outside of [`Field::bounds`]: nothing is changed.
+    pub fn set(&self, policy: &mut Policy, value: u64) -> Result<(), (u64, u64)> {
+        if !(self.bounds.0..=self.bounds.1).contains(&value) {
+            return Err(self.bounds);
+        }
+        *(self.place)(policy) = value;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+macro_rules! table {
+    ($($(#[doc = $about:literal])* $name:ident = $value:literal $unit:ident, $from:literal..=$to:literal;)*) => {
+        /// How long the sleeping locks wait in which way.
+        ///
+        /// ```
+        /// use turnwise::wait::Policy;
+        ///
+        /// assert_eq!(Policy::DEFAULT.spin_short_ns, 500);
+        /// ```
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct Policy {
+            $($(#[doc = $about])* pub $name: u64,)*
+        }
+
+        impl Policy {
+            /// What ships.
+            pub const DEFAULT: Policy = Policy { $($name: $value,)* };
+
+            /// The table, in order.
+            pub const FIELDS: &'static [Field] = &[$(Field {
+                name: stringify!($name),
+                unit: stringify!($unit),
+                about: concat!($($about, "\n",)*),
+                bounds: ($from, $to),
+                place: |policy| &mut policy.$name,
+            },)*];
+        }
+    };
+}
+
+table! {
+    /// Longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us on
+    /// the machines measured), since a long spin is mostly rest, away from the lock's line.
+    spin_ns = 50_000 ns, 0..=1_000_000_000;
+    /// The same for each CPU, if that is more. A line of spinners is at most as long as there are CPUs: where each has
+    /// its turn within this, the last need not give up and sleep. On 80 simulated CPUs most did otherwise, and waited
+    /// milliseconds (`docs/design/mutex.md`).
+    spin_ns_per_cpu = 2_000 ns, 0..=1_000_000_000;
+    /// Longest spin of a patient thread, whose lock is taken again and again by the same owner: a sleeper would be
+    /// woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all while the owner
+    /// runs.
+    spin_patient_ns = 800_000 ns, 0..=1_000_000_000;
+    /// A spin that lasts longer than this offers the CPU before it goes on, and counts as late.
+    spin_short_ns = 500 ns, 0..=1_000_000_000;
+    /// Longest spin of a thread that was just woken, before it sleeps again.
+    spin_woken_ns = 10_000 ns, 0..=1_000_000_000;
+    /// So many exchanges lost within `spin_short_ns` show that a crowd competes, which stands in line at less cost than
+    /// it fights.
+    short_tries = 2 exchanges, 1..=1_000;
+    /// So often the first in line offers its CPU ([`Platform::offer`](crate::platform::Platform::offer)).
+    offer_ns = 200_000 ns, 1..=1_000_000_000;
+    /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
+    /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
+    /// them; with this they take turns a hundred times as often, for one switch a turn.
+    turn_ns = 64_000 ns, 1..=1_000_000_000;
+    /// The clock is asked once in so many contended acquisitions.
+    turn_ticks = 4 acquisitions, 1..=1_000_000;
+    /// Failed spins in a row that are chance: after them a thread leaves spins out.
+    skips_forgiven = 1 spins, 0..=100;
+    /// At most so many times it doubles how many it leaves out: one attempt in 64 finds out whether sections have
+    /// become short.
+    skip_bits_max = 6 doublings, 0..=7;
+    /// From this share of successes on (256 is all) most spins on a lock end with it: its sections are short.
+    score_pays = 128 shares, 0..=256;
+    /// From this share of early successes on (256 is all) looks within `spin_short_ns` pay. Where they hardly ever find
+    /// the lock free, its owner takes it again as soon as it has released it; then each early look that succeeds moves
+    /// the lock and all that it guards for a section or two.
+    early_pays = 140 shares, 0..=255;
+    /// By how much each patient wait raises that share, so that the next early look comes after `patient_waits`.
+    early_again = 2 shares, 1..=255;
+    /// Patient waits between two tries to look early; with `early_again` it makes no more than `early_pays`.
+    patient_waits = 32 waits, 0..=255;
+    /// A waiter that failed so often in a row to take the lock, to announce itself or to fall asleep joins the line of
+    /// spinners again.
+    restless = 3 failures, 1..=1_000_000;
+    /// About what moving the word's line costs a waiter whose exchange failed: it rests by this.
+    line_ns = 100 ns, 0..=1_000_000;
+    /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
+    /// `many_cpus` on it must have been woken before, too.
+    claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
+    /// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one
+    /// at a time, each of which must be scheduled before the next is woken, would then take a time slice a head.
+    crowd_after_ns = 1_000_000 ns, 0..=1_000_000_000_000;
+    /// How many of a crowd are woken at once.
+    crowd_wakes = 8 threads, 1..=4_096;
+    /// From so many CPUs on, a crowd can compete for a lock without sharing CPUs. There more threads may sleep than get
+    /// the lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs
+    /// idle.
+    many_cpus = 16 CPUs, 1..=4_294_967_295;
+    /// Longest spin for the lock half of a [`LockRef`](crate::LockRef) before sleeping: about what a sleep and the
+    /// wake-up cost both sides together.
+    lockref_spin_ns = 20_000 ns, 0..=1_000_000_000;
+    /// A [`SeqRwLock`](crate::SeqRwLock)'s optimistic reader looks for so long for the end of a change.
+    seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
+}
+
+/// What holds at this moment.
+static CURRENT: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::from_ref(&Policy::DEFAULT).cast_mut());
+
+/// The policy that holds.
+#[inline]
+pub fn policy() -> &'static Policy {
+    // ORDERING policy.set: pairs with the store in `set_policy`: who sees the pointer sees the numbers.
+    // SAFETY: it points to the constant or to what `set_policy` was given: neither is ever written again.
+    unsafe { &*CURRENT.load(Acquire) }
+}
+
+/// Lets this policy hold in the whole process, from the next wait on. For experiments: what ships is
+/// [`Policy::DEFAULT`].
+pub fn set_policy(policy: &'static Policy) {
+    // ORDERING policy.set: pairs with the load in `policy`.
+    CURRENT.store(core::ptr::from_ref(policy).cast_mut(), Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_field_has_its_own_place_and_a_default_within_its_bounds() {
+        for (n, field) in Policy::FIELDS.iter().enumerate() {
+            let mut policy = Policy::DEFAULT;
+            let before = field.get(&policy);
+            assert!(field.bounds.0 <= before && before <= field.bounds.1, "{field:?}");
+            assert!(!field.about.is_empty() && !field.unit.is_empty(), "{field:?}");
+            let other = if before == field.bounds.1 { field.bounds.0 } else { before + 1 };
+            assert_eq!(field.set(&mut policy, other), Ok(()));
+            assert_eq!(field.get(&policy), other);
+            let changed = Policy::FIELDS.iter().filter(|f| f.get(&policy) != f.get(&Policy::DEFAULT));
+            assert_eq!(changed.count(), 1, "{field:?}");
+            assert_eq!(Policy::FIELDS.iter().position(|f| f.name == field.name), Some(n), "two of one name");
+        }
+    }
+
+    #[test]
+    fn a_value_out_of_bounds_changes_nothing() {
+        let mut policy = Policy::DEFAULT;
+        let field = Field::named("crowd_wakes").unwrap();
+        assert_eq!(field.set(&mut policy, 0), Err((1, 4_096)));
+        assert_eq!(policy, Policy::DEFAULT);
+        assert!(Field::named("no_such").is_none());
+    }
+}

@@ -1,0 +1,193 @@
+//! What a thread learns about its spins, by lock.
+
+#[cfg_attr(not(doc), expect(unused_imports, reason = "named in comments"))]
+use super::Policy;
+use super::{caller_is_late, policy};
+use crate::platform::slot::{Private, SpinRecord};
+use crate::platform::{Platform, Rests, SpinEnd};
+use core::cell::Cell;
+
+impl SpinRecord {
+    /// Whether to spin this time: after failures only now and then.
+    fn attempt(&mut self) -> bool {
+        self.skip = self.skip.saturating_sub(1);
+        self.skip == 0
+    }
+
+    fn learn(&mut self, success: bool) {
+        let policy = policy();
+        self.failures = if success { 0 } else { self.failures.saturating_add(1) };
+        self.skip = match u64::from(self.failures).saturating_sub(policy.skips_forgiven) {
+            0 => 0,
+            excess => 1 << (excess * 2).min(policy.skip_bits_max),
+        };
+        self.rate(success);
+    }
+
+    fn rate(&mut self, success: bool) {
+        self.score = moved(self.score, success);
+    }
+
+    /// Whether to look early.
+    fn looks_early(&mut self) -> bool {
+        let early = self.early_looks_pay();
+        if !early {
+            self.late = self.late.saturating_sub(policy().early_again as u8);
+        }
+        early
+    }
+
+    fn looked_early(&mut self, success: bool) {
+        let policy = policy();
+        let (paid, after) = (self.early_looks_pay(), moved(self.early(), success));
+        let dropped = paid && u64::from(after) < policy.early_pays;
+        let early = if dropped {
+            policy.early_pays.saturating_sub(policy.patient_waits * policy.early_again) as u8
+        } else {
+            after
+        };
+        self.late = 255 - early;
+    }
+
+    fn early_looks_pay(&self) -> bool {
+        u64::from(self.early()) >= policy().early_pays
+    }
+
+    /// Share of waits that ended with the lock within [`Policy::spin_short_ns`], lately: 255 is all.
+    fn early(&self) -> u8 {
+        255 - self.late
+    }
+}
+
+/// Moves a share by an eighth of the way.
+fn moved(share: u8, success: bool) -> u8 {
+    if success { share + (255 - share).div_ceil(8) } else { share - share / 8 }
+}
+
+/// A thread's notes about one lock.
+pub(crate) struct Notes<'a> {
+    cell: &'a Cell<SpinRecord>,
+    record: SpinRecord,
+}
+
+impl<'a> Notes<'a> {
+    pub(crate) fn of<P: Platform>(private: &'a Private, address: usize) -> Self {
+        let tag = (P::name_of(address) >> 2) as u32;
+        // Fibonacci hashing: the high bits of the product mix all bits of the address.
+        let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
+        let record = cell.get();
+        let record = if record.tag == tag { record } else { SpinRecord { tag, ..SpinRecord::NEW } };
+        Notes { cell, record }
+    }
+
+    pub(crate) fn attempt(&mut self) -> bool {
+        let yes = self.record.attempt();
+        self.cell.set(self.record);
+        yes
+    }
+
+    pub(crate) fn learn(&mut self, success: bool) {
+        self.record.learn(success);
+        self.cell.set(self.record);
+    }
+
+    /// Learns from how a spin ended. An owner found off its CPU says nothing about the length of sections, and the
+    /// caller's deadline, `limit`, nothing at all.
+    pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64) {
+        match end {
+            end if caller_is_late::<P, T>(end, limit) => return,
+            Ok(_) => self.record.learn(true),
+            Err(SpinEnd::Deadline) => self.record.learn(false),
+            Err(SpinEnd::NotRunning) => self.record.rate(false),
+        }
+        self.cell.set(self.record);
+    }
+
+    /// How to stay away in the next wait.
+    pub(crate) fn rests(&mut self) -> Rests {
+        let early = self.record.looks_early();
+        self.cell.set(self.record);
+        if early { Rests::new() } else { Rests::patient() }
+    }
+
+    /// Whether the last waits showed that it does not pay to look early.
+    pub(crate) fn is_patient(&self) -> bool {
+        !self.record.early_looks_pay()
+    }
+
+    /// Learns whether an early look found the lock.
+    pub(crate) fn looked_early(&mut self, success: bool) {
+        self.record.looked_early(success);
+        self.cell.set(self.record);
+    }
+
+    /// Most spins lately ended with the lock: its sections are short.
+    pub(crate) fn pay(&self) -> bool {
+        u64::from(self.record.score) >= policy().score_pays
+    }
+
+    /// Whether the owner is off its CPU, and stays so. Where sections are short it was preempted in one, and runs on if
+    /// others offer their CPU, which is cheaper than a sleep.
+    pub(crate) fn owner_stays_off<P: Platform>(&mut self, is_off: impl Fn() -> bool) -> bool {
+        if !is_off() {
+            return false;
+        }
+        if self.pay() {
+            P::offer();
+        }
+        let stays = is_off();
+        if stays {
+            self.ended::<P, ()>(&Err(SpinEnd::NotRunning), u64::MAX);
+        }
+        stays
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SpinRecord;
+
+    #[test]
+    fn spinning_is_given_up_after_failures_and_tried_again_now_and_then() {
+        let mut record = SpinRecord::NEW;
+        assert!(record.attempt());
+        record.learn(false);
+        assert!(record.attempt(), "one failure is forgiven");
+        (0..100_000).for_each(|_| record.learn(false));
+        let left_out = (0..100).take_while(|_| !record.attempt()).count();
+        assert_eq!(left_out, 63);
+        record.learn(true);
+        assert!(record.attempt());
+    }
+
+    #[test]
+    fn the_score_follows_the_share_of_successes() {
+        let mut record = SpinRecord::NEW;
+        (0..100).for_each(|_| record.learn(true));
+        assert_eq!(record.score, 255);
+        record.rate(false);
+        assert!(record.score >= 128, "one spin that was given up is forgiven: {}", record.score);
+        (0..100).for_each(|_| record.rate(false));
+        assert!(record.score < 8, "{}", record.score);
+    }
+
+    #[test]
+    fn early_looks_that_fail_are_left_out_and_tried_again_now_and_then() {
+        let mut record = SpinRecord::NEW;
+        assert!(record.looks_early());
+        let failures = (1..).find(|_| {
+            record.looked_early(false);
+            !record.looks_early()
+        });
+        assert!((3..=6).contains(&failures.unwrap()), "{failures:?}");
+        for _ in 0..3 {
+            let patient = 1 + (0..1000).take_while(|_| !record.looks_early()).count();
+            assert!((30..=34).contains(&patient), "{patient}");
+            record.looked_early(false);
+        }
+        (0..1000).take_while(|_| !record.looks_early()).for_each(drop);
+        (0..20).for_each(|_| record.looked_early(true));
+        record.looked_early(false);
+        assert!(record.looks_early(), "one failure among successes is forgiven");
+    }
+}
