@@ -41,7 +41,7 @@ impl Lock {
             Lock::Semaphore => &["turnwise/src/semaphore.rs"],
             Lock::Reentrant => &["turnwise/src/reentrant.rs"],
             Lock::PreloadCond => &["preload/src/cond"],
-            Lock::PreloadWord => &["preload/src/word.rs"],
+            Lock::PreloadWord => &["preload/src/word"],
             Lock::Slots => &["turnwise/src/platform/native/thread.rs", "turnwise/src/platform/native/on_cpu.rs"],
             Lock::LinuxMutex => &["lineage/src/linux_mutex"],
             Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs", "lineage/src/wait"],

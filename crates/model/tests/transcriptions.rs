@@ -36,12 +36,6 @@ fn agree(shipped: &str, transcribed: &str, names: &[&str], words: &[(&str, &str)
 }
 
 #[test]
-fn word_renewal() {
-    let transcribed = "crates/model/src/explicit/checks/preload_word.rs";
-    agree("crates/preload/src/word.rs", transcribed, &["has_own_line", "renew"], &[]);
-}
-
-#[test]
 fn slots() {
     let words = &[("FREE.", "self.free."), ("FRESH.", "self.fresh."), ("TABLE[", "self.table[")];
     let transcribed = "crates/model/src/explicit/checks/slots.rs";

@@ -11,7 +11,7 @@
 //! | `rules.rs` | which lock, one by one: a policy file's table |
 //! | `behind.rs` | the program's calls behind the recorder |
 //! | `module.rs` | which program or library an address belongs to |
-//! | `word.rs` | the lock itself, by policy |
+//! | `word.rs`, `word/line.rs` | the lock itself, by policy; one with a line of waiters, in forked children |
 //! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
 //! | `waits.rs` | the condition waits that a mutex counts as users |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |

@@ -1,38 +1,20 @@
 //! The lock itself, by policy, in the first 8 bytes of a mutex.
 //!
-//! `queued` and `ticket` keep their line of waiters in the word. In a forked child those waiters do not exist: a lock
-//! with a line of another process is made anew, held or not as it was, before anybody looks at it.
+//! `queued` and `ticket` keep their line of waiters in the word: `word/line.rs`.
 
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+mod line;
+
+use line::Lined;
 use turnwise::RawMutex;
-use turnwise::platform::Deadline;
-use turnwise::platform::native::generation;
-use turnwise::platform::{Native, Patience};
+use turnwise::platform::{Deadline, Native};
 use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
 use turnwise_preload_abi::Lock;
 
 /// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.
-#[repr(C, align(8))]
-pub(crate) struct LockWord {
-    /// The spin lock. The default policy's lock has all 8 bytes.
-    spin: AtomicU32,
-    /// With a line: the generation of processes ([`generation`]) that its waiters are of, and [`RENEWING`].
-    line: AtomicU32,
-}
+#[repr(transparent)]
+pub(crate) struct LockWord(Lined<Native>);
 
-/// In [`LockWord::line`], with the own generation: a thread of this process makes the lock anew.
-const RENEWING: u32 = 1 << 31;
-
-const _: () = assert!(size_of::<RawMutex>() <= size_of::<LockWord>());
-
-/// A word as a spin lock.
-fn spin_lock<R: RawSpin>(word: &AtomicU32) -> &R {
-    const { assert!(size_of::<R>() <= size_of::<AtomicU32>() && align_of::<R>() <= align_of::<AtomicU32>()) };
-    // SAFETY: these locks consist of atomic words, valid with any bytes, and fit. A lock's policy never changes while
-    // it lives, so no lock of another type has written here.
-    unsafe { &*core::ptr::from_ref(word).cast() }
-}
+const _: () = assert!(size_of::<RawMutex>() <= size_of::<LockWord>() && size_of::<LockWord>() == 8);
 
 /// Runs an expression on the lock of a policy.
 macro_rules! by_policy {
@@ -43,15 +25,15 @@ macro_rules! by_policy {
                 $expression
             }
             Lock::Queued => {
-                let $lock = $word.with_line::<RawQueuedSpinLock>();
+                let $lock = $word.0.with_line::<RawQueuedSpinLock>();
                 $expression
             }
             Lock::Ttas => {
-                let $lock = $word.view::<RawSpinLock>();
+                let $lock = $word.0.view::<RawSpinLock>();
                 $expression
             }
             Lock::Ticket => {
-                let $lock = $word.with_line::<RawTicketLock>();
+                let $lock = $word.0.with_line::<RawTicketLock>();
                 $expression
             }
         }
@@ -62,58 +44,9 @@ impl LockWord {
     /// The word as the default policy's lock.
     #[inline(always)]
     pub(crate) fn adaptive(&self) -> &RawMutex {
-        // SAFETY: as in `spin_lock`, of all 8 bytes.
+        // SAFETY: it consists of atomic words, valid with any bytes, and fits. A lock's policy never changes while it
+        // lives, so no lock of another type has written here.
         unsafe { &*core::ptr::from_ref(self).cast() }
-    }
-
-    /// The word as a spin lock.
-    fn view<R: RawSpin>(&self) -> &R {
-        spin_lock(&self.spin)
-    }
-
-    /// The word as a spin lock whose line is of this process.
-    #[inline]
-    fn with_line<R: RawSpin>(&self) -> &R {
-        if !self.has_own_line::<R>() {
-            self.await_own_line::<R>();
-        }
-        self.view()
-    }
-
-    /// Waits for the thread that makes the lock anew.
-    #[cold]
-    fn await_own_line<R: RawSpin>(&self) {
-        let mut patience = Patience::new();
-        while !self.has_own_line::<R>() {
-            patience.wait::<Native>();
-        }
-    }
-
-    /// Whether all who wait are of this process, if need be from now on; `false`: another thread makes it so.
-    #[inline]
-    fn has_own_line<R: RawSpin>(&self) -> bool {
-        let own = generation();
-        // ORDERING word.line: pairs with the Release in `renew`: what we do with the lock comes after.
-        let seen = self.line.load(Acquire);
-        seen == own || self.renew::<R>(seen, own)
-    }
-
-    /// In a forked child: makes the lock anew, held or not as it was, without waiters. The first to come does it,
-    /// alone: all others look at `line` before they touch the lock. A fork meanwhile leaves a line that is not of the
-    /// new child, which begins again; so one store must do, or the child of an owner might find its lock free.
-    #[cold]
-    fn renew<R: RawSpin>(&self, seen: u32, own: u32) -> bool {
-        if seen == own | RENEWING || self.line.compare_exchange(seen, own | RENEWING, Relaxed, Relaxed).is_err() {
-            return false;
-        }
-        let new = AtomicU32::new(0);
-        if self.view::<R>().is_locked() {
-            spin_lock::<R>(&new).try_lock();
-        }
-        self.spin.store(new.into_inner(), Relaxed);
-        // ORDERING word.line: pairs with the Acquire in `has_own_line`.
-        self.line.store(own, Release);
-        true
     }
 
     pub(crate) fn lock(&self, policy: Lock) {
@@ -125,9 +58,9 @@ impl LockWord {
     pub(crate) fn try_lock(&self, policy: Lock) -> bool {
         match policy {
             Lock::Adaptive => self.adaptive().try_lock(),
-            Lock::Queued => self.has_own_line::<RawQueuedSpinLock>() && self.view::<RawQueuedSpinLock>().try_lock(),
-            Lock::Ttas => self.view::<RawSpinLock>().try_lock(),
-            Lock::Ticket => self.has_own_line::<RawTicketLock>() && self.view::<RawTicketLock>().try_lock(),
+            Lock::Queued => self.0.has_own_line::<RawQueuedSpinLock>() && self.0.view::<RawQueuedSpinLock>().try_lock(),
+            Lock::Ttas => self.0.view::<RawSpinLock>().try_lock(),
+            Lock::Ticket => self.0.has_own_line::<RawTicketLock>() && self.0.view::<RawTicketLock>().try_lock(),
         }
     }
 

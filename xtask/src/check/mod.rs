@@ -4,7 +4,7 @@ mod need;
 mod run;
 mod steps;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::Subcommand;
 use run::Outcome;
 use std::time::{Duration, Instant};
@@ -37,6 +37,8 @@ pub(crate) enum Chore {
         /// Minutes to hours instead of seconds
         #[arg(long)]
         wide: bool,
+        /// Locks, as the tests call them (mutex, rwsem, preload_cond, ...); all unless some are named
+        lock: Vec<String>,
     },
     /// Measure this machine and write docs/results/bench-SUBJECT.md and .json
     Bench {
@@ -50,7 +52,7 @@ impl Chore {
     pub(crate) fn run(&self) -> Result<bool> {
         let (cmd, args) = match self {
             Chore::Torture { seconds } => (&steps::TORTURE, vec!["--seconds".to_string(), seconds.to_string()]),
-            Chore::Models { wide } => return models(*wide),
+            Chore::Models { wide, lock } => return models(*wide, lock),
             Chore::Bench { subject } => return bench(subject),
         };
         let done = run::command(cmd, &[], &args, None)?;
@@ -59,17 +61,19 @@ impl Chore {
 }
 
 /// Runs the models, and prints what each lock's came to; `true` if all hold.
-fn models(wide: bool) -> Result<bool> {
+fn models(wide: bool, locks: &[String]) -> Result<bool> {
     let folder = std::path::absolute("target/models")?;
     let _ = std::fs::remove_dir_all(&folder); // there may be none
     std::fs::create_dir_all(&folder)?;
     let shown = folder.display().to_string();
     let mut env = vec![("TURNWISE_MODEL_TABLE", shown.as_str())];
     env.extend(wide.then_some(("TURNWISE_MODEL_WIDE", "1")));
-    let done = run::command(&steps::MODELS, &env, &[], None)?;
+    let exact: &[String] = if locks.is_empty() { &[] } else { &["--exact".to_owned()] };
+    let done = run::command(&steps::MODELS, &env, &[exact, locks].concat(), None)?;
     let rows = std::fs::read_dir(&folder)?.map(|row| Ok(std::fs::read_to_string(row?.path())?));
     let mut rows = rows.collect::<Result<Vec<_>>>()?;
     rows.sort();
+    ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
     Ok(done.success)
 }

@@ -163,7 +163,8 @@ pub(crate) const STEPS: &[Step] = &[
 /// `cargo xtask torture`.
 pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --");
 /// `cargo xtask models`: with the executions, states and rare lines of each.
-pub(crate) const MODELS: Cmd = cmd("cargo test --release -p turnwise-model -- --show-output");
+pub(crate) const MODELS: Cmd =
+    cmd("cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output");
 /// `cargo xtask bench`, for one of [`SUBJECTS`].
 pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-cli -- bench");
 /// The subjects of `turnwise bench`.

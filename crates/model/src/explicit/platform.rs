@@ -204,11 +204,6 @@ impl<T: Value> ExplicitWord<T> {
         self.0.get()
     }
 
-    /// What it held.
-    pub(super) fn into_inner(self) -> T {
-        self.0.get()
-    }
-
     /// As the method of the atomic types.
     #[track_caller]
     pub(super) fn fetch_update(
