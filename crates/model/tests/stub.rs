@@ -194,11 +194,18 @@ fn no_sleeper_waits_longer_than_the_claim_allows() {
     for seed in 1..=3 {
         // A claimant waits for one more section and one wake-up.
         let bound = CLAIM_AFTER_NS + CLAIM_AFTER_NS / 4;
-        let (plain_ns, fair_ns) = (besieged(14, seed, false), besieged(14, seed, true));
+        let plain_ns = besieged(14, seed, false);
         assert!(plain_ns > CLAIM_AFTER_NS, "seed {seed}: nobody needed a claim: {plain_ns} ns");
         assert!(plain_ns < bound, "seed {seed}: a wait of {plain_ns} ns");
-        assert!(fair_ns < CLAIM_AFTER_NS / 2, "seed {seed}: a wait of {fair_ns} ns in spite of fair releases");
     }
+}
+
+#[test]
+fn fair_releases_make_claims_needless() {
+    let mut waits_ns: Vec<u64> = (1..=15).map(|seed| besieged(14, seed, true)).collect();
+    waits_ns.sort_unstable();
+    assert!(waits_ns[14] < CLAIM_AFTER_NS, "somebody needed a claim: {waits_ns:?}");
+    assert!(waits_ns[7] < CLAIM_AFTER_NS / 3, "the longest wait of most seeds: {waits_ns:?}");
 }
 
 #[test]
