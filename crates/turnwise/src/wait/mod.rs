@@ -12,7 +12,9 @@ mod record;
 #[cfg(feature = "spin")]
 mod turn;
 
-pub use policy::{Field, Policy, policy, set_policy};
+#[cfg(feature = "set-policy")]
+pub use policy::set_policy;
+pub use policy::{Field, Policy, policy};
 #[cfg(feature = "spin")]
 pub(crate) use record::Notes;
 pub(crate) use stamp::Stamp;

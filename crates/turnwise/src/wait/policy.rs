@@ -1,7 +1,9 @@
 //! The numbers of waiting, in one table.
 
 use core::fmt;
+#[cfg(feature = "set-policy")]
 use core::sync::atomic::AtomicPtr;
+#[cfg(feature = "set-policy")]
 use core::sync::atomic::Ordering::{Acquire, Release};
 
 /// One number of a [`Policy`].
@@ -146,9 +148,18 @@ table! {
 }
 
 /// What holds at this moment.
+#[cfg(feature = "set-policy")]
 static CURRENT: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::from_ref(&Policy::DEFAULT).cast_mut());
 
+/// The policy that holds: what ships. Its numbers are constants in the code.
+#[cfg(not(feature = "set-policy"))]
+#[inline(always)]
+pub fn policy() -> &'static Policy {
+    &Policy::DEFAULT
+}
+
 /// The policy that holds.
+#[cfg(feature = "set-policy")]
 #[inline]
 pub fn policy() -> &'static Policy {
     // ORDERING policy.set: pairs with the store in `set_policy`: who sees the pointer sees the numbers.
@@ -158,6 +169,7 @@ pub fn policy() -> &'static Policy {
 
 /// Lets this policy hold in the whole process, from the next wait on. For experiments: what ships is
 /// [`Policy::DEFAULT`].
+#[cfg(feature = "set-policy")]
 pub fn set_policy(policy: &'static Policy) {
     // ORDERING policy.set: pairs with the load in `policy`.
     CURRENT.store(core::ptr::from_ref(policy).cast_mut(), Release);
