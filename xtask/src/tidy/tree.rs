@@ -138,7 +138,8 @@ pub(crate) fn span_lines(node: &impl Spanned) -> (usize, usize) {
     (span.start().line, span.end().line)
 }
 
-fn is_test(item: &syn::Item) -> bool {
+/// Whether an item is left out unless tests are built.
+pub(crate) fn is_test(item: &syn::Item) -> bool {
     let attributes = match item {
         syn::Item::Mod(item) => &item.attrs,
         syn::Item::Fn(item) => &item.attrs,
