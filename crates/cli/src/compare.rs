@@ -1,5 +1,6 @@
 //! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of it.
 
+use crate::arm::Arm;
 use crate::contender::Contender;
 use crate::json::Destination;
 use crate::measure::{Bounds, Runner};
@@ -8,7 +9,7 @@ use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::preload::{Library, Watch};
 use crate::program::check_interposable;
-use crate::report::{Report, Settings};
+use crate::report::{ArmInfo, Report, Settings};
 use crate::session::Session;
 use crate::signs::Signs;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
@@ -39,6 +40,12 @@ pub(crate) struct Args {
     /// A policy file to compare, too (docs/policy-files.md); repeat it for several
     #[arg(long = "policy", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The program once more, behind a command, with POLICY (libc unless told); repeat it for several
+    ///
+    /// Words are split as a shell would. The command must start what follows it, as taskset, numactl, env and
+    /// `turnwise profile --` do. 'again:' alone is libc a second time: what differs then is chance.
+    #[arg(long = "arm", value_name = "NAME: [--lock POLICY] [COMMAND ...]", value_parser = Arm::parse)]
+    arms: Vec<Arm>,
     /// Profile the program first, and compare libc with what the profile advises
     #[arg(long, conflicts_with_all = ["locks", "files"])]
     advise: bool,
@@ -90,6 +97,8 @@ Examples:
   turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
   turnwise compare --advise -- ./server-benchmark
   turnwise compare --policy server.toml -- ./server-benchmark
+  turnwise compare --arm 'one CPU: taskset -c 0' --arm 'ours, one CPU: --lock adaptive taskset -c 0' -- ./bench
+  turnwise compare --arm 'other: env LD_PRELOAD=/usr/lib/libother.so' -- ./bench
   turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
   turnwise compare -- @sample -t 16 -r 0.5";
 
@@ -114,7 +123,10 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let policies = policies(&args.locks, !args.files.is_empty())?;
+    if args.advise && !args.arms.is_empty() {
+        bail!("--advise compares libc with what the profile advises, and nothing else; leave out --advise or --arm");
+    }
+    let policies = policies(&args.locks, !(args.files.is_empty() && args.arms.is_empty()))?;
     let target = Target::find(&args.command).map_err(|error| match (&args.json, args.command.first()) {
         (Some(None), Some(first)) => {
             anyhow!("{error:#}; if it is the file for the JSON, type --json={}", first.display())
@@ -128,6 +140,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut contenders: Vec<Contender> = policies.into_iter().map(Contender::policy).collect();
     for path in &args.files {
         contenders.push(contender(path, &contenders, &target)?);
+    }
+    for arm in &args.arms {
+        if contenders.iter().any(|other| other.name == arm.name) {
+            bail!("--arm '{}': something else is called so, too; give each arm a name of its own", arm.name);
+        }
+        contenders.push(Contender::arm(arm)?);
     }
     let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
     let report = compare(contenders, &target, metrics, &How::of(args))?;
@@ -238,6 +256,7 @@ impl How {
     fn settings(&self, contenders: &[Contender]) -> Settings {
         Settings {
             policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
+            arms: contenders.iter().map(ArmInfo::new).collect(),
             runs: self.runs,
             warmup: self.warmup,
             seed: self.seed,

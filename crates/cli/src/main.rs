@@ -2,6 +2,7 @@
 
 mod advise;
 mod aim7;
+mod arm;
 mod calibrate;
 mod compare;
 mod contender;

@@ -2,6 +2,7 @@
 //! fields are described in `crates/cli/README.md`.
 
 use crate::advise::Advised;
+use crate::contender::Contender;
 use crate::machine::Machine;
 use crate::measure::Usage;
 use crate::metric::{Better, Combine, Metric, Unit};
@@ -14,6 +15,7 @@ use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_preload_abi::Policy;
 use turnwise_workloads::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
@@ -128,14 +130,34 @@ impl CommandInfo {
 
 #[derive(Clone, Serialize)]
 pub(crate) struct Settings {
-    /// Policies, and policy files by their paths. The first is the baseline.
+    /// Policies, policy files by their paths, and arms by their names. The first is the baseline.
     pub(crate) policies: Vec<String>,
+    /// The same, with what each is.
+    pub(crate) arms: Vec<ArmInfo>,
     pub(crate) runs: u32,
     pub(crate) warmup: u32,
     pub(crate) seed: u64,
     pub(crate) timeout_s: f64,
     /// Whether runs count whatever their exit status.
     pub(crate) any_status: bool,
+}
+
+/// What a program is compared under.
+#[derive(Clone, Serialize)]
+pub(crate) struct ArmInfo {
+    pub(crate) name: String,
+    /// `null`: a policy file's rules.
+    pub(crate) lock: Option<&'static str>,
+    /// The words in front of the program.
+    pub(crate) prefix: Vec<String>,
+}
+
+impl ArmInfo {
+    /// Describes a contender.
+    pub(crate) fn new(contender: &Contender) -> ArmInfo {
+        let (name, prefix) = (contender.name.clone(), contender.prefix().to_vec());
+        ArmInfo { name, lock: contender.lock().map(Policy::name), prefix }
+    }
 }
 
 #[derive(Serialize)]

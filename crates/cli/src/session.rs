@@ -141,7 +141,7 @@ impl Session<'_> {
     fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
         let what = outcome.end.describe(Duration::from_secs_f64(self.settings.timeout_s));
         let output = last_lines(&outcome.output);
-        let shown = self.runner.target.shown();
+        let shown = place.contender.shown(self.runner.target);
         if !place.contender.is_interposed() {
             let advice = format!("try it by itself: {shown}");
             return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));

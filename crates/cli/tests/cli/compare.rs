@@ -360,3 +360,64 @@ fn exit_statuses_that_differ_are_told() {
     let same = notes(&["--any-status", "--", "sh", "-c", "exit 3"]);
     assert!(!same.contains("exit statuses"), "{same}");
 }
+
+#[test]
+fn arms_run_behind_their_commands() {
+    let script = "echo ops: ${OPS:-100}${TURNWISE_LOCK:+0}";
+    let arms = ["--arm", "twice: env OPS=200", "--arm", "ours: --lock queued env 'OPS=20'", "--arm", "again:"];
+    let options = [&["--runs", "6", "--metric", OPS, "--json"], &arms[..]].concat();
+    let report = json(&of_script(&options, script));
+    assert_eq!(report["settings"]["policies"], serde_json::json!(["libc", "adaptive", "twice", "ours", "again"]));
+    let of = |name: &str| {
+        let rows = report["summaries"].as_array().unwrap();
+        rows.iter().find(|row| row["policy"] == name).unwrap()["median"].as_f64().unwrap()
+    };
+    assert_eq!(["libc", "adaptive", "twice", "ours", "again"].map(of), [100.0, 1000.0, 200.0, 200.0, 100.0]);
+    let ours = &report["settings"]["arms"][3];
+    assert_eq!(*ours, serde_json::json!({"name": "ours", "lock": "queued", "prefix": ["env", "OPS=20"]}));
+    let text = expect(0, &of_script(&[&["--runs", "6", "--metric", OPS], &arms[..]].concat(), script)).0;
+    assert!(text.contains("Twice is 2.00x libc's ops"), "{text}");
+}
+
+#[test]
+fn an_arm_is_held_to_one_cpu() {
+    let script = "echo cpus: $(nproc)";
+    let cpu = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = cpu.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let first = allowed.split([',', '-']).next().unwrap();
+    let (libc, ours) = (format!("one: taskset -c {first}"), format!("ours on one: --lock adaptive taskset -c {first}"));
+    let options = ["--metric", "cpus: (?<cpus>[0-9]+)", "--arm", &libc, "--arm", &ours, "--json"];
+    let report = json(&of_script(&options, script));
+    for run in report["runs"].as_array().unwrap() {
+        let is_held = run["policy"].as_str().unwrap().contains("one");
+        assert!(!is_held || run["printed"]["cpus"] == 1.0, "{run}");
+        assert!(run["policy"] != "ours on one" || run["library_loaded"] != false, "{run}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
+    let directory = scratch();
+    let trace = directory.path().join("trace");
+    let script = format!("echo x >>{}", shown(&trace));
+    for (arms, told) in [
+        (&["taskset -c 0"][..], "'taskset -c 0' for '--arm <NAME: [--lock POLICY] [COMMAND ...]>': no colon"),
+        (&[": true"], "its name is empty"),
+        (&["a: 'b"], "a quote is not closed"),
+        (&["a: --lock adaptiv"], "did you mean `adaptive`?"),
+        (&["a: true", "a: true"], "--arm 'a': something else is called so"),
+        (&["libc: true"], "--arm 'libc': something else is called so"),
+        (&["a: env", "far: no-such-command"], "--arm 'far': no-such-command cannot be put in front of the program"),
+        (&["a: ''"], "--arm 'a': the command's name is empty"),
+    ] {
+        let options: Vec<&str> = arms.iter().flat_map(|arm| ["--arm", arm]).collect();
+        expect_complaint(2, &of_script(&options, &script), &[told]);
+    }
+    expect_complaint(2, &["compare", "--advise", "--arm", "a: env", "true"], &["--advise compares libc with"]);
+    assert!(!trace.exists(), "the program was run");
+    expect_complaint(
+        2,
+        &of_script(&["--arm", "a: env X=1"], "[ -z \"$X\" ] || exit 5"),
+        &["under a, run 1: the program exited with status 5", "by itself: env 'X=1' sh -c"],
+    );
+}
