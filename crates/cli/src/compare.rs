@@ -13,7 +13,7 @@ use crate::report::{ArmInfo, Report, Settings};
 use crate::session::Session;
 use crate::signs::Signs;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
-use crate::{INTERRUPTED, advise, profile, table};
+use crate::{INTERRUPTED, advise, looks, profile, table};
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,9 +27,9 @@ use turnwise_profile::model::Profile;
 
 /// Compare lock policies under a program that nobody rebuilds
 ///
-/// Runs the program again and again, in rounds of one run per policy, in random order within a round. Prints median,
-/// spread, and the ratio to the first policy with its 95% bootstrap confidence interval. The verdict is on
-/// the first --metric, or on wall time.
+/// Runs the program again and again, in rounds of one run per policy, in random order within a round, until it can tell
+/// the policies apart, or gives up. Prints median, spread, and the ratio to the first policy with its 95% bootstrap
+/// confidence interval. The verdict is on the first --metric, or on wall time.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -49,9 +49,21 @@ pub(crate) struct Args {
     /// Profile the program first, and compare libc with what the profile advises
     #[arg(long, conflicts_with_all = ["locks", "files"])]
     advise: bool,
-    /// Runs per policy
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = parse_runs)]
-    runs: u32,
+    /// Runs per policy, neither more nor fewer; without it, as many as the verdict needs
+    ///
+    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for so many looks. It
+    /// ends once every policy is told from the first, or is no more than --margin away, or at --max-runs or --max-time.
+    #[arg(long, value_name = "N", value_parser = parse_runs, conflicts_with_all = ["max_runs", "max_time"])]
+    runs: Option<u32>,
+    /// Runs per policy at most, while there is no verdict
+    #[arg(long, value_name = "N", default_value_t = looks::MOST, value_parser = parse_max_runs)]
+    max_runs: u32,
+    /// Seconds at most, while there is no verdict; 8 runs per policy are made however long they take
+    #[arg(long, value_name = "S", default_value = "600", value_parser = parse_timeout)]
+    max_time: Duration,
+    /// A difference that does not matter, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_margin)]
+    margin: f64,
     /// Runs per policy before those that count
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: u32,
@@ -96,6 +108,7 @@ Examples:
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
   turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
   turnwise compare --advise -- ./server-benchmark
+  turnwise compare --max-runs 100 --max-time 3600 --margin 2 -- ./bench
   turnwise compare --policy server.toml -- ./server-benchmark
   turnwise compare --arm 'one CPU: taskset -c 0' --arm 'ours, one CPU: --lock adaptive taskset -c 0' -- ./bench
   turnwise compare --arm 'other: env LD_PRELOAD=/usr/lib/libother.so' -- ./bench
@@ -107,6 +120,22 @@ fn parse_runs(text: &str) -> Result<u32, String> {
         Ok(runs) if runs >= 2 => Ok(runs),
         Ok(1) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
         _ => Err("a whole number is expected, 2 or more; 6 are needed for a verdict".to_owned()),
+    }
+}
+
+fn parse_max_runs(text: &str) -> Result<u32, String> {
+    let first = looks::FIRST;
+    match text.parse() {
+        Ok(runs) if runs >= first => Ok(runs),
+        Ok(_) => Err(format!("the first look is after {first} runs; for fewer, use --runs")),
+        Err(_) => Err(format!("a whole number is expected, {first} or more")),
+    }
+}
+
+fn parse_margin(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err("a number of percent is expected, above 0 and up to 100".to_owned()),
     }
 }
 
@@ -227,8 +256,12 @@ fn give_back_memory() {
 
 /// How to compare.
 pub(crate) struct How {
-    /// Runs of each contender.
-    pub(crate) runs: u32,
+    /// Runs of each contender after which to look whether that is enough.
+    pub(crate) looks: Vec<u32>,
+    /// For how long to go on after the first look; `None`: the number of runs is fixed.
+    pub(crate) max_time: Option<Duration>,
+    /// A difference that does not matter, as a share.
+    pub(crate) margin: f64,
     /// Runs of each before those that count.
     pub(crate) warmup: u32,
     /// Of the order of runs and of the bootstrap.
@@ -244,7 +277,9 @@ pub(crate) struct How {
 impl How {
     fn of(args: &Args) -> How {
         How {
-            runs: args.runs,
+            looks: args.runs.map_or_else(|| looks::looks(args.max_runs), |runs| vec![runs]),
+            max_time: args.runs.is_none().then_some(args.max_time),
+            margin: args.margin / 100.0,
             warmup: args.warmup,
             seed: args.seed,
             timeout: args.timeout,
@@ -257,7 +292,11 @@ impl How {
         Settings {
             policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
             arms: contenders.iter().map(ArmInfo::new).collect(),
-            runs: self.runs,
+            runs: self.looks.last().copied().unwrap_or_default(),
+            looks: self.looks.clone(),
+            confidence: looks::confidence(self.looks.len()),
+            max_time_s: self.max_time.map(|time| time.as_secs_f64()),
+            margin: self.margin,
             warmup: self.warmup,
             seed: self.seed,
             timeout_s: self.timeout.as_secs_f64(),

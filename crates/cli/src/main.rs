@@ -11,6 +11,7 @@ mod generate;
 mod install;
 mod json;
 mod list;
+mod looks;
 mod machine;
 mod measure;
 mod metric;
