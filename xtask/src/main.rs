@@ -37,9 +37,6 @@ enum Command {
     Guide(guide::Args),
     /// Programs that nobody rebuilt, on the C library's locks and on ours; writes docs/results/programs.md
     Programs(programs::Args),
-    /// Become a program, on one CPU or under `turnwise profile` if `programs` wants that
-    #[command(hide = true)]
-    Become(programs::marked::Args),
     Perf(perf::Args),
     /// Keep a CPU busy beside what `perf` measures
     #[command(hide = true)]
@@ -77,7 +74,6 @@ fn run(command: Command) -> Result<bool> {
         Command::Chore(chore) => chore.run(),
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
-        Command::Become(args) => programs::marked::become_it(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),

@@ -1,5 +1,6 @@
 //! `turnwise compare`: the same program under several lock policies, interleaved, and what can be said of it.
 
+use crate::arm::Arm;
 use crate::contender::Contender;
 use crate::json::Destination;
 use crate::measure::{Bounds, Runner};
@@ -8,11 +9,11 @@ use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::preload::{Library, Watch};
 use crate::program::check_interposable;
-use crate::report::{Report, Settings};
+use crate::report::{ArmInfo, Report, Settings};
 use crate::session::Session;
 use crate::signs::Signs;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
-use crate::{INTERRUPTED, advise, profile, table};
+use crate::{INTERRUPTED, advise, looks, profile, table};
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,9 +27,9 @@ use turnwise_profile::model::Profile;
 
 /// Compare lock policies under a program that nobody rebuilds
 ///
-/// Runs the program again and again, in rounds of one run per policy, in random order within a round. Prints median,
-/// spread, and the ratio to the first policy with its 95% bootstrap confidence interval. The verdict is on
-/// the first --metric, or on wall time.
+/// Runs the program again and again, in rounds of one run per policy, in random order within a round, until it can tell
+/// the policies apart, or gives up. Prints median, spread, and the ratio to the first policy with its 95% bootstrap
+/// confidence interval. The verdict is on the first --metric, or on wall time.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -39,12 +40,30 @@ pub(crate) struct Args {
     /// A policy file to compare, too (docs/policy-files.md); repeat it for several
     #[arg(long = "policy", value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The program once more, behind a command, with POLICY (libc unless told); repeat it for several
+    ///
+    /// Words are split as a shell would. The command must start what follows it, as taskset, numactl, env and
+    /// `turnwise profile --` do. 'again:' alone is libc a second time: what differs then is chance.
+    #[arg(long = "arm", value_name = "NAME: [--lock POLICY] [COMMAND ...]", value_parser = Arm::parse)]
+    arms: Vec<Arm>,
     /// Profile the program first, and compare libc with what the profile advises
     #[arg(long, conflicts_with_all = ["locks", "files"])]
     advise: bool,
-    /// Runs per policy
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = parse_runs)]
-    runs: u32,
+    /// Runs per policy, neither more nor fewer; without it, as many as the verdict needs
+    ///
+    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for so many looks. It
+    /// ends once every policy is told from the first, or is no more than --margin away, or at --max-runs or --max-time.
+    #[arg(long, value_name = "N", value_parser = parse_runs, conflicts_with_all = ["max_runs", "max_time"])]
+    runs: Option<u32>,
+    /// Runs per policy at most, while there is no verdict
+    #[arg(long, value_name = "N", default_value_t = looks::MOST, value_parser = parse_max_runs)]
+    max_runs: u32,
+    /// Seconds at most, while there is no verdict; 8 runs per policy are made however long they take
+    #[arg(long, value_name = "S", default_value = "600", value_parser = parse_timeout)]
+    max_time: Duration,
+    /// A difference that does not matter, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_margin)]
+    margin: f64,
     /// Runs per policy before those that count
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: u32,
@@ -89,7 +108,10 @@ Examples:
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
   turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
   turnwise compare --advise -- ./server-benchmark
+  turnwise compare --max-runs 100 --max-time 3600 --margin 2 -- ./bench
   turnwise compare --policy server.toml -- ./server-benchmark
+  turnwise compare --arm 'one CPU: taskset -c 0' --arm 'ours, one CPU: --lock adaptive taskset -c 0' -- ./bench
+  turnwise compare --arm 'other: env LD_PRELOAD=/usr/lib/libother.so' -- ./bench
   turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
   turnwise compare -- @sample -t 16 -r 0.5";
 
@@ -98,6 +120,22 @@ fn parse_runs(text: &str) -> Result<u32, String> {
         Ok(runs) if runs >= 2 => Ok(runs),
         Ok(1) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
         _ => Err("a whole number is expected, 2 or more; 6 are needed for a verdict".to_owned()),
+    }
+}
+
+fn parse_max_runs(text: &str) -> Result<u32, String> {
+    let first = looks::FIRST;
+    match text.parse() {
+        Ok(runs) if runs >= first => Ok(runs),
+        Ok(_) => Err(format!("the first look is after {first} runs; for fewer, use --runs")),
+        Err(_) => Err(format!("a whole number is expected, {first} or more")),
+    }
+}
+
+fn parse_margin(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err("a number of percent is expected, above 0 and up to 100".to_owned()),
     }
 }
 
@@ -114,7 +152,10 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let policies = policies(&args.locks, !args.files.is_empty())?;
+    if args.advise && !args.arms.is_empty() {
+        bail!("--advise compares libc with what the profile advises, and nothing else; leave out --advise or --arm");
+    }
+    let policies = policies(&args.locks, !(args.files.is_empty() && args.arms.is_empty()))?;
     let target = Target::find(&args.command).map_err(|error| match (&args.json, args.command.first()) {
         (Some(None), Some(first)) => {
             anyhow!("{error:#}; if it is the file for the JSON, type --json={}", first.display())
@@ -128,6 +169,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut contenders: Vec<Contender> = policies.into_iter().map(Contender::policy).collect();
     for path in &args.files {
         contenders.push(contender(path, &contenders, &target)?);
+    }
+    for arm in &args.arms {
+        if contenders.iter().any(|other| other.name == arm.name) {
+            bail!("--arm '{}': something else is called so, too; give each arm a name of its own", arm.name);
+        }
+        contenders.push(Contender::arm(arm)?);
     }
     let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
     let report = compare(contenders, &target, metrics, &How::of(args))?;
@@ -209,8 +256,12 @@ fn give_back_memory() {
 
 /// How to compare.
 pub(crate) struct How {
-    /// Runs of each contender.
-    pub(crate) runs: u32,
+    /// Runs of each contender after which to look whether that is enough.
+    pub(crate) looks: Vec<u32>,
+    /// For how long to go on after the first look; `None`: the number of runs is fixed.
+    pub(crate) max_time: Option<Duration>,
+    /// A difference that does not matter, as a share.
+    pub(crate) margin: f64,
     /// Runs of each before those that count.
     pub(crate) warmup: u32,
     /// Of the order of runs and of the bootstrap.
@@ -226,7 +277,9 @@ pub(crate) struct How {
 impl How {
     fn of(args: &Args) -> How {
         How {
-            runs: args.runs,
+            looks: args.runs.map_or_else(|| looks::looks(args.max_runs), |runs| vec![runs]),
+            max_time: args.runs.is_none().then_some(args.max_time),
+            margin: args.margin / 100.0,
             warmup: args.warmup,
             seed: args.seed,
             timeout: args.timeout,
@@ -238,7 +291,12 @@ impl How {
     fn settings(&self, contenders: &[Contender]) -> Settings {
         Settings {
             policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
-            runs: self.runs,
+            arms: contenders.iter().map(ArmInfo::new).collect(),
+            runs: self.looks.last().copied().unwrap_or_default(),
+            looks: self.looks.clone(),
+            confidence: looks::confidence(self.looks.len()),
+            max_time_s: self.max_time.map(|time| time.as_secs_f64()),
+            margin: self.margin,
             warmup: self.warmup,
             seed: self.seed,
             timeout_s: self.timeout.as_secs_f64(),

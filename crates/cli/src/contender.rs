@@ -1,5 +1,6 @@
-//! What a program is compared under: a policy for all its locks, or a policy file.
+//! What a program is compared under: a policy for all its locks, or a policy file; and a command in front of it.
 
+use crate::arm::{Arm, Prefix};
 use crate::policy_file::{PolicyFile, compile};
 use crate::preload::{Library, Table};
 use crate::target::Target;
@@ -9,9 +10,11 @@ use turnwise_preload_abi::Policy;
 
 /// One of those that are compared.
 pub(crate) struct Contender {
-    /// The policy's name, or the file's, as the user typed it.
+    /// The policy's name, or the file's or the arm's, as the user typed it.
     pub(crate) name: String,
     locks: Locks,
+    /// What is put in front of the program.
+    prefix: Option<Prefix>,
 }
 
 enum Locks {
@@ -22,7 +25,7 @@ enum Locks {
 impl Contender {
     /// All locks under one policy.
     pub(crate) fn policy(policy: Policy) -> Contender {
-        Contender { name: policy.name().to_owned(), locks: Locks::Policy(policy) }
+        Contender { name: policy.name().to_owned(), locks: Locks::Policy(policy), prefix: None }
     }
 
     /// Each lock by the rules of a policy file, and what looks wrong in it for this program (empty: nothing). The file
@@ -32,8 +35,37 @@ impl Contender {
     /// The program cannot be read, or there is no place for the table.
     pub(crate) fn file(file: &PolicyFile, target: &Target) -> Result<(Contender, String)> {
         let compiled = compile(file, &target.path)?;
-        let contender = Contender { name: file.origin.clone(), locks: Locks::File(Table::install(&compiled)?) };
+        let locks = Locks::File(Table::install(&compiled)?);
+        let contender = Contender { name: file.origin.clone(), locks, prefix: None };
         Ok((contender, compiled.shown_warnings(file)))
+    }
+
+    /// All locks under an arm's policy, behind its command.
+    ///
+    /// # Errors
+    /// There is no such command, or it may not be executed.
+    pub(crate) fn arm(arm: &Arm) -> Result<Contender> {
+        Ok(Contender { name: arm.name.clone(), locks: Locks::Policy(arm.lock), prefix: Prefix::find(arm)? })
+    }
+
+    /// Its policy; `None`: a policy file's rules.
+    pub(crate) fn lock(&self) -> Option<Policy> {
+        match self.locks {
+            Locks::Policy(policy) => Some(policy),
+            Locks::File(_) => None,
+        }
+    }
+
+    /// The words of the command in front of the program; none: nothing is.
+    pub(crate) fn prefix(&self) -> &[String] {
+        self.prefix.as_ref().map_or(&[], Prefix::words)
+    }
+
+    /// The command that is run, but for the locks, as one could type it into a shell.
+    pub(crate) fn shown(&self, target: &Target) -> String {
+        let prefix = self.prefix();
+        let shown = shlex::try_join(prefix.iter().map(String::as_str)).unwrap_or_else(|_| prefix.join(" "));
+        [shown, target.shown()].join(" ").trim_start().to_owned()
     }
 
     /// Whether it needs the preload library.
@@ -44,7 +76,19 @@ impl Contender {
         }
     }
 
-    /// Lets `command` run under it.
+    /// `target` under it, ready to start; `library` is there if it [needs](Contender::is_interposed) one.
+    pub(crate) fn start(&self, target: &Target, library: Option<&Library>) -> Command {
+        let mut command = target.start();
+        if let Some(library) = library {
+            self.apply(library, &mut command);
+        }
+        match &self.prefix {
+            Some(prefix) => prefix.before(&command),
+            None => command,
+        }
+    }
+
+    /// Lets `command` run under its locks.
     pub(crate) fn apply(&self, library: &Library, command: &mut Command) {
         match &self.locks {
             Locks::Policy(policy) => library.apply(*policy, command),

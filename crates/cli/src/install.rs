@@ -107,8 +107,12 @@ fn write_atomically(directory: &Path, path: &Path, payload: &Payload) -> Result<
     // The umask may have taken something away.
     file.as_file().set_permissions(Permissions::from_mode(0o700))?;
     // `exec` refuses a file that is open for writing: close it, then give it its name.
-    file.into_temp_path().persist(path)?;
-    Ok(())
+    match file.into_temp_path().persist_noclobber(path) {
+        // Another turnwise has put it there meanwhile, and may watch that very file: it stays.
+        Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists && is_in_place(path, payload) => Ok(()),
+        Err(refused) => Ok(refused.path.persist(path)?),
+        Ok(()) => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +136,21 @@ mod tests {
         fs::write(&path, b"tampered").unwrap();
         install_in(&directory.path().join("here"), &PAYLOAD).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"content");
+    }
+
+    #[test]
+    fn what_another_has_put_there_meanwhile_stays() {
+        let directory = private();
+        let path = directory.path().join("thing.so");
+        let write = || write_atomically(directory.path(), &path, &PAYLOAD).unwrap();
+        write();
+        let first = fs::metadata(&path).unwrap().ino();
+        write();
+        assert_eq!(fs::metadata(&path).unwrap().ino(), first, "the file that is watched was replaced");
+        fs::write(&path, b"tampered").unwrap();
+        write();
+        assert_eq!(fs::read(&path).unwrap(), b"content");
+        assert_eq!(directory.path().read_dir().unwrap().count(), 1, "there is litter");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod advise;
 mod aim7;
+mod arm;
 mod calibrate;
 mod compare;
 mod contender;
@@ -10,6 +11,7 @@ mod generate;
 mod install;
 mod json;
 mod list;
+mod looks;
 mod machine;
 mod measure;
 mod metric;

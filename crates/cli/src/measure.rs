@@ -100,10 +100,7 @@ impl Runner<'_> {
     /// # Errors
     /// The program cannot be started or watched.
     pub(crate) fn run(&self, contender: &Contender) -> Result<Outcome> {
-        let mut command = self.target.start();
-        if let Some(library) = self.library {
-            contender.apply(library, &mut command);
-        }
+        let mut command = contender.start(self.target, self.library);
         if let Some(watch) = &self.watch {
             watch.opened();
         }

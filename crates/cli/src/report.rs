@@ -2,6 +2,7 @@
 //! fields are described in `crates/cli/README.md`.
 
 use crate::advise::Advised;
+use crate::contender::Contender;
 use crate::machine::Machine;
 use crate::measure::Usage;
 use crate::metric::{Better, Combine, Metric, Unit};
@@ -14,6 +15,7 @@ use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_preload_abi::Policy;
 use turnwise_workloads::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
@@ -49,6 +51,8 @@ pub(crate) struct Circumstances {
     pub(crate) machine: Machine,
     pub(crate) others: Option<Others>,
     pub(crate) interrupted: bool,
+    /// Whether the time for it was over before the verdict was there.
+    pub(crate) out_of_time: bool,
 }
 
 impl Report {
@@ -71,22 +75,26 @@ impl Report {
         let summaries = summarise(metrics, settings, &runs);
         let mut notes = notes(metrics, circumstances.others, &settings.policies, &runs);
         if circumstances.interrupted {
-            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {} count", settings.runs));
+            let most = if settings.max_time_s.is_some() { "at most " } else { "" };
+            notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {most}{} count", settings.runs));
         }
-        let verdicts = judge(&metrics[0], &settings.policies[0], &summaries);
+        if circumstances.out_of_time {
+            notes.insert(0, format!("--max-time ended it after {rounds} rounds of at most {}", settings.runs));
+        }
+        let verdicts = judge(&metrics[0], settings, &summaries);
         let empty = Report::empty(circumstances, settings, target, metrics);
         Ok(Report { runs, summaries, verdicts, notes, ..empty })
     }
 
     /// A profile advised nothing that could be run.
     pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        let circumstances =
-            Circumstances { started: SystemTime::now(), machine: Machine::look(), others: None, interrupted: false };
+        let (started, machine) = (SystemTime::now(), Machine::look());
+        let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
         Report::empty(circumstances, settings, target, metrics)
     }
 
     fn empty(circumstances: Circumstances, settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        let Circumstances { started, machine, others, interrupted } = circumstances;
+        let Circumstances { started, machine, others, interrupted, .. } = circumstances;
         Report {
             schema: SCHEMA,
             turnwise_version: env!("CARGO_PKG_VERSION"),
@@ -128,14 +136,43 @@ impl CommandInfo {
 
 #[derive(Clone, Serialize)]
 pub(crate) struct Settings {
-    /// Policies, and policy files by their paths. The first is the baseline.
+    /// Policies, policy files by their paths, and arms by their names. The first is the baseline.
     pub(crate) policies: Vec<String>,
+    /// The same, with what each is.
+    pub(crate) arms: Vec<ArmInfo>,
+    /// Runs of each, at most.
     pub(crate) runs: u32,
+    /// Runs of each after which to look whether that is enough; the last is `runs`. One: their number is fixed.
+    pub(crate) looks: Vec<u32>,
+    /// Of each interval, so that those of all looks hold at once with 95%.
+    pub(crate) confidence: f64,
+    /// When to stop though the verdict needs more runs; `null`: their number is fixed.
+    pub(crate) max_time_s: Option<f64>,
+    /// A difference that does not matter, as a share.
+    pub(crate) margin: f64,
     pub(crate) warmup: u32,
     pub(crate) seed: u64,
     pub(crate) timeout_s: f64,
     /// Whether runs count whatever their exit status.
     pub(crate) any_status: bool,
+}
+
+/// What a program is compared under.
+#[derive(Clone, Serialize)]
+pub(crate) struct ArmInfo {
+    pub(crate) name: String,
+    /// `null`: a policy file's rules.
+    pub(crate) lock: Option<&'static str>,
+    /// The words in front of the program.
+    pub(crate) prefix: Vec<String>,
+}
+
+impl ArmInfo {
+    /// Describes a contender.
+    pub(crate) fn new(contender: &Contender) -> ArmInfo {
+        let (name, prefix) = (contender.name.clone(), contender.prefix().to_vec());
+        ArmInfo { name, lock: contender.lock().map(Policy::name), prefix }
+    }
 }
 
 #[derive(Serialize)]
@@ -201,7 +238,7 @@ pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
 }
 
 /// Summarises `metrics` over the complete rounds of `runs`.
-fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
+pub(crate) fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
     let rounds = complete_rounds(runs, settings.policies.len());
     let mut rng = Rng::with_seed(settings.seed);
     let mut rows = Vec::new();
@@ -215,7 +252,7 @@ fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> 
             let ours = values(policy);
             let Some(summary) = Summary::of(&ours) else { continue };
             let pairs: Vec<_> = ours.into_iter().zip(baseline.iter().copied()).collect();
-            let to_baseline = if index == 0 { None } else { ratio_of_medians(&pairs, &mut rng) };
+            let to_baseline = (index > 0).then(|| ratio_of_medians(&pairs, settings.confidence, &mut rng)).flatten();
             rows.push(Row { metric: metric.name.clone(), policy: policy.clone(), summary, to_baseline });
         }
     }

@@ -1,17 +1,18 @@
 //! The runs of a comparison: in which order, which of them count, and what to say when one goes wrong.
 
 use crate::contender::Contender;
+use crate::looks::is_settled;
 use crate::machine::Machine;
 use crate::measure::{End, Outcome, Runner};
 use crate::metric::{Metric, Missing};
 use crate::preload;
-use crate::report::{Circumstances, Report, Run, Settings};
+use crate::report::{Circumstances, Report, Run, Settings, summarise};
 use crate::{CHECK_FAILED, Failure, USAGE_OR_IO};
 use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use turnwise_workloads::others;
 
 /// Lines of the program's output in an error message.
@@ -36,12 +37,13 @@ impl Session<'_> {
     /// A run fails, or lacks a metric; or the user has no patience at all.
     pub(crate) fn measure(&self) -> Result<Report> {
         let (started, machine, others) = (SystemTime::now(), Machine::look(), others::Watch::begin());
-        let runs = self.runs()?;
+        let (runs, out_of_time) = self.runs()?;
         let circumstances = Circumstances {
             started,
             machine,
             others: others.and_then(|others| others.end()),
             interrupted: self.stopped(),
+            out_of_time,
         };
         Report::new(circumstances, &self.settings, self.runner.target, &self.metrics, runs)
     }
@@ -51,13 +53,21 @@ impl Session<'_> {
     }
 
     /// In rounds, so that a change of the machine's mood hits all policies; in random order, so that none always
-    /// follows the same one.
-    fn runs(&self) -> Result<Vec<Run>> {
+    /// follows the same one. Also whether the time was over before the verdict was there.
+    fn runs(&self) -> Result<(Vec<Run>, bool)> {
+        let (start, mut round_start) = (Instant::now(), Instant::now());
         let mut rng = fastrand::Rng::with_seed(self.settings.seed);
         let mut runs = Vec::new();
         let bar = self.progress_bar();
         let warmups = (0..self.settings.warmup).map(|round| (round, true));
         for (round, warmup) in warmups.chain((0..self.settings.runs).map(|round| (round, false))) {
+            if !warmup && self.is_told(round, &runs) {
+                break;
+            }
+            if !warmup && self.is_late(round, start.elapsed() + round_start.elapsed()) {
+                return Ok((runs, true));
+            }
+            round_start = Instant::now();
             let mut order: Vec<&Contender> = self.contenders.iter().collect();
             rng.shuffle(&mut order);
             for (position, contender) in (0..).zip(order) {
@@ -65,14 +75,29 @@ impl Session<'_> {
                 let outcome = self.runner.run(contender)?;
                 self.show(&bar, contender, &outcome);
                 if self.stopped() {
-                    return Ok(runs);
+                    return Ok((runs, false));
                 }
                 let place = Place { contender, round, position, warmup };
                 runs.push(self.record(&place, outcome)?);
                 bar.inc(1);
             }
         }
-        Ok(runs)
+        Ok((runs, false))
+    }
+
+    /// Whether it is time to look after so many rounds, and there is a verdict on every arm.
+    fn is_told(&self, rounds: u32, runs: &[Run]) -> bool {
+        let Settings { looks, policies, margin, .. } = &self.settings;
+        looks.contains(&rounds) && {
+            let rows = summarise(&self.metrics[..1], &self.settings, runs);
+            rows.iter().filter(|row| row.policy != policies[0]).all(|row| is_settled(row.to_baseline, *margin))
+        }
+    }
+
+    /// Whether another round would go beyond the time; the first look has all the time that it needs.
+    fn is_late(&self, rounds: u32, end: Duration) -> bool {
+        let late = self.settings.max_time_s.is_some_and(|most| end.as_secs_f64() > most);
+        late && rounds >= self.settings.looks[0]
     }
 
     /// On standard error, and only if that is a terminal.
@@ -141,7 +166,7 @@ impl Session<'_> {
     fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
         let what = outcome.end.describe(Duration::from_secs_f64(self.settings.timeout_s));
         let output = last_lines(&outcome.output);
-        let shown = self.runner.target.shown();
+        let shown = place.contender.shown(self.runner.target);
         if !place.contender.is_interposed() {
             let advice = format!("try it by itself: {shown}");
             return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));

@@ -9,10 +9,12 @@ use serde::Serialize;
 
 /// How many times the rounds are drawn anew.
 const RESAMPLES: usize = 10_000;
-/// Share of the resampled ratios within the interval.
-const CONFIDENCE: f64 = 0.95;
-/// With fewer rounds, all of them agree by chance alone more often than the confidence admits: `2^(1-5) > 5%`.
-pub(crate) const ROUNDS_FOR_A_VERDICT: usize = 6;
+
+/// The fewest rounds that can tell: fewer of them all agree by chance alone more often than the confidence admits
+/// (five in one case of `2^(5-1)`, which is more than 5%).
+pub(crate) fn rounds_for_a_verdict(confidence: f64) -> usize {
+    (1.0 - (1.0 - confidence).log2()).ceil() as usize
+}
 
 /// A sample in six numbers, in the sample's unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -51,7 +53,7 @@ fn median(sample: &mut [f64]) -> f64 {
     quantile(sample, 0.5)
 }
 
-/// Ratio of two medians with its 95% confidence interval.
+/// Ratio of two medians with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) ratio: f64,
@@ -64,18 +66,28 @@ impl Ratio {
     pub(crate) fn differs(&self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
+
+    /// Whether the interval leaves no room for a difference beyond `margin`, either way.
+    pub(crate) fn is_within(&self, margin: f64) -> bool {
+        self.low * (1.0 + margin) >= 1.0 && self.high <= 1.0 + margin
+    }
 }
 
 /// Ratio of the medians of `(policy, baseline)` over `rounds`.
 ///
 /// `None` if there are no rounds, or if a value is not above zero, of which a ratio says nothing.
-pub(crate) fn ratio_of_medians(rounds: &[(f64, f64)], rng: &mut Rng) -> Option<Ratio> {
+pub(crate) fn ratio_of_medians(rounds: &[(f64, f64)], confidence: f64, rng: &mut Rng) -> Option<Ratio> {
+    ratio_by(rounds, confidence, RESAMPLES, rng)
+}
+
+/// The same, by so many resamples.
+pub(crate) fn ratio_by(rounds: &[(f64, f64)], confidence: f64, resamples: usize, rng: &mut Rng) -> Option<Ratio> {
     if rounds.is_empty() || rounds.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;
     }
     let (mut ours, mut base): (Vec<f64>, Vec<f64>) = rounds.iter().copied().unzip();
     let ratio = median(&mut ours) / median(&mut base);
-    let mut ratios: Vec<f64> = (0..RESAMPLES)
+    let mut ratios: Vec<f64> = (0..resamples)
         .map(|_| {
             for slot in 0..rounds.len() {
                 (ours[slot], base[slot]) = rounds[rng.usize(..rounds.len())];
@@ -84,7 +96,7 @@ pub(crate) fn ratio_of_medians(rounds: &[(f64, f64)], rng: &mut Rng) -> Option<R
         })
         .collect();
     ratios.sort_unstable_by(f64::total_cmp);
-    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let tail = (1.0 - confidence) / 2.0;
     Some(Ratio { ratio, low: quantile(&ratios, tail), high: quantile(&ratios, 1.0 - tail) })
 }
 
@@ -105,24 +117,36 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_interval() {
         let rounds: Vec<_> = (0..7).map(|i| (f64::from(20 + i), f64::from(10 + i % 3))).collect();
-        let once = ratio_of_medians(&rounds, &mut Rng::with_seed(1));
-        assert_eq!(once, ratio_of_medians(&rounds, &mut Rng::with_seed(1)));
+        let once = ratio_of_medians(&rounds, 0.95, &mut Rng::with_seed(1));
+        assert_eq!(once, ratio_of_medians(&rounds, 0.95, &mut Rng::with_seed(1)));
         let ratio = once.unwrap();
         assert!(ratio.low <= ratio.ratio && ratio.ratio <= ratio.high && ratio.differs());
     }
 
     #[test]
+    fn a_margin_holds_either_way() {
+        let within = |low, high| Ratio { ratio: 1.0, low, high }.is_within(0.05);
+        assert!(within(1.0 / 1.05, 1.05) && within(1.01, 1.02));
+        assert!(!within(0.95, 1.0) && !within(1.0, 1.06));
+    }
+
+    #[test]
+    fn fewest_rounds_that_can_tell() {
+        assert_eq!([0.95, 0.99, 0.999].map(rounds_for_a_verdict), [6, 8, 11]);
+    }
+
+    #[test]
     fn what_disturbs_a_whole_round_cancels() {
         let rounds: Vec<_> = (1..=9).map(|load| (2.0 * f64::from(load), f64::from(load))).collect();
-        let ratio = ratio_of_medians(&rounds, &mut Rng::with_seed(3)).unwrap();
+        let ratio = ratio_of_medians(&rounds, 0.95, &mut Rng::with_seed(3)).unwrap();
         assert_eq!((ratio.ratio, ratio.low, ratio.high), (2.0, 2.0, 2.0));
     }
 
     #[test]
     fn no_ratio_of_nothing() {
-        assert_eq!(ratio_of_medians(&[], &mut Rng::with_seed(1)), None);
-        assert_eq!(ratio_of_medians(&[(1.0, 0.0), (1.0, 1.0)], &mut Rng::with_seed(1)), None);
-        assert_eq!(ratio_of_medians(&[(f64::NAN, 1.0)], &mut Rng::with_seed(1)), None);
+        assert_eq!(ratio_of_medians(&[], 0.95, &mut Rng::with_seed(1)), None);
+        assert_eq!(ratio_of_medians(&[(1.0, 0.0), (1.0, 1.0)], 0.95, &mut Rng::with_seed(1)), None);
+        assert_eq!(ratio_of_medians(&[(f64::NAN, 1.0)], 0.95, &mut Rng::with_seed(1)), None);
     }
 
     /// 7 rounds of equal policies with 5% noise: how often the interval claims a difference.
@@ -134,7 +158,7 @@ mod tests {
         let claims = (0..trials)
             .filter(|trial| {
                 let rounds: Vec<_> = (0..7).map(|_| (noisy(), noisy())).collect();
-                ratio_of_medians(&rounds, &mut Rng::with_seed(*trial)).unwrap().differs()
+                ratio_of_medians(&rounds, 0.95, &mut Rng::with_seed(*trial)).unwrap().differs()
             })
             .count();
         println!("{claims} of {trials}");

@@ -154,10 +154,26 @@ mod tests {
             matches: Default::default(),
         };
         let runs = (0..6).flat_map(|round| policies.iter().map(move |policy| run(round, policy))).collect();
-        let settings =
-            Settings { policies: policies.clone(), runs: 6, warmup: 0, seed: 1, timeout_s: 1.0, any_status: false };
-        let circumstances =
-            Circumstances { started: SystemTime::now(), machine: Machine::look(), others: None, interrupted: false };
+        let settings = Settings {
+            policies: policies.clone(),
+            arms: Vec::new(),
+            runs: 6,
+            looks: vec![6],
+            confidence: 0.95,
+            max_time_s: None,
+            margin: 0.05,
+            warmup: 0,
+            seed: 1,
+            timeout_s: 1.0,
+            any_status: false,
+        };
+        let circumstances = Circumstances {
+            started: SystemTime::now(),
+            machine: Machine::look(),
+            others: None,
+            interrupted: false,
+            out_of_time: false,
+        };
         let target = Target::find(&["true".into()]).unwrap();
         Report::new(circumstances, &settings, &target, &charged(), runs).unwrap()
     }

@@ -1,8 +1,8 @@
 //! What can be said of the policies, in a sentence each.
 
 use crate::metric::{Better, Metric};
-use crate::report::Row;
-use crate::stats::{ROUNDS_FOR_A_VERDICT, Ratio, Summary};
+use crate::report::{Row, Settings};
+use crate::stats::{Ratio, Summary, rounds_for_a_verdict};
 use serde::Serialize;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -10,6 +10,8 @@ use serde::Serialize;
 pub(crate) enum Finding {
     Better,
     Worse,
+    /// No difference beyond the margin.
+    Same,
     Undecided,
 }
 
@@ -23,33 +25,45 @@ pub(crate) struct Verdict {
 }
 
 /// One verdict per policy but the baseline, on the metric that decides.
-pub(crate) fn judge(metric: &Metric, baseline: &str, rows: &[Row]) -> Vec<Verdict> {
-    let of_metric = rows.iter().filter(|row| row.metric == metric.name && row.policy != baseline);
-    of_metric.map(|row| verdict(metric, baseline, row)).collect()
+pub(crate) fn judge(metric: &Metric, settings: &Settings, rows: &[Row]) -> Vec<Verdict> {
+    let baseline = &settings.policies[0];
+    let of_metric = rows.iter().filter(|row| row.metric == metric.name && row.policy != *baseline);
+    of_metric.map(|row| verdict(metric, settings, row)).collect()
 }
 
-fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
+fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
     let Row { policy, summary: Summary { n, .. }, .. } = row;
-    let name = &metric.name;
+    let (name, baseline) = (&metric.name, &settings.policies[0]);
+    let (needed, runs) =
+        (rounds_for_a_verdict(settings.confidence), if settings.max_time_s.is_some() { "max-runs" } else { "runs" });
     let (finding, sentence) = match row.to_baseline {
         None => {
             (Finding::Undecided, format!("{policy} and {baseline} have no ratio in {name}: a value is not above zero"))
         }
-        Some(ratio) if *n < ROUNDS_FOR_A_VERDICT => {
+        Some(ratio) if *n < needed => {
             let so_far = compared(metric.better, policy, baseline, name, ratio);
-            let advice =
-                format!("{n} runs cannot tell whether that is chance; use --runs {ROUNDS_FOR_A_VERDICT} or more");
+            let advice = format!("{n} runs cannot tell whether that is chance; {needed} are needed (--{runs})");
             (Finding::Undecided, format!("{so_far}, but {advice}"))
         }
         Some(ratio) if ratio.low == ratio.high && !ratio.differs() => {
-            (Finding::Undecided, format!("{policy} and {baseline} have the same {name} in each of {n} runs"))
+            (Finding::Same, format!("{policy} and {baseline} have the same {name} in each of {n} runs"))
+        }
+        Some(ratio) if !ratio.differs() && ratio.is_within(settings.margin) => {
+            let (percent, ratio, looks) = ((1e6 * settings.margin).round() / 1e4, interval(ratio), looks(settings));
+            let sentence = format!(
+                "no difference beyond {percent}% between {policy} and {baseline} in {name} \
+                 after {n} runs (ratio {ratio}{looks})"
+            );
+            (Finding::Same, sentence)
         }
         Some(ratio) if !ratio.differs() => {
             let sentence = format!(
-                "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}); \
-                 four times the runs halve the interval: --runs {}",
+                "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}{}); \
+                 four times the runs halve the interval: --{runs} {}{}",
                 interval(ratio),
-                4 * n
+                looks(settings),
+                4 * n,
+                if settings.max_time_s.is_some() { ", with a --max-time for them" } else { "" }
             );
             (Finding::Undecided, sentence)
         }
@@ -57,10 +71,20 @@ fn verdict(metric: &Metric, baseline: &str, row: &Row) -> Verdict {
             let better = (ratio.low > 1.0) == (metric.better == Better::Higher);
             let finding = if better { Finding::Better } else { Finding::Worse };
             let word = if better { "better" } else { "worse" };
-            (finding, format!("{}: {word}", compared(metric.better, policy, baseline, name, ratio)))
+            let after = if settings.looks.len() > 1 { format!(", after {n} runs") } else { String::new() };
+            let looks = looks(settings);
+            (finding, format!("{}: {word}{after}{looks}", compared(metric.better, policy, baseline, name, ratio)))
         }
     };
     Verdict { policy: policy.clone(), metric: name.clone(), finding, sentence }
+}
+
+/// What the interval takes into account, if it was not looked at once only.
+fn looks(settings: &Settings) -> String {
+    match settings.looks.len() {
+        0 | 1 => String::new(),
+        looks => format!("; the interval allows for {looks} looks"),
+    }
 }
 
 fn compared(better: Better, policy: &str, baseline: &str, name: &str, ratio: Ratio) -> String {

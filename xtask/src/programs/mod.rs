@@ -1,7 +1,6 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
 //! how fast: written to `docs/results/programs.md`.
 
-pub(crate) mod marked;
 pub(crate) mod prepare;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -1,13 +1,13 @@
 //! Runs a program under the policies by `turnwise run` and `turnwise compare`.
 
-use super::marked::{self, Mark};
 use super::prepare::Ready;
 use super::table::Program;
 use super::{POLICIES, table};
 use anyhow::{Context, Result, bail};
 use regex::Regex;
+use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -131,24 +131,35 @@ impl Turnwise {
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
         if program.bound {
-            for mark in Mark::ALL {
-                compare.arg("--policy").arg(mark.write(folder.path())?);
-            }
-            compare.arg("--").args(marked::in_front(&self.path, &ready.command)?);
-        } else {
-            compare.arg("--").args(&ready.command);
+            let turnwise = self.path.to_str().context("the path of turnwise is no text")?;
+            let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
+            compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
+            compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
         }
+        compare.arg("--").args(&ready.command);
         let output = compare.stdin(Stdio::null()).output().context("cannot run turnwise compare")?;
         if !output.status.success() {
             bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
         }
         let text = std::fs::read_to_string(&json).context("cannot read the comparison")?;
-        read(&text, program.lower, program.bound.then(|| folder.path()))
+        read(&text, program.lower, program.bound)
     }
 }
 
-/// Reads a comparison's JSON; `marks`: where the policy files of marked runs lay, if there were any.
-fn read(text: &str, lower: bool, marks: Option<&Path>) -> Result<Measured> {
+/// The arm of lock-bound programs on one CPU: no thread runs beside a lock's owner, so what it gains is what contention
+/// costs.
+const ONE_CPU: &str = "one CPU";
+/// The arm of lock-bound programs under `turnwise profile`.
+const RECORDED: &str = "recorded";
+
+/// The last CPU that this process may use: the first ones serve more interrupts.
+fn last_cpu() -> Result<usize> {
+    let allowed = sched_getaffinity(None).context("cannot ask for the CPUs that may be used")?;
+    (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu)).context("no CPU may be used")
+}
+
+/// Reads a comparison's JSON; `bound`: whether it has the arms of lock-bound programs.
+fn read(text: &str, lower: bool, bound: bool) -> Result<Measured> {
     let comparison: Comparison = serde_json::from_str(text).context("the comparison's JSON has changed its shape")?;
     let metric = comparison.summaries.first().context("the comparison has no figures")?.metric.clone();
     let of = |policy: &str| {
@@ -156,16 +167,13 @@ fn read(text: &str, lower: bool, marks: Option<&Path>) -> Result<Measured> {
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
-    let marked = |mark: Mark| {
-        let file = marks.map(|folder| mark.file(folder));
-        file.map(|file| of(&file.to_string_lossy()).and_then(|summary| speed(summary, lower))).transpose()
-    };
+    let arm = |name: &str| bound.then(|| of(name).and_then(|summary| speed(summary, lower))).transpose();
     Ok(Measured {
         medians: all.iter().map(|summary| summary.median).collect(),
         spread: all.iter().map(|summary| (summary.q3 - summary.q1) / summary.median).collect(),
         speed: speed(all[1], lower)?,
-        one_cpu: marked(Mark::OneCpu)?,
-        recorded: marked(Mark::Recorded)?,
+        one_cpu: arm(ONE_CPU)?,
+        recorded: arm(RECORDED)?,
         machine: comparison.machine,
         others: comparison.others,
     })
@@ -218,25 +226,25 @@ mod tests {
         let summaries = [
             summary("libc", 100.0, serde_json::Value::Null),
             summary("adaptive", 200.0, ratio(2.0, 1.6, 2.5)),
-            summary("/tmp/x/one-cpu.toml", 150.0, ratio(1.5, 1.25, 2.0)),
-            summary("/tmp/x/recorded.toml", 90.0, ratio(0.9, 0.8, 1.0)),
+            summary(ONE_CPU, 150.0, ratio(1.5, 1.25, 2.0)),
+            summary(RECORDED, 90.0, ratio(0.9, 0.8, 1.0)),
         ];
         serde_json::json!({ "summaries": summaries, "machine": machine }).to_string()
     }
 
     #[test]
-    fn marked_runs_are_told_by_their_files() {
-        let measured = read(&comparison(), false, Some(Path::new("/tmp/x"))).unwrap();
+    fn arms_are_told_by_their_names() {
+        let measured = read(&comparison(), false, true).unwrap();
         assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
         assert_eq!(measured.recorded, Some([0.9, 0.8, 1.0]));
         assert_eq!(measured.medians, [100.0, 200.0]);
-        assert_eq!(read(&comparison(), false, None).unwrap().one_cpu, None);
-        assert!(read(&comparison(), false, Some(Path::new("/tmp/y"))).is_err());
+        assert_eq!(read(&comparison(), false, false).unwrap().one_cpu, None);
+        assert!(read(&comparison().replace(RECORDED, "another"), false, true).is_err());
     }
 
     #[test]
     fn where_less_is_better_the_ends_change_places() {
-        let measured = read(&comparison(), true, Some(Path::new("/tmp/x"))).unwrap();
+        let measured = read(&comparison(), true, true).unwrap();
         assert_eq!((measured.speed, measured.one_cpu), ([0.5, 0.4, 0.625], Some([1.0 / 1.5, 0.5, 0.8])));
     }
 }

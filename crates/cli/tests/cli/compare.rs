@@ -252,7 +252,11 @@ fn interrupted_comparisons_report_what_they_have() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["interrupted"], true);
     assert_eq!(report["runs"].as_array().unwrap().len(), 6);
-    assert!(report["notes"].to_string().contains("only the 3 complete rounds of 7 count"), "{}", report["notes"]);
+    assert!(
+        report["notes"].to_string().contains("only the 3 complete rounds of at most 40 count"),
+        "{}",
+        report["notes"]
+    );
 }
 
 #[test]
@@ -359,4 +363,117 @@ fn exit_statuses_that_differ_are_told() {
     assert!(text.contains("(libc: 0 in 2 runs; adaptive: 134 in 2 runs)"), "{text}");
     let same = notes(&["--any-status", "--", "sh", "-c", "exit 3"]);
     assert!(!same.contains("exit statuses"), "{same}");
+}
+
+#[test]
+fn arms_run_behind_their_commands() {
+    let script = "echo ops: ${OPS:-100}${TURNWISE_LOCK:+0}";
+    let arms = ["--arm", "twice: env OPS=200", "--arm", "ours: --lock queued env 'OPS=20'", "--arm", "again:"];
+    let options = [&["--runs", "6", "--metric", OPS, "--json"], &arms[..]].concat();
+    let report = json(&of_script(&options, script));
+    assert_eq!(report["settings"]["policies"], serde_json::json!(["libc", "adaptive", "twice", "ours", "again"]));
+    let of = |name: &str| {
+        let rows = report["summaries"].as_array().unwrap();
+        rows.iter().find(|row| row["policy"] == name).unwrap()["median"].as_f64().unwrap()
+    };
+    assert_eq!(["libc", "adaptive", "twice", "ours", "again"].map(of), [100.0, 1000.0, 200.0, 200.0, 100.0]);
+    let ours = &report["settings"]["arms"][3];
+    assert_eq!(*ours, serde_json::json!({"name": "ours", "lock": "queued", "prefix": ["env", "OPS=20"]}));
+    let text = expect(0, &of_script(&[&["--runs", "6", "--metric", OPS], &arms[..]].concat(), script)).0;
+    assert!(text.contains("Twice is 2.00x libc's ops"), "{text}");
+}
+
+#[test]
+fn an_arm_is_held_to_one_cpu() {
+    let script = "echo cpus: $(nproc)";
+    let cpu = std::fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = cpu.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let first = allowed.split([',', '-']).next().unwrap();
+    let (libc, ours) = (format!("one: taskset -c {first}"), format!("ours on one: --lock adaptive taskset -c {first}"));
+    let options = ["--metric", "cpus: (?<cpus>[0-9]+)", "--arm", &libc, "--arm", &ours, "--json"];
+    let report = json(&of_script(&options, script));
+    for run in report["runs"].as_array().unwrap() {
+        let is_held = run["policy"].as_str().unwrap().contains("one");
+        assert!(!is_held || run["printed"]["cpus"] == 1.0, "{run}");
+        assert!(run["policy"] != "ours on one" || run["library_loaded"] != false, "{run}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
+    let directory = scratch();
+    let trace = directory.path().join("trace");
+    let script = format!("echo x >>{}", shown(&trace));
+    for (arms, told) in [
+        (&["taskset -c 0"][..], "'taskset -c 0' for '--arm <NAME: [--lock POLICY] [COMMAND ...]>': no colon"),
+        (&[": true"], "its name is empty"),
+        (&["a: 'b"], "a quote is not closed"),
+        (&["a: --lock adaptiv"], "did you mean `adaptive`?"),
+        (&["a: true", "a: true"], "--arm 'a': something else is called so"),
+        (&["libc: true"], "--arm 'libc': something else is called so"),
+        (&["a: env", "far: no-such-command"], "--arm 'far': no-such-command cannot be put in front of the program"),
+        (&["a: ''"], "--arm 'a': the command's name is empty"),
+    ] {
+        let options: Vec<&str> = arms.iter().flat_map(|arm| ["--arm", arm]).collect();
+        expect_complaint(2, &of_script(&options, &script), &[told]);
+    }
+    expect_complaint(2, &["compare", "--advise", "--arm", "a: env", "true"], &["--advise compares libc with"]);
+    assert!(!trace.exists(), "the program was run");
+    expect_complaint(
+        2,
+        &of_script(&["--arm", "a: env X=1"], "[ -z \"$X\" ] || exit 5"),
+        &["under a, run 1: the program exited with status 5", "by itself: env 'X=1' sh -c"],
+    );
+}
+
+#[test]
+fn it_goes_on_until_it_can_tell() {
+    let started = |report: &Value| report["runs"].as_array().unwrap().len();
+    let clear = of_whole(&["--metric", OPS], MODEL);
+    assert_eq!(clear["settings"]["looks"], serde_json::json!([8, 12, 18, 27, 40]));
+    assert_eq!((started(&clear), &clear["verdicts"][0]["finding"]), (16, &Value::from("better")), "{clear}");
+    let sentence = clear["verdicts"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.ends_with(": better, after 8 runs; the interval allows for 5 looks"), "{sentence}");
+    let same = of_whole(&["--metric", OPS], "echo ops: 5");
+    assert_eq!((started(&same), &same["verdicts"][0]["finding"]), (16, &Value::from("same")), "{same}");
+    let two = of_whole(&["--metric", OPS, "--lock", "libc,adaptive,queued", "--max-runs", "8"], MODEL);
+    assert_eq!((started(&two), &two["settings"]["confidence"]), (24, &Value::from(0.95)), "{two}");
+}
+
+#[test]
+fn a_difference_within_the_margin_is_none() {
+    // By turns 100 and 101, whatever the locks.
+    let directory = scratch();
+    let count = directory.path().join("count");
+    let script = format!("echo x >>{0}; echo ops: $((100 + $(wc -l <{0}) % 2))", shown(&count));
+    let near = of_whole(&["--metric", OPS], &script);
+    let sentence = near["verdicts"][0]["sentence"].as_str().unwrap();
+    assert_eq!(near["verdicts"][0]["finding"], "same", "{sentence}");
+    assert!(sentence.contains("no difference beyond 5% between adaptive and libc in ops after 8 runs"), "{sentence}");
+    let narrow = of_whole(&["--metric", OPS, "--margin", "0.1", "--max-runs", "9"], &script);
+    assert_eq!(narrow["verdicts"][0]["finding"], "undecided", "{narrow}");
+}
+
+#[test]
+fn it_gives_up_at_its_bounds() {
+    let directory = scratch();
+    let of = |bound: &[&str]| {
+        let count = directory.path().join("count");
+        let _ = std::fs::remove_file(&count);
+        let script = format!("echo x >>{0}; echo ops: $((100 + $(wc -l <{0}) * 37 % 50))", shown(&count));
+        of_whole(&[&["--metric", OPS], bound].concat(), &script)
+    };
+    let runs = of(&["--max-runs", "12"]);
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 24);
+    let sentence = runs["verdicts"][0]["sentence"].as_str().unwrap();
+    assert!(sentence.contains("can be told from 12 runs") && sentence.contains("2 looks"), "{sentence}");
+    assert!(sentence.ends_with("--max-runs 48, with a --max-time for them"), "{sentence}");
+    let time = of(&["--max-time", "0.001"]);
+    assert_eq!(time["runs"].as_array().unwrap().len(), 16);
+    assert!(time["notes"].to_string().contains("--max-time ended it after 8 rounds of at most 40"), "{time}");
+}
+
+/// The JSON of a comparison of a shell script that makes as many runs as it needs.
+fn of_whole(options: &[&str], script: &str) -> Value {
+    json(&[&["compare", "--warmup", "0", "--json"], options, &["--", "sh", "-c", script]].concat())
 }

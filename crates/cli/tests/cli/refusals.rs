@@ -111,6 +111,11 @@ fn numbers_and_patterns() {
     expect_complaint(2, &["compare", "--runs", "1", "true"], &["at least 2"]);
     expect_complaint(2, &["compare", "--runs", "many", "true"], &["--runs", "a whole number is expected, 2 or more"]);
     expect_complaint(2, &["compare", "--runs", "-1", "true"], &["'-1' for '--runs <N>'", "2 or more"]);
+    expect_complaint(2, &["compare", "--max-runs", "7", "true"], &["after 8 runs; for fewer, use --runs"]);
+    expect_complaint(2, &["compare", "--runs", "7", "--max-runs", "9", "true"], &["cannot be used with"]);
+    expect_complaint(2, &["compare", "--runs", "7", "--max-time", "9", "true"], &["cannot be used with"]);
+    expect_complaint(2, &["compare", "--max-time", "0", "true"], &["above zero"]);
+    expect_complaint(2, &["compare", "--margin", "0", "true"], &["above 0 and up to 100"]);
     expect_complaint(2, &["compare", "--json", "x.json", "--", "true"], &["such command", "type --json=x.json"]);
     expect_complaint(2, &["compare", "--timeout", "0", "true"], &["above zero"]);
     expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["not a number"]);
