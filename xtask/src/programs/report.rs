@@ -38,8 +38,8 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
     let subset: String = args.name.iter().map(|name| format!(" '{name}'")).collect();
     writeln!(
         page,
-        "Written by `cargo xtask programs{subset} --runs {}` on {}, commit {}; do not edit. The programs, their commands \
-         and figures are in `xtask/programs/programs.toml`.\n",
+        "Written by `cargo xtask programs{subset} --runs {}` on {}, commit {}; do not edit. The programs, their \
+         commands and figures are in `xtask/programs/programs.toml`.\n",
         args.runs,
         said_by("date", &["--utc", "+%F"])?,
         commit()?
