@@ -35,7 +35,7 @@ enum Command {
     Chore(check::Chore),
     /// Try the guide (docs/guide) step by step, as a reader would
     Guide(guide::Args),
-    /// Programs that nobody rebuilt, on the C library's locks and on ours; writes docs/results/programs.md
+    /// Programs that nobody rebuilt, on both locks; writes docs/results/programs.md and its picture
     Programs(programs::Args),
     Perf(perf::Args),
     /// Keep a CPU busy beside what `perf` measures

@@ -1,6 +1,7 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
-//! how fast: written to `docs/results/programs.md`.
+//! how fast: written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
+pub(crate) mod picture;
 pub(crate) mod prepare;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// List the programs
     #[arg(long)]
     list: bool,
+    /// Only draw docs/results/programs.svg again, from the reports on record
+    #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list"])]
+    picture: bool,
 }
 
 /// The policies: the first is what the others are held against.
@@ -51,6 +55,10 @@ enum Outcome {
 
 /// Runs the programs; `true` if none of those that could be run failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
+    if args.picture {
+        draw()?;
+        return Ok(true);
+    }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
     let programs = chosen(table::load(&here)?, &args.name)?;
     if args.list {
@@ -84,7 +92,16 @@ fn deliver(page: &str, args: &Args) -> Result<()> {
         println!("{page}");
         return Ok(());
     };
-    std::fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))
+    std::fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))?;
+    if file == Path::new(REPORT) { draw() } else { Ok(()) }
+}
+
+/// Draws the reports on record.
+fn draw() -> Result<()> {
+    let text = |path: &str| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
+    let pages: Vec<_> = picture::PAGES.iter().map(|path| Ok((*path, text(path)?))).collect::<Result<_>>()?;
+    std::fs::write(picture::PICTURE, picture::picture(&pages)?)
+        .with_context(|| format!("cannot write {}", picture::PICTURE))
 }
 
 /// `None`: standard output. The report on some programs must not take the place of that on all.

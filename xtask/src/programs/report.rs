@@ -38,9 +38,10 @@ pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<Strin
     let subset: String = args.name.iter().map(|name| format!(" '{name}'")).collect();
     writeln!(
         page,
-        "Written by `cargo xtask programs{subset} --runs {}`, commit {}; do not edit. The programs, their commands and \
-         figures are in `xtask/programs/programs.toml`.\n",
+        "Written by `cargo xtask programs{subset} --runs {}` on {}, commit {}; do not edit. The programs, their \
+         commands and figures are in `xtask/programs/programs.toml`.\n",
         args.runs,
+        said_by("date", &["--utc", "+%F"])?,
         commit()?
     )?;
     if let Some(machine) = measured(outcomes).map(|(_, measured)| &measured.machine).next() {
@@ -240,13 +241,15 @@ fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
 }
 
 fn commit() -> Result<String> {
-    let git = |arguments: &[&str]| -> Result<String> {
-        let output = Command::new("git").args(arguments).output().context("cannot run git")?;
-        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let changed =
-        if git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty() { "" } else { " with changes" };
-    Ok(format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?))
+    let is_clean = said_by("git", &["status", "--porcelain", "--untracked-files=no"])?.is_empty();
+    let changed = if is_clean { "" } else { " with changes" };
+    Ok(format!("{}{changed}", said_by("git", &["rev-parse", "--short=12", "HEAD"])?))
+}
+
+/// What a command prints.
+fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 /// A sentence on what others took of the CPUs during the program where that was most.
