@@ -29,7 +29,7 @@ const LOCKS: [Role; 4] = [Role::Locks; 4];
 
 pub(super) const CHECKS: &[Check] = &[
     check("lockref: all lock", SPINS, ONCE, &["slept"], |s, z| roles(s, z, &LOCKS)),
-    check("lockref: without names", NAMELESS, (Size::of(2, 2), Size::of(3, 2)), &[], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: without names", NAMELESS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| roles(s, z, &LOCKS)),
     check("lockref: sleepers wake for nothing", SPINS, SIGNALS, &["slept"], |s, z| roles(s, z, &LOCKS)),
     check("lockref: one has no time", SPINS, TIMED, &["gave up"], |s, z| {
         roles(s, z, &[Role::LocksSoon, Role::Locks, Role::Locks]);

@@ -23,7 +23,7 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
 const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
-const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).restless());
 const SIGNALS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[

@@ -70,7 +70,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("rwsem: readers and writers spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| {
         roles(s, z, &[Reads, Writes, Upgrades]);
     }),
-    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["wrote again"], often),
+    check("rwsem: a writer comes often", SPINS, (Size::of(2, 6), Size::of(3, 2)), &["wrote again"], often),
     check("rwsem: a writer forks", SLEEPS, FORKED, VOID, |s, z| {
         forks(s, z, true, &[Writes, ReadsFirst], &[Writes, Reads])
     }),

@@ -17,7 +17,7 @@ const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&
 }
 
 pub(super) const CHECKS: &[Check] = &[
-    check("slots: taken and given back", (Size::of(3, 2), Size::of(3, 4)), &["none left", "taken again"], slots),
+    check("slots: taken and given back", (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"], slots),
     check("slots: an exiting thread is looked at", (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"], exits),
 ];
 
