@@ -352,7 +352,7 @@ fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Ran)>, String> {
         }
     };
     let models = models::of(lock).into_iter().map(Trial::Model);
-    let checks = explicit::of(lock).into_iter().map(Trial::Check);
+    let checks = explicit::of(lock).iter().copied().map(Trial::Check);
     let mut trials = models.chain(checks).map(run).collect::<Result<Vec<_>, _>>()?;
     trials.sort_by_key(|(_, ran)| ran.elapsed);
     Ok(trials)

@@ -2,7 +2,6 @@
 //! a mutex of the simplest kind.
 
 use super::{SOON, Section, Shows};
-use crate::check::Lock;
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury, choose};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
@@ -18,7 +17,7 @@ mod protocol;
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
     // A waiter that has no time, and that nobody signals, relies on its deadline.
     let machine = Machine { time_helps: true, ..Machine::SLEEPS };
-    Check { name, lock: Lock::PreloadCond, machine, sizes, shows, body }
+    Check { name, machine, sizes, shows, body }
 }
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
