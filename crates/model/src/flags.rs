@@ -40,6 +40,14 @@ const LOCKREF: &[Field] =
 const QUEUED: &[Field] = &[("TAIL", 0xffff), ("HELD", 1 << 16)];
 const TICKET: &[Field] = &[("served", 0xffff), ("drawn", 0xffff << 16)];
 
+/// The preload library's condition variable: its word, and who may yet touch it.
+const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0xffff_ffff << 32)];
+const INSIDE: &[Field] = &[("DESTROYER", 1), ("inside", 0xffff_fffe)];
+/// Of which process the line of a lock is.
+const LINE: &[Field] = &[("generation", 0x7fff_ffff), ("RENEWING", 1 << 31)];
+/// The stack of free slots.
+const FREE: &[Field] = &[("top", 0xffff_ffff), ("changes", 0xffff_ffff << 32)];
+
 /// The parts of the word that an operation on this line of this file changes.
 pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
     let file = file.rsplit('/').next().unwrap_or_default();
@@ -51,6 +59,10 @@ pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
         Lock::LockRef if !line.contains("released.") => LOCKREF,
         Lock::Spin if file == "queued.rs" && line.contains(".word.") => QUEUED,
         Lock::Spin if file == "ticket.rs" => TICKET,
+        Lock::PreloadCond if line.contains("self.word.") => COND,
+        Lock::PreloadCond => INSIDE,
+        Lock::PreloadWord if line.contains("self.line.") => LINE,
+        Lock::Slots if line.contains("self.free.") => FREE,
         // Numbers and pointers of a file system, not the flags of a lock.
         Lock::Journal | Lock::Dcache => &[],
         _ => WHOLE,

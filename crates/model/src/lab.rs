@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::panic::Location;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// Which of an operation's orderings: a compare-exchange has two.
@@ -29,12 +30,37 @@ pub enum Part {
 /// A place in the lock sources that uses a word or the platform.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Place {
-    /// Source file, as the compiler was given it.
+    /// Source file, from the workspace's root.
     pub file: &'static str,
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1.
     pub column: u32,
+}
+
+impl Place {
+    fn of(at: &'static Location<'static>) -> Place {
+        Place { file: direct(at.file()), line: at.line(), column: at.column() }
+    }
+}
+
+/// The path without steps back: that of a file which another one includes has some.
+fn direct(file: &'static str) -> &'static str {
+    static DIRECT: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
+    if !file.contains("/../") {
+        return file;
+    }
+    let mut known = DIRECT.lock().expect("nobody panics with it");
+    known.entry(file).or_insert_with(|| {
+        let mut parts = Vec::new();
+        for part in file.split('/') {
+            match part {
+                ".." => _ = parts.pop(),
+                _ => parts.push(part),
+            }
+        }
+        parts.join("/").leak()
+    })
 }
 
 impl fmt::Display for Place {
@@ -184,7 +210,7 @@ fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
 /// A place seen for the first time.
 #[cold]
 fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
-    let place = Place { file: at.file(), line: at.line(), column: at.column() };
+    let place = Place::of(at);
     let mut known = Known { place, done: Done::default(), order: None, failure_order: None, kept: 0, most: u32::MAX };
     for mutation in mutations.iter().filter(|mutation| mutation.place == place) {
         match mutation.change {

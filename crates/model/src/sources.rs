@@ -42,7 +42,8 @@ impl Lock {
             Lock::Reentrant => &["turnwise/src/reentrant.rs"],
             Lock::PreloadCond => &["preload/src/cond"],
             Lock::PreloadWord => &["preload/src/word"],
-            Lock::Slots => &["turnwise/src/platform/native/thread.rs", "turnwise/src/platform/native/on_cpu.rs"],
+            // The transcription that its check runs.
+            Lock::Slots => &["model/src/explicit/checks/slots.rs"],
             Lock::LinuxMutex => &["lineage/src/linux_mutex"],
             Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs", "lineage/src/wait"],
             Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],

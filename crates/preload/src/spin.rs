@@ -2,7 +2,7 @@
 //!
 //! The word stays the C library's, so init, try and unlock stay its own, and so does a lock in memory that a process
 //! without this library shares. Only the wait is ours: look with back-off for [`SPIN_NS`]; if the lock is still taken
-//! its owner has probably lost its CPU, so give this one away; after [`YIELDS`] times in vain sleep, longer each time.
+//! its owner has probably lost its CPU, so give this one away, or sleep in the end ([`Patience`]); then look again.
 //! The C library's own wait looks until its time slice ends, while the owner waits for that CPU.
 //!
 //! | bits of [`PROTOCOL`] | meaning |
@@ -19,15 +19,10 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use libc::pthread_spinlock_t;
 use turnwise::backoff::{Backoff, Exponential};
 use turnwise::events::{Event, here};
-use turnwise::platform::{Clock, Deadline, Lane, Native, Parked, Platform};
+use turnwise::platform::{Native, Patience, Platform};
 
 /// Longer than most sections, and about twice what two context switches cost.
 const SPIN_NS: u64 = 10_000;
-/// So often the CPU is given away before a waiter sleeps: an owner of lower real-time priority runs only then.
-const YIELDS: u32 = 32;
-/// The first sleep; each is twice as long, up to the last.
-const SLEEP_MIN_NS: u64 = 50_000;
-const SLEEP_MAX_NS: u64 = 1_000_000;
 
 /// How the C library writes free and taken; 0: not known yet. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
@@ -106,16 +101,10 @@ fn lock_first(word: &AtomicU32) {
 #[cold]
 fn wait(protocol: Protocol, word: &AtomicU32) {
     here::count(Event::Contended);
-    let mut round = 0;
+    let mut patience = Patience::new();
     while !spin(protocol, word) {
         here::count(Event::SpinTimedOut);
-        if round < YIELDS {
-            // SAFETY: no arguments; it cannot fail on Linux.
-            unsafe { libc::sched_yield() };
-        } else {
-            sleep(protocol, word, round - YIELDS);
-        }
-        round += 1;
+        patience.wait::<Native>();
     }
     here::count(Event::Spun);
 }
@@ -130,16 +119,4 @@ fn spin(protocol: Protocol, word: &AtomicU32) -> bool {
         }
     }
     false
-}
-
-/// Nobody wakes it: the time ends it.
-fn sleep(protocol: Protocol, word: &AtomicU32, times: u32) {
-    let found = word.load(Relaxed);
-    if found != protocol.free {
-        let ns = (SLEEP_MIN_NS << times.min(8)).min(SLEEP_MAX_NS);
-        let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + ns };
-        if Native::park(word, found, Lane::Waiters, Some(deadline)) != Parked::Changed {
-            here::count(Event::Slept);
-        }
-    }
 }

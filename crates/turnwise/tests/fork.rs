@@ -2,11 +2,11 @@
 #![cfg(all(feature = "native", not(miri)))]
 
 use std::ptr::{from_ref, null};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 use turnwise::osq::Osq;
-use turnwise::platform::{Deadline, Native, Platform};
+use turnwise::platform::{Deadline, Lane, Native, Platform};
 use turnwise::rwsem::Prefer;
 use turnwise::{FairSemaphore, RawMutex, RawRwSem, Semaphore};
 
@@ -172,4 +172,72 @@ fn line_is_gone<const FAIR: bool>(semaphore: Semaphore<FAIR>) {
 fn a_semaphore_has_no_line_of_threads_of_the_parent() {
     line_is_gone(Semaphore::new(2));
     line_is_gone(FairSemaphore::new_fair(2));
+}
+
+/// A thread sleeps for a mutex that is promised to another, and a handler of it, with `flags`, forks. How the child
+/// ended: with the mutex, or by its alarm.
+fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc::c_int {
+    const PROMISED: u32 = 1 << 30 | 1 << 31;
+    static CHILD: AtomicI32 = AtomicI32::new(0);
+    extern "C" fn forks(_: libc::c_int) {
+        let pid = by_system_call();
+        if pid == 0 {
+            // SAFETY: ends the child if it waits for ever.
+            unsafe { libc::alarm(2) };
+        }
+        CHILD.store(if pid == 0 { 0 } else { pid }, Relaxed);
+    }
+    CHILD.store(-1, Relaxed);
+    // SAFETY: all bytes zero are an empty mask and no flags; the handler makes system calls and stores.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = forks as extern "C" fn(libc::c_int) as usize;
+        action.sa_flags = flags;
+        assert_eq!(libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut()), 0);
+    }
+    let lock = RawMutex::new();
+    flag(&lock, PROMISED, 16);
+    // SAFETY: asks who is calling.
+    let waiter = unsafe { libc::pthread_self() };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // It sleeps by then.
+            std::thread::sleep(Duration::from_millis(300));
+            // SAFETY: the thread outlives this one.
+            assert_eq!(unsafe { libc::pthread_kill(waiter, libc::SIGUSR2) }, 0);
+            while CHILD.load(Relaxed) < 0 {
+                std::thread::yield_now();
+            }
+            // SAFETY: the word comes first in a `repr(C)` lock.
+            let word = unsafe { &*from_ref(&lock).cast::<AtomicU32>() };
+            word.store(0, Relaxed);
+            let _ = [Lane::Waiters, Lane::First].map(|lane| Native::wake(word, lane, 1));
+        });
+        wait(&lock);
+        if CHILD.load(Relaxed) == 0 {
+            // SAFETY: ends the child, which is the only one that finds 0.
+            unsafe { libc::_exit(0) };
+        }
+    });
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    while unsafe { libc::waitpid(CHILD.load(Relaxed), &mut status, 0) } < 0 {}
+    status
+}
+
+/// One that sleeps looks again in a child that its signal handler forked, unless the kernel restarts its system call
+/// there, as it does where there is no deadline: that the promise is void has not changed the word.
+#[test]
+fn a_child_of_a_signal_handler_looks_again_unless_its_wait_is_restarted() {
+    if ways().len() == 1 {
+        println!("SKIPPED: a child by the bare system call may hang in ThreadSanitizer's runtime");
+        return;
+    }
+    let in_time = |lock: &RawMutex| assert!(lock.lock_until(Deadline::after::<Native>(Duration::from_secs(60))));
+    for (flags, wait) in [(0, RawMutex::lock as fn(&RawMutex)), (libc::SA_RESTART, in_time)] {
+        let status = wait_in_a_child_of_a_handler(flags, wait);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "it has the mutex: {status:#x}");
+    }
+    let status = wait_in_a_child_of_a_handler(libc::SA_RESTART, RawMutex::lock);
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM, "it sleeps: {status:#x}");
 }

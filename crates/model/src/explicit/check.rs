@@ -4,7 +4,7 @@ use super::machine;
 pub(super) use super::machine::{Record, bury, choose, fork};
 use super::memory::{Fiber, scrub};
 use super::search::{Found, Search};
-use crate::check::{Cause, Failure, Lock, Width, quietly};
+use crate::check::{Cause, Failure, Width, quietly};
 use crate::lab::{self, Mutation, Places};
 use crate::platform::{self, Identity};
 use std::cell::{Cell, RefCell};
@@ -86,8 +86,6 @@ impl Machine {
 pub struct Check {
     /// What it shows, in a few words.
     pub name: &'static str,
-    /// The lock that it is of.
-    pub lock: Lock,
     /// The machine.
     pub machine: Machine,
     /// The bounded and the wide run.
@@ -181,6 +179,13 @@ impl Stage {
         machine::watch(Box::new(watch));
     }
 
+    /// Keeps `value`, which looks at each operation as it is done.
+    pub(super) fn keep_watched<T: 'static>(&self, value: T, watch: fn(&T, &Record)) -> &'static T {
+        let kept = self.keep(value);
+        self.watch(move |record| watch(kept, record));
+        kept
+    }
+
     /// Does something as one of the threads, before they start. Where that spins, `meanwhile` happens.
     pub fn before(&self, thread: usize, what: impl FnOnce(), meanwhile: impl Fn() + 'static) {
         machine::meanwhile(meanwhile);
@@ -248,7 +253,7 @@ mod tests {
     fn run(body: fn(&Stage, Size)) -> Outcome {
         let sizes = (Size::of(2, 3), Size::of(2, 3));
         let machine = Machine::SPINS;
-        Check { name: "test", lock: Lock::Broken, machine, sizes, shows: &[], body }.run(Width::Bounded, &[])
+        Check { name: "test", machine, sizes, shows: &[], body }.run(Width::Bounded, &[])
     }
 
     fn fails(body: fn(&Stage, Size), with: &str) {

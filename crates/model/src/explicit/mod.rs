@@ -26,5 +26,5 @@ mod search;
 mod state;
 
 pub use check::{Check, Machine, Outcome, Size};
-pub use checks::{all, of};
+pub use checks::of;
 pub use platform::{Explicit, ExplicitWord};

@@ -2,7 +2,6 @@
 
 use super::mutex::Guarded as Locked;
 use super::{SOON, Shows};
-use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage};
 use crate::platform::saw;
@@ -10,7 +9,7 @@ use std::cell::Cell;
 use turnwise::RawCondvar;
 
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, lock: Lock::Condvar, machine: Machine::SLEEPS, sizes, shows, body }
+    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));

@@ -1,7 +1,6 @@
 //! Reference count and lock in one word.
 
-use super::{SOON, Section, Shows};
-use crate::check::Lock;
+use super::{SOON, Section, check};
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury};
 use crate::platform::{Identity, saw};
@@ -10,16 +9,6 @@ use turnwise::LockRef;
 
 const SPINS: Machine = Machine::SPINS;
 const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
-
-const fn check(
-    name: &'static str,
-    machine: Machine,
-    sizes: (Size, Size),
-    shows: Shows,
-    body: fn(&Stage, Size),
-) -> Check {
-    Check { name, lock: Lock::LockRef, machine, sizes, shows, body }
-}
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));

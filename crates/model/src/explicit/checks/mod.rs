@@ -11,35 +11,41 @@ mod rwsem;
 mod semaphore;
 mod slots;
 
-use super::check::{Check, Size, Stage, bury};
+use super::ExplicitWord;
+use super::check::{Check, Machine, Size, Stage, bury};
 use super::memory::scrub;
 use crate::check::Lock;
 use crate::platform::saw;
 use std::cell::Cell;
+use std::ptr;
 use turnwise::platform::{Clock, Deadline};
 
-/// All checks of all locks.
-pub fn all() -> Vec<Check> {
-    let mut all = Vec::new();
-    let each = [
-        mutex::CHECKS,
-        rwsem::CHECKS,
-        semaphore::CHECKS,
-        osq::CHECKS,
-        lockref::CHECKS,
-        condvar::CHECKS,
-        reentrant::CHECKS,
-        preload_cond::CHECKS,
-        preload_word::CHECKS,
-        slots::CHECKS,
-    ];
-    each.iter().for_each(|checks| all.extend_from_slice(checks));
-    all
+/// The checks of one lock.
+pub fn of(lock: Lock) -> &'static [Check] {
+    match lock {
+        Lock::Mutex => mutex::CHECKS,
+        Lock::RwSem => rwsem::CHECKS,
+        Lock::Semaphore => semaphore::CHECKS,
+        Lock::Osq => osq::CHECKS,
+        Lock::LockRef => lockref::CHECKS,
+        Lock::Condvar => condvar::CHECKS,
+        Lock::Reentrant => reentrant::CHECKS,
+        Lock::PreloadCond => preload_cond::CHECKS,
+        Lock::PreloadWord => preload_word::CHECKS,
+        Lock::Slots => slots::CHECKS,
+        _ => &[],
+    }
 }
 
-/// The checks of one lock.
-pub fn of(lock: Lock) -> Vec<Check> {
-    all().into_iter().filter(|c| c.lock == lock).collect()
+/// A check, as a line of a list.
+const fn check(
+    name: &'static str,
+    machine: Machine,
+    sizes: (Size, Size),
+    shows: Shows,
+    body: fn(&Stage, Size),
+) -> Check {
+    Check { name, machine, sizes, shows, body }
 }
 
 type Shows = &'static [&'static str];
@@ -135,6 +141,15 @@ impl Claim {
     fn vanish(&self) {
         self.0.set(0);
     }
+}
+
+/// The word that a lock begins with.
+///
+/// # Safety
+/// `lock` is `repr(C)`, and its first field is a word of 32 bits.
+unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
+    // SAFETY: the caller's promise.
+    unsafe { &*ptr::from_ref(lock).cast() }
 }
 
 /// Each thread comes once, by `enter`, and goes by `leave`; the last one frees the lock as soon as it has released it.

@@ -1,11 +1,9 @@
 //! The adaptive mutex.
 
-use super::{Claim, SOON, Section, Shows};
-use crate::check::Lock;
+use super::{Claim, SOON, Section, Shows, check, word};
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, as_thread, fork};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::{Identity, saw};
-use std::ptr;
 use turnwise::RawMutex;
 use turnwise::wait::Policy;
 
@@ -18,16 +16,6 @@ const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
 const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
 
 const CLAIM: Shows = &["claimed", "handed off"];
-
-const fn check(
-    name: &'static str,
-    machine: Machine,
-    sizes: (Size, Size),
-    shows: Shows,
-    body: fn(&Stage, Size),
-) -> Check {
-    Check { name, lock: Lock::Mutex, machine, sizes, shows, body }
-}
 
 const TIMED: Size = Size::of(3, 1).timed(1);
 const TIMED_LATE: Size = TIMED.late(1);
@@ -78,14 +66,15 @@ pub(super) struct Guarded {
 impl Guarded {
     /// A mutex whose word is watched.
     pub(super) fn keep(stage: &Stage) -> &'static Guarded {
-        let guarded = stage.keep(Guarded { raw: RawMutex::new_in(), section: Section::new(), claim: Claim::new() });
-        stage.watch(move |record| guarded.watch(record));
-        guarded
+        stage.keep_watched(
+            Guarded { raw: RawMutex::new_in(), section: Section::new(), claim: Claim::new() },
+            Self::watch,
+        )
     }
 
     fn word(&self) -> &ExplicitWord<u32> {
         // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { &*ptr::from_ref(&self.raw).cast() }
+        unsafe { word(&self.raw) }
     }
 
     /// Invariant 3, and the rare lines.

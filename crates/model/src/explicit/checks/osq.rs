@@ -1,7 +1,6 @@
 //! The queue of optimistic spinners.
 
 use super::Section;
-use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage, fork};
 use crate::platform::saw;
@@ -20,7 +19,7 @@ const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: 
         (false, true) => &["first", "forked"],
         (true, true) => &["first", "left", "forked"],
     };
-    Check { name, lock: Lock::Osq, machine, sizes, shows, body }
+    Check { name, machine, sizes, shows, body }
 }
 
 pub(super) const CHECKS: &[Check] = &[

@@ -4,7 +4,6 @@
 mod line;
 
 use super::Section;
-use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage, fork};
 use crate::platform::saw;
@@ -17,7 +16,7 @@ const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
 
 const fn check(name: &'static str, body: fn(&Stage, Size)) -> Check {
     let machine = Machine { spins_end: false, ..Machine::SPINS };
-    Check { name, lock: Lock::PreloadWord, machine, sizes: FORKS, shows: &["forked", "renewed"], body }
+    Check { name, machine, sizes: FORKS, shows: &["forked", "renewed"], body }
 }
 
 pub(super) const CHECKS: &[Check] = &[

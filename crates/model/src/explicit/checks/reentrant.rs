@@ -1,7 +1,6 @@
 //! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
 
 use super::{SOON, Section, Shows};
-use crate::check::Lock;
 use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage};
 use crate::platform::saw;
@@ -11,7 +10,7 @@ const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));
 
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, lock: Lock::Reentrant, machine: Machine::SLEEPS, sizes, shows, body }
+    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
 pub(super) const CHECKS: &[Check] = &[

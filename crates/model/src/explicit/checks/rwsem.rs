@@ -1,7 +1,6 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
-use super::{Claim, SOON, Section, Shows};
-use crate::check::Lock;
+use super::{Claim, SOON, Section, Shows, check, word};
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
@@ -9,22 +8,11 @@ use Role::{
     Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, Tries, Upgrades, Writes,
 };
 use std::cell::Cell;
-use std::ptr;
 use turnwise::RawRwSem;
 use turnwise::rwsem::Prefer;
 
 const SPINS: Machine = Machine::SPINS;
 const SLEEPS: Machine = Machine::SLEEPS;
-
-const fn check(
-    name: &'static str,
-    machine: Machine,
-    sizes: (Size, Size),
-    shows: Shows,
-    body: fn(&Stage, Size),
-) -> Check {
-    Check { name, lock: Lock::RwSem, machine, sizes, shows, body }
-}
 
 const ONCE: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const LATE_PAIR: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
@@ -125,14 +113,12 @@ struct Guarded {
 impl Guarded {
     fn keep(stage: &Stage) -> &'static Guarded {
         let (raw, section) = (RawRwSem::new_in(), Section::new());
-        let guarded = stage.keep(Guarded { raw, section, claim: Claim::new(), kept: Cell::new(false) });
-        stage.watch(move |record| guarded.watch(record));
-        guarded
+        stage.keep_watched(Guarded { raw, section, claim: Claim::new(), kept: Cell::new(false) }, Self::watch)
     }
 
     fn word(&self) -> &ExplicitWord<u32> {
         // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { &*ptr::from_ref(&self.raw).cast() }
+        unsafe { word(&self.raw) }
     }
 
     /// Invariant 5, and the rare lines.

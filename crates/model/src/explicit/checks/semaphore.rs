@@ -1,18 +1,16 @@
 //! The semaphore, fair and barging.
 
-use super::{SOON, Shows};
-use crate::check::Lock;
+use super::{SOON, Shows, word};
 use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
 use crate::explicit::memory::scrub;
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use std::cell::Cell;
-use std::ptr;
 use turnwise::Semaphore;
 use turnwise::platform::Platform;
 
 const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, lock: Lock::Semaphore, machine: Machine::SLEEPS, sizes, shows, body }
+    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
 }
 
 const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
@@ -57,14 +55,14 @@ struct Guarded<const FAIR: bool> {
 
 impl<const FAIR: bool> Guarded<FAIR> {
     fn keep(stage: &Stage, permits: u32) -> &'static Self {
-        let guarded = stage.keep(Guarded {
+        let guarded = Guarded {
             semaphore: Semaphore::new_in(permits),
             permits,
             out: Cell::new(0),
             first: Cell::new(0),
             claimed: Cell::new(false),
-        });
-        stage.watch(move |record| guarded.watch(record));
+        };
+        let guarded = stage.keep_watched(guarded, Self::watch);
         stage.at_end(move || {
             let word = guarded.word().peek();
             // Flags of the parent's threads stay if nobody had to wait.
@@ -77,7 +75,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
 
     fn word(&self) -> &ExplicitWord<u32> {
         // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { &*ptr::from_ref(&self.semaphore).cast() }
+        unsafe { word(&self.semaphore) }
     }
 
     /// Nobody takes permits past the first in line once it has claimed; in a fair one, past nobody in line.
