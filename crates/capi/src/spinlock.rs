@@ -5,7 +5,7 @@ use crate::{stands_for, time};
 use core::ffi::c_int;
 use turnwise::RawSpinLock;
 use turnwise::backoff::Exponential;
-use turnwise::spin::RawSpin;
+use turnwise::raw::{RawLock, RawTimedLock};
 
 type Lock = RawSpinLock<Exponential>;
 

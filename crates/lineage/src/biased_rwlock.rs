@@ -23,6 +23,7 @@ use crate::wait;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// What a writer takes, and a reader 1 of.
 pub const BIAS: u32 = 0x0010_0000;
@@ -52,36 +53,20 @@ impl Default for BiasedRwLock {
     }
 }
 
-impl<P: Platform> BiasedRwLock<P> {
+// SAFETY: a writer has taken the whole bias, so nobody else has a part of it; it acquires (biased.write) what others
+// released. Guards stay on their thread, whose preemption is off.
+unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         BiasedRwLock { word: P::U32::new(0) }
-    }
-
-    /// Acquires the lock for reading.
-    #[inline]
-    pub fn read(&self) {
-        P::preempt_off();
-        if !self.take_one() {
-            self.read_failed();
-        }
-    }
-
-    /// Acquires the lock for reading if no writer has it, or is just trying to.
-    #[inline]
-    pub fn try_read(&self) -> bool {
-        wait::try_with_preempt_off::<P>(|| {
-            let taken = self.take_one();
-            if !taken {
-                self.word.fetch_add(1, Relaxed);
-            }
-            taken
-        })
     }
 
     /// Acquires the lock for writing.
     #[inline]
-    pub fn write(&self) {
+    fn lock(&self) {
         P::preempt_off();
         if !self.take_all() {
             self.write_failed();
@@ -90,7 +75,7 @@ impl<P: Platform> BiasedRwLock<P> {
 
     /// Acquires the lock for writing if nobody has it, or is just trying to.
     #[inline]
-    pub fn try_write(&self) -> bool {
+    fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
             let taken = self.take_all();
             if !taken {
@@ -100,34 +85,55 @@ impl<P: Platform> BiasedRwLock<P> {
         })
     }
 
-    /// Releases a read lock.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
-    #[inline]
-    pub unsafe fn unlock_read(&self) {
-        // ORDERING biased.unlock_read: pairs with biased.write: the writer comes after our reads. All changes of the
-        // word are additions, so a writer also sees the readers that left before the last.
-        self.word.fetch_add(1, Release);
-        P::preempt_on();
-    }
-
     /// Releases the write lock.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
     #[inline]
-    pub unsafe fn unlock_write(&self) {
+    unsafe fn unlock(&self) {
         // ORDERING biased.unlock_write: pairs with biased.read and biased.write.
         self.word.fetch_add(BIAS, Release);
         P::preempt_on();
     }
 
     /// Whether anybody has the lock at this moment, or is trying to.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != 0
     }
+}
 
+// SAFETY: a reader has a part of the bias, so no writer has it all; biased.read acquires what writers released
+// (biased.unlock_write), and biased.unlock_read releases it to them.
+unsafe impl<P: Platform> RawRwLock for BiasedRwLock<P> {
+    /// Acquires the lock for reading.
+    #[inline]
+    fn read(&self) {
+        P::preempt_off();
+        if !self.take_one() {
+            self.read_failed();
+        }
+    }
+
+    /// Acquires the lock for reading if no writer has it, or is just trying to.
+    #[inline]
+    fn try_read(&self) -> bool {
+        wait::try_with_preempt_off::<P>(|| {
+            let taken = self.take_one();
+            if !taken {
+                self.word.fetch_add(1, Relaxed);
+            }
+            taken
+        })
+    }
+
+    /// Releases a read lock.
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // ORDERING biased.unlock_read: pairs with biased.write: the writer comes after our reads. All changes of the
+        // word are additions, so a writer also sees the readers that left before the last.
+        self.word.fetch_add(1, Release);
+        P::preempt_on();
+    }
+}
+
+impl<P: Platform> BiasedRwLock<P> {
     /// A reader's attempt; after `false` it must be put back.
     #[inline]
     fn take_one(&self) -> bool {

@@ -33,6 +33,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, SpinLimit, Word};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -117,15 +118,20 @@ impl<V: Policy> Default for Ia64SpinLock<V> {
     }
 }
 
-impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
+// SAFETY: one thread makes the word held, and acquires (ia64.acquire) what the last owner released (ia64.release).
+// Guards stay on their thread, whose preemption is off.
+unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         Ia64SpinLock { word: P::U32::new(FREE), policy: PhantomData }
     }
 
     /// Acquires the lock.
     #[inline]
-    pub fn lock(&self) {
+    fn lock(&self) {
         P::preempt_off();
         if !self.take() {
             self.contended();
@@ -134,31 +140,30 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
 
     /// Acquires the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| self.take())
     }
 
-    /// Free -> held.
-    #[inline]
-    fn take(&self) -> bool {
-        // ORDERING ia64.acquire: pairs with ia64.release; shows what the last owner wrote.
-        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
-    }
-
     /// Releases the lock. Its store is the last access.
-    ///
-    /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too.
     #[inline]
-    pub unsafe fn unlock(&self) {
+    unsafe fn unlock(&self) {
         // ORDERING ia64.release: pairs with ia64.acquire.
         self.word.store(FREE, Release);
         P::preempt_on();
     }
 
     /// Whether somebody has the lock at this moment.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
+    }
+}
+
+impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
+    /// Free -> held.
+    #[inline]
+    fn take(&self) -> bool {
+        // ORDERING ia64.acquire: pairs with ia64.release; shows what the last owner wrote.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
 
     #[cold]

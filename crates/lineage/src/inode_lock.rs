@@ -14,89 +14,31 @@ use crate::ia64_spin::{ExponentialCode, Ia64SpinLock, Plain};
 use crate::rwsem_xadd::{Fifo, RwsemXadd};
 use core::fmt;
 use turnwise::platform::{DefaultPlatform, Platform};
-
-/// The lock inside.
-pub trait Inner: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new_in() -> Self;
-    /// Acquires it for reading.
-    fn read(&self);
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The caller has it for reading.
-    unsafe fn unlock_read(&self);
-    /// Acquires it for writing.
-    fn write(&self);
-    /// Acquires it for writing if it is free.
-    fn try_write(&self) -> bool;
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The caller has it for writing.
-    unsafe fn unlock_write(&self);
-}
-
-impl<V: crate::ia64_spin::Policy, P: Platform> Inner for Ia64SpinLock<V, P> {
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-    #[inline]
-    fn read(&self) {
-        self.lock();
-    }
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock() };
-    }
-    #[inline]
-    fn write(&self) {
-        self.lock();
-    }
-    #[inline]
-    fn try_write(&self) -> bool {
-        self.try_lock()
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock() };
-    }
-}
-
-impl<V: crate::rwsem_xadd::Policy, P: Platform> Inner for RwsemXadd<V, P> {
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-    #[inline]
-    fn read(&self) {
-        self.read();
-    }
-    #[inline]
-    unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_read() };
-    }
-    #[inline]
-    fn write(&self) {
-        self.write();
-    }
-    #[inline]
-    fn try_write(&self) -> bool {
-        self.try_write()
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_write() };
-    }
-}
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock. The three types below are all there are.
 pub trait Policy: sealed::Sealed + Send + Sync + 'static {
     /// The lock inside.
-    type Inner<P: Platform>: Inner;
+    type Inner<P: Platform>: RawLock;
+    /// Acquires it for reading: a spin lock knows no readers.
+    #[inline]
+    fn read<P: Platform>(inner: &Self::Inner<P>) {
+        inner.lock();
+    }
+    /// Acquires it for reading if that is possible at once.
+    #[inline]
+    fn try_read<P: Platform>(inner: &Self::Inner<P>) -> bool {
+        inner.try_lock()
+    }
+    /// Releases it.
+    ///
+    /// # Safety
+    /// The caller has it by [`Policy::read`] or [`Policy::try_read`].
+    #[inline]
+    unsafe fn unlock_read<P: Platform>(inner: &Self::Inner<P>) {
+        // SAFETY: the caller's promise.
+        unsafe { inner.unlock() };
+    }
 }
 
 /// The spin lock, as it was.
@@ -114,6 +56,19 @@ impl Policy for BackOff {
 }
 impl Policy for Rwsem {
     type Inner<P: Platform> = RwsemXadd<Fifo, P>;
+    #[inline]
+    fn read<P: Platform>(inner: &Self::Inner<P>) {
+        inner.read();
+    }
+    #[inline]
+    fn try_read<P: Platform>(inner: &Self::Inner<P>) -> bool {
+        inner.try_read()
+    }
+    #[inline]
+    unsafe fn unlock_read<P: Platform>(inner: &Self::Inner<P>) {
+        // SAFETY: the caller's promise.
+        unsafe { inner.unlock_read() };
+    }
 }
 
 mod sealed {
@@ -159,48 +114,52 @@ impl<V: Policy> Default for InodeLock<V> {
     }
 }
 
-impl<V: Policy, P: Platform> InodeLock<V, P> {
-    /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
-        InodeLock { inner: Inner::new_in() }
+// SAFETY: the lock inside keeps these promises.
+unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        InodeLock { inner: RawLock::new_in() }
     }
 
-    /// Acquires the lock for reading; the spin locks exclude other readers too.
     #[inline]
-    pub fn read(&self) {
-        self.inner.read();
+    fn lock(&self) {
+        self.inner.lock();
     }
 
-    /// Releases a read lock.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
     #[inline]
-    pub unsafe fn unlock_read(&self) {
+    fn try_lock(&self) -> bool {
+        self.inner.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
         // SAFETY: the caller's promise.
-        unsafe { self.inner.unlock_read() };
+        unsafe { self.inner.unlock() };
     }
 
-    /// Acquires the lock for writing.
+    fn is_locked(&self) -> bool {
+        self.inner.is_locked()
+    }
+}
+
+// SAFETY: as above; the readers of a spin lock are its owners.
+unsafe impl<V: Policy, P: Platform> RawRwLock for InodeLock<V, P> {
     #[inline]
-    pub fn write(&self) {
-        self.inner.write();
+    fn read(&self) {
+        V::read(&self.inner);
     }
 
-    /// Acquires the lock for writing if it is free.
     #[inline]
-    pub fn try_write(&self) -> bool {
-        self.inner.try_write()
+    fn try_read(&self) -> bool {
+        V::try_read(&self.inner)
     }
 
-    /// Releases the write lock.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
     #[inline]
-    pub unsafe fn unlock_write(&self) {
+    unsafe fn unlock_read(&self) {
         // SAFETY: the caller's promise.
-        unsafe { self.inner.unlock_write() };
+        unsafe { V::unlock_read(&self.inner) };
     }
 }
 

@@ -10,7 +10,7 @@
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
 //! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | it | it, as it takes the lock |
-//! | 1 | `WRITER` | a writer has the lock | it | it, in `unlock_write` |
+//! | 1 | `WRITER` | a writer has the lock | it | it, in `unlock` |
 //! | 8..32 | readers | how many have the lock, or are about to find out | readers | readers |
 //!
 //! Invariants:
@@ -26,6 +26,7 @@ use crate::wait;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const WAITS: u32 = 1;
 const WRITER: u32 = 2;
@@ -52,32 +53,20 @@ impl Default for QueuedRwLock {
     }
 }
 
-impl<P: Platform> QueuedRwLock<P> {
+// SAFETY: one writer sets its bit, when no reader is counted; it acquires (queued_rw.write) what others released.
+// Guards stay on their thread, whose preemption is off.
+unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         QueuedRwLock { count: P::U32::new(0), line: KernelTicketLock::new_in() }
-    }
-
-    /// Acquires the lock for reading.
-    #[inline]
-    pub fn read(&self) {
-        P::preempt_off();
-        if !self.count_in() {
-            self.read_slow();
-        }
-    }
-
-    /// Acquires the lock for reading if no writer has it or waits first in line.
-    #[inline]
-    pub fn try_read(&self) -> bool {
-        wait::try_with_preempt_off::<P>(|| {
-            self.count.load(Relaxed) & (WRITER | WAITS) == 0 && (self.count_in() || self.count_out())
-        })
     }
 
     /// Acquires the lock for writing.
     #[inline]
-    pub fn write(&self) {
+    fn lock(&self) {
         P::preempt_off();
         if !self.take(0) {
             self.write_slow();
@@ -86,38 +75,55 @@ impl<P: Platform> QueuedRwLock<P> {
 
     /// Acquires the lock for writing if it is free and nobody waits first in line to write.
     #[inline]
-    pub fn try_write(&self) -> bool {
+    fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| self.count.load(Relaxed) == 0 && self.take(0))
     }
 
-    /// Releases a read lock.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
-    #[inline]
-    pub unsafe fn unlock_read(&self) {
-        // ORDERING queued_rw.unlock_read: pairs with queued_rw.write: the writer comes after our reads. All changes of
-        // the word are read-modify-writes, so a writer also sees the readers that left before the last.
-        self.count.fetch_sub(READER, Release);
-        P::preempt_on();
-    }
-
     /// Releases the write lock.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
     #[inline]
-    pub unsafe fn unlock_write(&self) {
+    unsafe fn unlock(&self) {
         // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write.
         self.count.fetch_sub(WRITER, Release);
         P::preempt_on();
     }
 
     /// Whether anybody has the lock at this moment, or is first in line.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0 || self.line.is_locked()
     }
+}
 
+// SAFETY: readers stay counted only while no writer is in; queued_rw.read acquires what writers released
+// (queued_rw.unlock_write), and queued_rw.unlock_read releases to them.
+unsafe impl<P: Platform> RawRwLock for QueuedRwLock<P> {
+    /// Acquires the lock for reading.
+    #[inline]
+    fn read(&self) {
+        P::preempt_off();
+        if !self.count_in() {
+            self.read_slow();
+        }
+    }
+
+    /// Acquires the lock for reading if no writer has it or waits first in line.
+    #[inline]
+    fn try_read(&self) -> bool {
+        wait::try_with_preempt_off::<P>(|| {
+            self.count.load(Relaxed) & (WRITER | WAITS) == 0 && (self.count_in() || self.count_out())
+        })
+    }
+
+    /// Releases a read lock.
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // ORDERING queued_rw.unlock_read: pairs with queued_rw.write: the writer comes after our reads. All changes of
+        // the word are read-modify-writes, so a writer also sees the readers that left before the last.
+        self.count.fetch_sub(READER, Release);
+        P::preempt_on();
+    }
+}
+
+impl<P: Platform> QueuedRwLock<P> {
     /// Counts a reader in; whether it has the lock now.
     #[inline]
     fn count_in(&self) -> bool {

@@ -28,74 +28,16 @@ use crate::wait;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, Platform, Word};
-
-/// The lock inside of a sequence lock, as writers use it.
-pub trait Inner: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new_in() -> Self;
-    /// Acquires it for writing.
-    fn write(&self);
-    /// Acquires it for writing if it is free.
-    fn try_write(&self) -> bool;
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The caller has it for writing.
-    unsafe fn unlock_write(&self);
-    /// Whether anybody has it.
-    fn is_locked(&self) -> bool;
-}
-
-impl<P: Platform> Inner for KernelTicketLock<P> {
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-    #[inline]
-    fn write(&self) {
-        self.lock();
-    }
-    #[inline]
-    fn try_write(&self) -> bool {
-        self.try_lock()
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock() };
-    }
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-}
-
-impl<P: Platform> Inner for BiasedRwLock<P> {
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-    #[inline]
-    fn write(&self) {
-        self.write();
-    }
-    #[inline]
-    fn try_write(&self) -> bool {
-        self.try_write()
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_write() };
-    }
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-}
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock: what is inside, and what a blocking reader does. The three types below are all there are.
 pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
     /// The lock inside.
-    type Inner<P: Platform>: Inner;
+    type Inner<P: Platform>: RawLock;
     /// Begins a blocking read.
     fn read<P: Platform>(lock: &RenameLock<Self, P>);
+    /// Begins a blocking read if that is possible at once.
+    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool;
     /// Ends it.
     ///
     /// # Safety
@@ -114,12 +56,16 @@ impl Policy for Exclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
-        lock.write();
+        lock.lock();
+    }
+    #[inline]
+    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
+        lock.try_lock()
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: the caller's promise: `read` was `write`.
-        unsafe { lock.unlock_write() };
+        // SAFETY: the caller's promise: `read` was `lock`.
+        unsafe { lock.unlock() };
     }
 }
 
@@ -128,6 +74,10 @@ impl Policy for SeqRw {
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.read();
+    }
+    #[inline]
+    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
+        lock.inner.try_read()
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
@@ -141,6 +91,10 @@ impl Policy for SeqExclusive {
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.lock();
+    }
+    #[inline]
+    fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool {
+        lock.inner.try_lock()
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
@@ -193,45 +147,75 @@ impl<V: Policy> Default for RenameLock<V> {
     }
 }
 
-impl<V: Policy, P: Platform> RenameLock<V, P> {
+// SAFETY: the lock inside has one writer at a time, with all that it promises.
+unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
-        RenameLock { sequence: P::U32::new(0), inner: Inner::new_in() }
+    fn new_in() -> Self {
+        RenameLock { sequence: P::U32::new(0), inner: RawLock::new_in() }
     }
 
     /// Acquires the lock for writing (`write_seqlock`).
     #[inline]
-    pub fn write(&self) {
-        self.inner.write();
+    fn lock(&self) {
+        self.inner.lock();
         self.make_odd();
     }
 
     /// Acquires the lock for writing if it is free.
     #[inline]
-    pub fn try_write(&self) -> bool {
-        let free = self.inner.try_write();
+    fn try_lock(&self) -> bool {
+        let free = self.inner.try_lock();
         if free {
             self.make_odd();
         }
         free
     }
 
+    /// Releases the lock.
+    #[inline]
+    unsafe fn unlock(&self) {
+        // ORDERING rename.even: pairs with rename.begin.
+        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Release);
+        // SAFETY: the caller's promise.
+        unsafe { self.inner.unlock() };
+    }
+
+    /// Whether somebody has the lock inside at this moment.
+    fn is_locked(&self) -> bool {
+        self.inner.is_locked()
+    }
+}
+
+// SAFETY: whoever reads has the lock inside, which no writer has then.
+unsafe impl<V: Policy, P: Platform> RawRwLock for RenameLock<V, P> {
+    /// Begins a blocking read: no writer until it ends. [`SeqRw`] lets other readers in; [`Exclusive`] writes.
+    #[inline]
+    fn read(&self) {
+        V::read(self);
+    }
+
+    /// Begins a blocking read if that is possible at once.
+    #[inline]
+    fn try_read(&self) -> bool {
+        V::try_read(self)
+    }
+
+    /// Ends a blocking read.
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { V::unlock_read(self) };
+    }
+}
+
+impl<V: Policy, P: Platform> RenameLock<V, P> {
     /// Relaxed: ours alone (invariant 1), and what is stored after it releases it.
     #[inline]
     fn make_odd(&self) {
         self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-
-    /// Releases the lock.
-    ///
-    /// # Safety
-    /// The caller has the lock by [`RenameLock::write`].
-    #[inline]
-    pub unsafe fn unlock_write(&self) {
-        // ORDERING rename.even: pairs with rename.begin.
-        self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Release);
-        // SAFETY: the caller's promise.
-        unsafe { self.inner.unlock_write() };
     }
 
     /// Begins an optimistic read, when nobody writes; returns the sequence (`read_seqbegin`).
@@ -253,27 +237,6 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
     pub fn read_retry(&self, sequence: u32) -> bool {
         // Relaxed: the loads of what is protected acquire, so this one cannot come before them.
         self.sequence.load(Relaxed) != sequence
-    }
-
-    /// Begins a blocking read: no writer until it ends. [`SeqRw`] lets other readers in; [`Exclusive`] writes.
-    #[inline]
-    pub fn read(&self) {
-        V::read(self);
-    }
-
-    /// Ends a blocking read.
-    ///
-    /// # Safety
-    /// The caller has the lock by [`RenameLock::read`].
-    #[inline]
-    pub unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { V::unlock_read(self) };
-    }
-
-    /// Whether somebody has the lock inside at this moment.
-    pub fn is_locked(&self) -> bool {
-        self.inner.is_locked()
     }
 }
 

@@ -24,6 +24,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{DefaultPlatform, Platform, Word};
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 const FREE: u32 = 0;
 const WRITER: u32 = FREE.wrapping_sub(1);
@@ -80,9 +81,14 @@ impl<V: Policy> Default for RwsemSpinlock<V> {
     }
 }
 
-impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
+// SAFETY: whoever is let in changed the count under `wait_lock`, which admits one writer and nobody beside it, and
+// orders all sections. Guards stay on their thread, as in a kernel.
+unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         RwsemSpinlock {
             activity: P::U32::new(FREE),
             wait_lock: KernelTicketLock::new_in(),
@@ -91,23 +97,8 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         }
     }
 
-    /// Acquires the lock for reading (`down_read`): at once if no writer has it and nobody waits.
-    pub fn read(&self) {
-        self.wait_lock.lock();
-        if self.admit_reader() {
-            self.leave_section();
-        } else {
-            self.wait_for_grant(Kind::Read);
-        }
-    }
-
-    /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
-    pub fn try_read(&self) -> bool {
-        self.wait_lock.with(|| self.admit_reader())
-    }
-
     /// Acquires the lock for writing (`down_write`).
-    pub fn write(&self) {
+    fn lock(&self) {
         self.wait_lock.lock();
         if V::STEALS {
             self.wait_and_steal();
@@ -120,30 +111,13 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
 
     /// Acquires the lock for writing if it is free (`down_write_trylock`): with [`Fifo`] only if nobody waits, with
     /// [`Stealing`] whoever waits.
-    pub fn try_write(&self) -> bool {
+    fn try_lock(&self) -> bool {
         self.wait_lock.with(|| self.admit_writer())
-    }
-
-    /// Releases a read lock (`up_read`); the last reader lets the first in the list go on, a writer.
-    ///
-    /// # Safety
-    /// The caller has a read lock.
-    pub unsafe fn unlock_read(&self) {
-        self.wait_lock.with(|| {
-            let readers = self.activity.load(Relaxed) - 1;
-            self.activity.store(readers, Relaxed);
-            if readers == FREE {
-                self.let_writer();
-            }
-        });
     }
 
     /// Releases the write lock (`up_write`) to the first in the list, and if that is a reader, to all readers before
     /// the first writer.
-    ///
-    /// # Safety
-    /// The caller has the write lock.
-    pub unsafe fn unlock_write(&self) {
+    unsafe fn unlock(&self) {
         self.wait_lock.with(|| {
             self.activity.store(FREE, Relaxed);
             if self.grant_readers() == 0 {
@@ -152,6 +126,42 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         });
     }
 
+    /// Whether anybody has the lock at this moment.
+    fn is_locked(&self) -> bool {
+        self.activity.load(Relaxed) != FREE
+    }
+}
+
+// SAFETY: as above: readers are let in while no writer is.
+unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
+    /// Acquires the lock for reading (`down_read`): at once if no writer has it and nobody waits.
+    fn read(&self) {
+        self.wait_lock.lock();
+        if self.admit_reader() {
+            self.leave_section();
+        } else {
+            self.wait_for_grant(Kind::Read);
+        }
+    }
+
+    /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
+    fn try_read(&self) -> bool {
+        self.wait_lock.with(|| self.admit_reader())
+    }
+
+    /// Releases a read lock (`up_read`); the last reader lets the first in the list go on, a writer.
+    unsafe fn unlock_read(&self) {
+        self.wait_lock.with(|| {
+            let readers = self.activity.load(Relaxed) - 1;
+            self.activity.store(readers, Relaxed);
+            if readers == FREE {
+                self.let_writer();
+            }
+        });
+    }
+}
+
+impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// Turns the write lock into a read lock (`downgrade_write`), and lets in the readers at the head of the list.
     ///
     /// # Safety
@@ -161,11 +171,6 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
             self.activity.store(1, Relaxed);
             self.grant_readers();
         });
-    }
-
-    /// Whether anybody has the lock at this moment.
-    pub fn is_locked(&self) -> bool {
-        self.activity.load(Relaxed) != FREE
     }
 
     /// Whether nobody waits at this moment.

@@ -35,6 +35,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// One that has the lock, or is finding out.
 const ACTIVE: i64 = 1;
@@ -119,9 +120,14 @@ impl<V: Policy> Default for RwsemXadd<V> {
     }
 }
 
-impl<V: Policy, P: Platform> RwsemXadd<V, P> {
+// SAFETY: the count admits one writer when nobody is active; it acquires (rwsem_xadd.write) what others released.
+// Guards stay on their thread, as in a kernel.
+unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         RwsemXadd {
             count: P::U64::new(0),
             wait_lock: KernelTicketLock::new_in(),
@@ -130,9 +136,49 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
+    /// Acquires the lock for writing (`down_write`).
+    #[inline]
+    fn lock(&self) {
+        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read: all who had it are done.
+        let before = self.count.fetch_add(WRITER as u64, Acquire) as i64;
+        if !Self::may_write(before) {
+            self.write_slow();
+        }
+    }
+
+    /// Acquires the lock for writing if it is free (`down_write_trylock`); with [`FastStealing`] whoever waits.
+    #[inline]
+    fn try_lock(&self) -> bool {
+        let mut count = self.load();
+        while Self::may_write(count) {
+            // ORDERING rwsem_xadd.write: as in `lock`.
+            match self.count.compare_exchange(count as u64, (count + WRITER) as u64, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(found) => count = found as i64,
+            }
+        }
+        false
+    }
+
+    /// Releases the write lock (`up_write`).
+    #[inline]
+    unsafe fn unlock(&self) {
+        // ORDERING rwsem_xadd.up_write: pairs with rwsem_xadd.read, rwsem_xadd.write and rwsem_xadd.update.
+        self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
+    }
+
+    /// Whether anybody has the lock at this moment, or is finding out.
+    fn is_locked(&self) -> bool {
+        self.load() & ACTIVE_MASK != 0
+    }
+}
+
+// SAFETY: readers are in while no writer is; rwsem_xadd.read acquires what writers released (rwsem_xadd.up_write), and
+// rwsem_xadd.up_read releases to them.
+unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemXadd<V, P> {
     /// Acquires the lock for reading (`down_read`).
     #[inline]
-    pub fn read(&self) {
+    fn read(&self) {
         // ORDERING rwsem_xadd.read: pairs with rwsem_xadd.up_write; shows what the last writer wrote.
         if (self.count.fetch_add(ACTIVE as u64, Acquire) as i64) < 0 {
             self.read_slow();
@@ -141,7 +187,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
 
     /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
     #[inline]
-    pub fn try_read(&self) -> bool {
+    fn try_read(&self) -> bool {
         let mut count = self.load();
         while count >= 0 {
             // ORDERING rwsem_xadd.read: as in `read`.
@@ -153,67 +199,27 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         false
     }
 
-    /// Acquires the lock for writing (`down_write`).
-    #[inline]
-    pub fn write(&self) {
-        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read: all who had it are done.
-        let before = self.count.fetch_add(WRITER as u64, Acquire) as i64;
-        if !Self::may_write(before) {
-            self.write_slow();
-        }
-    }
-
-    /// Acquires the lock for writing if it is free (`down_write_trylock`); with [`FastStealing`] whoever waits.
-    #[inline]
-    pub fn try_write(&self) -> bool {
-        let mut count = self.load();
-        while Self::may_write(count) {
-            // ORDERING rwsem_xadd.write: as in `write`.
-            match self.count.compare_exchange(count as u64, (count + WRITER) as u64, Acquire, Relaxed) {
-                Ok(_) => return true,
-                Err(found) => count = found as i64,
-            }
-        }
-        false
-    }
-
     /// Releases a read lock (`up_read`).
-    ///
-    /// # Safety
-    /// The caller has a read lock.
     #[inline]
-    pub unsafe fn unlock_read(&self) {
+    unsafe fn unlock_read(&self) {
         // ORDERING rwsem_xadd.up_read: pairs with rwsem_xadd.write and rwsem_xadd.update: the writer comes after our
         // reads; every change of the count is an exchange, so it comes after those of the readers before us too.
         self.released(self.count.fetch_sub(ACTIVE as u64, Release) as i64 - ACTIVE);
     }
+}
 
-    /// Releases the write lock (`up_write`).
-    ///
-    /// # Safety
-    /// The caller has the write lock.
-    #[inline]
-    pub unsafe fn unlock_write(&self) {
-        // ORDERING rwsem_xadd.up_write: pairs with rwsem_xadd.read, rwsem_xadd.write and rwsem_xadd.update.
-        self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
-    }
-
+impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     /// Turns the write lock into a read lock (`downgrade_write`), and lets in the readers at the head of the list.
     ///
     /// # Safety
     /// The caller has the write lock, and has a read lock afterwards.
     #[inline]
     pub unsafe fn downgrade(&self) {
-        // ORDERING rwsem_xadd.up_write: as in `unlock_write`, for readers.
+        // ORDERING rwsem_xadd.up_write: as in `unlock`, for readers.
         let before = self.count.fetch_sub(WAITING as u64, Release) as i64;
         if before - WAITING < 0 {
             self.wait_lock.with(|| self.wake(Wake::ReadOwned));
         }
-    }
-
-    /// Whether anybody has the lock at this moment, or is finding out.
-    pub fn is_locked(&self) -> bool {
-        self.load() & ACTIVE_MASK != 0
     }
 
     /// Whether nobody waits at this moment.
@@ -316,7 +322,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
 
     /// As 3.10: look, then compare-exchange.
     fn exchange(&self, by: i64) -> bool {
-        // ORDERING rwsem_xadd.write: as in `write`.
+        // ORDERING rwsem_xadd.write: as in `lock`.
         self.load() == WAITING
             && self.count.compare_exchange(WAITING as u64, (WAITING + by) as u64, Acquire, Relaxed).is_ok()
     }

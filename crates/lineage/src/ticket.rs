@@ -26,6 +26,7 @@ use crate::wait;
 use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 /// The lock without data. Zero bytes = unlocked.
 #[repr(C)]
@@ -49,15 +50,20 @@ impl Default for KernelTicketLock {
     }
 }
 
-impl<P: Platform> KernelTicketLock<P> {
+// SAFETY: one ticket is served at a time (invariants 1 and 2); whoever sees its turn (kernel_ticket.turn) comes after
+// the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.
+unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         KernelTicketLock { tail: P::U32::new(0), head: P::U32::new(0) }
     }
 
     /// Acquires the lock, in the order of the tickets.
     #[inline]
-    pub fn lock(&self) {
+    fn lock(&self) {
         P::preempt_off();
         let ticket = self.tail.fetch_add(1, Relaxed);
         // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve; shows what the last owner wrote.
@@ -68,7 +74,7 @@ impl<P: Platform> KernelTicketLock<P> {
 
     /// Acquires the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
             // ORDERING kernel_ticket.turn: as in `lock`. If nobody has drawn this ticket yet, head has not moved on.
             let head = self.head.load(Acquire);
@@ -77,12 +83,8 @@ impl<P: Platform> KernelTicketLock<P> {
     }
 
     /// Releases the lock to the next in line. Its store is the last access.
-    ///
-    /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too. Where preemption can be turned off, it is the
-    /// caller that acquired it.
     #[inline]
-    pub unsafe fn unlock(&self) {
+    unsafe fn unlock(&self) {
         let served = self.head.load(Relaxed); // not stale: invariant 2
         // ORDERING kernel_ticket.serve: pairs with kernel_ticket.turn.
         self.head.store(served.wrapping_add(1), Release);
@@ -90,10 +92,12 @@ impl<P: Platform> KernelTicketLock<P> {
     }
 
     /// Whether somebody has the lock at this moment.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.head.load(Relaxed) != self.tail.load(Relaxed)
     }
+}
 
+impl<P: Platform> KernelTicketLock<P> {
     /// Runs `section` with the lock held.
     #[inline]
     pub fn with<R>(&self, section: impl FnOnce() -> R) -> R {

@@ -3,6 +3,7 @@
 
 use std::cell::UnsafeCell;
 use turnwise::platform::{Bare, Native, Platform};
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, CmpXchg, DCount, LockRef, Put, UnderLock};
 use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, ITC_PER_US, Ia64SpinLock, Plain, Policy};
 use turnwise_lineage::inode_lock::{self, InodeLock};
@@ -94,10 +95,10 @@ fn only_the_exclusive_rename_lock_moves_for_a_blocking_reader() {
     let (exclusive, shared) = (RenameLock::<Exclusive>::new(), RenameLock::<SeqRw>::new());
     let (before, still) = (exclusive.read_begin(), shared.read_begin());
     shared.read();
-    shared.read();
-    assert!(!shared.try_write() && !shared.read_retry(still));
+    assert!(shared.try_read());
+    assert!(!shared.try_lock() && !shared.read_retry(still));
     exclusive.read();
-    assert!(!exclusive.try_write() && exclusive.read_retry(before));
+    assert!(!exclusive.try_lock() && !exclusive.try_read() && exclusive.read_retry(before));
     // SAFETY: acquired above.
     unsafe {
         shared.unlock_read();
@@ -105,9 +106,9 @@ fn only_the_exclusive_rename_lock_moves_for_a_blocking_reader() {
         exclusive.unlock_read();
     }
     assert_eq!((exclusive.read_begin(), shared.read_begin()), (before + 2, still));
-    assert!(shared.try_write() && shared.read_retry(still) && shared.is_locked());
+    assert!(shared.try_lock() && shared.read_retry(still) && shared.is_locked());
     // SAFETY: acquired above.
-    unsafe { shared.unlock_write() };
+    unsafe { shared.unlock() };
     assert_eq!(shared.read_begin(), still + 2);
 }
 
@@ -180,22 +181,22 @@ fn ia64_excludes() {
 fn readers_of_the_rwsem_come_together() {
     let lock = InodeLock::<inode_lock::Rwsem>::new();
     lock.read();
-    lock.read();
-    assert!(!lock.try_write());
+    assert!(lock.try_read() && lock.is_locked());
+    assert!(!lock.try_lock());
     // SAFETY: acquired above.
     unsafe {
         lock.unlock_read();
         lock.unlock_read();
     }
-    assert!(lock.try_write());
+    assert!(lock.try_lock() && !lock.try_read());
     let lock = InodeLock::<inode_lock::Spin>::new();
-    lock.read();
-    assert!(!lock.try_write());
+    assert!(lock.try_read());
+    assert!(!lock.try_lock() && !lock.try_read());
     // SAFETY: acquired above.
     unsafe { lock.unlock_read() };
-    lock.write();
+    lock.lock();
     // SAFETY: acquired above.
-    unsafe { lock.unlock_write() };
+    unsafe { lock.unlock() };
 }
 
 /// Recursion on one thread, the refusal on another, then exclusion.

@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
 use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
@@ -73,10 +74,10 @@ macro_rules! readers_and_writers {
             std::thread::scope(|s| {
                 for _ in 0..2 {
                     s.spawn(|| for _ in 0..ROUNDS {
-                        lock.write();
+                        lock.lock();
                         data.add();
                         // SAFETY: locked above.
-                        unsafe { lock.unlock_write() };
+                        unsafe { lock.unlock() };
                     });
                     s.spawn(|| for _ in 0..ROUNDS {
                         lock.read();
@@ -88,15 +89,15 @@ macro_rules! readers_and_writers {
             });
             assert_eq!(data.get(), 2 * ROUNDS);
             assert!(!lock.is_locked());
-            assert!(lock.try_read() && lock.try_read() && !lock.try_write() && lock.is_locked());
+            assert!(lock.try_read() && lock.try_read() && !lock.try_lock() && lock.is_locked());
             // SAFETY: two read locks, taken above.
             unsafe {
                 lock.unlock_read();
                 lock.unlock_read();
             }
-            assert!(lock.try_write() && !lock.try_read() && !lock.try_write());
+            assert!(lock.try_lock() && !lock.try_read() && !lock.try_lock());
             // SAFETY: locked above.
-            unsafe { lock.unlock_write() };
+            unsafe { lock.unlock() };
             assert!(!lock.is_locked());
         }
     )*};
@@ -117,15 +118,15 @@ macro_rules! downgrade_and_lists {
         #[test]
         fn $name() {
             let lock = <$lock>::new();
-            lock.write();
+            lock.lock();
             // SAFETY: locked above.
             unsafe { lock.downgrade() };
-            assert!(lock.try_read() && !lock.try_write());
+            assert!(lock.try_read() && !lock.try_lock());
             std::thread::scope(|s| {
                 s.spawn(|| {
-                    lock.write();
+                    lock.lock();
                     // SAFETY: locked above.
-                    unsafe { lock.unlock_write() };
+                    unsafe { lock.unlock() };
                 });
                 while lock.has_no_waiters() {
                     std::thread::yield_now();
@@ -153,16 +154,16 @@ downgrade_and_lists! {
 #[test]
 fn a_failed_try_leaves_no_trace() {
     let lock = BiasedRwLock::new();
-    assert!(lock.try_write());
-    (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_write()));
+    assert!(lock.try_lock());
+    (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_lock()));
     // SAFETY: locked above.
-    unsafe { lock.unlock_write() };
+    unsafe { lock.unlock() };
     assert!(!lock.is_locked());
     let lock = QueuedRwLock::new();
-    assert!(lock.try_write());
-    (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_write()));
+    assert!(lock.try_lock());
+    (0..100).for_each(|_| assert!(!lock.try_read() && !lock.try_lock()));
     // SAFETY: locked above.
-    unsafe { lock.unlock_write() };
+    unsafe { lock.unlock() };
     assert!(!lock.is_locked());
 }
 
@@ -181,10 +182,10 @@ fn zero_bytes_are_an_unlocked_lock() {
     unsafe {
         assert!(zeroed::<LinuxMutex<Patch1And2>>().try_lock());
         assert!(zeroed::<KernelTicketLock>().try_lock());
-        assert!(zeroed::<RwsemSpinlock<rwsem_spinlock::Stealing>>().try_write());
-        assert!(zeroed::<RwsemXadd<rwsem_xadd::Stealing>>().try_write());
-        assert!(zeroed::<BiasedRwLock>().try_write());
-        assert!(zeroed::<QueuedRwLock>().try_write());
+        assert!(zeroed::<RwsemSpinlock<rwsem_spinlock::Stealing>>().try_lock());
+        assert!(zeroed::<RwsemXadd<rwsem_xadd::Stealing>>().try_lock());
+        assert!(zeroed::<BiasedRwLock>().try_lock());
+        assert!(zeroed::<QueuedRwLock>().try_lock());
     }
 }
 
@@ -204,7 +205,7 @@ fn what_is_printed_is_what_the_kernel_has() {
     mutex.lock();
     assert!(format!("{mutex:?}").contains("count: 0"));
     let rwsem = RwsemSpinlock::<rwsem_spinlock::Fifo>::new();
-    rwsem.write();
+    rwsem.lock();
     assert!(format!("{rwsem:?}").contains("activity: -1"));
     let biased = BiasedRwLock::new();
     biased.read();

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use turnwise::RawLock;
 use turnwise::platform::Platform;
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_model::stub::{Config, Report, Stub, run};

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use turnwise::platform::Platform;
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::linux_mutex::{self, Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
 use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
@@ -16,44 +17,26 @@ fn work(lines: usize) {
 }
 
 /// A readers-writer lock with a list.
-trait Rwsem: Sized + 'static {
-    fn make() -> Self;
-    fn read(&self);
-    fn write(&self);
-    fn try_write(&self) -> bool;
-    /// The caller has it so.
-    fn unlock(&self, writes: bool);
+trait Rwsem: RawRwLock {
     fn is_awaited(&self) -> bool;
+    /// The caller has it so.
+    fn release(&self, writes: bool) {
+        // SAFETY: the caller has the lock.
+        unsafe { if writes { self.unlock() } else { self.unlock_read() } };
+    }
 }
 
-macro_rules! rwsem {
-    ($lock:ident, $policy:path) => {
-        impl<V: $policy> Rwsem for $lock<V, Stub> {
-            fn make() -> Self {
-                $lock::new_in()
-            }
-            fn read(&self) {
-                self.read();
-            }
-            fn write(&self) {
-                self.write();
-            }
-            fn try_write(&self) -> bool {
-                self.try_write()
-            }
-            fn unlock(&self, writes: bool) {
-                // SAFETY: the caller has the lock.
-                unsafe { if writes { self.unlock_write() } else { self.unlock_read() } };
-            }
-            fn is_awaited(&self) -> bool {
-                !self.has_no_waiters()
-            }
-        }
-    };
+impl<V: rwsem_spinlock::Policy> Rwsem for RwsemSpinlock<V, Stub> {
+    fn is_awaited(&self) -> bool {
+        !self.has_no_waiters()
+    }
 }
 
-rwsem!(RwsemSpinlock, rwsem_spinlock::Policy);
-rwsem!(RwsemXadd, rwsem_xadd::Policy);
+impl<V: rwsem_xadd::Policy> Rwsem for RwsemXadd<V, Stub> {
+    fn is_awaited(&self) -> bool {
+        !self.has_no_waiters()
+    }
+}
 
 type Spinlock<V> = RwsemSpinlock<V, Stub>;
 type Xadd<V> = RwsemXadd<V, Stub>;
@@ -66,31 +49,31 @@ fn one_cpu() -> Config {
 /// The first thread has the lock; a writer or reader comes to wait; the first releases and at once does `then`. Who got
 /// what, in order.
 fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
-    let shared = Rc::new((L::make(), RefCell::new(Vec::new())));
+    let shared = Rc::new((L::new_in(), RefCell::new(Vec::new())));
     let (owner, other, result) = (Rc::clone(&shared), Rc::clone(&shared), shared);
     let first: Body = Box::new(move || {
         let (lock, order) = &*owner;
-        lock.write();
+        lock.lock();
         while !lock.is_awaited() {
             Stub::yield_now();
         }
         Stub::yield_now(); // it is asleep now
-        lock.unlock(true);
+        lock.release(true);
         let got = then(lock);
         order.borrow_mut().push(if got { "first" } else { "refused" });
         if got {
-            lock.unlock(true);
+            lock.release(true);
         }
     });
     let second: Body = Box::new(move || {
         let (lock, order) = &*other;
         if writes {
-            lock.write()
+            lock.lock()
         } else {
             lock.read()
         }
         order.borrow_mut().push("second");
-        lock.unlock(writes);
+        lock.release(writes);
     });
     run(one_cpu(), vec![first, second]).expect("everybody gets on");
     result.1.take()
@@ -98,7 +81,7 @@ fn in_order<L: Rwsem>(writes: bool, then: fn(&L) -> bool) -> Vec<&'static str> {
 
 /// A writer that comes back at once.
 fn back<L: Rwsem>(lock: &L) -> bool {
-    lock.write();
+    lock.lock();
     true
 }
 
@@ -117,34 +100,34 @@ fn a_running_writer_overtakes_a_woken_one_only_if_it_may_steal() {
 fn a_try_to_write_ignores_the_list_where_newcomers_may_steal() {
     let refused = ["refused", "second"];
     let taken = ["first", "second"];
-    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Fifo>>(true, Rwsem::try_write), refused);
-    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(true, Rwsem::try_write), taken);
-    assert_eq!(in_order::<Xadd<rwsem_xadd::Fifo>>(true, Rwsem::try_write), refused);
-    assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(true, Rwsem::try_write), refused);
-    assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(true, Rwsem::try_write), taken);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Fifo>>(true, RawLock::try_lock), refused);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(true, RawLock::try_lock), taken);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Fifo>>(true, RawLock::try_lock), refused);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(true, RawLock::try_lock), refused);
+    assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(true, RawLock::try_lock), taken);
 }
 
 #[test]
 fn nobody_steals_from_a_reader_that_was_granted_the_lock() {
     let fair = ["second", "first"];
     assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(false, back), fair);
-    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(false, Rwsem::try_write), ["refused", "second"]);
+    assert_eq!(in_order::<Spinlock<rwsem_spinlock::Stealing>>(false, RawLock::try_lock), ["refused", "second"]);
     assert_eq!(in_order::<Xadd<rwsem_xadd::Stealing>>(false, back), fair);
     assert_eq!(in_order::<Xadd<rwsem_xadd::FastStealing>>(false, back), fair);
 }
 
 /// Threads that write by turns under contention, and what it cost.
 fn writers<L: Rwsem>(threads: usize, rounds: usize) -> Report {
-    let shared = Rc::new((L::make(), Cell::new(0)));
+    let shared = Rc::new((L::new_in(), Cell::new(0)));
     let one = |_| -> Body {
         let shared = Rc::clone(&shared);
         Box::new(move || {
             for _ in 0..rounds {
-                shared.0.write();
+                shared.0.lock();
                 let inside = shared.1.get();
                 work(2);
                 assert_eq!(shared.1.replace(inside + 1), inside, "two threads in one critical section");
-                shared.0.unlock(true);
+                shared.0.release(true);
                 work(4);
             }
         })
@@ -266,10 +249,10 @@ fn the_biased_lock_lets_readers_pass_a_waiting_writer_and_the_queued_one_does_no
     }
     let a = Rc::new(BiasedRwLock::<Stub>::new_in());
     let (b, c) = (Rc::clone(&a), Rc::clone(&a));
-    assert!(passes(move || a.read(), move || b.try_read(), move || c.write()));
+    assert!(passes(move || a.read(), move || b.try_read(), move || c.lock()));
     let a = Rc::new(QueuedRwLock::<Stub>::new_in());
     let (b, c) = (Rc::clone(&a), Rc::clone(&a));
-    assert!(!passes(move || a.read(), move || b.try_read(), move || c.write()));
+    assert!(!passes(move || a.read(), move || b.try_read(), move || c.lock()));
 }
 
 #[test]

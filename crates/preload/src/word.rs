@@ -7,7 +7,8 @@ mod line;
 use line::Lined;
 use turnwise::RawMutex;
 use turnwise::platform::{Deadline, Native};
-use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+use turnwise::raw::{RawLock, RawTimedLock};
+use turnwise::spin::{RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 use turnwise_preload_abi::Lock;
 
 /// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.

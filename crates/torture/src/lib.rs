@@ -14,7 +14,7 @@
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::spin::RawSpin`], which has an implementation), for a
+//! **To add a lock:** implement [`lock::Lock`] (or [`turnwise::raw::RawTimedLock`], which has an implementation), for a
 //! readers-writer lock [`lock::Shared`] besides, and give it one record in [`locks::LOCKS`]. **To add a scenario:**
 //! write `fn(&Arena, &LockRecord)` that calls [`arena::Arena::fail`] when something is wrong, give it one record in
 //! [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can fail.

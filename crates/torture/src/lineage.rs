@@ -5,6 +5,7 @@ use crate::references::References;
 use crate::sequence::{Payload, Sequence};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
 use turnwise_lineage::inode_lock::{self, InodeLock};
@@ -14,23 +15,20 @@ use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock, RwsemSpinlock, RwsemXadd};
 use turnwise_lineage::{rwsem_spinlock, rwsem_xadd};
 
-/// [`Lock`] by the methods of these names.
+/// [`Lock`] for a [`RawLock`].
 macro_rules! lock {
-    (
-        [$($generics:tt)*] $lock:ty, $acquire:ident, $try_acquire:ident, $release:ident
-        $(, $shared:ident)? $(; $more:item)*
-    ) => {
+    ([$($generics:tt)*] $lock:ty $(, $shared:ident)? $(; $more:item)*) => {
         impl<$($generics)*> Lock for $lock {
             fn acquire(&self) -> Held {
-                self.$acquire();
+                self.lock();
                 None
             }
             fn try_acquire(&self) -> Option<Held> {
-                self.$try_acquire().then_some(None)
+                self.try_lock().then_some(None)
             }
             unsafe fn release(&self, _held: Held) {
                 // SAFETY: the caller has the lock.
-                unsafe { self.$release() }
+                unsafe { self.unlock() }
             }
             $(fn $shared(&self) -> &dyn Shared {
                 self
@@ -43,21 +41,21 @@ macro_rules! lock {
     };
 }
 
-/// [`Shared`] by the methods of the same names.
+/// [`Shared`] for a [`RawRwLock`].
 macro_rules! shared {
     ([$($generics:tt)*] $lock:ty $(, $downgrade:ident)?) => {
-        lock!([$($generics)*] $lock, write, try_write, unlock_write, shared);
+        lock!([$($generics)*] $lock, shared);
 
         impl<$($generics)*> Shared for $lock {
             fn read(&self) {
-                self.read();
+                RawRwLock::read(self);
             }
             fn try_read(&self) -> bool {
-                self.try_read()
+                RawRwLock::try_read(self)
             }
             unsafe fn unlock_read(&self) {
                 // SAFETY: the caller has a read lock.
-                unsafe { self.unlock_read() }
+                unsafe { RawRwLock::unlock_read(self) }
             }
             $(unsafe fn $downgrade(&self) {
                 // SAFETY: the caller has the write lock.
@@ -67,21 +65,18 @@ macro_rules! shared {
     };
 }
 
-lock!([V: linux_mutex::Policy] LinuxMutex<V>, lock, try_lock, unlock);
-lock!([] KernelTicketLock, lock, try_lock, unlock);
+lock!([V: linux_mutex::Policy] LinuxMutex<V>);
+lock!([] KernelTicketLock);
 shared!([V: rwsem_spinlock::Policy] RwsemSpinlock<V>, downgrade);
 shared!([V: rwsem_xadd::Policy] RwsemXadd<V>, downgrade);
 shared!([] BiasedRwLock);
 shared!([] QueuedRwLock);
-lock!([V: ia64_spin::Policy] Ia64SpinLock<V>, lock, try_lock, unlock);
-lock!([] InodeLock<inode_lock::Rwsem>, write, try_write, unlock_write);
-lock!([V: osv_mutex::Policy] OsvMutex<V>, lock, try_lock, unlock);
+lock!([V: ia64_spin::Policy] Ia64SpinLock<V>);
+lock!([] InodeLock<inode_lock::Rwsem>);
+lock!([V: osv_mutex::Policy] OsvMutex<V>);
 
 lock!(
-    [V: d_count::Policy] DCount<V>,
-    lock,
-    try_lock,
-    unlock;
+    [V: d_count::Policy] DCount<V>;
     fn references(&self) -> &dyn References {
         self
     }
@@ -138,26 +133,26 @@ impl<V: rename_lock::Policy> Sequence for Tree<V> {
     }
 
     fn set(&self, value: Payload) {
-        self.lock.write();
+        self.lock.lock();
         self.payload.iter().zip(value).for_each(|(word, value)| word.store(value, Release));
         // SAFETY: acquired above.
-        unsafe { self.lock.unlock_write() };
+        unsafe { self.lock.unlock() };
     }
 }
 
 impl<V: rename_lock::Policy> Lock for Tree<V> {
     fn acquire(&self) -> Held {
-        self.lock.write();
+        self.lock.lock();
         None
     }
 
     fn try_acquire(&self) -> Option<Held> {
-        self.lock.try_write().then_some(None)
+        self.lock.try_lock().then_some(None)
     }
 
     unsafe fn release(&self, _held: Held) {
         // SAFETY: the caller has the lock.
-        unsafe { self.lock.unlock_write() };
+        unsafe { self.lock.unlock() };
     }
 
     fn sequence(&self) -> &dyn Sequence {

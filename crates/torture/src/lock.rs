@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::tree::Tree;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
-use turnwise::spin::RawSpin;
+use turnwise::raw::RawTimedLock;
 use turnwise::spin::mcs::McsNode;
 use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore};
 
@@ -378,7 +378,7 @@ impl Lock for RawReentrantMutex {
 #[derive(Default)]
 pub struct Spin<R>(R);
 
-impl<R: RawSpin + Debug> Lock for Spin<R> {
+impl<R: RawTimedLock + Debug> Lock for Spin<R> {
     fn acquire(&self) -> Held {
         self.0.lock();
         None

@@ -26,6 +26,7 @@ extern crate std;
 pub mod backoff;
 pub mod condvar;
 pub mod events;
+pub mod lock;
 #[cfg(feature = "lock_api")]
 mod lock_api_impl;
 pub mod lockref;
@@ -33,6 +34,7 @@ pub mod mutex;
 pub mod order;
 pub mod osq;
 pub mod platform;
+pub mod raw;
 pub mod reentrant;
 pub mod rwsem;
 pub mod semaphore;
@@ -41,8 +43,10 @@ pub mod spin;
 pub mod wait;
 
 pub use condvar::{Condvar, RawCondvar, WaitTimeoutResult};
+pub use lock::{Lock, LockGuard, MappedLockGuard};
 pub use lockref::{LockRef, LockRefCell, LockRefCellGuard, LockRefGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, RawMutex};
+pub use raw::{RawLock, RawRwLock, RawTimedLock};
 pub use reentrant::{RawReentrantMutex, ReentrantMutex, ReentrantMutexGuard};
 pub use rwsem::{
     MappedRwSemReadGuard, MappedRwSemWriteGuard, RawRwSem, RwLock, RwSem, RwSemReadGuard, RwSemUpgradableGuard,

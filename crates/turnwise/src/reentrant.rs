@@ -20,6 +20,7 @@ use crate::events::Event;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::raw::{GuardNoSend, RawLock};
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::marker::PhantomData;
@@ -188,6 +189,42 @@ impl<P: Threads> RawReentrantMutex<P> {
         self.owner.store(me.get(), Relaxed);
         self.depth.set(1);
         true
+    }
+}
+
+// SAFETY: the mutex inside admits one thread, and orders the owners.
+unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
+    const REENTRANT: bool = true;
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.stats()
     }
 }
 

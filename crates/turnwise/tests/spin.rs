@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use turnwise::backoff::{Exponential, NoBackoff, Proportional};
 use turnwise::platform::{Clock, Deadline, Native, Platform};
-use turnwise::spin::{Lock, RawSpin};
-use turnwise::{McsLock, QueuedSpinLock, SpinLock, TicketLock};
+use turnwise::raw::{RawLock, RawTimedLock};
+use turnwise::{Lock, McsLock, QueuedSpinLock, SpinLock, TicketLock};
 
 const THREADS: usize = 3;
 const ROUNDS: u64 = if cfg!(miri) { 10 } else { 400 };
@@ -42,7 +42,7 @@ fn on_threads(round: impl Fn() + Sync) {
     });
 }
 
-fn excludes<R: RawSpin>(lock: Lock<R, Pair>) {
+fn excludes<R: RawLock>(lock: Lock<R, Pair>) {
     on_threads(|| lock.lock().add());
     assert_eq!(lock.into_inner().0, THREADS as u64 * ROUNDS);
 }
@@ -71,7 +71,7 @@ fn mcs_excludes() {
     assert_eq!(lock.into_inner().0, THREADS as u64 * ROUNDS);
 }
 
-fn tries_and_times_out<R: RawSpin>(lock: Lock<R, Pair>) {
+fn tries_and_times_out<R: RawTimedLock>(lock: Lock<R, Pair>) {
     let held = lock.lock();
     assert!(lock.is_locked());
     std::thread::scope(|s| {
@@ -102,7 +102,7 @@ fn timed_waits_end_and_leave_the_lock_usable() {
     tries_and_times_out(QueuedSpinLock::new(Pair::default()));
 }
 
-fn gets_it_in_time<R: RawSpin>(lock: Lock<R, Pair>) {
+fn gets_it_in_time<R: RawTimedLock>(lock: Lock<R, Pair>) {
     let held = lock.lock();
     std::thread::scope(|s| {
         s.spawn(|| assert!(lock.try_lock_for(Duration::from_secs(60)).is_some()));
@@ -118,7 +118,7 @@ fn timed_waits_get_a_lock_that_is_released_in_time() {
     gets_it_in_time(QueuedSpinLock::new(Pair::default()));
 }
 
-fn releases_on_panic<R: RawSpin>(lock: Lock<R, Pair>) {
+fn releases_on_panic<R: RawLock>(lock: Lock<R, Pair>) {
     let result = catch_unwind(AssertUnwindSafe(|| {
         let _held = lock.lock();
         panic!("in a section");

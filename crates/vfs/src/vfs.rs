@@ -5,10 +5,11 @@ use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::{Inode, Space, Usage};
 use crate::journal::{self, Journal};
-use crate::locks::{Exclusive, Guarded, LockSet};
+use crate::locks::LockSet;
 use crate::mount::{Mount, MountPtr};
 use crate::path::Path;
 use std::fmt;
+use turnwise::{Lock, RawLock};
 
 /// How large a file system may become, and what it is like.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +89,7 @@ pub struct Vfs<H: Host, L: LockSet<H::Platform>> {
     /// Held while a directory changes its parent (`s_vfs_rename_mutex`).
     pub(crate) rename_mutex: L::Mutex,
     /// All trees, the first one first.
-    pub(crate) mounts: Guarded<L::Mutex, Vec<MountPtr<H, L>>>,
+    pub(crate) mounts: Lock<L::Mutex, Vec<MountPtr<H, L>>>,
     first: MountPtr<H, L>,
 }
 
@@ -113,7 +114,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             dcache,
             journal: config.journal.map(Journal::new),
             rename_mutex: L::Mutex::new_in(),
-            mounts: Guarded::new(vec![first]),
+            mounts: Lock::new_in(vec![first]),
             first,
         })
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::Platform;
-use turnwise::{RawMutex, RawRwSem};
+use turnwise::{RawLock, RawMutex, RawRwLock, RawRwSem};
 use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin};
 use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
 use turnwise_sim::Sim;
@@ -87,8 +87,8 @@ pub fn replay(
     let has = machine.topology.cpus();
     ensure!(crowd.cpus <= has, "machine {} has {has} CPUs, not {}", machine.name, crowd.cpus);
     match locks {
-        Locks::Sleeping => run::<Sleeping>(program, machine, crowd, seed),
-        Locks::Adaptive => run::<Adaptive>(program, machine, crowd, seed),
+        Locks::Sleeping => run::<LinuxMutex<NoSpin, Sim>, RwsemXadd<Fifo, Sim>>(program, machine, crowd, seed),
+        Locks::Adaptive => run::<RawMutex<Sim>, RawRwSem<Sim>>(program, machine, crowd, seed),
     }
 }
 
@@ -99,12 +99,17 @@ const WARM_UP: f64 = 0.25;
 /// However long the program computes, and however little: many times as long as a waiter may be passed over.
 const WINDOW_NS: std::ops::RangeInclusive<f64> = 20e6..=200e6;
 
-fn run<L: Pair>(program: &Arc<Program>, machine: &Arc<Machine>, crowd: Crowd, seed: u64) -> Result<Forecast> {
+fn run<M: RawLock, S: RawRwLock>(
+    program: &Arc<Program>,
+    machine: &Arc<Machine>,
+    crowd: Crowd,
+    seed: u64,
+) -> Result<Forecast> {
     let round_ns = program.think_ns + program.hold_ns();
     let each_ns = (round_ns / f64::from(crowd.cpus)).max(program.serial_ns());
     let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
     let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
-    let crew = Replay::<L>::new(Arc::clone(program), crowd.threads, end);
+    let crew = Replay::<M, S>::new(Arc::clone(program), crowd.threads, end);
     let scene = Scene { window: Some((begin, end)), ..Scene::of(machine, crowd.cpus, seed) };
     let scene = Scene { pinned: crowd.threads <= crowd.cpus, ..scene };
     let ran = scene.run("the replayed program", crew, Replay::counted)?;
@@ -161,12 +166,9 @@ impl Site {
 }
 
 /// A mutex and a readers-writer lock: what a lock of a program may be.
-trait Pair: Send + Sync + 'static {
-    fn new() -> Self;
-    fn lock(&self, mode: Mode);
-    /// # Safety
-    /// The caller has it in this mode.
-    unsafe fn unlock(&self, mode: Mode);
+struct Pair<M, S> {
+    mutex: M,
+    rwlock: S,
 }
 
 #[derive(Clone, Copy)]
@@ -176,52 +178,43 @@ enum Mode {
     Read,
 }
 
-macro_rules! pair {
-    ($pair:ident, $mutex:ty, $rwlock:ty) => {
-        struct $pair {
-            mutex: $mutex,
-            rwlock: $rwlock,
+impl<M: RawLock, S: RawRwLock> Pair<M, S> {
+    fn new() -> Self {
+        Pair { mutex: M::new_in(), rwlock: S::new_in() }
+    }
+
+    fn lock(&self, mode: Mode) {
+        match mode {
+            Mode::Mutex => self.mutex.lock(),
+            Mode::Write => self.rwlock.lock(),
+            Mode::Read => self.rwlock.read(),
         }
+    }
 
-        impl Pair for $pair {
-            fn new() -> Self {
-                $pair { mutex: <$mutex>::new_in(), rwlock: <$rwlock>::new_in() }
-            }
-
-            fn lock(&self, mode: Mode) {
-                match mode {
-                    Mode::Mutex => self.mutex.lock(),
-                    Mode::Write => self.rwlock.write(),
-                    Mode::Read => self.rwlock.read(),
-                }
-            }
-
-            unsafe fn unlock(&self, mode: Mode) {
-                // SAFETY: the caller's promise.
-                unsafe {
-                    match mode {
-                        Mode::Mutex => self.mutex.unlock(),
-                        Mode::Write => self.rwlock.unlock_write(),
-                        Mode::Read => self.rwlock.unlock_read(),
-                    }
-                }
+    /// # Safety
+    /// The caller has it in this mode.
+    unsafe fn unlock(&self, mode: Mode) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match mode {
+                Mode::Mutex => self.mutex.unlock(),
+                Mode::Write => self.rwlock.unlock(),
+                Mode::Read => self.rwlock.unlock_read(),
             }
         }
-    };
+    }
 }
-pair!(Sleeping, LinuxMutex<NoSpin, Sim>, RwsemXadd<Fifo, Sim>);
-pair!(Adaptive, RawMutex<Sim>, RawRwSem<Sim>);
 
 /// On cache lines of its own, with the data that it guards.
 #[repr(align(128))]
-struct Apart<L> {
-    lock: L,
+struct Apart<M, S> {
+    lock: Pair<M, S>,
     data: u64,
 }
 
 /// The threads.
-struct Replay<L> {
-    locks: [Apart<L>; MOST_LOCKS],
+struct Replay<M, S> {
+    locks: [Apart<M, S>; MOST_LOCKS],
     program: Arc<Program>,
     all: u64,
     threads: u32,
@@ -238,10 +231,10 @@ struct Counted {
     waited: Vec<u64>,
 }
 
-impl<L: Pair> Replay<L> {
+impl<M: RawLock, S: RawRwLock> Replay<M, S> {
     fn new(program: Arc<Program>, threads: u32, until_ns: u64) -> Self {
         Replay {
-            locks: std::array::from_fn(|_| Apart { lock: L::new(), data: 0 }),
+            locks: std::array::from_fn(|_| Apart { lock: Pair::new(), data: 0 }),
             all: program.sites.iter().map(|site| site.acquisitions).sum(),
             program,
             threads,
@@ -300,7 +293,7 @@ impl<L: Pair> Replay<L> {
     }
 }
 
-impl<L: Pair> Crew for Replay<L> {
+impl<M: RawLock, S: RawRwLock> Crew for Replay<M, S> {
     fn threads(&self) -> usize {
         self.threads as usize
     }

@@ -104,9 +104,12 @@ fn page_of(path: &str) -> Option<String> {
     let (krate, name) = name.split_once("/src/")?;
     let name = name.strip_suffix("/mod").unwrap_or(name);
     let page = match (krate, name.split_once('/')) {
-        ("turnwise" | "lineage", None) if ["lib", "lock_api_impl", "backoff", "spin"].contains(&name) => return None,
+        ("turnwise" | "lineage", None)
+            if ["lib", "lock", "lock_api_impl", "raw", "backoff", "spin"].contains(&name) =>
+        {
+            return None;
+        }
         ("turnwise", None) => name.to_string(),
-        ("turnwise", Some(("spin", "lock"))) => return None,
         ("turnwise", Some(("spin", lock))) => format!("spin-{lock}"),
         ("turnwise", Some(("platform", "native/on_cpu"))) => "on-cpu".to_string(),
         ("lineage", None) => format!("lineage-{name}"),

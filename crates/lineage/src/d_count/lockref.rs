@@ -151,6 +151,10 @@ impl<P: Platform> Words for OneWord<P> {
         })
     }
 
+    fn is_locked(&self) -> bool {
+        !is_free(self.word.load(Relaxed))
+    }
+
     #[inline]
     unsafe fn unlock(&self) {
         self.leave(0);

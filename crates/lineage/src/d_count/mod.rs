@@ -22,6 +22,7 @@ mod words;
 
 use core::fmt;
 use turnwise::platform::{DefaultPlatform, Platform};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 pub use lockref::OneWord;
 pub use words::TwoWords;
@@ -56,6 +57,8 @@ pub trait Words: Send + Sync + 'static {
     fn lock(&self);
     /// Acquires `d_lock` if it is free.
     fn try_lock(&self) -> bool;
+    /// Whether somebody has `d_lock`.
+    fn is_locked(&self) -> bool;
     /// Releases `d_lock`.
     ///
     /// # Safety
@@ -129,12 +132,43 @@ impl<V: Policy> Default for DCount<V> {
     }
 }
 
-impl<V: Policy, P: Platform> DCount<V, P> {
+// SAFETY: `d_lock` is a ticket lock, or a half of one word that is one; guards stay on their thread, whose preemption
+// is off.
+unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// No references, unlocked, on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         DCount { words: Words::new_in() }
     }
 
+    /// Acquires the lock (`d_lock`).
+    #[inline]
+    fn lock(&self) {
+        self.words.lock();
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.words.try_lock()
+    }
+
+    /// Releases the lock.
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.words.unlock() };
+    }
+
+    /// Whether somebody has the lock at this moment.
+    fn is_locked(&self) -> bool {
+        self.words.is_locked()
+    }
+}
+
+impl<V: Policy, P: Platform> DCount<V, P> {
     /// Adds a reference (`dget`); says whether that took the lock. The count must stay below 2^31.
     #[inline]
     pub fn get(&self) -> bool {
@@ -172,28 +206,6 @@ impl<V: Policy, P: Platform> DCount<V, P> {
     /// The count as of now.
     pub fn count(&self) -> u32 {
         self.words.count()
-    }
-
-    /// Acquires the lock (`d_lock`).
-    #[inline]
-    pub fn lock(&self) {
-        self.words.lock();
-    }
-
-    /// Acquires the lock if it is free.
-    #[inline]
-    pub fn try_lock(&self) -> bool {
-        self.words.try_lock()
-    }
-
-    /// Releases the lock.
-    ///
-    /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too.
-    #[inline]
-    pub unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.words.unlock() };
     }
 }
 

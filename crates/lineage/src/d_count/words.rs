@@ -4,6 +4,7 @@ use super::{DEAD, Put, Words};
 use crate::ticket::KernelTicketLock;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
+use turnwise::raw::RawLock;
 
 /// Lock and count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
 #[repr(C)]
@@ -77,6 +78,10 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
     #[inline]
     fn try_lock(&self) -> bool {
         self.d_lock.try_lock()
+    }
+
+    fn is_locked(&self) -> bool {
+        self.d_lock.is_locked()
     }
 
     #[inline]

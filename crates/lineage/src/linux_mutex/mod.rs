@@ -39,6 +39,7 @@ use core::fmt;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use policy::Spinners;
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, SpinLimit, Token, Word};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 const FREE: u32 = 0;
 const HELD: u32 = FREE.wrapping_sub(1);
@@ -85,9 +86,14 @@ enum Round {
     Sleep,
 }
 
-impl<V: Policy, P: Platform> LinuxMutex<V, P> {
+// SAFETY: one thread takes the count from free to held, and acquires (linux_mutex.acquire) what the last owner released
+// (linux_mutex.release); the owner field names its thread, so guards stay on it.
+unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked mutex on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         LinuxMutex {
             count: P::U32::new(FREE),
             wait_lock: KernelTicketLock::new_in(),
@@ -99,7 +105,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     /// Acquires the lock.
     #[inline]
-    pub fn lock(&self) {
+    fn lock(&self) {
         // ORDERING linux_mutex.acquire: pairs with linux_mutex.release; shows what the last owner wrote.
         if self.count.fetch_sub(1, Acquire) == FREE {
             self.set_owner();
@@ -110,7 +116,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     /// Acquires the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    fn try_lock(&self) -> bool {
         let taken = self.exchange();
         if taken {
             self.set_owner();
@@ -120,11 +126,8 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
 
     /// Releases the lock; if somebody may sleep, wakes the one that came first. May touch the lock after another
     /// thread has it.
-    ///
-    /// # Safety
-    /// The caller has the lock.
     #[inline]
-    pub unsafe fn unlock(&self) {
+    unsafe fn unlock(&self) {
         self.owner.store(NOBODY, Relaxed);
         // ORDERING linux_mutex.release: pairs with linux_mutex.acquire.
         if self.count.fetch_add(1, Release) != HELD {
@@ -133,10 +136,12 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     }
 
     /// Whether somebody has the lock at this moment, or is about to release it.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != FREE
     }
+}
 
+impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     fn set_owner(&self) {
         self.owner.store(P::current().get(), Relaxed);
     }

@@ -39,6 +39,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use queue::{Queue, Waiter};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Token, Word};
+use turnwise::raw::{GuardNoSend, RawLock};
 
 pub use spin::{NoSpin, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne, TRIES, Technique};
 
@@ -80,9 +81,15 @@ impl<V: Policy> Default for OsvMutex<V> {
     }
 }
 
-impl<V: Policy, P: Platform> OsvMutex<V, P> {
+// SAFETY: one thread at a time owns it, and acquires (osv.acquire) what the owner before released (osv.release); the
+// owner field names its thread, so guards stay on it.
+unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
+    const REENTRANT: bool = true;
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked lock on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         let zero = || P::U32::new(0);
         OsvMutex {
             count: zero(),
@@ -97,7 +104,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
 
     /// Acquires the lock, once more if the calling thread has it.
     #[inline]
-    pub fn lock(&self) {
+    fn lock(&self) {
         let me = me::<P>();
         if V::TECHNIQUE == Technique::Polling && self.poll(me) {
             return;
@@ -115,16 +122,13 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
 
     /// Acquires the lock if it is free, if the calling thread has it, or if it is on offer.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    fn try_lock(&self) -> bool {
         self.try_lock_as(me::<P>())
     }
 
     /// Releases the lock, if the calling thread has released it as often as it acquired it.
-    ///
-    /// # Safety
-    /// The calling thread has the lock.
     #[inline]
-    pub unsafe fn unlock(&self) {
+    unsafe fn unlock(&self) {
         let depth = self.depth.load(Relaxed) - 1;
         self.depth.store(depth, Relaxed);
         if depth > 0 {
@@ -138,10 +142,12 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
     }
 
     /// Whether somebody has the lock at this moment, or waits for it.
-    pub fn is_locked(&self) -> bool {
+    fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0
     }
+}
 
+impl<V: Policy, P: Platform> OsvMutex<V, P> {
     /// How often the calling thread has the lock. (Always 0 for a thread without a slot.)
     pub fn depth(&self) -> u32 {
         if self.is_mine(me::<P>()) { self.depth.load(Relaxed) } else { 0 }

@@ -5,8 +5,9 @@ use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use turnwise::backoff::{Exponential, NoBackoff, Proportional};
 use turnwise::platform::{Clock, Deadline};
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
-use turnwise::spin::{RawMcsLock, RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+use turnwise::spin::{RawMcsLock, RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 
 const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
@@ -29,7 +30,7 @@ pub(super) const MODELS: &[Model] = &[
     model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || {
         all::<Ttas<Exponential>>(Ttas::new_in, 2, 1);
     }),
-    model("spin: try", PLAIN, (4, 8), EITHER, || attempt::<Ttas>(Ttas::new_in, RawSpin::try_lock)),
+    model("spin: try", PLAIN, (4, 8), EITHER, || attempt::<Ttas>(Ttas::new_in, RawLock::try_lock)),
     model("spin: timed", PLAIN, (3, 6), EITHER, || attempt::<Ttas>(Ttas::new_in, soon)),
     model("spin: dropped", PLAIN, (3, 6), DROP, || dropped::<Ttas>(Ttas::new_in)),
     model("ticket: two threads", PLAIN, (4, 8), &[], || all::<Ticket>(Ticket::new_in, 2, 2)),
@@ -37,7 +38,7 @@ pub(super) const MODELS: &[Model] = &[
     model("ticket: three threads that back off", Setup::PLAIN, (1, 2), &[], || {
         all::<Ticket<Proportional>>(Ticket::new_in, 3, 1);
     }),
-    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt::<Ticket>(Ticket::new_in, RawSpin::try_lock)),
+    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt::<Ticket>(Ticket::new_in, RawLock::try_lock)),
     model("ticket: timed", PLAIN, (3, 6), EITHER, || attempt::<Ticket>(Ticket::new_in, soon)),
     model("ticket: dropped", PLAIN, (3, 6), DROP, || dropped::<Ticket>(Ticket::new_in)),
     model("queued: two threads", PLAIN, (3, 6), &[], || all::<Queued>(Queued::new_in, 2, 2)),
@@ -48,7 +49,7 @@ pub(super) const MODELS: &[Model] = &[
     model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
     model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 2)),
     model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], lined_up_again),
-    model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawSpin::try_lock)),
+    model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawLock::try_lock)),
     model("queued: timed", PLAIN, (3, 6), EITHER, || attempt::<Queued>(Queued::new_in, soon)),
     model("queued: dropped", PLAIN, (3, 6), DROP, || dropped::<Queued>(Queued::new_in)),
     model("mcs: two threads", PLAIN, (3, 6), &[], || mcs(2, 2)),
@@ -62,7 +63,7 @@ struct Guarded<R> {
     data: Protected,
 }
 
-impl<R: RawSpin + 'static> Guarded<R> {
+impl<R: RawLock> Guarded<R> {
     fn keep(new: fn() -> R) -> &'static Self {
         keep(Guarded { raw: new(), data: Protected::new() })
     }
@@ -85,7 +86,7 @@ impl<R: RawSpin + 'static> Guarded<R> {
 }
 
 /// Every thread acquires `rounds` times.
-fn all<R: RawSpin + 'static>(new: fn() -> R, threads: u32, rounds: u32) {
+fn all<R: RawLock>(new: fn() -> R, threads: u32, rounds: u32) {
     let guarded = Guarded::keep(new);
     let body = move || (0..rounds).for_each(|_| guarded.section());
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
@@ -129,7 +130,7 @@ fn lined_up(others: u32, rounds: u32) {
 }
 
 /// One thread acquires, one attempts to.
-fn attempt<R: RawSpin + 'static>(new: fn() -> R, attempt: fn(&R) -> bool) {
+fn attempt<R: RawLock>(new: fn() -> R, attempt: fn(&R) -> bool) {
     let guarded = Guarded::keep(new);
     let other = spawn(move || {
         guarded.raw.lock();
@@ -145,11 +146,11 @@ fn attempt<R: RawSpin + 'static>(new: fn() -> R, attempt: fn(&R) -> bool) {
     guarded.settled(1 + u32::from(got));
 }
 
-fn soon<R: RawSpin>(raw: &R) -> bool {
+fn soon<R: RawTimedLock>(raw: &R) -> bool {
     raw.lock_until(Deadline { clock: Clock::Monotonic, at: 1_000 })
 }
 
-fn dropped<R: RawSpin + 'static>(new: fn() -> R) {
+fn dropped<R: RawLock>(new: fn() -> R) {
     drop_after_release(new(), 2, |raw, section| {
         raw.lock();
         section();

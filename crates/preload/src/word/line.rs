@@ -5,8 +5,8 @@
 //! was, before anybody looks at it.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::RawLock;
 use turnwise::platform::{Patience, Platform, Word};
-use turnwise::spin::RawSpin;
 
 /// In [`Lined::line`], with the own generation: a thread of this process makes the lock anew.
 pub(crate) const RENEWING: u32 = 1 << 31;
@@ -20,7 +20,7 @@ pub(crate) struct Lined<P: Platform> {
 }
 
 /// A word as a spin lock.
-fn spin_lock<P: Platform, R: RawSpin<Platform = P>>(word: &P::U32) -> &R {
+fn spin_lock<P: Platform, R: RawLock<Platform = P>>(word: &P::U32) -> &R {
     const { assert!(size_of::<R>() <= size_of::<P::U32>() && align_of::<R>() <= align_of::<P::U32>()) };
     // SAFETY: these locks consist of words of their platform, valid with any bytes, and fit. A lock's type never
     // changes while it lives, so no lock of another type has written here.
@@ -29,13 +29,13 @@ fn spin_lock<P: Platform, R: RawSpin<Platform = P>>(word: &P::U32) -> &R {
 
 impl<P: Platform> Lined<P> {
     /// The word as a spin lock, whoever its line is of.
-    pub(crate) fn view<R: RawSpin<Platform = P>>(&self) -> &R {
+    pub(crate) fn view<R: RawLock<Platform = P>>(&self) -> &R {
         spin_lock(&self.spin)
     }
 
     /// The word as a spin lock whose line is of this process.
     #[inline]
-    pub(crate) fn with_line<R: RawSpin<Platform = P>>(&self) -> &R {
+    pub(crate) fn with_line<R: RawLock<Platform = P>>(&self) -> &R {
         if !self.has_own_line::<R>() {
             self.await_own_line::<R>();
         }
@@ -44,7 +44,7 @@ impl<P: Platform> Lined<P> {
 
     /// Waits for the thread that makes the lock anew.
     #[cold]
-    fn await_own_line<R: RawSpin<Platform = P>>(&self) {
+    fn await_own_line<R: RawLock<Platform = P>>(&self) {
         let mut patience = Patience::new();
         while !self.has_own_line::<R>() {
             patience.wait::<P>();
@@ -53,7 +53,7 @@ impl<P: Platform> Lined<P> {
 
     /// Whether all who wait are of this process, if need be from now on; `false`: another thread makes it so.
     #[inline]
-    pub(crate) fn has_own_line<R: RawSpin<Platform = P>>(&self) -> bool {
+    pub(crate) fn has_own_line<R: RawLock<Platform = P>>(&self) -> bool {
         let own = P::generation();
         // ORDERING word.line: pairs with the Release in `renew`: what we do with the lock comes after.
         let seen = self.line.load(Acquire);
@@ -64,7 +64,7 @@ impl<P: Platform> Lined<P> {
     /// alone: all others look at `line` before they touch the lock. A fork meanwhile leaves a line that is not of the
     /// new child, which begins again; so one store must do, or the child of an owner might find its lock free.
     #[cold]
-    fn renew<R: RawSpin<Platform = P>>(&self, seen: u32, own: u32) -> bool {
+    fn renew<R: RawLock<Platform = P>>(&self, seen: u32, own: u32) -> bool {
         if seen == own | RENEWING || self.line.compare_exchange(seen, own | RENEWING, Relaxed, Relaxed).is_err() {
             return false;
         }

@@ -21,92 +21,42 @@ mod rwlock;
 use crate::backoff::Backoff;
 use crate::mutex::RawMutex;
 use crate::platform::{Deadline, DefaultPlatform};
-use crate::spin::{RawQueuedSpinLock, RawSpin, RawSpinLock, RawTicketLock};
+use crate::raw::{RawLock, RawTimedLock};
+use crate::spin::{RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 use core::time::Duration;
 use lock_api::{GuardNoSend, GuardSend};
 
 #[cfg(doc)]
 use crate::RawRwSem;
 
-// SAFETY: `RawMutex` excludes and orders (mutex.acquire, mutex.release); a locked one that nobody waits for may be
-// moved or dropped, since nothing points to it; no operation unwinds.
-unsafe impl lock_api::RawMutex for RawMutex {
-    const INIT: Self = RawMutex::new();
-    type Guard = GuardNoSend;
-
-    #[inline]
-    fn lock(&self) -> GuardNoSend {
-        RawMutex::lock(self);
-        GuardNoSend::new()
-    }
-
-    #[inline]
-    fn try_lock(&self) -> Option<GuardNoSend> {
-        RawMutex::try_lock(self).then(GuardNoSend::new)
-    }
-
-    #[inline]
-    unsafe fn unlock(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has the lock.
-        unsafe { RawMutex::unlock(self) }
-    }
-
-    fn is_locked(&self) -> bool {
-        RawMutex::is_locked(self)
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawMutexFair for RawMutex {
-    unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has the lock.
-        unsafe { RawMutex::unlock_fair(self) }
-    }
-}
-
-// SAFETY: as above.
-unsafe impl lock_api::RawMutexTimed for RawMutex {
-    type Duration = Duration;
-    type Instant = Deadline;
-
-    fn try_lock_for(&self, timeout: Duration) -> Option<GuardNoSend> {
-        let until = || self.try_lock_until(Deadline::after::<DefaultPlatform>(timeout));
-        lock_api::RawMutex::try_lock(self).or_else(until)
-    }
-
-    fn try_lock_until(&self, deadline: Deadline) -> Option<GuardNoSend> {
-        RawMutex::lock_until(self, deadline).then(GuardNoSend::new)
-    }
-}
-
-/// The two traits for a [`RawSpin`] type with a const constructor.
-macro_rules! raw_spin {
-    ($($generics:ident)?, $lock:ty, $init:expr) => {
-        // SAFETY: `RawSpin` promises exclusion, order, and release from any thread; a locked one that nobody waits for
-        // may be moved or dropped, since nothing points to it; no operation unwinds.
+/// The two traits for a [`RawTimedLock`] with a const constructor.
+macro_rules! raw_mutex {
+    ($($generics:ident)?, $lock:ty, $init:expr, $guard:ident) => {
+        // SAFETY: `RawLock` promises exclusion, order, and release from any thread if `$guard` is `Send`; a locked one
+        // that nobody waits for may be moved or dropped, since nothing points to it; no operation unwinds.
         unsafe impl$(<$generics: Backoff>)? lock_api::RawMutex for $lock {
             const INIT: Self = $init;
-            type Guard = GuardSend;
+            type Guard = $guard;
 
             #[inline]
-            fn lock(&self) -> GuardSend {
-                RawSpin::lock(self);
-                GuardSend::new()
+            fn lock(&self) -> $guard {
+                RawLock::lock(self);
+                $guard::new()
             }
 
             #[inline]
-            fn try_lock(&self) -> Option<GuardSend> {
-                RawSpin::try_lock(self).then(GuardSend::new)
+            fn try_lock(&self) -> Option<$guard> {
+                RawLock::try_lock(self).then($guard::new)
             }
 
             #[inline]
-            unsafe fn unlock(&self, _guard: GuardSend) {
+            unsafe fn unlock(&self, _guard: $guard) {
                 // SAFETY: the caller has the lock.
-                unsafe { RawSpin::unlock(self) }
+                unsafe { RawLock::unlock(self) }
             }
 
             fn is_locked(&self) -> bool {
-                RawSpin::is_locked(self)
+                RawLock::is_locked(self)
             }
         }
 
@@ -115,18 +65,27 @@ macro_rules! raw_spin {
             type Duration = Duration;
             type Instant = Deadline;
 
-            fn try_lock_for(&self, timeout: Duration) -> Option<GuardSend> {
+            fn try_lock_for(&self, timeout: Duration) -> Option<$guard> {
                 let until = || self.try_lock_until(Deadline::after::<DefaultPlatform>(timeout));
                 lock_api::RawMutex::try_lock(self).or_else(until)
             }
 
-            fn try_lock_until(&self, deadline: Deadline) -> Option<GuardSend> {
-                RawSpin::lock_until(self, deadline).then(GuardSend::new)
+            fn try_lock_until(&self, deadline: Deadline) -> Option<$guard> {
+                RawTimedLock::lock_until(self, deadline).then($guard::new)
             }
         }
     };
 }
 
-raw_spin!(B, RawSpinLock<B>, RawSpinLock::with_backoff());
-raw_spin!(B, RawTicketLock<B>, RawTicketLock::with_backoff());
-raw_spin!(, RawQueuedSpinLock, RawQueuedSpinLock::new());
+raw_mutex!(, RawMutex, RawMutex::new(), GuardNoSend);
+raw_mutex!(B, RawSpinLock<B>, RawSpinLock::with_backoff(), GuardSend);
+raw_mutex!(B, RawTicketLock<B>, RawTicketLock::with_backoff(), GuardSend);
+raw_mutex!(, RawQueuedSpinLock, RawQueuedSpinLock::new(), GuardSend);
+
+// SAFETY: as for `RawMutex`; whoever is granted the lock acquires (mutex.acquire) what was released before.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
+        // SAFETY: the caller has the lock.
+        unsafe { RawMutex::unlock_fair(self) }
+    }
+}

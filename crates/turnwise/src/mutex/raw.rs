@@ -36,6 +36,7 @@ use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
+use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use crate::wait::{Stamp, many_cpus, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -312,6 +313,51 @@ impl<P: Platform> RawMutex<P> {
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
         Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
+    }
+}
+
+// SAFETY: the word has one owner (invariant 1), who acquired (mutex.acquire) what the one before released
+// (mutex.release); the word names the owner's thread, so guards stay on it.
+unsafe impl<P: Platform> RawLock for RawMutex<P> {
+    const NAME: &'static str = "Mutex";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.lock();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.try_lock()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller has the lock.
+        unsafe { self.unlock() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.stats()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.lock_until(deadline)
     }
 }
 

@@ -5,6 +5,7 @@ mod guard;
 mod raw;
 #[cfg(feature = "spin")]
 mod spin;
+mod traits;
 mod wait;
 
 pub use guard::{MappedRwSemReadGuard, MappedRwSemWriteGuard, RwSemReadGuard, RwSemUpgradableGuard, RwSemWriteGuard};

@@ -38,9 +38,11 @@
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
-use super::{Lock, RawSpin, attempt_until};
+use super::attempt_until;
 use crate::events::{Counters, Event, Kind};
+use crate::lock::Lock;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Me, Platform, SpinLimit, Token, Word};
+use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 const TAIL: u32 = 0xffff;
@@ -94,31 +96,22 @@ impl<T> Lock<RawQueuedSpinLock, T> {
     }
 }
 
-impl<T, P: Platform> Lock<RawQueuedSpinLock<P>, T> {
-    /// An unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        Lock::from_raw(RawQueuedSpinLock::new_in(), value)
-    }
-}
-
 impl Default for RawQueuedSpinLock {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T: Default> Default for Lock<RawQueuedSpinLock, T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
 // SAFETY: `HELD` is set by one thread at a time (invariant 1), which acquires what `queued.release` released; clearing
 // it is the last access (invariant 4).
-unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
+unsafe impl<P: Platform> RawLock for RawQueuedSpinLock<P> {
+    const NAME: &'static str = "QueuedSpinLock";
     type Platform = P;
+    type GuardMarker = GuardSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
 
     #[inline]
     fn lock(&self) {
@@ -132,11 +125,6 @@ unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
     #[inline]
     fn try_lock(&self) -> bool {
         self.counters.attempt(self.take())
-    }
-
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.compete(Some(until)));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -153,6 +141,14 @@ unsafe impl<P: Platform> RawSpin for RawQueuedSpinLock<P> {
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         self.counters.read()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Platform> RawTimedLock for RawQueuedSpinLock<P> {
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        let wait = || attempt_until::<P>(deadline, |until| self.compete(Some(until)));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 }
 

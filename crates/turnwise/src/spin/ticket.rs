@@ -32,10 +32,12 @@
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
 
-use super::{Lock, RawSpin, attempt_until};
+use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
+use crate::lock::Lock;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Platform, SpinLimit, Word};
+use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -134,31 +136,22 @@ impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
     }
 }
 
-impl<T, B: Backoff, P: Platform> Lock<RawTicketLock<B, P>, T> {
-    /// An unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        Lock::from_raw(RawTicketLock::new_in(), value)
-    }
-}
-
 impl<B: Backoff> Default for RawTicketLock<B> {
     fn default() -> Self {
         Self::with_backoff()
     }
 }
 
-impl<T: Default, B: Backoff> Default for Lock<RawTicketLock<B>, T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::with_backoff(T::default())
-    }
-}
-
 // SAFETY: one ticket is served at a time (invariants 1 and 2); whoever sees its turn acquires what the last owner
 // released; the addition in `unlock` is its last access (invariant 3).
-unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
+unsafe impl<B: Backoff, P: Platform> RawLock for RawTicketLock<B, P> {
+    const NAME: &'static str = "TicketLock";
     type Platform = P;
+    type GuardMarker = GuardSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
 
     #[inline]
     fn lock(&self) {
@@ -172,11 +165,6 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
     #[inline]
     fn try_lock(&self) -> bool {
         self.counters.attempt(self.take())
-    }
-
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.attempt(until));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -194,6 +182,14 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawTicketLock<B, P> {
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         self.counters.read()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawTicketLock<B, P> {
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        let wait = || attempt_until::<P>(deadline, |until| self.attempt(until));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 }
 

@@ -15,10 +15,12 @@
 //! No order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a waiter
 //! leaves no trace in the word.
 
-use super::{Lock, RawSpin, attempt_until};
+use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
 use crate::events::{Counters, Event, Kind};
+use crate::lock::Lock;
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
+use crate::raw::{GuardSend, RawLock, RawTimedLock};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -96,31 +98,22 @@ impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
     }
 }
 
-impl<T, B: Backoff, P: Platform> Lock<RawSpinLock<B, P>, T> {
-    /// An unlocked lock on any platform.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub fn new_in(value: T) -> Self {
-        Lock::from_raw(RawSpinLock::new_in(), value)
-    }
-}
-
 impl<B: Backoff> Default for RawSpinLock<B> {
     fn default() -> Self {
         Self::with_backoff()
     }
 }
 
-impl<T: Default, B: Backoff> Default for Lock<RawSpinLock<B>, T> {
-    #[cfg_attr(feature = "order-check", track_caller)]
-    fn default() -> Self {
-        Self::with_backoff(T::default())
-    }
-}
-
 // SAFETY: `spinlock.acquire` admits one thread (invariant 1) and pairs with `spinlock.release`; the store in `unlock`
 // is its last access (invariant 2).
-unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
+unsafe impl<B: Backoff, P: Platform> RawLock for RawSpinLock<B, P> {
+    const NAME: &'static str = "SpinLock";
     type Platform = P;
+    type GuardMarker = GuardSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
 
     #[inline]
     fn lock(&self) {
@@ -130,11 +123,6 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
     #[inline]
     fn try_lock(&self) -> bool {
         self.counters.attempt(self.word.load(Relaxed) == FREE && self.take())
-    }
-
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
-        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 
     #[inline]
@@ -150,6 +138,14 @@ unsafe impl<B: Backoff, P: Platform> RawSpin for RawSpinLock<B, P> {
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         self.counters.read()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawSpinLock<B, P> {
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
+        self.counters.acquisition(self.take(), wait, Event::Spun)
     }
 }
 

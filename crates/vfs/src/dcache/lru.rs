@@ -5,14 +5,15 @@
 
 use super::dentry::{Dentry, LISTED, REFERENCED, UNHASHED};
 use crate::host::Host;
-use crate::locks::{Guarded, LockSet};
+use crate::locks::LockSet;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::Relaxed;
+use turnwise::Lock;
 use turnwise::platform::{IntWord, Word};
 
 /// The list. Links and `LISTED` change under its lock.
 pub(super) struct Lru<H: Host, L: LockSet<H::Platform>> {
-    ends: Guarded<L::Spin, Ends<H, L>>,
+    ends: Lock<L::Spin, Ends<H, L>>,
 }
 
 struct Ends<H: Host, L: LockSet<H::Platform>> {
@@ -64,7 +65,7 @@ impl<H: Host, L: LockSet<H::Platform>> Ends<H, L> {
 
 impl<H: Host, L: LockSet<H::Platform>> Lru<H, L> {
     pub(super) fn new() -> Self {
-        Lru { ends: Guarded::new(Ends { newest: null_mut(), oldest: null_mut(), dentries: 0, bytes: 0 }) }
+        Lru { ends: Lock::new_in(Ends { newest: null_mut(), oldest: null_mut(), dentries: 0, bytes: 0 }) }
     }
 
     /// Puts a dentry there that is about to be unused, or notes that it was used; returns the bytes in the list if it

@@ -7,10 +7,11 @@
 
 use super::dentry::{Dentry, UNHASHED};
 use crate::host::Host;
-use crate::locks::{Exclusive, LockSet};
+use crate::locks::LockSet;
 use std::marker::PhantomData;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::RawLock;
 use turnwise::platform::{IntWord, Platform, Word};
 
 /// A chain.

@@ -7,10 +7,11 @@ use super::space::{PAGE_BYTES, Space};
 use super::{Body, Inode};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::locks::{LockSet, Shared};
+use crate::locks::LockSet;
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Platform, Word};
+use turnwise::{RawLock, RawRwLock};
 
 /// Bytes that a file may have.
 pub const FILE_BYTES_MAX: u64 = i64::MAX as u64;
@@ -32,16 +33,16 @@ pub(super) struct Data<P: Platform, L: LockSet<P>> {
 }
 
 /// The pages, for reading or for writing.
-struct Access<'a, S: Shared> {
+struct Access<'a, S: RawRwLock> {
     lock: &'a S,
     pages: *mut Pages,
     writes: bool,
 }
 
-impl<S: Shared> Drop for Access<'_, S> {
+impl<S: RawRwLock> Drop for Access<'_, S> {
     fn drop(&mut self) {
         // SAFETY: whoever made this had locked it this way.
-        unsafe { if self.writes { self.lock.unlock_write() } else { self.lock.unlock_read() } }
+        unsafe { if self.writes { self.lock.unlock() } else { self.lock.unlock_read() } }
     }
 }
 
@@ -58,7 +59,7 @@ impl<P: Platform, L: LockSet<P>> Data<P, L> {
     }
 
     fn write<R>(&self, with: impl FnOnce(&mut Pages) -> R) -> R {
-        self.lock.write();
+        self.lock.lock();
         let access = Access { lock: &self.lock, pages: self.pages.get(), writes: true };
         // SAFETY: we have the lock for writing.
         with(unsafe { &mut *access.pages })

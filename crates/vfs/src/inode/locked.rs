@@ -6,10 +6,11 @@ use super::space::Space;
 use super::{Body, Inode, New};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
-use crate::locks::{Exclusive, LockSet};
+use crate::locks::LockSet;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
+use turnwise::RawLock;
 use turnwise::platform::{IntWord, Word};
 
 /// An inode whose `i_mutex` one holds. The lock order is: file system's rename lock, directory, its entry, data.

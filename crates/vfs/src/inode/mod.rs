@@ -21,7 +21,7 @@ pub use space::{PAGE_BYTES, Space, Usage};
 
 use crate::errno::Errno;
 use crate::host::Host;
-use crate::locks::{Exclusive, LockSet};
+use crate::locks::LockSet;
 use attributes::Words;
 use directory::Directory;
 use file::Data;
@@ -29,6 +29,7 @@ use space::Line;
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::RawLock;
 use turnwise::platform::{IntWord, Platform, Word};
 
 /// Bytes that a symbolic link's target may have.

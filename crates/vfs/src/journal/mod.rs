@@ -49,10 +49,11 @@ pub use config::{Change, Config, Credits};
 pub use handles::Handle;
 
 use crate::host::Host;
-use crate::locks::{Guarded, LockSet, ShGuarded};
+use crate::locks::{LockSet, Shared};
 use core::sync::atomic::Ordering::Relaxed;
 use handles::Transaction;
 use orphans::Orphans;
+use turnwise::Lock;
 use turnwise::platform::{Platform, Word};
 
 /// What the transaction of this turn takes.
@@ -70,14 +71,14 @@ enum Phase {
 #[repr(align(128))]
 pub struct Journal<H: Host, L: LockSet<H::Platform>> {
     config: Config,
-    state: ShGuarded<L::RwSpin, Phase>,
+    state: Shared<L::RwSpin, Phase>,
     turns: <H::Platform as Platform>::U32,
     /// What the thread that serves sleeps on: twice the number of turns that are wanted, plus [`STOP`].
     asked: <H::Platform as Platform>::U32,
     /// 1: a thread does nothing but commit.
     served: <H::Platform as Platform>::U32,
-    committing: Guarded<L::Mutex, ()>,
-    orphans: Guarded<L::Mutex, Orphans>,
+    committing: Lock<L::Mutex, ()>,
+    orphans: Lock<L::Mutex, Orphans>,
     /// Of even and of odd turns: one may be written while the next runs.
     transactions: [Transaction<H::Platform>; 2],
 }
@@ -89,12 +90,12 @@ impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
         let word = <H::Platform as Platform>::U32::new;
         Journal {
             config,
-            state: ShGuarded::new(Phase::None),
+            state: Shared::new(Phase::None),
             turns: word(0),
             asked: word(0),
             served: word(0),
-            committing: Guarded::new(()),
-            orphans: Guarded::new(Orphans::default()),
+            committing: Lock::new_in(()),
+            orphans: Lock::new_in(Orphans::default()),
             transactions: [Transaction::new_in(), Transaction::new_in()],
         }
     }

@@ -1,98 +1,10 @@
-//! The locks of `turnwise` and `turnwise_lineage` behind the traits of a set.
+//! The counts and rename locks of `turnwise` and `turnwise_lineage` behind the traits of a set.
 
-use super::{Count, Exclusive, PathsBy, Rename, Shared};
-use turnwise::backoff::Backoff;
+use super::{Count, PathsBy, Rename};
 use turnwise::platform::Platform;
-use turnwise::spin::RawSpin;
-use turnwise::{RawMutex, RawRwSem, RawSeqRwLock, RawSpinLock};
-use turnwise_lineage::{
-    BiasedRwLock, DCount, KernelTicketLock, LinuxMutex, RenameLock, RwsemXadd, d_count, linux_mutex, rename_lock,
-    rwsem_xadd,
-};
-
-/// `Exclusive` by the type's own methods of the same names.
-macro_rules! exclusive {
-    ($([$($generics:tt)*] $lock:ty;)*) => {$(
-        impl<$($generics)*> Exclusive for $lock {
-            fn new_in() -> Self {
-                Self::new_in()
-            }
-            #[inline]
-            fn lock(&self) {
-                self.lock();
-            }
-            #[inline]
-            fn try_lock(&self) -> bool {
-                self.try_lock()
-            }
-            #[inline]
-            unsafe fn unlock(&self) {
-                // SAFETY: the caller's promise.
-                unsafe { self.unlock() };
-            }
-        }
-    )*};
-}
-
-exclusive! {
-    [P: Platform] RawMutex<P>;
-    [P: Platform] KernelTicketLock<P>;
-    [V: linux_mutex::Policy, P: Platform] LinuxMutex<V, P>;
-}
-
-impl<B: Backoff, P: Platform> Exclusive for RawSpinLock<B, P> {
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-    #[inline]
-    fn lock(&self) {
-        RawSpin::lock(self);
-    }
-    #[inline]
-    fn try_lock(&self) -> bool {
-        RawSpin::try_lock(self)
-    }
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { RawSpin::unlock(self) };
-    }
-}
-
-/// `Shared` by the type's own methods of the same names.
-macro_rules! shared {
-    ($([$($generics:tt)*] $lock:ty;)*) => {$(
-        impl<$($generics)*> Shared for $lock {
-            fn new_in() -> Self {
-                Self::new_in()
-            }
-            #[inline]
-            fn read(&self) {
-                self.read();
-            }
-            #[inline]
-            fn write(&self) {
-                self.write();
-            }
-            #[inline]
-            unsafe fn unlock_read(&self) {
-                // SAFETY: the caller's promise.
-                unsafe { self.unlock_read() };
-            }
-            #[inline]
-            unsafe fn unlock_write(&self) {
-                // SAFETY: the caller's promise.
-                unsafe { self.unlock_write() };
-            }
-        }
-    )*};
-}
-
-shared! {
-    [P: Platform] RawRwSem<P>;
-    [P: Platform] BiasedRwLock<P>;
-    [V: rwsem_xadd::Policy, P: Platform] RwsemXadd<V, P>;
-}
+use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::{LockRef, RawSeqRwLock};
+use turnwise_lineage::{DCount, RenameLock, d_count, rename_lock};
 
 /// Which way of reading paths goes with a version of the kernel's rename lock.
 pub(super) trait Paths {
@@ -114,7 +26,7 @@ impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
     const PATHS: PathsBy = V::BY;
 
     fn new_in() -> Self {
-        Self::new_in()
+        RawLock::new_in()
     }
     #[inline]
     fn read_begin(&self) -> u64 {
@@ -135,12 +47,12 @@ impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
     }
     #[inline]
     fn write(&self) {
-        self.write();
+        self.lock();
     }
     #[inline]
     unsafe fn unlock_write(&self) {
         // SAFETY: the caller's promise.
-        unsafe { self.unlock_write() };
+        unsafe { self.unlock() };
     }
 }
 
@@ -180,7 +92,7 @@ impl<P: Platform> Rename for RawSeqRwLock<P> {
 
 impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
     fn new_in(count: u32) -> Self {
-        let fresh = Self::new_in();
+        let fresh: Self = RawLock::new_in();
         for _ in 0..count {
             fresh.get();
         }
@@ -207,16 +119,16 @@ impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
     }
     #[inline]
     fn lock(&self) {
-        self.lock();
+        RawLock::lock(self);
     }
     #[inline]
     unsafe fn unlock(&self) {
         // SAFETY: the caller's promise.
-        unsafe { self.unlock() };
+        unsafe { RawLock::unlock(self) };
     }
 }
 
-impl<P: Platform> Count for turnwise::LockRef<P> {
+impl<P: Platform> Count for LockRef<P> {
     fn new_in(count: u32) -> Self {
         Self::new_in(count)
     }

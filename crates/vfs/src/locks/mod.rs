@@ -5,21 +5,22 @@
 //! |---|---|---|
 //! | [`Count`] | `d_count` with `d_lock` | every dentry |
 //! | [`Rename`] | `rename_lock` | look-ups that miss, `d_path`, renames |
-//! | [`Exclusive`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock`, ipc | inodes, renames, the journal |
-//! | [`Exclusive`] that spins | hash chains, LRU list, pid table, sighand | the dentry cache |
-//! | [`Shared`] that spins | `j_state_lock` | the journal |
-//! | [`Shared`] that sleeps | `mmap_sem`, `anon_vma` | process objects |
+//! | [`RawLock`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock`, ipc | inodes, renames, the journal |
+//! | [`RawLock`] that spins | hash chains, LRU list, pid table, sighand | the dentry cache |
+//! | [`RawRwLock`] that spins | `j_state_lock` | the journal |
+//! | [`RawRwLock`] that sleeps | `mmap_sem`, `anon_vma` | process objects |
 //!
-//! The adapters are in `adapters` (turnwise and lineage behind these traits) and the sets in `sets`.
+//! The counts and rename locks of turnwise and lineage get their traits in `adapters`; the sets are in `sets`.
 
 mod adapters;
 mod guarded;
 mod sets;
 
-pub use guarded::{Guarded, GuardedGuard, ShGuarded, ShReadGuard, ShWriteGuard};
+pub use guarded::{ReadGuard, Shared};
 pub use sets::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
 use turnwise::platform::Platform;
+use turnwise::raw::{RawLock, RawRwLock};
 
 /// Which locks a kernel has.
 pub trait LockSet<P: Platform>: Send + Sync + 'static {
@@ -35,48 +36,13 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     /// `rename_lock`.
     type Rename: Rename;
     /// Sleeps: `i_mutex` and its kin.
-    type Mutex: Exclusive;
+    type Mutex: RawLock;
     /// Spins: hash chains, LRU.
-    type Spin: Exclusive;
+    type Spin: RawLock;
     /// Spins: `j_state_lock`.
-    type RwSpin: Shared;
+    type RwSpin: RawRwLock;
     /// Sleeps: `mmap_sem`, `anon_vma`.
-    type RwSem: Shared;
-}
-
-/// A lock for one at a time.
-pub trait Exclusive: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new_in() -> Self;
-    /// Acquires it.
-    fn lock(&self);
-    /// Acquires it if it is free.
-    fn try_lock(&self) -> bool;
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The calling thread has it.
-    unsafe fn unlock(&self);
-}
-
-/// A lock for one writer or many readers.
-pub trait Shared: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new_in() -> Self;
-    /// Shuts writers out.
-    fn read(&self);
-    /// Shuts everybody out.
-    fn write(&self);
-    /// Ends a read.
-    ///
-    /// # Safety
-    /// The calling thread has it by [`Shared::read`].
-    unsafe fn unlock_read(&self);
-    /// Ends a write.
-    ///
-    /// # Safety
-    /// The calling thread has it by [`Shared::write`].
-    unsafe fn unlock_write(&self);
+    type RwSem: RawRwLock;
 }
 
 /// How a path is read from the tree while directories may be renamed.

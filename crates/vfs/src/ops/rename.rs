@@ -9,10 +9,11 @@ use crate::errno::Errno;
 use crate::host::Host;
 use crate::inode::Locked;
 use crate::journal::Change;
-use crate::locks::{Exclusive, LockSet};
+use crate::locks::LockSet;
 use crate::path::{Context, Path};
 use crate::walk::Last;
 use rustix::fs::RenameFlags;
+use turnwise::RawLock;
 
 /// A name in a directory.
 #[derive(Clone, Copy)]
@@ -40,9 +41,9 @@ struct Locks<'a, H: Host, L: LockSet<H::Platform>> {
 }
 
 /// A mutex, held.
-struct Held<'a, M: Exclusive>(&'a M);
+struct Held<'a, M: RawLock>(&'a M);
 
-impl<M: Exclusive> Drop for Held<'_, M> {
+impl<M: RawLock> Drop for Held<'_, M> {
     fn drop(&mut self) {
         // SAFETY: whoever made this had locked it.
         unsafe { self.0.unlock() };

@@ -4,8 +4,9 @@ use crate::load::counted::Counter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::LockRef;
 use turnwise::platform::Platform;
+use turnwise::{LockRef, RawLock};
+use turnwise_lineage::d_count::{self, DCount};
 
 /// `Arc`: cloned and dropped.
 impl Counter for Arc<()> {
@@ -109,5 +110,30 @@ impl<P: Platform> Counter for LockRef<P> {
 
     fn count(&self) -> u64 {
         LockRef::count(self).into()
+    }
+}
+
+/// `dget` and `dput`.
+impl<V: d_count::Policy, P: Platform> Counter for DCount<V, P> {
+    type Held = ();
+
+    fn new() -> Self {
+        let count: Self = RawLock::new_in();
+        count.get();
+        count
+    }
+
+    #[inline]
+    fn get(&self) {
+        DCount::get(self);
+    }
+
+    #[inline]
+    fn put(&self, (): ()) {
+        DCount::put(self);
+    }
+
+    fn count(&self) -> u64 {
+        DCount::count(self).into()
     }
 }

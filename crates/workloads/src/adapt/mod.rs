@@ -1,7 +1,6 @@
 //! The locks that are compared, in the shape that the workloads want: one file for each sort.
 
 pub mod counters;
-pub mod lineage;
 pub mod mutexes;
 pub mod pthread;
 pub mod raw;

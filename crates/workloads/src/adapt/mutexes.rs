@@ -1,11 +1,9 @@
 //! Locks for one thread at a time.
 
-use crate::adapt::raw::RawLock;
 use crate::load::exclusive::Lock;
-use turnwise::backoff::Backoff;
-use turnwise::platform::Platform;
-use turnwise::reentrant::Threads;
-use turnwise::{McsLock, QueuedSpinLock, RawReentrantMutex, Semaphore, SpinLock, TicketLock};
+use turnwise::platform::{Native, Platform};
+use turnwise::raw::{GuardSend, RawLock};
+use turnwise::{McsLock, Permits, Semaphore};
 
 /// A lock whose `lock` returns a guard; `$new` makes one.
 macro_rules! guarded {
@@ -23,10 +21,7 @@ macro_rules! guarded {
     };
 }
 
-guarded!(turnwise::Mutex<T, P>, turnwise::Mutex::new_in, P: Platform);
-guarded!(SpinLock<T, B, P>, SpinLock::new_in, B: Backoff, P: Platform);
-guarded!(TicketLock<T, B, P>, TicketLock::new_in, B: Backoff, P: Platform);
-guarded!(QueuedSpinLock<T, P>, QueuedSpinLock::new_in, P: Platform);
+guarded!(turnwise::Lock<L, T>, turnwise::Lock::new_in, L: RawLock);
 guarded!(parking_lot::Mutex<T>, parking_lot::Mutex::new);
 guarded!(spin::mutex::SpinMutex<T>, spin::mutex::SpinMutex::new);
 guarded!(spin::mutex::TicketMutex<T>, spin::mutex::TicketMutex::new);
@@ -53,37 +48,34 @@ impl<T: Send + 'static> Lock<T> for std::sync::Mutex<T> {
     }
 }
 
-// SAFETY: no workload locks what it has, and otherwise the lock has one owner.
-unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
-    fn new() -> Self {
-        RawReentrantMutex::new_in()
+/// A semaphore with one permit, which only its owner gives back.
+pub struct OnePermit<const FAIR: bool, P: Platform = Native>(Semaphore<FAIR, P>);
+
+// SAFETY: there is one permit, nobody else can get at the semaphore, and giving it back orders owners.
+unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
+    type Platform = P;
+    type GuardMarker = GuardSend;
+
+    fn new_in() -> Self {
+        OnePermit(Semaphore::new_in(1))
     }
 
     #[inline]
     fn lock(&self) {
-        RawReentrantMutex::lock(self);
+        self.0.acquire().forget();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0.try_acquire().map(Permits::forget).is_some()
     }
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { RawReentrantMutex::unlock(self) };
-    }
-}
-
-// SAFETY: there is one permit.
-unsafe impl<const FAIR: bool, P: Platform> RawLock for Semaphore<FAIR, P> {
-    fn new() -> Self {
-        Semaphore::new_in(1)
+        self.0.release(1);
     }
 
-    #[inline]
-    fn lock(&self) {
-        self.acquire().forget();
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        self.release(1);
+    fn is_locked(&self) -> bool {
+        self.0.available() == 0
     }
 }

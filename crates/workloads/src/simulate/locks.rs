@@ -1,6 +1,7 @@
 //! Every lock that can be simulated: one line each, from which lists, flags and tests derive.
 
 use super::run::{Plan, Run, counted, exclusive, shared};
+use crate::adapt::mutexes::OnePermit;
 use crate::adapt::raw::Behind;
 use crate::adapt::seqlocks::{Blocking, Optimistic};
 use crate::load::counted::Counter;
@@ -8,9 +9,7 @@ use crate::load::exclusive::{Lock, Protected};
 use crate::load::shared::{Record, SharedLock};
 use anyhow::{Context, Result};
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{
-    FairSemaphore, LockRef, McsLock, Mutex, QueuedSpinLock, RawReentrantMutex, RwSem, Semaphore, SpinLock, TicketLock,
-};
+use turnwise::{LockRef, McsLock, Mutex, QueuedSpinLock, RawReentrantMutex, RwSem, SpinLock, TicketLock};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
 use turnwise_lineage::inode_lock::{self, InodeLock};
@@ -92,8 +91,8 @@ type Osv<V> = One<OsvMutex<V, Sim>>;
 pub static LOCKS: &[SimLock] = &[
     one::<Mutex<Protected, Sim>>("mutex", "Mutex", "our adaptive mutex"),
     one::<One<RawReentrantMutex<Sim>>>("reentrant", "ReentrantMutex", "our re-entrant mutex"),
-    one::<One<Semaphore<false, Sim>>>("semaphore", "Semaphore", "our semaphore with one permit"),
-    one::<One<FairSemaphore<Sim>>>("fair-semaphore", "FairSemaphore", "the same, fair"),
+    one::<One<OnePermit<false, Sim>>>("semaphore", "Semaphore", "our semaphore with one permit"),
+    one::<One<OnePermit<true, Sim>>>("fair-semaphore", "FairSemaphore", "the same, fair"),
     many::<RwSem<Record, Sim>>("rwsem", "RwSem", "our readers-writer lock"),
     sequence::<Optimistic<Sim>>("seqrwlock", "SeqRwLock", "our sequence lock, optimistic readers"),
     sequence::<Blocking<Sim>>("seqrwlock-blocking", "SeqRwLock", "the same, readers keep writers out"),

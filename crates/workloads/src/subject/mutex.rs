@@ -1,12 +1,13 @@
 //! The mutex and its peers.
 
 use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
+use crate::adapt::mutexes::OnePermit;
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::adapt::raw::Behind;
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
 use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{FairSemaphore, McsLock, QueuedSpinLock, RawReentrantMutex, Semaphore, SpinLock, TicketLock};
+use turnwise::{McsLock, QueuedSpinLock, RawReentrantMutex, SpinLock, TicketLock};
 
 /// The mutex and its peers.
 pub static SUBJECT: Subject = Subject {
@@ -55,9 +56,13 @@ static LOCKS: &[LockInfo] = &[
     .ours("Mutex"),
     LockInfo::exclusive::<Behind<RawReentrantMutex, Protected>>("turnwise-reentrant", Sleeps, "our re-entrant mutex")
         .ours("ReentrantMutex"),
-    LockInfo::exclusive::<Behind<Semaphore, Protected>>("turnwise-semaphore", Sleeps, "our semaphore with one permit")
-        .ours("Semaphore"),
-    LockInfo::exclusive::<Behind<FairSemaphore, Protected>>("turnwise-fair-semaphore", Sleeps, "the same, fair")
+    LockInfo::exclusive::<Behind<OnePermit<false>, Protected>>(
+        "turnwise-semaphore",
+        Sleeps,
+        "our semaphore with one permit",
+    )
+    .ours("Semaphore"),
+    LockInfo::exclusive::<Behind<OnePermit<true>, Protected>>("turnwise-fair-semaphore", Sleeps, "the same, fair")
         .ours("FairSemaphore"),
     LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
     LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),

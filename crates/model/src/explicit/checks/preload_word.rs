@@ -8,9 +8,10 @@ use crate::explicit::Explicit;
 use crate::explicit::check::{Check, Machine, Size, Stage, fork};
 use crate::platform::saw;
 use line::{Lined, RENEWING};
+use turnwise::RawLock;
 use turnwise::backoff::NoBackoff;
 use turnwise::platform::Word;
-use turnwise::spin::{RawQueuedSpinLock, RawSpin, RawTicketLock};
+use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
 
 const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
 
@@ -30,26 +31,26 @@ struct Guarded {
 }
 
 impl Guarded {
-    fn lock<R: RawSpin<Platform = Explicit>>(&self) {
+    fn lock<R: RawLock<Platform = Explicit>>(&self) {
         self.word.with_line::<R>().lock();
         self.section.alone();
     }
 
-    fn unlock<R: RawSpin<Platform = Explicit>>(&self) {
+    fn unlock<R: RawLock<Platform = Explicit>>(&self) {
         let lock = self.word.with_line::<R>();
         self.section.write(-1);
         // SAFETY: every caller has it.
         unsafe { lock.unlock() };
     }
 
-    fn round<R: RawSpin<Platform = Explicit>>(&self) {
+    fn round<R: RawLock<Platform = Explicit>>(&self) {
         self.lock::<R>();
         self.unlock::<R>();
     }
 }
 
 /// The first thread may fork while it has the lock and others wait. The child starts two threads.
-fn forks<R: RawSpin<Platform = Explicit> + 'static>(stage: &Stage, size: Size) {
+fn forks<R: RawLock<Platform = Explicit>>(stage: &Stage, size: Size) {
     let word = Lined { spin: Word::new(0), line: Word::new(0) };
     let guarded = stage.keep(Guarded { word, section: Section::new() });
     stage.watch(move |record| {

@@ -4,24 +4,12 @@ use super::*;
 use crate::check::Lock;
 use turnwise_lineage::d_count::{CmpXchg, DCount, LockRef, Policy, UnderLock};
 
-impl<V: Policy> Exclusive for DCount<V, Loom> {
-    fn make() -> Self {
-        Self::new_in()
-    }
-    fn lock(&self) {
-        self.lock();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() };
-    }
+impl<V: Policy> Settles for DCount<V, Loom> {
     fn is_settled(&self) -> bool {
         let free = self.try_lock();
         if free {
-            Exclusive::unlock(self);
+            // SAFETY: locked above.
+            unsafe { self.unlock() };
         }
         free && self.count() == 0
     }

@@ -4,24 +4,7 @@ use super::*;
 use crate::check::Lock;
 use turnwise_lineage::ia64_spin::{ExponentialCode, ExponentialProse, Ia64SpinLock, Plain, Policy};
 
-impl<V: Policy> Exclusive for Ia64SpinLock<V, Loom> {
-    fn make() -> Self {
-        Self::new_in()
-    }
-    fn lock(&self) {
-        self.lock();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() };
-    }
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
+impl<V: Policy> Settles for Ia64SpinLock<V, Loom> {}
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::Ia64Spin, setup: PLAIN, preemptions, shows, body }

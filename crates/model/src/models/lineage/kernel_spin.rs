@@ -8,27 +8,10 @@ type Ticket = KernelTicketLock<Loom>;
 type Biased = BiasedRwLock<Loom>;
 type Queued = QueuedRwLock<Loom>;
 
-impl Exclusive for Ticket {
-    fn make() -> Self {
-        Ticket::new_in()
-    }
-    fn lock(&self) {
-        self.lock();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() };
-    }
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
+impl Settles for Ticket {}
 
-shared!([] Biased, |lock| !lock.is_locked());
-shared!([] Queued, |lock| !lock.is_locked());
+impl Settles for Biased {}
+impl Settles for Queued {}
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::KernelSpin, setup: PLAIN, preemptions, shows, body }
@@ -56,7 +39,7 @@ pub(super) const MODELS: &[Model] = &[
     model("biased: try to read", (4, 8), EITHER, || attempt_shared::<Biased>(true, false)),
     model("biased: try to write", (4, 8), EITHER, || attempt_shared::<Biased>(true, true)),
     model("biased: try to write while one reads", (4, 8), EITHER, || attempt_shared::<Biased>(false, true)),
-    model("biased: dropped", (3, 6), DROP, dropped_shared::<Biased>),
+    model("biased: dropped", (3, 6), DROP, dropped::<Biased>),
     model("queued rw: a writer and a reader", (4, 8), &[], || mixed::<Queued>(1, 1)),
     model("queued rw: two writers", (4, 8), &[], || mixed::<Queued>(2, 0)),
     model("queued rw: a writer and two readers", (2, 3), &[], || mixed::<Queued>(1, 2)),
@@ -65,5 +48,5 @@ pub(super) const MODELS: &[Model] = &[
     model("queued rw: try to read", (4, 8), EITHER, || attempt_shared::<Queued>(true, false)),
     model("queued rw: try to write", (4, 8), EITHER, || attempt_shared::<Queued>(true, true)),
     model("queued rw: try to write while one reads", (4, 8), EITHER, || attempt_shared::<Queued>(false, true)),
-    model("queued rw: dropped", (3, 6), DROP, dropped_shared::<Queued>),
+    model("queued rw: dropped", (3, 6), DROP, dropped::<Queued>),
 ];

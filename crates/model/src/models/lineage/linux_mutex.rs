@@ -7,24 +7,7 @@ use turnwise::platform::Parked;
 use turnwise_lineage::linux_mutex::mcs::SpinnerQueue;
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2, Policy};
 
-impl<V: Policy> Exclusive for LinuxMutex<V, Loom> {
-    fn make() -> Self {
-        LinuxMutex::new_in()
-    }
-    fn lock(&self) {
-        self.lock();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() };
-    }
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
+impl<V: Policy> Settles for LinuxMutex<V, Loom> {}
 
 type Mutex<V> = LinuxMutex<V, Loom>;
 

@@ -12,6 +12,7 @@ mod rwsem_xadd;
 use super::{Protected, drop_after_release};
 use crate::check::Model;
 use crate::platform::{Handle, Loom, Setup, keep, rest, saw, spawn};
+use turnwise::raw::{RawLock, RawRwLock};
 
 /// All models of these locks.
 pub(super) fn all() -> Vec<Model> {
@@ -35,15 +36,12 @@ type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept"];
 const EITHER: Shows = &["got it", "did not"];
 
-/// A lock with one kind of owner.
-trait Exclusive: Sync + 'static {
-    fn make() -> Self;
-    fn lock(&self);
-    fn try_lock(&self) -> bool;
-    /// The caller has the lock.
-    fn unlock(&self);
+/// A lock that can tell whether all is over.
+trait Settles: RawLock {
     /// Nobody has the lock, and nobody waits.
-    fn is_settled(&self) -> bool;
+    fn is_settled(&self) -> bool {
+        !self.is_locked()
+    }
 }
 
 struct Guarded<L> {
@@ -51,9 +49,9 @@ struct Guarded<L> {
     data: Protected,
 }
 
-impl<L: Exclusive> Guarded<L> {
+impl<L: Settles> Guarded<L> {
     fn keep() -> &'static Self {
-        keep(Guarded { raw: L::make(), data: Protected::new() })
+        keep(Guarded { raw: L::new_in(), data: Protected::new() })
     }
 
     fn section(&self) {
@@ -63,7 +61,8 @@ impl<L: Exclusive> Guarded<L> {
 
     fn leave(&self) {
         self.data.add();
-        self.raw.unlock();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
     }
 
     fn settled(&self, sections: u32) {
@@ -74,7 +73,7 @@ impl<L: Exclusive> Guarded<L> {
 }
 
 /// Every thread acquires `rounds` times.
-fn all_lock<L: Exclusive>(threads: u32, rounds: u32) {
+fn all_lock<L: Settles>(threads: u32, rounds: u32) {
     let guarded = Guarded::<L>::keep();
     let body = move || (0..rounds).for_each(|_| guarded.section());
     let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
@@ -84,7 +83,7 @@ fn all_lock<L: Exclusive>(threads: u32, rounds: u32) {
 }
 
 /// The first thread has the lock and rests, so that `others` come to wait; then it comes `again` so often.
-fn held<L: Exclusive>(others: u32, again: u32) {
+fn held<L: Settles>(others: u32, again: u32) {
     let guarded = Guarded::<L>::keep();
     guarded.raw.lock();
     let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
@@ -96,7 +95,7 @@ fn held<L: Exclusive>(others: u32, again: u32) {
 }
 
 /// One thread acquires, one tries to.
-fn attempt<L: Exclusive>() {
+fn attempt<L: Settles>() {
     let guarded = Guarded::<L>::keep();
     let other = spawn(move || guarded.section());
     let got = guarded.raw.try_lock();
@@ -108,73 +107,23 @@ fn attempt<L: Exclusive>() {
     guarded.settled(1 + u32::from(got));
 }
 
-fn dropped<L: Exclusive>() {
-    drop_after_release(L::make(), 2, |raw, section| {
+fn dropped<L: RawLock>() {
+    drop_after_release(L::new_in(), 2, |raw, section| {
         raw.lock();
         section();
-        raw.unlock();
+        // SAFETY: acquired above.
+        unsafe { raw.unlock() };
     });
 }
-
-/// A lock with readers and writers.
-trait Shared: Sync + 'static {
-    fn make() -> Self;
-    fn read(&self);
-    fn try_read(&self) -> bool;
-    /// The caller has a read lock.
-    fn unlock_read(&self);
-    fn write(&self);
-    fn try_write(&self) -> bool;
-    /// The caller has the write lock.
-    fn unlock_write(&self);
-    /// Nobody has the lock, and nobody waits.
-    fn is_settled(&self) -> bool;
-}
-
-/// [`Shared`] for a lock whose methods have these names already.
-macro_rules! shared {
-    ([$($generics:tt)*] $lock:ty, $is_settled:expr) => {
-        impl<$($generics)*> super::Shared for $lock {
-            fn make() -> Self {
-                <$lock>::new_in()
-            }
-            fn read(&self) {
-                self.read();
-            }
-            fn try_read(&self) -> bool {
-                self.try_read()
-            }
-            fn unlock_read(&self) {
-                // SAFETY: the caller has a read lock.
-                unsafe { self.unlock_read() };
-            }
-            fn write(&self) {
-                self.write();
-            }
-            fn try_write(&self) -> bool {
-                self.try_write()
-            }
-            fn unlock_write(&self) {
-                // SAFETY: the caller has the write lock.
-                unsafe { self.unlock_write() };
-            }
-            fn is_settled(&self) -> bool {
-                let is_settled: fn(&Self) -> bool = $is_settled;
-                is_settled(self)
-            }
-        }
-    };
-}
-use shared;
 
 struct Pages<L> {
     raw: L,
     data: Protected,
 }
 
-impl<L: Shared> Pages<L> {
+impl<L: RawRwLock + Settles> Pages<L> {
     fn keep() -> &'static Self {
-        keep(Pages { raw: L::make(), data: Protected::new() })
+        keep(Pages { raw: L::new_in(), data: Protected::new() })
     }
 
     fn read(&self) {
@@ -183,29 +132,31 @@ impl<L: Shared> Pages<L> {
     }
 
     fn write(&self) {
-        self.raw.write();
+        self.raw.lock();
         self.leave_writing();
     }
 
     fn leave_reading(&self) {
         self.data.get();
-        self.raw.unlock_read();
+        // SAFETY: the caller has a read lock.
+        unsafe { self.raw.unlock_read() };
     }
 
     fn leave_writing(&self) {
         self.data.add();
-        self.raw.unlock_write();
+        // SAFETY: the caller has the write lock.
+        unsafe { self.raw.unlock() };
     }
 
     fn settled(&self, writes: u32) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
         assert_eq!(self.data.get(), writes, "critical sections of writers");
-        assert!(self.raw.try_write(), "free, and cannot be had");
+        assert!(self.raw.try_lock(), "free, and cannot be had");
     }
 }
 
 /// Writers and readers, once each; the first thread is a writer.
-fn mixed<L: Shared>(writers: u32, readers: u32) {
+fn mixed<L: RawRwLock + Settles>(writers: u32, readers: u32) {
     let pages = Pages::<L>::keep();
     let mut handles: Vec<_> = (1..writers).map(|_| spawn(move || pages.write())).collect();
     handles.extend((0..readers).map(|_| spawn(move || pages.read())));
@@ -215,10 +166,10 @@ fn mixed<L: Shared>(writers: u32, readers: u32) {
 }
 
 /// The first thread has the lock, to write or to read, and rests, so that these come to wait; then it writes `again`.
-fn behind<L: Shared>(writes: bool, writers: u32, readers: u32, again: u32) {
+fn behind<L: RawRwLock + Settles>(writes: bool, writers: u32, readers: u32, again: u32) {
     let pages = Pages::<L>::keep();
     if writes {
-        pages.raw.write();
+        pages.raw.lock();
     } else {
         pages.raw.read();
     }
@@ -236,10 +187,10 @@ fn behind<L: Shared>(writes: bool, writers: u32, readers: u32, again: u32) {
 }
 
 /// One thread writes, or reads, one tries to read, or to write.
-fn attempt_shared<L: Shared>(writer: bool, to_write: bool) {
+fn attempt_shared<L: RawRwLock + Settles>(writer: bool, to_write: bool) {
     let pages = Pages::<L>::keep();
     let other = spawn(move || if writer { pages.write() } else { pages.read() });
-    let got = if to_write { pages.raw.try_write() } else { pages.raw.try_read() };
+    let got = if to_write { pages.raw.try_lock() } else { pages.raw.try_read() };
     saw(if got { "got it" } else { "did not" });
     if got && to_write {
         pages.leave_writing();
@@ -248,13 +199,4 @@ fn attempt_shared<L: Shared>(writer: bool, to_write: bool) {
     }
     other.join();
     pages.settled(u32::from(writer) + u32::from(got && to_write));
-}
-
-/// The last writer drops the lock as soon as it has released it.
-fn dropped_shared<L: Shared>() {
-    drop_after_release(L::make(), 2, |raw, section| {
-        raw.write();
-        section();
-        raw.unlock_write();
-    });
 }

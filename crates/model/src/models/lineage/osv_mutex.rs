@@ -15,24 +15,7 @@ type Polling = OsvMutex<SpinPolling<2>, Loom>;
 type AfterPush = OsvMutex<SpinAfterPush<2>, Loom>;
 type AtWake = OsvMutex<OwnerAtWake<Spin<1>>, Loom>;
 
-impl<V: Policy> Exclusive for OsvMutex<V, Loom> {
-    fn make() -> Self {
-        Self::new_in()
-    }
-    fn lock(&self) {
-        self.lock();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() };
-    }
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
+impl<V: Policy> Settles for OsvMutex<V, Loom> {}
 
 const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     set_up(name, PLAIN, preemptions, shows, body)
@@ -69,7 +52,7 @@ pub(super) const MODELS: &[Model] = &[
 ];
 
 /// One thread acquires and another waits for it; a third tries, perhaps when the lock is on offer.
-fn offered<L: Exclusive>() {
+fn offered<L: Settles>() {
     let guarded = Guarded::<L>::keep();
     guarded.raw.lock();
     let waits = spawn(move || guarded.section());
@@ -88,15 +71,17 @@ fn offered<L: Exclusive>() {
 }
 
 /// The owner acquires the lock again, in both ways, while another thread comes.
-fn again<L: Exclusive>() {
+fn again<L: Settles>() {
     let guarded = Guarded::<L>::keep();
     let other = spawn(move || guarded.section());
     guarded.raw.lock();
     guarded.raw.lock();
     assert!(guarded.raw.try_lock(), "its own lock");
     guarded.data.add();
-    guarded.raw.unlock();
-    guarded.raw.unlock();
+    // SAFETY: acquired above.
+    unsafe { guarded.raw.unlock() };
+    // SAFETY: acquired above.
+    unsafe { guarded.raw.unlock() };
     guarded.leave();
     other.join();
     guarded.settled(3);

@@ -37,25 +37,6 @@ pub(super) const MODELS: &[Model] = &[
     model("seqrw: dropped", (3, 6), &["dropped"], dropped::<RenameLock<SeqRw, Loom>>),
 ];
 
-impl<V: Policy> Exclusive for RenameLock<V, Loom> {
-    fn make() -> Self {
-        Self::new_in()
-    }
-    fn lock(&self) {
-        self.write();
-    }
-    fn try_lock(&self) -> bool {
-        self.try_write()
-    }
-    fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock_write() };
-    }
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
-
 type U32 = <Loom as Platform>::U32;
 
 /// A lock with two words that writers leave equal, and data for those who block.
@@ -74,13 +55,13 @@ impl<V: Policy> Tree<V> {
     }
 
     fn write(&self) {
-        self.raw.write();
+        self.raw.lock();
         self.data.add();
         let value = self.data.get();
         self.first.store(value, Release);
         self.second.store(value, Release);
         // SAFETY: acquired above.
-        unsafe { self.raw.unlock_write() };
+        unsafe { self.raw.unlock() };
     }
 
     fn read_optimistically(&self) {

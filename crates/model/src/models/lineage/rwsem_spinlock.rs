@@ -6,7 +6,11 @@ use crate::platform::number;
 use turnwise::platform::Parked;
 use turnwise_lineage::rwsem_spinlock::{Fifo, Policy, RwsemSpinlock, Stealing};
 
-shared!([V: Policy] RwsemSpinlock<V, Loom>, |lock| !lock.is_locked() && lock.has_no_waiters());
+impl<V: Policy> Settles for RwsemSpinlock<V, Loom> {
+    fn is_settled(&self) -> bool {
+        !self.is_locked() && self.has_no_waiters()
+    }
+}
 
 type Rwsem<V> = RwsemSpinlock<V, Loom>;
 
@@ -58,9 +62,9 @@ const STOLEN: Shows = &["the sleeper came last", "the sleeper came second"];
 /// A writer sleeps; the owner releases the lock and takes it again: with stealing it may be faster.
 fn thief() {
     let pages = Pages::<Rwsem<Stealing>>::keep();
-    pages.raw.write();
+    pages.raw.lock();
     let sleeper = spawn(move || {
-        pages.raw.write();
+        pages.raw.lock();
         saw(if pages.data.get() == 1 { "the sleeper came second" } else { "the sleeper came last" });
         assert_eq!(number(), 1);
         pages.leave_writing();
@@ -75,7 +79,7 @@ fn thief() {
 /// A writer becomes a reader while a reader and a writer wait.
 fn downgrade<V: Policy>() {
     let pages = Pages::<Rwsem<V>>::keep();
-    pages.raw.write();
+    pages.raw.lock();
     let others = [spawn(move || pages.read()), spawn(move || pages.write())];
     rest();
     pages.data.add();

@@ -5,7 +5,11 @@ use crate::check::Lock;
 use turnwise::platform::Parked;
 use turnwise_lineage::rwsem_xadd::{FastStealing, Fifo, Policy, RwsemXadd, Stealing};
 
-shared!([V: Policy] RwsemXadd<V, Loom>, |lock| !lock.is_locked() && lock.has_no_waiters());
+impl<V: Policy> Settles for RwsemXadd<V, Loom> {
+    fn is_settled(&self) -> bool {
+        !self.is_locked() && self.has_no_waiters()
+    }
+}
 
 type Rwsem<V> = RwsemXadd<V, Loom>;
 
@@ -62,7 +66,7 @@ const STOLEN: Shows = &["slept", "the thief came second", "the thief came last"]
 /// A reader sleeps; as the owner releases the lock, a newcomer may be faster than the grant.
 fn stolen() {
     let pages = Pages::<Rwsem<FastStealing>>::keep();
-    pages.raw.write();
+    pages.raw.lock();
     let reader = spawn(move || {
         pages.raw.read();
         saw(if pages.data.get() == 1 { "the thief came last" } else { "the thief came second" });
@@ -70,7 +74,7 @@ fn stolen() {
     });
     rest(); // the reader goes to sleep
     let thief = spawn(move || {
-        pages.raw.write();
+        pages.raw.lock();
         rest();
         pages.leave_writing();
     });
@@ -83,7 +87,7 @@ fn stolen() {
 /// A writer becomes a reader while a reader and a writer wait.
 fn downgrade<V: Policy>() {
     let pages = Pages::<Rwsem<V>>::keep();
-    pages.raw.write();
+    pages.raw.lock();
     let others = [spawn(move || pages.read()), spawn(move || pages.write())];
     rest();
     pages.data.add();

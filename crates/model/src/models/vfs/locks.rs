@@ -6,11 +6,12 @@ use std::marker::PhantomData;
 use std::thread::panicking;
 use turnwise::RawSpinLock;
 use turnwise::backoff::NoBackoff;
+use turnwise::raw::{RawLock, RawRwLock};
 use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{BiasedRwLock, KernelTicketLock};
 use turnwise_vfs::LockSet;
-use turnwise_vfs::locks::{Count, Exclusive, PathsBy, Rename, Shared};
+use turnwise_vfs::locks::{Count, PathsBy, Rename};
 
 /// Spin locks of one word for all but the count and the rename lock.
 pub(super) struct Lean<C = DCount<d_count::LockRef, Loom>, R = RenameLock<rename_lock::SeqExclusive, Loom>>(
@@ -36,7 +37,12 @@ impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
 /// Does nothing while a failed model is cleaned up: whoever has a lock then will never release it.
 pub(super) struct Quiet<L>(L);
 
-impl<L: Exclusive> Exclusive for Quiet<L> {
+// SAFETY: the lock inside keeps these promises until a model has failed; then a single thread cleans up.
+unsafe impl<L: RawLock> RawLock for Quiet<L> {
+    const REENTRANT: bool = L::REENTRANT;
+    type Platform = L::Platform;
+    type GuardMarker = L::GuardMarker;
+
     fn new_in() -> Self {
         Quiet(L::new_in())
     }
@@ -54,32 +60,25 @@ impl<L: Exclusive> Exclusive for Quiet<L> {
             unsafe { self.0.unlock() };
         }
     }
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
 }
 
-impl<L: Shared> Shared for Quiet<L> {
-    fn new_in() -> Self {
-        Quiet(L::new_in())
-    }
+// SAFETY: as above.
+unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     fn read(&self) {
         if !panicking() {
             self.0.read();
         }
     }
-    fn write(&self) {
-        if !panicking() {
-            self.0.write();
-        }
+    fn try_read(&self) -> bool {
+        panicking() || self.0.try_read()
     }
     unsafe fn unlock_read(&self) {
         if !panicking() {
             // SAFETY: the caller's promise.
             unsafe { self.0.unlock_read() };
-        }
-    }
-    unsafe fn unlock_write(&self) {
-        if !panicking() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.unlock_write() };
         }
     }
 }

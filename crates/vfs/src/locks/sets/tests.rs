@@ -1,8 +1,9 @@
 //! Every set keeps what the dentry cache asks of its locks.
 
 use super::*;
-use crate::locks::{Count, Guarded, Rename, ShGuarded};
+use crate::locks::{Count, Rename, Shared};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use turnwise::Lock;
 use turnwise::platform::Native;
 
 /// Few: the kernels' locks hand over in order, which takes a time slice each where threads outnumber CPUs.
@@ -82,8 +83,8 @@ fn renames_are_seen_whole<R: Rename>() {
 }
 
 fn guards_exclude<L: LockSet<Native>>() {
-    let (mutex, spin) = (Guarded::<L::Mutex, u32>::new(0), Guarded::<L::Spin, u32>::new(0));
-    let (rw_spin, rw_sem) = (ShGuarded::<L::RwSpin, u32>::new(0), ShGuarded::<L::RwSem, u32>::new(0));
+    let (mutex, spin) = (Lock::<L::Mutex, u32>::new_in(0), Lock::<L::Spin, u32>::new_in(0));
+    let (rw_spin, rw_sem) = (Shared::<L::RwSpin, u32>::new(0), Shared::<L::RwSem, u32>::new(0));
     std::thread::scope(|s| {
         for _ in 0..2 {
             s.spawn(|| {

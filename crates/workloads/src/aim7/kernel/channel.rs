@@ -4,7 +4,7 @@ use super::tasks::Apart;
 use super::{Owned, charge, costs};
 use crate::aim7::jobs::Channel;
 use std::collections::VecDeque;
-use turnwise_vfs::locks::Guarded;
+use turnwise::Lock;
 use turnwise_vfs::{Host, LockSet, Work};
 
 /// Buckets of the table of ports.
@@ -13,16 +13,16 @@ const PORT_BUCKETS: usize = 16;
 /// What all pipes and sockets share.
 pub struct Net<H: Host, L: LockSet<H::Platform>> {
     /// Inodes without a file system: how many there are.
-    inodes: Apart<Guarded<L::Spin, u64>>,
+    inodes: Apart<Lock<L::Spin, u64>>,
     /// Ports that are bound, by the port's last bits.
-    ports: [Apart<Guarded<L::Spin, u64>>; PORT_BUCKETS],
+    ports: [Apart<Lock<L::Spin, u64>>; PORT_BUCKETS],
     host: std::marker::PhantomData<H>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Net<H, L> {
     pub(super) fn new() -> Self {
-        let ports = std::array::from_fn(|_| Apart(Guarded::new(0)));
-        Net { inodes: Apart(Guarded::new(0)), ports, host: std::marker::PhantomData }
+        let ports = std::array::from_fn(|_| Apart(Lock::new_in(0)));
+        Net { inodes: Apart(Lock::new_in(0)), ports, host: std::marker::PhantomData }
     }
 
     /// Pipes and sockets that are open.
@@ -56,11 +56,11 @@ type Messages = VecDeque<Box<[u8]>>;
 
 struct Ends<L: LockSet<H::Platform>, H: Host> {
     /// Of a pipe: its inode's mutex and its buffer.
-    pipe: Guarded<L::Mutex, VecDeque<u8>>,
+    pipe: Lock<L::Mutex, VecDeque<u8>>,
     /// Of sockets: the lock of the sending end.
-    sender: Apart<Guarded<L::Spin, u64>>,
+    sender: Apart<Lock<L::Spin, u64>>,
     /// The queue of the receiving end.
-    queue: Apart<Guarded<L::Spin, Messages>>,
+    queue: Apart<Lock<L::Spin, Messages>>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
@@ -74,8 +74,8 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
         if has_port(kind) {
             net.port(pid, true);
         }
-        let (sender, queue) = (Apart(Guarded::new(0)), Apart(Guarded::new(VecDeque::new())));
-        Socket { kind, pid, ends: Owned::new(Ends { pipe: Guarded::new(VecDeque::new()), sender, queue }) }
+        let (sender, queue) = (Apart(Lock::new_in(0)), Apart(Lock::new_in(VecDeque::new())));
+        Socket { kind, pid, ends: Owned::new(Ends { pipe: Lock::new_in(VecDeque::new()), sender, queue }) }
     }
 
     /// What it is.

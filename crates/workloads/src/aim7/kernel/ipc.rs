@@ -2,7 +2,7 @@
 
 use super::{Owned, charge, costs};
 use std::collections::BTreeMap;
-use turnwise_vfs::locks::Guarded;
+use turnwise::Lock;
 use turnwise_vfs::{Host, LockSet};
 
 /// Both tables.
@@ -22,13 +22,13 @@ impl<H: Host, L: LockSet<H::Platform>> Ipc<H, L> {
 /// What processes find by a key. A line of its own.
 #[repr(align(128))]
 pub struct Table<H: Host, L: LockSet<H::Platform>> {
-    keys: Guarded<L::Mutex, BTreeMap<u32, u64>>,
+    keys: Lock<L::Mutex, BTreeMap<u32, u64>>,
     host: std::marker::PhantomData<H>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     fn new() -> Self {
-        Table { keys: Guarded::new(BTreeMap::new()), host: std::marker::PhantomData }
+        Table { keys: Lock::new_in(BTreeMap::new()), host: std::marker::PhantomData }
     }
 
     /// Makes an entry; whether the key was free.
@@ -60,7 +60,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
 /// A semaphore that is in the table of semaphores, with the segment of the same key.
 pub struct Semaphore<H: Host, L: LockSet<H::Platform>> {
     key: u32,
-    value: Owned<H, Guarded<L::Spin, i64>>,
+    value: Owned<H, Lock<L::Spin, i64>>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
@@ -70,7 +70,7 @@ impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
         if !ipc.segments.make(key) {
             return None;
         }
-        ipc.semaphores.make(key).then(|| Semaphore { key, value: Owned::new(Guarded::new(0)) })
+        ipc.semaphores.make(key).then(|| Semaphore { key, value: Owned::new(Lock::new_in(0)) })
     }
 
     /// Adds to it.

@@ -4,7 +4,8 @@
 use super::{Kernel, Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise_vfs::locks::{Guarded, ShGuarded};
+use turnwise::Lock;
+use turnwise_vfs::locks::Shared;
 use turnwise_vfs::{Host, LockSet};
 
 /// Areas of private memory of a small static program: data, heap, stack and the like.
@@ -15,13 +16,13 @@ const BATCH: u32 = 31;
 
 /// A pool of pages.
 pub struct Zone<H: Host, L: LockSet<H::Platform>> {
-    pages: Guarded<L::Spin, u64>,
+    pages: Lock<L::Spin, u64>,
     host: std::marker::PhantomData<H>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Zone<H, L> {
     pub(super) fn new() -> Self {
-        Zone { pages: Guarded::new(0), host: std::marker::PhantomData }
+        Zone { pages: Lock::new_in(0), host: std::marker::PhantomData }
     }
 
     /// Pages that are out.
@@ -44,12 +45,12 @@ impl<H: Host, L: LockSet<H::Platform>> Zone<H, L> {
 
 /// The roots of the `anon_vma` trees of a family of processes: one for each area of their common ancestor.
 pub struct Family<H: Host, L: LockSet<H::Platform>> {
-    roots: [Owned<H, ShGuarded<L::RwSem, u64>>; AREAS],
+    roots: [Owned<H, Shared<L::RwSem, u64>>; AREAS],
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
     pub(super) fn new() -> Self {
-        Family { roots: std::array::from_fn(|_| Owned::new(ShGuarded::new(0))) }
+        Family { roots: std::array::from_fn(|_| Owned::new(Shared::new(0))) }
     }
 
     /// Nodes that are linked into all trees.
@@ -80,12 +81,12 @@ impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
 
 /// A file that processes map: the tree of the areas that do, under a mutex (`i_mmap_mutex`).
 pub struct Image<H: Host, L: LockSet<H::Platform>> {
-    areas: Owned<H, Guarded<L::Mutex, u64>>,
+    areas: Owned<H, Lock<L::Mutex, u64>>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
     pub(super) fn new() -> Self {
-        Image { areas: Owned::new(Guarded::new(0)) }
+        Image { areas: Owned::new(Lock::new_in(0)) }
     }
 
     /// Areas that map it.
@@ -108,7 +109,7 @@ impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
 
 /// The address space of a process.
 pub struct Mm<H: Host, L: LockSet<H::Platform>> {
-    areas: ShGuarded<L::RwSem, Areas>,
+    areas: Shared<L::RwSem, Areas>,
     /// Pages that it has touched; only its own thread looks.
     pages: AtomicU32,
     related: bool,
@@ -132,7 +133,7 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
 
     fn new(areas: Areas, related: bool) -> Owned<H, Self> {
         let pages = AtomicU32::new(0);
-        Owned::new(Mm { areas: ShGuarded::new(areas), pages, related, host: std::marker::PhantomData })
+        Owned::new(Mm { areas: Shared::new(areas), pages, related, host: std::marker::PhantomData })
     }
 
     /// Of the first of a family, which has mapped these files. It is forked from, and does nothing else.

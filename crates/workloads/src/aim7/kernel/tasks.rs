@@ -1,7 +1,8 @@
 //! Process numbers, the list of all tasks, and signals.
 
 use super::{Mm, Owned, charge, costs};
-use turnwise_vfs::locks::{Guarded, ShGuarded};
+use turnwise::Lock;
+use turnwise_vfs::locks::Shared;
 use turnwise_vfs::{Host, LockSet};
 
 /// Process numbers are below this.
@@ -11,8 +12,8 @@ const RESERVED: usize = 300;
 
 /// All tasks. The two locks are on lines of their own, as there.
 pub struct Tasks<H: Host, L: LockSet<H::Platform>> {
-    pids: Apart<Guarded<L::Spin, Pids>>,
-    list: Apart<ShGuarded<L::RwSpin, List>>,
+    pids: Apart<Lock<L::Spin, Pids>>,
+    list: Apart<Shared<L::RwSpin, List>>,
     host: std::marker::PhantomData<H>,
 }
 
@@ -51,7 +52,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
     /// No tasks.
     pub(super) fn new() -> Self {
         let pids = Pids { taken: vec![0; PIDS / 64], last: RESERVED };
-        let (pids, list) = (Apart(Guarded::new(pids)), Apart(ShGuarded::new(List::default())));
+        let (pids, list) = (Apart(Lock::new_in(pids)), Apart(Shared::new(List::default())));
         Tasks { pids, list, host: std::marker::PhantomData }
     }
 
@@ -68,7 +69,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         list.tasks += 1;
         list.forks += 1;
         drop(list);
-        Some(Task { pid, mm, signals: Owned::new(Guarded::new(Signals::default())) })
+        Some(Task { pid, mm, signals: Owned::new(Lock::new_in(Signals::default())) })
     }
 
     /// The end of a task, its memory gone.
@@ -99,7 +100,7 @@ pub struct Task<H: Host, L: LockSet<H::Platform>> {
     pub pid: u32,
     /// Its memory.
     pub mm: Owned<H, Mm<H, L>>,
-    signals: Owned<H, Guarded<L::Spin, Signals>>,
+    signals: Owned<H, Lock<L::Spin, Signals>>,
 }
 
 /// Signals that wait for their handlers.

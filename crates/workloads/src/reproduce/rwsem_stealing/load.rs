@@ -8,15 +8,8 @@ use crate::reproduce::stage::{Crew, Stage};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::RawLock;
 use turnwise::platform::{Lane, Word};
-
-/// A lock that a fork takes for writing.
-pub(super) trait RootLock: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new() -> Self;
-    /// Runs `section` with the lock.
-    fn with(&self, section: impl FnOnce());
-}
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]
@@ -85,12 +78,12 @@ pub(super) struct ForkTest<W: Stage, L> {
     world: PhantomData<fn() -> W>,
 }
 
-impl<W: Stage, L: RootLock> ForkTest<W, L> {
+impl<W: Stage, L: RawLock> ForkTest<W, L> {
     /// `begin` is what the clock says when they start.
     pub(super) fn new(shape: Shape, spread: W::Spread, begin: u64) -> Self {
         let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
         ForkTest {
-            root: L::new(),
+            root: L::new_in(),
             users: (0..shape.users).map(|_| user()).collect(),
             hold: W::amount(shape.hold_ns),
             compute: W::amount(shape.compute_ns / u64::from(shape.areas.max(1))),
@@ -112,7 +105,10 @@ impl<W: Stage, L: RootLock> ForkTest<W, L> {
         for _ in 0..self.shape.areas {
             seed = W::think(seed, self.compute, self.spread);
             let mut chain = seed;
-            self.root.with(|| chain = W::work(chain, self.hold));
+            self.root.lock();
+            chain = W::work(chain, self.hold);
+            // SAFETY: acquired above.
+            unsafe { self.root.unlock() };
             seed = chain;
             user.sections.fetch_add(1, Relaxed);
             W::progress();
@@ -143,7 +139,7 @@ impl<W: Stage, L: RootLock> ForkTest<W, L> {
     }
 }
 
-impl<W: Stage, L: RootLock> Crew for ForkTest<W, L> {
+impl<W: Stage, L: RawLock> Crew for ForkTest<W, L> {
     fn threads(&self) -> usize {
         2 * self.users.len()
     }

@@ -1,6 +1,6 @@
 //! Runs of the workload on the lock in all its versions, and the constant that is not known.
 
-use super::load::{ForkTest, RootLock, Shape};
+use super::load::{ForkTest, Shape};
 use crate::reproduce::Context;
 use crate::reproduce::fit::{Unknown, distance, fit};
 use crate::reproduce::stage::Scene;
@@ -8,73 +8,12 @@ use crate::simulate::world::Spread;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Platform;
-use turnwise::{Mutex, RwSem};
+use turnwise::{RawLock, RawMutex, RawRwSem};
 use turnwise_lineage::linux_mutex::{self, LinuxMutex};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 use turnwise_sim::Sim;
 use turnwise_sim::spec::{self, Machine};
-
-impl<V: rwsem_spinlock::Policy, P: Platform> RootLock for RwsemSpinlock<V, P> {
-    fn new() -> Self {
-        RwsemSpinlock::new_in()
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        self.write();
-        section();
-        // SAFETY: acquired above.
-        unsafe { self.unlock_write() };
-    }
-}
-
-impl<V: rwsem_xadd::Policy, P: Platform> RootLock for RwsemXadd<V, P> {
-    fn new() -> Self {
-        RwsemXadd::new_in()
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        self.write();
-        section();
-        // SAFETY: acquired above.
-        unsafe { self.unlock_write() };
-    }
-}
-
-impl<V: linux_mutex::Policy, P: Platform> RootLock for LinuxMutex<V, P> {
-    fn new() -> Self {
-        LinuxMutex::new_in()
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        self.lock();
-        section();
-        // SAFETY: acquired above.
-        unsafe { self.unlock() };
-    }
-}
-
-impl<P: Platform> RootLock for RwSem<(), P> {
-    fn new() -> Self {
-        RwSem::new_in(())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        let _held = self.write();
-        section();
-    }
-}
-
-impl<P: Platform> RootLock for Mutex<(), P> {
-    fn new() -> Self {
-        Mutex::new_in(())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        let _held = self.lock();
-        section();
-    }
-}
 
 /// The root lock in one of its versions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,15 +61,15 @@ impl Kind {
             Kind::XaddFifo => play.with::<RwsemXadd<rwsem_xadd::Fifo, P>>(),
             Kind::XaddStealing => play.with::<RwsemXadd<rwsem_xadd::Stealing, P>>(),
             Kind::XaddFast => play.with::<RwsemXadd<rwsem_xadd::FastStealing, P>>(),
-            Kind::Today => play.with::<RwSem<(), P>>(),
-            Kind::TodayMutex => play.with::<Mutex<(), P>>(),
+            Kind::Today => play.with::<RawRwSem<P>>(),
+            Kind::TodayMutex => play.with::<RawMutex<P>>(),
         }
     }
 }
 
 /// Something to do with any of the locks.
 pub(super) trait Play<P: Platform, T> {
-    fn with<L: RootLock>(&self) -> T;
+    fn with<L: RawLock>(&self) -> T;
 }
 
 /// One run on the simulated machine.
@@ -162,7 +101,7 @@ impl Run {
 }
 
 impl Play<Sim, Result<Shown>> for Run {
-    fn with<L: RootLock>(&self) -> Result<Shown> {
+    fn with<L: RawLock>(&self) -> Result<Shown> {
         let crew = ForkTest::<Sim, L>::new(self.shape, Spread::percent(50), 0);
         let scene = Scene {
             pinned: false,

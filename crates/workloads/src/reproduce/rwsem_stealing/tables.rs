@@ -1,6 +1,6 @@
 //! The published rows beside ours; other locks, machines and hold times; the same workload here.
 
-use super::load::{ForkTest, RootLock, Shape};
+use super::load::{ForkTest, Shape};
 use super::model::{Kind, Model, Play, Run, Shown};
 use super::{CPUS, NAME};
 use crate::reproduce::Context;
@@ -10,6 +10,7 @@ use crate::reproduce::scaling::{self, FEW, Scaling};
 use crate::reproduce::stage::{Stage, here, voluntary};
 use anyhow::Result;
 use std::sync::Arc;
+use turnwise::RawLock;
 use turnwise::platform::Native;
 
 /// What all locks showed on one machine.
@@ -225,7 +226,7 @@ pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
 }
 
 impl Play<Native, (f64, u64)> for Shape {
-    fn with<L: RootLock>(&self) -> (f64, u64) {
+    fn with<L: RawLock>(&self) -> (f64, u64) {
         let before = voluntary();
         let crew = ForkTest::<Native, L>::new(*self, (), <Native as Stage>::stamp());
         here(&crew);

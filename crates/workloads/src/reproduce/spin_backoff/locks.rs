@@ -2,7 +2,7 @@
 
 use super::load::FileLock;
 use turnwise::platform::Platform;
-use turnwise::{McsLock, Mutex, RwSem};
+use turnwise::{McsLock, Mutex, RawLock, RawRwLock, RwSem};
 use turnwise_lineage::inode_lock::{InodeLock, Policy};
 
 impl<V: Policy, P: Platform> FileLock for InodeLock<V, P> {

@@ -1,0 +1,325 @@
+//! Data behind a lock, and the guards.
+
+use crate::order::{Class, How, released, suspend};
+use crate::platform::Deadline;
+use crate::raw::{RawLock, RawTimedLock};
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+use core::time::Duration;
+
+/// `T` behind the lock `R`. Use it by the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
+/// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with a [`RawLock`] of your own.
+///
+/// It does not poison: a panic while the lock is held releases it.
+pub struct Lock<R: RawLock, T: ?Sized> {
+    raw: R,
+    class: Class,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock gives `&mut T` to one thread at a time, so sharing it only moves `T` between threads.
+unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
+// SAFETY: the lock owns its data, and `R` is `Send`.
+unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
+
+impl<R: RawLock, T> Lock<R, T> {
+    /// `value` behind a lock that nobody has, as `raw` must be.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub(crate) const fn from_raw(raw: R, value: T) -> Self {
+        const { assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data") };
+        Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
+    }
+
+    /// `value` behind an unlocked lock, on any platform.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn new_in(value: T) -> Self {
+        Lock::from_raw(R::new_in(), value)
+    }
+
+    /// The value, without locking: nobody else can have it.
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<R: RawLock, T: ?Sized> Lock<R, T> {
+    /// Acquires the lock. A thread that locks what it already has waits for ever.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn lock(&self) -> LockGuard<'_, R, T> {
+        self.class.before(self.name(), How::Write);
+        self.raw.lock();
+        // SAFETY: just acquired.
+        unsafe { self.guard() }
+    }
+
+    /// Acquires the lock if it is free.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock(&self) -> Option<LockGuard<'_, R, T>> {
+        if !self.raw.try_lock() {
+            return None;
+        }
+        // SAFETY: just acquired.
+        Some(unsafe { self.guard() })
+    }
+
+    /// # Safety
+    /// The calling thread has just acquired the lock.
+    #[inline]
+    #[cfg_attr(feature = "order-check", track_caller)]
+    unsafe fn guard(&self) -> LockGuard<'_, R, T> {
+        self.class.acquired(self.name(), How::Write);
+        // SAFETY: just acquired.
+        unsafe { LockGuard::new(self) }
+    }
+
+    /// What the order checker calls this lock.
+    #[inline]
+    pub(crate) fn name(&self) -> usize {
+        core::ptr::from_ref(&self.raw).addr()
+    }
+
+    /// Whether somebody has the lock at this moment.
+    pub fn is_locked(&self) -> bool {
+        self.raw.is_locked()
+    }
+
+    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.data.get_mut()
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    pub fn stats(&self) -> crate::events::Stats {
+        self.raw.stats()
+    }
+
+    /// The lock without the data, for condition variables and adapters.
+    pub fn raw(&self) -> &R {
+        &self.raw
+    }
+
+    /// A pointer to the data; reading it without the lock is a race.
+    pub fn data_ptr(&self) -> *mut T {
+        self.data.get()
+    }
+}
+
+impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
+    /// Acquires the lock, or gives up after `timeout`. What this does to the order of waiters is for the raw lock to
+    /// say.
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
+        if let Some(guard) = self.try_lock() {
+            return Some(guard);
+        }
+        self.try_lock_until(Deadline::after::<R::Platform>(timeout))
+    }
+
+    /// Acquires the lock, or gives up at `deadline`. ([`Deadline`] rather than `std::time::Instant`, which cannot
+    /// name a point on another platform's clock.)
+    #[cfg_attr(feature = "order-check", track_caller)]
+    pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockGuard<'_, R, T>> {
+        self.class.before(self.name(), How::Write);
+        if !self.raw.lock_until(deadline) {
+            return None;
+        }
+        // SAFETY: just acquired.
+        Some(unsafe { self.guard() })
+    }
+}
+
+impl<R: RawLock + Default, T: Default> Default for Lock<R, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn default() -> Self {
+        Self::from(T::default())
+    }
+}
+
+impl<R: RawLock + Default, T> From<T> for Lock<R, T> {
+    #[cfg_attr(feature = "order-check", track_caller)]
+    fn from(value: T) -> Self {
+        Lock::from_raw(R::default(), value)
+    }
+}
+
+impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(R::NAME);
+        match self.try_lock() {
+            Some(guard) => out.field("data", &&*guard),
+            None => out.field("data", &format_args!("<locked>")),
+        };
+        out.finish_non_exhaustive()
+    }
+}
+
+/// The lock, held; released when dropped. It may go to another thread if [`RawLock::GuardMarker`] may.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
+    lock: &'a Lock<R, T>,
+    /// Whether the guard is `Send`; `Sync` it is if `T` is.
+    marker: PhantomData<(&'a mut T, R::GuardMarker)>,
+}
+
+// SAFETY: a shared guard gives `&T` only.
+unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for LockGuard<'_, R, T> {}
+
+impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
+    /// # Safety
+    /// The lock was acquired, and no other guard stands for that.
+    #[inline]
+    unsafe fn new(lock: &'a Lock<R, T>) -> Self {
+        LockGuard { lock, marker: PhantomData }
+    }
+
+    /// The lock, which stays acquired: whoever calls this releases it.
+    pub(crate) fn forget(this: Self) -> &'a Lock<R, T> {
+        let lock = this.lock;
+        mem::forget(this);
+        lock
+    }
+
+    /// The lock of this guard.
+    pub fn mutex(this: &Self) -> &'a Lock<R, T> {
+        this.lock
+    }
+
+    /// A guard of a part of the data.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
+        let lock = this.lock;
+        // SAFETY: the guard has the lock, and is used for nothing else from here on.
+        let data = NonNull::from(part(unsafe { &mut *lock.data.get() }));
+        mem::forget(this);
+        MappedLockGuard { raw: &lock.raw, data, owns: PhantomData }
+    }
+
+    /// A guard of a part of the data, if there is such a part.
+    ///
+    /// # Errors
+    /// The guard itself, when `part` returns `None`.
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedLockGuard<'a, R, U>, Self> {
+        let lock = this.lock;
+        // SAFETY: as in `map`.
+        let Some(data) = part(unsafe { &mut *lock.data.get() }) else { return Err(this) };
+        let data = NonNull::from(data);
+        mem::forget(this);
+        Ok(MappedLockGuard { raw: &lock.raw, data, owns: PhantomData })
+    }
+
+    /// Releases the lock while `f` runs, and acquires it again.
+    pub fn unlocked<O>(this: &mut Self, f: impl FnOnce() -> O) -> O {
+        struct Relock<'a, R: RawLock>(&'a R);
+        impl<R: RawLock> Drop for Relock<'_, R> {
+            fn drop(&mut self) {
+                self.0.lock();
+            }
+        }
+        let _suspended = suspend(this.lock.name());
+        // SAFETY: the guard has the lock; `Relock` acquires it before the guard can be used again, panic or not.
+        unsafe { this.lock.raw.unlock() };
+        let _relock = Relock(&this.lock.raw);
+        f()
+    }
+}
+
+impl<R: RawLock, T: ?Sized> Deref for LockGuard<'_, R, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the lock.
+        unsafe { &*self.lock.data.get() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        unsafe { &mut *self.lock.data.get() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized> Drop for LockGuard<'_, R, T> {
+    #[inline]
+    fn drop(&mut self) {
+        released(self.lock.name());
+        // SAFETY: the guard has the lock, and is gone.
+        unsafe { self.lock.raw.unlock() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for LockGuard<'_, R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for LockGuard<'_, R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// The lock, held, with a part of the data in view; released when dropped.
+#[must_use = "the lock is released at once if the guard is dropped"]
+pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
+    raw: &'a R,
+    data: NonNull<T>,
+    owns: PhantomData<&'a mut T>,
+}
+
+// SAFETY: a shared guard gives `&T` only.
+unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for MappedLockGuard<'_, R, T> {}
+
+impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
+    /// A guard of a part of the part.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
+        let raw = this.raw;
+        // SAFETY: the guard has the lock, and is used for nothing else from here on.
+        let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
+        mem::forget(this);
+        MappedLockGuard { raw, data, owns: PhantomData }
+    }
+}
+
+impl<R: RawLock, T: ?Sized> Deref for MappedLockGuard<'_, R, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard has the lock.
+        unsafe { self.data.as_ref() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized> DerefMut for MappedLockGuard<'_, R, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        unsafe { self.data.as_mut() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized> Drop for MappedLockGuard<'_, R, T> {
+    #[inline]
+    fn drop(&mut self) {
+        released(core::ptr::from_ref(self.raw).addr());
+        // SAFETY: the guard has the lock.
+        unsafe { self.raw.unlock() }
+    }
+}
+
+impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for MappedLockGuard<'_, R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

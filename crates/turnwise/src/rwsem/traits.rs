@@ -1,0 +1,68 @@
+//! The readers-writer lock behind the traits of locks without data.
+
+use super::RawRwSem;
+use crate::platform::{Deadline, Platform};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+
+// SAFETY: one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
+// (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
+unsafe impl<P: Platform> RawLock for RawRwSem<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.try_write()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller has the write lock.
+        unsafe { self.unlock_write() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.stats()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_until(deadline)
+    }
+}
+
+// SAFETY: readers are in (rwsem.read) while no writer is, and leave by rwsem.unlock_read, which rwsem.write acquires.
+unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
+    #[inline]
+    fn read(&self) {
+        self.read();
+    }
+
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.try_read()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: the caller has a read lock.
+        unsafe { self.unlock_read() }
+    }
+}
