@@ -33,7 +33,11 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     const NAME: &'static str = "Lock";
 
     /// Whether the owner may acquire it again, and then releases it as often. Such a lock gives no `&mut`, so that
-    /// [`crate::lock::Lock`] does not take it.
+    /// [`crate::lock::Lock`] does not take it:
+    ///
+    /// ```compile_fail,E0080
+    /// turnwise::Lock::<turnwise::RawReentrantMutex, u32>::new_in(0);
+    /// ```
     const REENTRANT: bool = false;
 
     /// The machine that it runs on.
