@@ -1,16 +1,12 @@
 //! The condition variable, with the mutex that it moves waiters to.
 
 use super::mutex::Guarded as Locked;
-use super::{SOON, Shows};
+use super::{SOON, sleeps};
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Size, Stage};
+use crate::explicit::check::{Check, Size, Stage};
 use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::RawCondvar;
-
-const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
-}
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
@@ -19,13 +15,13 @@ const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
 const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
 
 pub(super) const CHECKS: &[Check] = &[
-    check("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
-    check("condvar: all are notified of all tokens", FOUR, &["waited"], |s, z| tokens(s, z, true, false)),
-    check("condvar: one waiter has no time", TIMED_PAIR, &["gave up"], |s, z| tokens(s, z, false, true)),
-    check("condvar: all are notified, one has no time", TIMED, &["gave up"], |s, z| tokens(s, z, true, true)),
-    check("condvar: with two mutexes", FOUR, &["waited", "woken"], two_mutexes),
-    check("condvar: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, false, false)),
-    check("condvar: they do, and all are notified", SIGNALS, &["waited"], |s, z| tokens(s, z, true, false)),
+    sleeps("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
+    sleeps("condvar: all are notified of all tokens", FOUR, &["waited"], |s, z| tokens(s, z, true, false)),
+    sleeps("condvar: one waiter has no time", TIMED_PAIR, &["gave up"], |s, z| tokens(s, z, false, true)),
+    sleeps("condvar: all are notified, one has no time", TIMED, &["gave up"], |s, z| tokens(s, z, true, true)),
+    sleeps("condvar: with two mutexes", FOUR, &["waited", "woken"], two_mutexes),
+    sleeps("condvar: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, false, false)),
+    sleeps("condvar: they do, and all are notified", SIGNALS, &["waited"], |s, z| tokens(s, z, true, false)),
 ];
 
 struct Queue {

@@ -48,6 +48,11 @@ const fn check(
     Check { name, machine, sizes, shows, body }
 }
 
+/// The same, where threads have no slots and sleep at once.
+const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
+    check(name, Machine::SLEEPS, sizes, shows, body)
+}
+
 type Shows = &'static [&'static str];
 
 /// A deadline that the clock does not reach by jumps.

@@ -1,22 +1,18 @@
 //! The re-entrant mutex: what it keeps beside the mutex is the owner's alone.
 
-use super::{SOON, Section, Shows};
+use super::{SOON, Section, sleeps};
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Size, Stage};
+use crate::explicit::check::{Check, Size, Stage};
 use crate::platform::saw;
 use turnwise::RawReentrantMutex;
 
 const SIZES: (Size, Size) = (Size::of(2, 2), Size::of(3, 2));
 const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(2).late(1));
 
-const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
-}
-
 pub(super) const CHECKS: &[Check] = &[
-    check("reentrant: all lock twice", SIZES, &["entered again"], |stage, size| all(stage, size, false)),
-    check("reentrant: one has no time", TIMED, &["entered again", "gave up"], |stage, size| all(stage, size, true)),
-    check("reentrant: freed after the last release", (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+    sleeps("reentrant: all lock twice", SIZES, &["entered again"], |stage, size| all(stage, size, false)),
+    sleeps("reentrant: one has no time", TIMED, &["entered again", "gave up"], |stage, size| all(stage, size, true)),
+    sleeps("reentrant: freed after the last release", (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
 ];
 
 struct Guarded {

@@ -1,17 +1,13 @@
 //! The semaphore, fair and barging.
 
-use super::{SOON, Shows, word};
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
+use super::{SOON, Shows, sleeps, word};
+use crate::explicit::check::{Check, Record, Size, Stage, fork};
 use crate::explicit::memory::scrub;
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::Semaphore;
 use turnwise::platform::Platform;
-
-const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
-}
 
 const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
@@ -22,18 +18,18 @@ const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).la
 const VOID: Shows = &["forked", "void place taken out"];
 
 pub(super) const CHECKS: &[Check] = &[
-    check("semaphore: one permit", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
-    check("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
-    check("semaphore: two permits, some want both", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    check("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
-    check("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    check("semaphore: claims", LATE, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
-    check("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
-    check("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
-    check("semaphore: forked children", FORKED, VOID, forks::<false>),
-    check("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
-    check("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
-    check("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: one permit", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
+    sleeps("semaphore: two permits, some want both", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: claims", LATE, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
+    sleeps("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
+    sleeps("semaphore: forked children", FORKED, VOID, forks::<false>),
+    sleeps("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
+    sleeps("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
 ];
 
 const PERMITS: u64 = (1 << 24) - 1;

@@ -2,8 +2,8 @@
 //! `crates/turnwise/src/platform/native`, where all is static and tied to the C library. `tests/transcriptions.rs`
 //! compares the two.
 
-use super::Shows;
-use crate::explicit::check::{Check, Machine, Size, Stage, bury};
+use super::sleeps;
+use crate::explicit::check::{Check, Size, Stage, bury};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use std::cell::Cell;
@@ -11,13 +11,9 @@ use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use turnwise::platform::{IntWord, Platform, Word};
 
-const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&Stage, Size)) -> Check {
-    Check { name, machine: Machine::SLEEPS, sizes, shows, body }
-}
-
 pub(super) const CHECKS: &[Check] = &[
-    check("slots: taken and given back", (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"], slots),
-    check("slots: an exiting thread is looked at", (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"], exits),
+    sleeps("slots: taken and given back", (Size::of(3, 2), Size::of(3, 3)), &["none left", "taken again"], slots),
+    sleeps("slots: an exiting thread is looked at", (Size::of(3, 1), Size::of(4, 2)), &["seen", "waited"], exits),
 ];
 
 const SLOTS: usize = 2;
