@@ -4,6 +4,7 @@ use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
 use core::ffi::c_int;
 use turnwise::RawMutex;
+use turnwise::raw::{RawLock, RawTimedLock};
 
 /// A mutex. It is not recursive: a thread that locks it twice waits for itself. Waiters spin in a queue while the owner
 /// runs, then sleep; nobody is overtaken for ever. `TW_MUTEX_INIT` or zero bytes: unlocked.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::platform::{Clock, Deadline, Platform};
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::{RawMutex, RawRwSem};
 use turnwise_model::stub::{Config, Stub, run};
 

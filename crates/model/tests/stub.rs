@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Patience, Platform};
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 use turnwise::{Condvar, LockRef, Mutex, RawMutex, SeqRwLock};
 use turnwise_model::stub::{Config, Report, Stub, run};

@@ -19,6 +19,7 @@ use crate::{exports, mutex, rwlock};
 use core::ffi::c_void;
 use libc::{EBUSY, c_int, pthread_mutex_t, pthread_rwlock_t};
 use turnwise::events::here;
+use turnwise::raw::RawLock;
 use turnwise_interpose::export_with_caller;
 
 /// What `class` says an object is: a mutex.

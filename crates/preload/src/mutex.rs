@@ -13,6 +13,7 @@ use core::hint::black_box;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EOWNERDEAD, EPERM, ETIMEDOUT, c_int, pthread_mutex_t, pthread_mutexattr_t};
 use turnwise::platform::Deadline;
+use turnwise::raw::RawLock;
 use turnwise_preload_abi::Lock;
 
 /// What a mutex is, from its kind field.

@@ -7,7 +7,7 @@ use crate::sequence::Sequence;
 use crate::tree::Tree;
 use std::fmt::Debug;
 use turnwise::platform::Deadline;
-use turnwise::raw::RawTimedLock;
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
 use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore};
 

@@ -3,7 +3,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::{Mutex, RawMutex};
+use turnwise::{Mutex, RawLock, RawMutex};
 
 /// `RawMutex::lock` on `Native`.
 // SAFETY: the name is used once.

@@ -22,6 +22,7 @@ use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
+use crate::raw::RawLock;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 

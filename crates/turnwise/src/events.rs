@@ -444,6 +444,7 @@ pub use counters::totals;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raw::{RawLock, RawTimedLock};
     use std::string::ToString;
 
     #[test]

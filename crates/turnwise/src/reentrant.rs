@@ -20,7 +20,7 @@ use crate::events::Event;
 use crate::mutex::RawMutex;
 use crate::order::{Class, How, released};
 use crate::platform::{Deadline, DefaultPlatform, Platform, Word};
-use crate::raw::{GuardNoSend, RawLock};
+use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use core::cell::{Cell, UnsafeCell};
 use core::fmt;
 use core::marker::PhantomData;

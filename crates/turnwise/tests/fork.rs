@@ -8,7 +8,7 @@ use std::time::Duration;
 use turnwise::osq::Osq;
 use turnwise::platform::{Deadline, Lane, Native, Platform};
 use turnwise::rwsem::Prefer;
-use turnwise::{FairSemaphore, RawMutex, RawRwSem, Semaphore};
+use turnwise::{FairSemaphore, RawLock, RawMutex, RawRwSem, RawTimedLock, Semaphore};
 
 /// How children come to be. Under ThreadSanitizer (which `cargo xtask check tsan` gives options) not by the bare system
 /// call: its runtime has locks of its own, and a child might find them taken for ever.

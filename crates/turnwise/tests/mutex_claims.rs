@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::thread::{sleep, spawn};
 use std::time::Duration;
-use turnwise::RawMutex;
+use turnwise::{RawLock, RawMutex};
 
 static LOCK: RawMutex = RawMutex::new();
 static AWAY: AtomicBool = AtomicBool::new(false);

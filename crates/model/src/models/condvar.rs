@@ -9,6 +9,7 @@ use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, s
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{Clock, Deadline, IntWord, Parked};
+use turnwise::raw::RawLock;
 use turnwise::{RawCondvar, RawMutex};
 
 const PLAIN: Setup = Setup { identity: Identity::NoSlot, looks: 1, ..Setup::PLAIN };

@@ -9,6 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use turnwise::RawMutex;
 use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 
 const PLAIN: Setup = Setup::PLAIN;

@@ -5,6 +5,7 @@ use crate::mutex::Path;
 use crate::rules::Caller;
 use crate::{mutex, real, time};
 use libc::{CLOCK_REALTIME, c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise::raw::RawLock;
 use turnwise_interpose::{export_with_caller, with_caller};
 
 export_with_caller! {

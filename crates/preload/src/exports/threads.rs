@@ -7,6 +7,7 @@ use crate::mutex::{self, Path};
 use crate::rules::Caller;
 use core::ptr;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, pthread_cond_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
+use turnwise::raw::RawLock;
 use turnwise_interpose::{export_with_caller, export_with_static, with_caller};
 
 type Mtx = pthread_mutex_t;

@@ -82,9 +82,15 @@ impl Default for RawMutex {
     }
 }
 
-impl<P: Platform> RawMutex<P> {
+// SAFETY: the word has one owner (invariant 1), who acquired (mutex.acquire) what the one before released
+// (mutex.release); the word names the owner's thread, so guards stay on it.
+unsafe impl<P: Platform> RawLock for RawMutex<P> {
+    const NAME: &'static str = "Mutex";
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
     /// An unlocked mutex on any platform.
-    pub fn new_in() -> Self {
+    fn new_in() -> Self {
         RawMutex {
             word: P::U32::new(0),
             #[cfg(feature = "spin")]
@@ -95,12 +101,63 @@ impl<P: Platform> RawMutex<P> {
 
     /// Acquires the lock.
     #[inline]
-    pub fn lock(&self) {
+    fn lock(&self) {
         if !self.lock_fast() {
             self.lock_contended();
         }
     }
 
+    /// Acquires the lock if it is free.
+    #[inline]
+    fn try_lock(&self) -> bool {
+        match self.try_take(0) {
+            Ok(_) => {
+                self.counters.count(Event::Acquired);
+                true
+            }
+            Err(found) => self.try_past(found),
+        }
+    }
+
+    /// Releases the lock, then wakes a waiter if there is one.
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if !self.unlock_fast() {
+                self.unlock_contended();
+            }
+        }
+    }
+
+    /// Whether somebody has the lock or was promised it.
+    fn is_locked(&self) -> bool {
+        let word = self.word.load(Relaxed);
+        word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
+    }
+
+    /// What has happened to this lock so far.
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.counters.read()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
+    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        // ORDERING mutex.acquire: as in `lock`.
+        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
+            return self.lock_slow(Some(deadline));
+        }
+        self.counters.count(Event::Acquired);
+        true
+    }
+}
+
+impl<P: Platform> RawMutex<P> {
     /// First half of [`RawMutex::lock`]: acquires the lock if nobody has it or waits for it; says whether it did. For
     /// adapters that end in a jump to the second half, and so need no stack frame.
     #[inline(always)]
@@ -115,29 +172,6 @@ impl<P: Platform> RawMutex<P> {
     #[inline]
     pub fn lock_contended(&self) {
         self.lock_slow(None);
-    }
-
-    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
-    #[inline]
-    pub fn lock_until(&self, deadline: Deadline) -> bool {
-        // ORDERING mutex.acquire: as in `lock`.
-        if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
-            return self.lock_slow(Some(deadline));
-        }
-        self.counters.count(Event::Acquired);
-        true
-    }
-
-    /// Acquires the lock if it is free.
-    #[inline]
-    pub fn try_lock(&self) -> bool {
-        match self.try_take(0) {
-            Ok(_) => {
-                self.counters.count(Event::Acquired);
-                true
-            }
-            Err(found) => self.try_past(found),
-        }
     }
 
     /// `word`, whose owner is nobody -> ours.
@@ -180,20 +214,6 @@ impl<P: Platform> RawMutex<P> {
             }
         }
         word
-    }
-
-    /// Releases the lock, then wakes a waiter if there is one.
-    ///
-    /// # Safety
-    /// The caller has the lock.
-    #[inline]
-    pub unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if !self.unlock_fast() {
-                self.unlock_contended();
-            }
-        }
     }
 
     /// First half of [`RawMutex::unlock`]: releases the lock if nobody waits for it; says whether it did.
@@ -250,18 +270,6 @@ impl<P: Platform> RawMutex<P> {
         }
     }
 
-    /// What has happened to this lock so far.
-    #[cfg(feature = "stats")]
-    pub fn stats(&self) -> crate::events::Stats {
-        self.counters.read()
-    }
-
-    /// Whether somebody has the lock or was promised it.
-    pub fn is_locked(&self) -> bool {
-        let word = self.word.load(Relaxed);
-        word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
-    }
-
     /// The owner's token number as of now, 0 when free: for diagnosis.
     pub fn owner(&self) -> u32 {
         self.word.load(Relaxed) & OWNER
@@ -313,51 +321,6 @@ impl<P: Platform> RawMutex<P> {
     /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
         Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
-    }
-}
-
-// SAFETY: the word has one owner (invariant 1), who acquired (mutex.acquire) what the one before released
-// (mutex.release); the word names the owner's thread, so guards stay on it.
-unsafe impl<P: Platform> RawLock for RawMutex<P> {
-    const NAME: &'static str = "Mutex";
-    type Platform = P;
-    type GuardMarker = GuardNoSend;
-
-    fn new_in() -> Self {
-        Self::new_in()
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.lock();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.try_lock()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller has the lock.
-        unsafe { self.unlock() }
-    }
-
-    fn is_locked(&self) -> bool {
-        self.is_locked()
-    }
-
-    #[cfg(feature = "stats")]
-    fn stats(&self) -> crate::events::Stats {
-        self.stats()
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
-    #[inline]
-    fn lock_until(&self, deadline: Deadline) -> bool {
-        self.lock_until(deadline)
     }
 }
 

@@ -305,7 +305,7 @@ fn finish(plan: &Plan, stage: &Stage, probe: &SimProbe, outcome: Outcome) -> Res
 mod tests {
     use super::*;
     use crate::simulate::Sort;
-    use turnwise::RawMutex;
+    use turnwise::{RawLock, RawMutex};
     use turnwise_sim::spec;
 
     /// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data.

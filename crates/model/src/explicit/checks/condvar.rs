@@ -7,6 +7,7 @@ use crate::explicit::check::{Check, Size, Stage};
 use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::RawCondvar;
+use turnwise::raw::RawLock;
 
 const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
 const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));

@@ -5,6 +5,7 @@ use crate::explicit::check::{Check, Machine, Record, Size, Stage, as_thread, for
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::{Identity, saw};
 use turnwise::RawMutex;
+use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::wait::Policy;
 
 const SPINS: Machine = Machine::SPINS;

@@ -10,6 +10,7 @@ use std::cell::Cell;
 use std::ptr;
 use turnwise::RawMutex;
 use turnwise::platform::{Lane, Parked, Platform, Word};
+use turnwise::raw::RawLock;
 
 #[path = "../../../../preload/src/cond/protocol.rs"]
 mod protocol;
