@@ -174,6 +174,12 @@ fn a_semaphore_has_no_line_of_threads_of_the_parent() {
     line_is_gone(FairSemaphore::new_fair(2));
 }
 
+/// Whether a thread of this process sleeps now.
+fn is_asleep(tid: libc::pid_t) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).expect("Linux tells of each thread");
+    stat.rsplit(") ").next().expect("its name is in brackets").starts_with('S')
+}
+
 /// A thread sleeps for a mutex that is promised to another, and a handler of it, with `flags`, forks. How the child
 /// ended: with the mutex, or by its alarm.
 fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc::c_int {
@@ -198,11 +204,14 @@ fn wait_in_a_child_of_a_handler(flags: libc::c_int, wait: fn(&RawMutex)) -> libc
     let lock = RawMutex::new();
     flag(&lock, PROMISED, 16);
     // SAFETY: asks who is calling.
-    let waiter = unsafe { libc::pthread_self() };
+    let (waiter, tid) = unsafe { (libc::pthread_self(), libc::gettid()) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // It sleeps by then.
+            // Spinning is over by then, unless others have the CPU.
             std::thread::sleep(Duration::from_millis(300));
+            while !is_asleep(tid) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             // SAFETY: the thread outlives this one.
             assert_eq!(unsafe { libc::pthread_kill(waiter, libc::SIGUSR2) }, 0);
             while CHILD.load(Relaxed) < 0 {
