@@ -444,6 +444,7 @@ pub use counters::totals;
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "thread-events")]
     use crate::raw::{RawLock, RawTimedLock};
     use std::string::ToString;
 
