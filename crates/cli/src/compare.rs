@@ -13,7 +13,7 @@ use crate::report::{ArmInfo, Report, Settings};
 use crate::session::Session;
 use crate::signs::Signs;
 use crate::target::{SAMPLE_HELP, SAMPLE_METRIC, Target};
-use crate::{INTERRUPTED, advise, looks, profile, table};
+use crate::{advise, looks, profile, table};
 use anyhow::{Context, Result, anyhow, bail};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use turnwise_preload_abi::Policy;
+use turnwise_present::ending::INTERRUPTED;
+use turnwise_present::ending::print;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
@@ -184,7 +186,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// Shows a report, and what is to be said after it.
 fn finish(report: &Report, json: Option<Destination>, conclusion: &str) -> Result<ExitCode> {
     if !matches!(json, Some(Destination::Stdout)) {
-        crate::print(&(table::text(report) + conclusion))?;
+        print(&(table::text(report) + conclusion))?;
     }
     if let Some(destination) = json {
         destination.write(report)?;
@@ -200,7 +202,7 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
     let bounds = Bounds { timeout: how.timeout, stop: &stop };
     let (profile, advice) = profiled(target, &bounds, &how)?;
     if is_for_people {
-        crate::print(&(advice::text(&advice, &profile) + "\n"))?;
+        print(&(advice::text(&advice, &profile) + "\n"))?;
     }
     let (contenders, trials) = advise::contenders(&advice, &profile, target)?;
     let settings = how.settings(&contenders);
@@ -211,7 +213,7 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
     let conclusion = advise::conclusion(&advice, &trials, &report, target);
     report.advice = Some(advise::results(&advice, &trials, &report, &profile));
     if trials.is_empty() && is_for_people {
-        crate::print(&conclusion)?;
+        print(&conclusion)?;
         return json.map_or(Ok(()), |file| file.write(&report)).map(|()| ExitCode::SUCCESS);
     }
     finish(&report, json, &format!("\n{conclusion}"))

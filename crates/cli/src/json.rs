@@ -1,9 +1,10 @@
 //! The report as a JSON document.
 
-use crate::draft::Draft;
 use crate::report::Report;
 use anyhow::Result;
 use std::path::Path;
+use turnwise_present::draft::Draft;
+use turnwise_present::ending::print;
 
 /// Where the document goes; opened before anything is measured.
 pub(crate) enum Destination {
@@ -30,7 +31,7 @@ impl Destination {
     pub(crate) fn write(self, report: &Report) -> Result<()> {
         let text = serde_json::to_string_pretty(report)? + "\n";
         match self {
-            Destination::Stdout => crate::print(&text),
+            Destination::Stdout => print(&text),
             Destination::File(draft) => draft.write(text.as_bytes()),
         }
     }

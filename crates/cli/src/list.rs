@@ -8,9 +8,9 @@ use anyhow::Result;
 use std::fmt::Write;
 use std::process::ExitCode;
 use turnwise_preload_abi::Policy;
-use turnwise_workloads::catalogue::{self, Home};
+use turnwise_present::ending::print;
 
-/// List lock policies, metrics and locks, and what this machine offers
+/// List lock policies and metrics, and what this machine offers
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,9 +34,8 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     }
     writeln!(text, "\nMetrics from the program's output: --metric 'REGEX', the first group is the number")?;
     writeln!(text, "  {SAMPLE_NAME:<22}{SAMPLE_METRIC}")?;
-    text += &locks();
-    text += "\nLocks and scenarios of the benchmark: turnwise bench --list\n";
     let machine = Machine::look();
+    text += "\nLocks of the library and of the five documents: turnwise-lab list\n";
     text += "\nThis machine:\n";
     for (name, value) in [
         ("CPUs", format!("{} x {}", machine.cpus, machine.cpu_model)),
@@ -49,18 +48,8 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     ] {
         writeln!(text, "  {name:<22}{value}")?;
     }
-    crate::print(&text)?;
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn locks() -> String {
-    let (ours, old) = (catalogue::table(Home::Turnwise), catalogue::table(Home::Lineage));
-    format!(
-        "\nLocks of the library (crate turnwise), without data, on this machine:\n{ours}\
-         \nLocks of the five documents, before and after (crate turnwise-lineage), to measure:\n{old}\
-         \n  next is: who gets the lock; overtaken for: how long those who come later may go first;\n  \
-         again: what happens when a thread acquires what it has\n"
-    )
 }
 
 fn describe_layer(layer: &str) -> String {

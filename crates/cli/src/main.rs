@@ -1,12 +1,9 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
 mod advise;
-mod aim7;
 mod arm;
-mod calibrate;
 mod compare;
 mod contender;
-mod draft;
 mod generate;
 mod install;
 mod json;
@@ -15,7 +12,6 @@ mod looks;
 mod machine;
 mod measure;
 mod metric;
-mod mount;
 mod notes;
 mod policy;
 mod policy_file;
@@ -23,27 +19,24 @@ mod preload;
 mod profile;
 mod program;
 mod report;
-mod reproduce;
 mod run;
 mod sanitizer;
 mod session;
 mod signs;
-mod sim;
 mod stats;
 mod table;
 mod target;
-mod usage;
 mod verdict;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use std::fmt;
-use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
-use turnwise_workloads::bench::{self, BenchArgs};
+use turnwise_present::ending::exit_code;
+use turnwise_present::usage::Sibling;
+use turnwise_present::{own_locks, pages, usage};
 
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
-/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted. `run` and
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run` and
 /// `profile` have the program's own.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
@@ -57,73 +50,73 @@ enum Command {
     Run(run::Args),
     Compare(compare::Args),
     Profile(Box<profile::Args>),
-    Bench(BenchArgs),
-    Sim(Box<sim::Args>),
     Policy(policy_file::Args),
-    Aim7(Box<aim7::Args>),
-    Mount(mount::Args),
-    Calibrate(calibrate::Args),
-    Reproduce(reproduce::Args),
     List(list::Args),
     Man(generate::ManArgs),
     Completions(generate::CompletionArgs),
 }
 
-/// An error with an exit status of its own; any other error is bad usage or I/O.
-#[derive(Debug)]
-struct Failure {
-    code: u8,
-    message: String,
-}
-
-/// A check failed: other locks broke the program.
-const CHECK_FAILED: u8 = 1;
-const USAGE_OR_IO: u8 = 2;
-/// A simulated run got nowhere.
-const STUCK: u8 = 3;
-/// As the shell has it: 128 + SIGINT.
-const INTERRUPTED: u8 = 130;
-
-impl Failure {
-    fn error(code: u8, message: String) -> anyhow::Error {
-        anyhow::Error::new(Failure { code, message })
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {}
+/// Questions about locks and machines have a program of their own.
+const LAB: Sibling = Sibling {
+    program: "turnwise-lab",
+    package: "turnwise-lab",
+    commands: &["bench", "sim", "calibrate", "reproduce", "aim7", "mount"],
+};
 
 fn main() -> ExitCode {
-    let outcome = preload::leave_own_process().and_then(|()| match usage::parse().command {
+    let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(LAB).command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Profile(args) => profile::run(&args),
-        Command::Bench(args) => bench::run(args),
-        Command::Sim(args) => sim::run(&args),
         Command::Policy(args) => policy_file::run(&args),
-        Command::Aim7(args) => aim7::run(&args),
-        Command::Mount(args) => mount::run(&args),
-        Command::Calibrate(args) => calibrate::run(&args),
-        Command::Reproduce(args) => reproduce::run(&args),
         Command::List(args) => list::run(&args),
-        Command::Man(args) => generate::man(&args, Cli::command()),
-        Command::Completions(args) => generate::completions(&args, Cli::command()),
+        Command::Man(args) => pages::man(&args.directory, Cli::command()),
+        Command::Completions(args) => pages::completions(args.shell, Cli::command()),
     });
-    outcome.unwrap_or_else(|error| {
-        eprintln!("turnwise: {error:#}");
-        ExitCode::from(error.downcast_ref::<Failure>().map_or(USAGE_OR_IO, |failure| failure.code))
-    })
+    exit_code("turnwise", outcome)
 }
 
-/// Writes to stdout. A reader that has seen enough (`| head`) is no error.
-fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(arguments: &[&str]) -> String {
+        let read = usage::try_parse::<Cli>([&["turnwise"], arguments].concat(), LAB);
+        read.err().expect("it was taken").to_string()
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        usage::command::<Cli>().debug_assert();
+    }
+
+    #[test]
+    fn numbers_are_explained() {
+        for (arguments, expected) in [
+            (&["compare", "--warmup", "-1"][..], "'-1' for '--warmup <N>': -1 is not in 0.."),
+            (&["compare", "--seed", "x"], "'x' for '--seed <N>': a whole number is expected"),
+            (&["compare", "--seed", "99999999999999999999"], "the number is too large"),
+            (&["compare", "--runs", "-1"], "2 or more"),
+            (&["compare", "--timeout", "-1"], "above zero"),
+        ] {
+            let told = complaint(arguments);
+            assert!(told.contains(expected) && !told.contains("invalid digit") && !told.contains("tip:"), "{told}");
+        }
+    }
+
+    #[test]
+    fn usage_does_not_show_what_is_refused() {
+        let told = complaint(&["profile", "--pid", "1", "true"]);
+        assert!(told.contains("Usage: turnwise profile [OPTIONS] [CMD]..."), "{told}");
+        let told = complaint(&["policy", "check"]);
+        assert!(told.contains("Usage: turnwise policy check <FILE> [CMD]..."), "{told}");
+    }
+
+    #[test]
+    fn what_the_other_program_does_is_told() {
+        for command in LAB.commands {
+            let told = complaint(&[command, "--json", "x"]);
+            assert!(told.contains(&format!("turnwise-lab {command}")) && told.contains("cargo build"), "{told}");
+        }
     }
 }

@@ -240,7 +240,7 @@ fn usage_of(bill: libc::rusage) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnwise_workloads::others::own_seconds;
+    use turnwise_present::others::own_seconds;
 
     #[test]
     fn those_that_nobody_waits_for_are_on_our_account() {

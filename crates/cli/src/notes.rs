@@ -3,7 +3,7 @@
 use crate::metric::Metric;
 use crate::report::Run;
 use std::collections::BTreeMap;
-use turnwise_workloads::others::Others;
+use turnwise_present::others::Others;
 
 /// A sentence each, the gravest first.
 pub(crate) fn notes(metrics: &[Metric], others: Option<Others>, policies: &[String], runs: &[Run]) -> Vec<String> {

@@ -23,6 +23,6 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Policy> {
 
 /// What to say where a policy was given by an old name.
 pub(crate) fn renamed(given: &str, policy: Policy) -> Option<String> {
-    let why = "`turnwise sim` and `turnwise bench` have another lock of the old name";
+    let why = "`turnwise-lab sim` and `turnwise-lab bench` have another lock of the old name";
     (given != policy.name()).then(|| format!("the policy `{given}` is now called `{policy}`; {why}"))
 }

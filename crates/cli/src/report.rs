@@ -10,13 +10,13 @@ use crate::notes::notes;
 use crate::stats::{Ratio, Summary, ratio_of_medians};
 use crate::target::Target;
 use crate::verdict::{Verdict, judge};
-use crate::{Failure, INTERRUPTED};
 use fastrand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use turnwise_preload_abi::Policy;
-use turnwise_workloads::others::Others;
+use turnwise_present::ending::{Failure, INTERRUPTED};
+use turnwise_present::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
 const SCHEMA: u32 = 1;

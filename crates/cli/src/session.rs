@@ -7,13 +7,13 @@ use crate::measure::{End, Outcome, Runner};
 use crate::metric::{Metric, Missing};
 use crate::preload;
 use crate::report::{Circumstances, Report, Run, Settings, summarise};
-use crate::{CHECK_FAILED, Failure, USAGE_OR_IO};
 use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use turnwise_workloads::others;
+use turnwise_present::ending::{CHECK_FAILED, Failure, USAGE_OR_IO};
+use turnwise_present::others;
 
 /// Lines of the program's output in an error message.
 const EXCERPT_LINES: usize = 10;

@@ -5,9 +5,11 @@
 //! | `spec/` | what a machine is; machine files |
 //! | `engine/` | time, cache lines, CPUs, threads and their scheduler |
 //! | `platform/` | [`Sim`]: the machine as a lock sees it |
+//! | `scene.rs` | a crew of threads run on it |
 
 mod engine;
 mod platform;
+pub mod scene;
 pub mod selfbench;
 pub mod spec;
 

@@ -241,7 +241,7 @@ fn descriptions_leave_no_source_out() {
     }
 }
 
-/// `turnwise calibrate` writes what `parse` reads.
+/// `turnwise-lab calibrate` writes what `parse` reads.
 #[test]
 fn files_survive_writing() {
     for (name, text) in builtin() {

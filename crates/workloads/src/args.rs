@@ -17,9 +17,9 @@ pub struct BenchArgs(Flags);
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "\
 Examples:
-  turnwise bench
-  turnwise bench rwlock --list
-  turnwise bench mutex --lock turnwise,parking_lot --quick")]
+  turnwise-lab bench
+  turnwise-lab bench rwlock --list
+  turnwise-lab bench mutex --lock turnwise,parking_lot --quick")]
 pub struct Flags {
     /// The sort of locks to compare; default: mutex
     #[arg(value_name = "SUBJECT", value_parser = subject_names())]

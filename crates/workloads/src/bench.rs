@@ -12,10 +12,9 @@ use crate::text::{self, Style};
 use crate::work::cost_ns;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::fs::{self, OpenOptions};
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use turnwise_present::draft::Draft;
 
 /// A lock whose threads need longer than this to stop is not asked again in that scenario.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
@@ -35,26 +34,18 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     crate::setting::hold(&args.set)?;
-    for path in args.json.iter().chain(&args.markdown) {
-        writable(path)?;
-    }
+    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
+    let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
     let report = measure(&args)?;
     print!("{}", text::render(&report, Style::Plain));
-    if let Some(path) = &args.json {
+    if let Some(draft) = json {
         let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        fs::write(path, json + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        draft.write((json + "\n").as_bytes())?;
     }
-    if let Some(path) = &args.markdown {
-        let text = text::render(&report, Style::Markdown);
-        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(draft) = markdown {
+        draft.write(text::render(&report, Style::Markdown).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Leaves what is there as it is, for the case that the run does not end.
-fn writable(path: &Path) -> Result<()> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map(drop).with_context(|| format!("cannot write {}: name a file in a folder that exists", path.display()))
 }
 
 /// A scenario, and the locks that are to run in it.

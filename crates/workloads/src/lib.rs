@@ -7,13 +7,12 @@
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
 //! | `simulate/` | the same workloads on the simulated machine: locks, workloads, one cell |
 //! | `aim7/` | users who run a mix of jobs, on metal and simulated |
-//! | `replay.rs` | the locks of a recorded program on a simulated machine |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
 //! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
 //! | `catalogue.rs` | every lock of this project, with its guarantees |
-//! | `machine.rs`, `others.rs` | where it ran; what others took of the CPUs meanwhile |
+//! | `machine.rs` | where it ran |
 //! | `stats.rs` | medians and paired ratios |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
@@ -32,9 +31,7 @@ pub mod documents;
 pub mod figure;
 pub mod load;
 pub mod machine;
-pub mod others;
 pub mod probe;
-pub mod replay;
 pub mod report;
 pub mod reproduce;
 pub mod run;

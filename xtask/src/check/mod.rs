@@ -42,7 +42,7 @@ pub(crate) enum Chore {
     },
     /// Measure this machine and write docs/results/bench-SUBJECT.md and .json
     Bench {
-        /// Subjects of `turnwise bench`; all unless some are named
+        /// Subjects of `turnwise-lab bench`; all unless some are named
         subject: Vec<String>,
     },
 }

@@ -166,6 +166,6 @@ pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --"
 pub(crate) const MODELS: Cmd =
     cmd("cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output");
 /// `cargo xtask bench`, for one of [`SUBJECTS`].
-pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-cli -- bench");
-/// The subjects of `turnwise bench`.
+pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-lab -- bench");
+/// The subjects of `turnwise-lab bench`.
 pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];

@@ -1,4 +1,4 @@
-//! Cells of `turnwise bench`: which there are, and which are meant.
+//! Cells of `turnwise-lab bench`: which there are, and which are meant.
 
 use anyhow::{Context, Result, bail};
 use std::fmt;
@@ -60,7 +60,7 @@ pub(super) const QUICK: &[&str] = &[
     "rwlock:8x0/100",
 ];
 
-/// What `turnwise bench --list` lists.
+/// What `turnwise-lab bench --list` lists.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     subjects: Vec<Subject>,
@@ -96,7 +96,7 @@ impl Catalogue {
             }
         }
         if subjects.iter().all(|subject| subject.scenarios.is_empty()) {
-            bail!("`turnwise bench --list` lists no scenarios");
+            bail!("`turnwise-lab bench --list` lists no scenarios");
         }
         Ok(Catalogue { subjects })
     }
@@ -144,7 +144,7 @@ impl Subject {
 }
 
 fn last<'a>(subjects: &'a mut [Subject], line: &str) -> Result<&'a mut Subject> {
-    subjects.last_mut().with_context(|| format!("`turnwise bench --list` names no subject before: {line}"))
+    subjects.last_mut().with_context(|| format!("`turnwise-lab bench --list` names no subject before: {line}"))
 }
 
 /// "no scenario is called `2x50/10` (in mutex:2x50/10); similar: 2x50/100, 2x50/500"
@@ -155,8 +155,9 @@ fn unknown(what: &str, name: &str, typed: &str, mut known: Vec<&str>) -> String 
     known.truncate(SHOWN);
     let near = known.join(", ");
     format!(
-        "no {what} of `turnwise bench` is called `{name}` (in `{typed}`); the nearest: {near}. `cargo run --release -- \
-         bench --list` lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK"
+        "no {what} of `turnwise-lab bench` is called `{name}` (in `{typed}`); the nearest: {near}. \
+         `cargo run --release -p turnwise-lab -- bench --list` \
+         lists them all; a cell is SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK"
     )
 }
 
@@ -200,7 +201,7 @@ scenarios (name, group)
     fn what_is_not_there_is_named_with_its_neighbours() {
         let catalogue = Catalogue::parse(LIST).unwrap();
         let said = |typed: &str| format!("{:#}", catalogue.cells(typed).unwrap_err());
-        assert!(said("mutx:2x50/100").contains("no subject of `turnwise bench` is called `mutx`"));
+        assert!(said("mutx:2x50/100").contains("no subject of `turnwise-lab bench` is called `mutx`"));
         assert!(said("mutx").contains("the nearest: mutex"), "{}", said("mutx"));
         assert!(said("mutex:2x50/10").contains("the nearest: 2x50/100,"), "{}", said("mutex:2x50/10"));
         assert!(said("mutex:uncontended:turnwize").contains("the nearest: turnwise"));

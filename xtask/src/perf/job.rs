@@ -1,4 +1,4 @@
-//! What is run under either version: the cells of one lock in one process of `turnwise bench`, or a program.
+//! What is run under either version: the cells of one lock in one process of `turnwise-lab bench`, or a program.
 
 use super::believed::Believed;
 use super::cells::Cell;
@@ -58,7 +58,7 @@ pub(super) struct How {
 }
 
 impl Job {
-    /// The jobs that measure cells of `turnwise bench`.
+    /// The jobs that measure cells of `turnwise-lab bench`.
     pub(super) fn of_cells(cells: &[Cell], rounds: u32) -> Vec<Job> {
         let mut jobs: Vec<Job> = Vec::new();
         for cell in cells {
@@ -96,8 +96,8 @@ impl Job {
 }
 
 impl How {
-    fn command(&self, version: &Version) -> Command {
-        let mut command = Command::new(&version.program);
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         if let Some(believed) = &self.believed {
             believed.apply(&mut command);
         }
@@ -107,14 +107,14 @@ impl How {
 
 fn bench(version: &Version, how: &How, subject: &str, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
     let file = tempfile::NamedTempFile::new().context("cannot make a file")?;
-    let mut command = how.command(version);
+    let mut command = how.command(&version.bench);
     // Quick: no more than two samples beside these, in which every wait is timed.
     command.args(["bench", subject, "--lock", lock, "--quick", "--samples", &SAMPLES.to_string()]);
     command.args(["--sample-ms", &how.sample_ms.to_string()]);
     command.arg("--json").arg(file.path()).arg("--scenario").args(scenarios);
     let (success, printed) = bounded(command)?;
     if !success {
-        bail!("`turnwise bench {subject}` fails: {}", last_lines(&printed));
+        bail!("`turnwise-lab bench {subject}` fails: {}", last_lines(&printed));
     }
     read(file.path(), lock, scenarios)
 }
@@ -138,20 +138,20 @@ struct LockReport {
 
 /// The lock's time per operation in each scenario: the median of its samples.
 fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
-    let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise bench`")?;
-    let report: Report = serde_json::from_str(&text).context("the report of `turnwise bench` has another shape")?;
+    let text = std::fs::read_to_string(file).context("cannot read the report of `turnwise-lab bench`")?;
+    let report: Report = serde_json::from_str(&text).context("the report of `turnwise-lab bench` has another shape")?;
     let value = |name: &String| {
         let scenario = report.scenarios.iter().find(|scenario| scenario.name == *name);
         let lock = scenario.and_then(|scenario| scenario.locks.iter().find(|report| report.name == lock));
         let mut samples: Vec<f64> = lock.iter().flat_map(|lock| &lock.rounds_ns).flatten().copied().collect();
         samples.sort_unstable_by(f64::total_cmp);
-        stats::median(&samples).with_context(|| format!("`turnwise bench` does not measure it in {name}"))
+        stats::median(&samples).with_context(|| format!("`turnwise-lab bench` does not measure it in {name}"))
     };
     scenarios.iter().map(value).collect()
 }
 
 fn program(version: &Version, how: &How, ready: &Ready, figure: &Regex) -> Result<f64> {
-    let mut command = how.command(version);
+    let mut command = how.command(&version.program);
     command.args(["run", "--lock", "adaptive", "--"]).args(&ready.command);
     let (success, printed) = bounded(command)?;
     if !success {

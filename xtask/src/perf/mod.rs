@@ -1,5 +1,5 @@
 //! `cargo xtask perf`: what a change to lock code does to its speed. The working tree and a commit, side by side in one
-//! run: cells of `turnwise bench`, and programs that nobody rebuilt.
+//! run: cells of `turnwise-lab bench`, and programs that nobody rebuilt.
 
 mod believed;
 pub(crate) mod busy;
@@ -26,10 +26,10 @@ use version::Version;
 
 /// Compare the speed of the working tree's locks with a commit's
 ///
-/// Builds the program `turnwise`, which carries the preload library, of the working tree as it is and of COMMIT (below
-/// target/perf, once), and runs cells of `turnwise bench` and programs of `cargo xtask programs` with both, interleaved
-/// in pairs of runs, of which now the one version and now the other comes first. Prints a table to paste into a commit
-/// message.
+/// Builds `turnwise`, which carries the preload library, and `turnwise-lab` of the working tree as it is and of COMMIT
+/// (below target/perf, once), and runs cells of `turnwise-lab bench` and programs of `cargo xtask programs` with both,
+/// interleaved in pairs of runs, of which now the one version and now the other comes first. Prints a table to paste
+/// into a commit message.
 ///
 /// The speed of a cell is the median of its pairs' ratios; above 1 the working tree is faster. Its interval needs
 /// nothing to be known of how runs are distributed (it lies between two of the ratios), and is so much wider that with
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// The commit to compare with, by any name that git knows
     #[arg(long, value_name = "COMMIT", required_unless_present = "old_program", conflicts_with = "old_program")]
     against: Option<String>,
-    /// Cells of `turnwise bench`: SUBJECT, SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK; a group of scenarios will do, too
+    /// Cells of `turnwise-lab bench`: SUBJECT, SUBJECT:SCENARIO or SUBJECT:SCENARIO:LOCK; or a group of scenarios
     #[arg(long, value_name = "CELL", num_args = 1.., value_delimiter = ',')]
     bench: Vec<String>,
     /// Programs of `cargo xtask programs`, by any part of their names
@@ -233,7 +233,7 @@ fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> 
 }
 
 fn catalogue(version: &Version) -> Result<Catalogue> {
-    let out = Command::new(&version.program).args(["bench", "--list"]).output();
+    let out = Command::new(&version.bench).args(["bench", "--list"]).output();
     let out = out.with_context(|| format!("cannot run {}", version.program.display()))?;
     if !out.status.success() {
         bail!("{} cannot list its benchmarks: {}", version.name, String::from_utf8_lossy(&out.stderr).trim());

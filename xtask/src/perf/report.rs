@@ -255,7 +255,7 @@ mod tests {
     }
 
     fn version(name: &str) -> Version {
-        Version { name: name.to_owned(), what: "word ".repeat(40), program: "x".into() }
+        Version { name: name.to_owned(), what: "word ".repeat(40), program: "x".into(), bench: "x".into() }
     }
 
     #[test]

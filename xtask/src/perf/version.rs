@@ -11,6 +11,9 @@ use std::process::{Command, Stdio};
 const FOLDER: &str = "target/perf";
 /// Lines of a build's log that its failure shows.
 const LAST_LINES: usize = 20;
+/// The two programs of a version.
+const PROGRAM: &str = "turnwise";
+const LAB: &str = "turnwise-lab";
 
 /// A version, built.
 #[derive(Debug, Serialize)]
@@ -22,12 +25,23 @@ pub(super) struct Version {
     /// The program `turnwise`, which carries its preload library.
     #[serde(skip)]
     pub(super) program: PathBuf,
+    /// The program that has the subcommand `bench`: `turnwise-lab`, of commits from before it `turnwise`.
+    #[serde(skip)]
+    pub(super) bench: PathBuf,
+}
+
+impl Version {
+    fn new(name: String, what: String, program: PathBuf) -> Version {
+        let lab = program.with_file_name(LAB);
+        let bench = if lab.is_file() { lab } else { program.clone() };
+        Version { name, what, program, bench }
+    }
 }
 
 /// A program that is there already.
 pub(super) fn given(program: &Path) -> Result<Version> {
     let found = program.canonicalize().with_context(|| format!("there is no program {}", program.display()))?;
-    Ok(Version { name: program.display().to_string(), what: "a program that was there".to_owned(), program: found })
+    Ok(Version::new(program.display().to_string(), "a program that was there".to_owned(), found))
 }
 
 /// The working tree.
@@ -44,7 +58,7 @@ pub(super) fn working_tree() -> Result<Version> {
         1 => ("+", format!("the working tree, 1 file changed since: {title}")),
         more => ("+", format!("the working tree, {more} files changed since: {title}")),
     };
-    Ok(Version { name: commit + mark, what, program })
+    Ok(Version::new(commit + mark, what, program))
 }
 
 /// A commit.
@@ -53,7 +67,7 @@ pub(super) fn commit(named: &str) -> Result<Version> {
     let place = folder()?.join(&name);
     // By compiler: another one makes another program.
     let kept = place.join(compiler()?.replace([' ', '/'], "-"));
-    let program = kept.join("turnwise");
+    let program = kept.join(PROGRAM);
     if !program.is_file() {
         let source = place.join("source");
         check_out(&name, &source)?;
@@ -66,7 +80,7 @@ pub(super) fn commit(named: &str) -> Result<Version> {
         // Half a gigabyte that nobody needs again.
         std::fs::remove_dir_all(place.join("build")).context("cannot remove what the build left")?;
     }
-    Ok(Version { name, what, program: program.canonicalize().context("cannot find what was built")? })
+    Ok(Version::new(name, what, program.canonicalize().context("cannot find what was built")?))
 }
 
 /// The compiler of both versions: the working tree's.
@@ -122,6 +136,9 @@ fn build(workspace: &Path, target: &Path, log: &Path) -> Result<()> {
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = Command::new(cargo);
     command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-cli"]);
+    if workspace.join("crates/lab/Cargo.toml").is_file() {
+        command.args(["--package", LAB]);
+    }
     command.arg("--target-dir").arg(target).stdin(Stdio::null()).stdout(to.try_clone()?).stderr(to);
     if !command.status().context("cannot run cargo")?.success() {
         let said = String::from_utf8_lossy(&std::fs::read(log)?).into_owned();
@@ -138,10 +155,17 @@ fn last_lines(text: &str) -> String {
 /// Copies the program to where it stays; it is there entirely or not at all.
 fn keep(target: &Path, place: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(place).with_context(|| format!("cannot make the folder {}", place.display()))?;
-    let (new, program) = (place.join("turnwise.new"), place.join("turnwise"));
-    std::fs::copy(target.join("release/turnwise"), &new).context("cannot copy what was built")?;
-    std::fs::rename(&new, &program).context("cannot copy what was built")?;
-    program.canonicalize().context("cannot find what was copied")
+    // The one that is asked for last: where it is, the other one is.
+    for name in [LAB, PROGRAM] {
+        let built = target.join("release").join(name);
+        if name == LAB && !built.is_file() {
+            continue;
+        }
+        let new = place.join(name).with_extension("new");
+        std::fs::copy(built, &new).context("cannot copy what was built")?;
+        std::fs::rename(&new, place.join(name)).context("cannot copy what was built")?;
+    }
+    place.join(PROGRAM).canonicalize().context("cannot find what was copied")
 }
 
 #[cfg(test)]

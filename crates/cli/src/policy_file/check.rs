@@ -4,12 +4,12 @@ use super::compile::{Compiled, Match, compile};
 use super::parse::PolicyFile;
 use super::rule::Subject;
 use crate::target::Target;
-use crate::{CHECK_FAILED, print};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use turnwise_present::ending::{CHECK_FAILED, print};
 
 /// Look at a policy file: which locks its rules are about
 ///

@@ -12,7 +12,6 @@ use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::session::last_lines;
 use crate::target::{SAMPLE_HELP, Target};
-use crate::{Failure, INTERRUPTED};
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
 use std::ffi::OsString;
@@ -20,6 +19,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 use turnwise_preload_abi::Policy;
+use turnwise_present::ending::{Failure, INTERRUPTED, print};
 use turnwise_profile::model::Profile;
 use turnwise_profile::{advice, text};
 
@@ -173,7 +173,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Ok(Some(scaling)) = &forecast {
         profile.scaling = Some(scaling.clone());
     }
-    let shown = crate::print(&report(&profile));
+    let shown = print(&report(&profile));
     let mut troubles = outputs.write(&profile);
     if let (Some(recording), false) = (recording, troubles.is_empty()) {
         troubles.push(recording.kept());

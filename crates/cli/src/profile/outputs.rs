@@ -1,9 +1,9 @@
 //! The forms that a profile can be written in: one option each.
 
-use crate::draft::Draft;
 use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, error::Error};
 use std::path::{Path, PathBuf};
+use turnwise_present::draft::Draft;
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::{FORMATS, Format};
 

@@ -5,12 +5,12 @@ use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 use std::sync::Arc;
+use turnwise_forecast::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 use turnwise_preload_abi::Policy;
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
 use turnwise_sim::spec::{self, Machine};
-use turnwise_workloads::replay::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 
 /// What to ask.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub(crate) struct WhatIf {
     #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all = ["futex", "pid"])]
     cpus: Option<u32>,
-    /// That machine: a name or a file, as for turnwise sim; unless told, graviton4, and mesh-1024 if that is too small
+    /// That machine: a name or a file, as for turnwise-lab sim; unless told, graviton4, or mesh-1024 if it is too small
     #[arg(long = "what-if-machine", value_name = "MACHINE", requires = "cpus")]
     machine: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What the tests of the program share.
+//! What the tests of both programs share.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -7,7 +7,7 @@ use turnwise_preload_abi::environment::LOCK;
 
 /// The program under test, with a cache directory of its own and nothing preloaded.
 pub(crate) fn turnwise(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(arguments).env_remove("LD_PRELOAD").env_remove(LOCK).stdin(Stdio::null());
     command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command

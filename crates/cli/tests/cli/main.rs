@@ -1,16 +1,12 @@
 //! The program as a user meets it: every subcommand, every refusal, exit status and output.
 
-mod aim7;
-mod bench;
-mod calibrate;
-mod cluster;
 mod common;
 mod compare;
 mod generate;
-mod mount;
 mod policy;
 mod profile;
 mod refusals;
-mod reproduce;
 mod run;
-mod sim;
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_turnwise");

@@ -138,12 +138,7 @@ fn help_names_every_policy_and_has_examples() {
         }
     }
     let (list, _) = expect(0, &["list"]);
-    for part in
-        ["adaptive", "(default)", "wall_s", "CPUs", "kernel", "glibc", "owner-runs test", "QueuedSpinLock", "MCS 1991"]
-    {
+    for part in ["adaptive", "(default)", "wall_s", "CPUs", "kernel", "glibc", "owner-runs test", "turnwise-lab list"] {
         assert!(list.contains(part), "no {part} in the list");
     }
-    let locks = list.lines().skip_while(|line| !line.starts_with("Locks of the library"));
-    let mutex = locks.into_iter().find(|line| line.trim_start().starts_with("Mutex ")).expect("the mutex is a lock");
-    assert!(mutex.split_whitespace().nth(1).is_some_and(|bytes| bytes.parse::<usize>().is_ok()), "{mutex}");
 }

@@ -2,7 +2,6 @@
 //!
 //! Skipped, with a message, where there is no Chromium.
 
-#[path = "../../../cli/tests/browser/chromium.rs"]
 #[allow(dead_code, reason = "the page of `sim` needs all of it")]
 mod chromium;
 #[path = "../profile/fixture/mod.rs"]
@@ -231,7 +230,7 @@ fn light_and_dark_have_enough_contrast_and_the_button_overrides() {
 
 fn contrast(browser: &mut Browser, scheme: &str, dark: bool) {
     // The first section has no card of its own.
-    let script = include_str!("../../../cli/tests/browser/contrast.js").replace("\"section\"", "\"#advice\"");
+    let script = include_str!("contrast.js").replace("\"section\"", "\"#advice\"");
     let rates = browser.value(&script);
     assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
     for (name, rate) in rates.as_object().expect("rates").iter().filter(|(name, _)| *name != "back") {

@@ -69,8 +69,8 @@ pub struct Source {
 }
 
 /// Transfers of one kind differ by where in the mesh the line's home is, and by what else is under way: even means over
-/// 128 lines differ by 2 to 4% from round to round of `turnwise calibrate`. Without any spread threads fall into a step
-/// that no machine keeps.
+/// 128 lines differ by 2 to 4% from round to round of `turnwise-lab calibrate`. Without any spread threads fall into a
+/// step that no machine keeps.
 pub const SPREAD_PERMILLE: u32 = 80;
 
 /// Who answers a read of a line that several caches share.

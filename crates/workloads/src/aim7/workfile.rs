@@ -265,7 +265,7 @@ impl<'a> Line<'a> {
 fn unknown(name: &str) -> String {
     match Job::nearest(name) {
         Some(job) => format!("no job `{name}`: did you mean `{}`?", job.name),
-        None => format!("no job `{name}`: `turnwise aim7 --list` has all of them"),
+        None => format!("no job `{name}`: `turnwise-lab aim7 --list` has all of them"),
     }
 }
 
@@ -371,7 +371,7 @@ mod tests {
     fn what_is_wrong_is_said_with_its_place() {
         let cases = [
             ("20 creat_close", "w:1:4: no job `creat_close`: did you mean `creat_clo`?"),
-            ("\n  20 \u{e4}\u{e4} xyz", "w:2:6: no job `ää`: `turnwise aim7 --list`"),
+            ("\n  20 \u{e4}\u{e4} xyz", "w:2:6: no job `ää`: `turnwise-lab aim7 --list`"),
             ("20", "w:1:3: weight 20 has no job: write `20 creat_clo`"),
             ("1 sieve\n0 sieve", "w:2:1: `0` is no weight"),
             ("-3 sieve", "w:1:1: `-3` is no weight"),

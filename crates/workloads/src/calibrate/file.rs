@@ -11,7 +11,7 @@ use turnwise_sim::spec::file::{
 };
 use turnwise_sim::spec::{Class, OnCpuView, Protocol};
 
-/// Where `turnwise calibrate` puts its machine file and `turnwise sim --machine here` looks for it:
+/// Where `turnwise-lab calibrate` puts its machine file and `turnwise-lab sim --machine here` looks for it:
 /// `$XDG_CONFIG_HOME/turnwise/here.toml`, without that variable `~/.config/turnwise/here.toml`.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ impl Calibration {
     /// # Errors
     /// A number makes no sense to the simulator.
     pub fn machine_file(&self) -> Result<String> {
-        let mut text = String::from("# Written by `turnwise calibrate`; docs/design/calibrate.md says how.\n");
+        let mut text = String::from("# Written by `turnwise-lab calibrate`; docs/design/calibrate.md says how.\n");
         for note in &self.notes {
             text += &format!("# {note}.\n");
         }

@@ -1,4 +1,4 @@
-//! `turnwise calibrate`: measures this machine, and describes it to the simulator.
+//! `turnwise-lab calibrate`: measures this machine, and describes it to the simulator.
 //!
 //! | file | what |
 //! |---|---|
@@ -18,7 +18,7 @@ mod file;
 mod grid;
 mod lines;
 mod scheduler;
-pub(crate) mod sysfs;
+mod sysfs;
 mod system;
 mod team;
 #[cfg(test)]
@@ -33,7 +33,6 @@ pub use grid::Grid;
 pub use sysfs::Cpu;
 
 use crate::machine::{self, Machine};
-use crate::others;
 use anyhow::{Result, bail};
 use scheduler::Settings;
 use serde::Serialize;
@@ -41,6 +40,8 @@ use std::path::Path;
 use std::time::Instant;
 use sysfs::Tree;
 use transfers::{KINDS, Transfers};
+use turnwise_present::cpus::allowed;
+use turnwise_present::others;
 
 /// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-calibrate/1";
@@ -98,7 +99,7 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     let begin = Instant::now();
     let (machine, commit) = (Machine::here(), machine::commit());
     let root = Path::new("/sys");
-    let tree = Tree::read(root, &sysfs::allowed()?)?;
+    let tree = Tree::read(root, &allowed()?)?;
     let grid = Grid::of(&tree)?;
     let mut notes = grid.notes.clone();
     notes.extend(warnings(&machine, grid.cpus.len()));

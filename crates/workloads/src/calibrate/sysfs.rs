@@ -1,10 +1,11 @@
-//! Which CPUs this process may use and where they are, from sysfs.
+//! Where the CPUs are, from sysfs.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use turnwise_present::cpus::parse_list;
 
 /// One hardware thread, by what it shares with others. The numbers name groups; they need not start at 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -36,38 +37,9 @@ pub(super) struct Tree {
     pub(super) gaps: Vec<String>,
 }
 
-/// The CPUs that this thread may use.
-///
-/// # Errors
-/// The kernel does not say.
-pub(crate) fn allowed() -> Result<Vec<u32>> {
-    let path = "/proc/thread-self/status";
-    let status = fs::read_to_string(path).with_context(|| format!("cannot read {path}: is /proc mounted?"))?;
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-    let list = list.with_context(|| format!("{path} has no Cpus_allowed_list: calibrate needs Linux"))?;
-    parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
-}
-
 /// How many CPUs run, whether this process may use them or not.
 pub(super) fn online(root: &Path) -> Option<u32> {
     list(&root.join("devices/system/cpu/online")).map(|cpus| cpus.len() as u32)
-}
-
-/// Numbers of a list as the kernel writes it: `0-3,8`.
-pub(super) fn parse_list(list: &str) -> Result<Vec<u32>> {
-    /// More CPUs than any kernel supports; keeps a broken list from filling memory.
-    const LIMIT: u32 = 1 << 16;
-    let mut numbers = Vec::new();
-    for part in list.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let number = |text: &str| text.parse::<u32>().with_context(|| format!("not a list of CPUs: {list:?}"));
-        let (first, last) = (number(first)?, number(last)?);
-        if first > last || last >= LIMIT {
-            bail!("not a list of CPUs: {list:?}");
-        }
-        numbers.extend(first..=last);
-    }
-    Ok(numbers)
 }
 
 impl Tree {

@@ -156,8 +156,8 @@ impl Team {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sysfs::allowed;
     use super::*;
+    use turnwise_present::cpus::allowed;
 
     #[test]
     fn a_cpu_that_is_not_there_is_named_and_nobody_waits_for_it() {

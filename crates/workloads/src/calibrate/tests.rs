@@ -2,11 +2,12 @@
 
 use super::figure::{At, Figure, Unit};
 use super::grid::Grid;
-use super::sysfs::{Tree, parse_list};
+use super::sysfs::Tree;
 use super::{Calibration, FORMAT};
 use crate::machine::Machine;
 use std::fs;
 use std::path::Path;
+use turnwise_present::cpus::parse_list;
 use turnwise_sim::spec::{Class, file};
 
 /// A machine as sysfs describes it: for each CPU its package, node, the list of its last-level cache and of its core.
@@ -216,7 +217,7 @@ fn calibration(grid: Grid) -> Calibration {
     }
     Calibration {
         format: FORMAT,
-        command: "turnwise calibrate".to_owned(),
+        command: "turnwise-lab calibrate".to_owned(),
         commit: None,
         machine: Machine::here(),
         quick: true,

@@ -242,9 +242,10 @@ fn crowd(shared: &Transfers<'_>, cpus: &[u32]) -> Result<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sysfs::{Tree, allowed};
+    use super::super::sysfs::Tree;
     use super::*;
     use std::path::Path;
+    use turnwise_present::cpus::allowed;
 
     /// Three threads need no three CPUs to run through their turns; only the figures would make no sense.
     #[test]

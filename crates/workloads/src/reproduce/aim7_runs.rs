@@ -32,7 +32,7 @@ pub(super) struct Constants {
 pub(super) struct Run {
     pub(super) machine: Arc<Machine>,
     pub(super) workfile: &'static str,
-    /// The locks of a kernel: a name that `turnwise aim7 --list` has.
+    /// The locks of a kernel: a name that `turnwise-lab aim7 --list` has.
     pub(super) locks: &'static str,
     pub(super) nodes: u32,
     pub(super) users: u32,

@@ -1,5 +1,5 @@
-//! `turnwise reproduce`: the documents' workloads on the machines that they ran on, simulated, and every published row
-//! beside ours.
+//! `turnwise-lab reproduce`: the documents' workloads on the machines that they ran on, simulated, and every published
+//! row beside ours.
 //!
 //! | file | what |
 //! |---|---|

@@ -26,6 +26,5 @@ pub mod world;
 
 pub use host::Simulated;
 pub use locks::{LOCKS, SimLock, Sort};
-pub(crate) use profile::rows;
 pub use run::{Plan, Run};
 pub use workload::Workload;

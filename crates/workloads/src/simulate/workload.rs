@@ -6,7 +6,7 @@
 //! | `100/4000` | 100 ns with the lock, then about 4000 ns without it |
 //! | `100/4000,read=90` | the same, and 90 of 100 operations read |
 //! | `100/4000,writers=1` | one thread writes, the others read |
-//! | `mutex:8x50/100`, `8x50/100` | a scenario of `turnwise bench`: its times and roles |
+//! | `mutex:8x50/100`, `8x50/100` | a scenario of `turnwise-lab bench`: its times and roles |
 //! | `…,jitter=20` | the time without the lock varies by 20%, evenly |
 //!
 //! Real programs never march in step, and threads that do would show patterns that no machine has: so the time without
@@ -247,7 +247,7 @@ mod tests {
             ("tight,writers=few", "writers=few is not a number of threads"),
             ("tight,reads=1", "'reads' is not known"),
             ("mutexes:tight-2", "no subject 'mutexes': mutex, rwlock"),
-            ("mutex:tight-3", "`turnwise bench mutex --list`"),
+            ("mutex:tight-3", "`turnwise-lab bench mutex --list`"),
         ];
         for (text, hint) in cases {
             let error = format!("{:#}", text.parse::<Workload>().expect_err(text));

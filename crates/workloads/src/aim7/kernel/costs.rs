@@ -1,8 +1,8 @@
 //! What the kernel's code costs beside its locks, in nanoseconds on a CPU of about 2.5 GHz of 2011.
 //!
 //! These are estimates from what such system calls are known to take (provisional; none is fitted to a published row).
-//! Where a document's row depends on one of them, the report of `turnwise reproduce` says so. They are charged in the
-//! simulator only: on metal the work itself is done, or there is none.
+//! Where a document's row depends on one of them, the report of `turnwise-lab reproduce` says so. They are charged in
+//! the simulator only: on metal the work itself is done, or there is none.
 
 /// A system call that does nothing.
 pub const CALL: u32 = 60;

@@ -214,7 +214,8 @@ fn notes(published: &Dcache, profiled: &[Sample], tried: &[Tried]) -> Vec<String
          queues, no stacks from the zone, no count of committed memory, and not the ext4 file system's own locks: how \
          often `high_systime` takes these, and for how long, our facts do not tell."
             .to_owned(),
-        "`find`, `cat /proc/*/maps` and `git diff` need a mount (`turnwise mount`); they are not run here.".to_owned(),
+        "`find`, `cat /proc/*/maps` and `git diff` need a mount (`turnwise-lab mount`); they are not run here."
+            .to_owned(),
     ];
     if (ours / wanted - 1.0).abs() > 0.1 {
         notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));

@@ -2,10 +2,11 @@
 //! every tenth of its rounds.
 
 use crate::load::exclusive::Lock;
-use crate::reproduce::stage::{Crew, Stage};
+use crate::reproduce::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use turnwise_sim::scene::Crew;
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]

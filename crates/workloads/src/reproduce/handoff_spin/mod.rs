@@ -5,7 +5,7 @@ mod load;
 mod tables;
 
 use super::report::{DocumentReport, Simulated};
-use super::stage::{Scene, Stage, here};
+use super::stage::{Stage, here};
 use super::{Context, published};
 use crate::adapt::raw::Behind;
 use crate::load::exclusive::Lock;
@@ -17,6 +17,7 @@ use turnwise::platform::{Native, Platform};
 use turnwise::{Mutex, SpinLock};
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_sim::Sim;
+use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
 
 const NAME: &str = "handoff_spin";
@@ -182,8 +183,8 @@ const NOTE: &str = "33 and 153 ns are possible on such a machine only if a threa
 
 fn facts() -> Vec<String> {
     let own = [
-        "the machine: an OSv guest on four cores of 2014; `turnwise sim --machine osv-4 --describe` has each number \
-         with its source"
+        "the machine: an OSv guest on four cores of 2014; `turnwise-lab sim --machine osv-4 --describe` has each \
+         number with its source"
             .to_owned(),
         "the lock: count, owner, a queue, and a token that offers the lock; the spin looks at the token up to 1000 \
          times while the owner runs and nobody is queued"

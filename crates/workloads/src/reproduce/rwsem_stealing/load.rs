@@ -4,12 +4,13 @@
 //! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of
 //! its own that is woken by the fork and wakes its parent as it exits.
 
-use crate::reproduce::stage::{Crew, Stage};
+use crate::reproduce::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawLock;
 use turnwise::platform::{Lane, Word};
+use turnwise_sim::scene::Crew;
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,6 @@
 use super::load::{ForkTest, Shape};
 use crate::reproduce::Context;
 use crate::reproduce::fit::{Unknown, distance, fit};
-use crate::reproduce::stage::Scene;
 use crate::simulate::world::Spread;
 use anyhow::Result;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use turnwise_lineage::linux_mutex::{self, LinuxMutex};
 use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
 use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 use turnwise_sim::Sim;
+use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
 
 /// The root lock in one of its versions.

@@ -4,11 +4,12 @@
 //! between. The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is
 //! system time.
 
-use crate::reproduce::stage::{Crew, Stage};
+use crate::reproduce::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, SpinLimit, Word};
+use turnwise_sim::scene::Crew;
 
 /// A lock that readers of a file take. Whether they take it together is the lock's business.
 pub(super) trait FileLock: Send + Sync + 'static {

@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 
 fn facts() -> Vec<String> {
     [
-        "the machine's distances, caches and clock: `turnwise sim --machine altix-64 --describe` has each with its \
+        "the machine's distances, caches and clock: `turnwise-lab sim --machine altix-64 --describe` has each with its \
             source",
         "the lock: a compare-exchange of one word; waiters look by plain loads; back-off as the document's code has it \
          (first delay from 6 bits of the clock, doubled, 13 bits)",

@@ -5,7 +5,7 @@ use crate::reproduce::Context;
 use crate::reproduce::fit::{Unknown, distance, fit};
 use crate::reproduce::published::{self, SpinBackoff};
 use crate::reproduce::report::Fitted;
-use crate::reproduce::stage::{Scene, Stage};
+use crate::reproduce::stage::Stage;
 use crate::simulate::world::Spread;
 use anyhow::Result;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use turnwise::platform::Platform;
 use turnwise::{McsLock, Mutex, RwSem};
 use turnwise_lineage::inode_lock::{BackOff, InodeLock, Rwsem, Spin};
 use turnwise_sim::Sim;
+use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
 
 /// A lock that the file can be behind.

@@ -6,7 +6,7 @@
 //! | `handoff.rs`, `qspinlock.rs` | a hand-over on Westmere-EX, published and simulated |
 //! | `curves.rs` | which locks collapse |
 //! | `osv.rs` | OSv's mutex, published and simulated |
-//! | `metal.rs` | `turnwise bench mutex` here, measured and simulated |
+//! | `metal.rs` | `turnwise-lab bench mutex` here, measured and simulated |
 
 mod curves;
 mod handoff;
@@ -22,7 +22,8 @@ use turnwise_sim::spec::{self, Machine};
 
 /// What a validation needs from outside.
 pub struct Inputs {
-    /// The report of `turnwise bench mutex --json`, and the machine that `turnwise calibrate` wrote where it ran.
+    /// The report of `turnwise-lab bench mutex --json`, and the machine that
+    /// `turnwise-lab calibrate` wrote where it ran.
     pub metal: Option<(Report, Arc<Machine>)>,
     /// The command line.
     pub command: String,
@@ -140,7 +141,7 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     let provisional = machine.provisional().join("`, `");
     Ok(format!(
         "\n## Metal against simulator\n\n\
-         `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise calibrate` wrote \
+         `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise-lab calibrate` wrote \
          there; 100 ms each, after 10 ms. The peers cannot be simulated: their code is not ours.\n\n{table}\n\
          {} of {} cells within 25%, {} within a factor 2; median error {:.0}%. Not measured here, but taken from \
          documents or guessed: `{provisional}`.\n",
@@ -191,7 +192,7 @@ mod tests {
             "name": "uncontended", "help": "", "threads": 1, "locks": [lock("turnwise", 10.0), lock("std", 10.0)],
         });
         let report = serde_json::json!({
-            "format": crate::report::FORMAT, "subject": "mutex", "command": "turnwise bench", "machine": machine,
+            "format": crate::report::FORMAT, "subject": "mutex", "command": "turnwise-lab bench", "machine": machine,
             "method": method, "scenarios": [scenario], "documents": [],
         });
         serde_json::from_value(report).expect("as a benchmark writes it")

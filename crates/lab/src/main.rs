@@ -1,0 +1,84 @@
+//! The `turnwise-lab` program: questions about locks and machines, answered by benchmarks, the simulator and the five
+//! documents' experiments.
+
+mod aim7;
+mod calibrate;
+mod generate;
+mod list;
+mod mount;
+mod reproduce;
+mod sim;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+use turnwise_present::ending::exit_code;
+use turnwise_present::usage::Sibling;
+use turnwise_present::{own_locks, pages, usage};
+use turnwise_workloads::bench::{self, BenchArgs};
+
+/// Measure locks on this machine and on simulated ones, and repeat the experiments of the five documents.
+///
+/// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 3 a simulated run got stuck, 130 interrupted.
+#[derive(Parser)]
+#[command(name = "turnwise-lab", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Bench(BenchArgs),
+    Sim(Box<sim::Args>),
+    Calibrate(calibrate::Args),
+    Reproduce(reproduce::Args),
+    Aim7(Box<aim7::Args>),
+    Mount(mount::Args),
+    List(list::Args),
+    Man(generate::ManArgs),
+    Completions(generate::CompletionArgs),
+}
+
+/// Programs that somebody wants faster have a program of their own.
+const PRODUCT: Sibling =
+    Sibling { program: "turnwise", package: "turnwise-cli", commands: &["run", "compare", "profile", "policy"] };
+
+fn main() -> ExitCode {
+    let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(PRODUCT).command {
+        Command::Bench(args) => bench::run(args),
+        Command::Sim(args) => sim::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
+        Command::Aim7(args) => aim7::run(&args),
+        Command::Mount(args) => mount::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Man(args) => pages::man(&args.directory, Cli::command()),
+        Command::Completions(args) => pages::completions(args.shell, Cli::command()),
+    });
+    exit_code("turnwise-lab", outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(arguments: &[&str]) -> String {
+        let read = usage::try_parse::<Cli>([&["turnwise-lab"], arguments].concat(), PRODUCT);
+        read.err().expect("it was taken").to_string()
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        usage::command::<Cli>().debug_assert();
+    }
+
+    #[test]
+    fn complaints_say_what_to_type() {
+        let told = complaint(&["sim", "--seed", "-1"]);
+        assert!(told.contains("'-1' for '--seed <N>': it cannot be negative"), "{told}");
+        for command in PRODUCT.commands {
+            let told = complaint(&[command, "true"]);
+            assert!(told.contains(&format!("turnwise {command}")) && told.contains("-p turnwise-cli"), "{told}");
+        }
+    }
+}

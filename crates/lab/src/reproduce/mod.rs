@@ -1,0 +1,79 @@
+//! `turnwise-lab reproduce`: the documents' rows beside ours.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args.rs`, `progress.rs` | the command line; how far it is |
+//! | `view.rs` | tables as columns of text |
+//! | `text.rs`, `markdown.rs`, `html.rs`, `chart.rs` | what comes out |
+
+use turnwise_present::ending::print;
+mod args;
+mod chart;
+mod html;
+mod markdown;
+mod progress;
+mod text;
+mod view;
+
+pub(crate) use args::Args;
+
+use anyhow::{Context as _, Result};
+use progress::Bars;
+use std::path::Path;
+use std::process::ExitCode;
+use turnwise_present::draft::Draft;
+use turnwise_workloads::machine::{self, Machine};
+use turnwise_workloads::reproduce::pool::Pool;
+use turnwise_workloads::reproduce::report::{FORMAT, Reproduction};
+use turnwise_workloads::reproduce::{Context, DOCUMENTS, Document};
+
+/// Runs the documents and writes what came out.
+///
+/// # Errors
+/// Files cannot be written (found out first), a lock broke its promise, threads got nowhere.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let json = draft("--json", args.json.as_deref())?;
+    let html = draft("--html", args.html.as_deref())?;
+    let markdown = draft("--markdown", args.markdown.as_deref())?;
+    let report = reproduction(args)?;
+    print(&text::text(&report))?;
+    if let Some(draft) = json {
+        draft.write(self::json(&report)?.as_bytes())?;
+    }
+    if let Some(draft) = html {
+        draft.write(html::page(&report).as_bytes())?;
+    }
+    if let Some(draft) = markdown {
+        draft.write(markdown::page(&report).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
+    file.map(|file| Draft::open(flag, file)).transpose()
+}
+
+fn json(report: &Reproduction) -> Result<String> {
+    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
+}
+
+fn reproduction(args: &Args) -> Result<Reproduction> {
+    let (host, commit) = (Machine::here(), machine::commit());
+    let jobs = args.jobs.map_or(host.cpus, usize::from);
+    let bars = Bars::new();
+    let pool = Pool::new(jobs, &bars);
+    let context = Context { seed: args.seed, quick: args.quick, least: false, metal: !args.no_metal, pool: &pool };
+    let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
+    let documents = DOCUMENTS.iter().filter(wanted);
+    let documents =
+        documents.map(|document| document.run(&context).with_context(|| document.name)).collect::<Result<_>>();
+    Ok(Reproduction {
+        format: FORMAT.to_owned(),
+        command: args.command(),
+        commit,
+        seed: args.seed,
+        quick: args.quick,
+        host,
+        documents: documents?,
+    })
+}

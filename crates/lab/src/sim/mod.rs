@@ -1,0 +1,161 @@
+//! `turnwise-lab sim`: locks on a machine that one does not have.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
+//! | `plan.rs`, `sweep.rs`, `world.rs` | the cells of a sweep; all of them; one of them |
+//! | `merge.rs` | parts of a sweep put together |
+//! | `validate.rs` | what the simulator is worth |
+//! | `speed.rs` | how fast the simulator is |
+//! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
+//! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
+
+mod args;
+mod curves;
+#[cfg(test)]
+mod fixture;
+mod html;
+mod merge;
+mod number;
+mod part;
+mod perturb;
+mod plan;
+mod plot;
+mod range;
+mod speed;
+mod sweep;
+mod text;
+mod trace;
+mod validate;
+pub(crate) mod world;
+
+pub(crate) use args::Args;
+
+use anyhow::{Context, Result, ensure};
+use args::{Command, Flags, MergeArgs};
+use part::Part;
+use plan::Axes;
+use std::path::Path;
+use std::process::ExitCode;
+use turnwise_present::draft::Draft;
+use turnwise_present::ending::{Failure, STUCK, print};
+use turnwise_workloads::simulate::report::{FORMAT, SimReport};
+use world::World;
+
+/// Runs a sweep, or puts its parts together.
+///
+/// # Errors
+/// The sweep cannot be run on this machine, files cannot be read or written, parts do not fit, a cell got stuck.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Some(Command::Merge(args)) => merged(args),
+        Some(Command::Validate(args)) => validate::run(args),
+        None if args.flags.list => print(&world::lists()).map(|()| ExitCode::SUCCESS),
+        None if args.flags.describe => {
+            let machine = world::machine(&args.flags.machine)?;
+            print(&machine.describe()).map(|()| ExitCode::SUCCESS)
+        }
+        None if args.flags.self_bench => {
+            print(&speed::text(&world::machine(&args.flags.machine)?)?).map(|()| ExitCode::SUCCESS)
+        }
+        None => swept(&args.flags),
+    }
+}
+
+fn merged(args: &MergeArgs) -> Result<ExitCode> {
+    let json = draft("--json", args.json.as_deref())?;
+    let html = draft("--html", args.html.as_deref())?;
+    Outputs { json, html, trace: None, text: true }.write(&merge::merge(&args.files)?)
+}
+
+fn swept(flags: &Flags) -> Result<ExitCode> {
+    let world = World::new(flags)?;
+    turnwise_workloads::setting::hold(&flags.set)?;
+    let axes = flags.axes().or_default(world.size());
+    let cells = plan::cells(&flags.locks, &axes, world.size(), flags.seed)?;
+    let single = flags.trace.is_none() || cells.len() == 1;
+    ensure!(single, "--trace shows one cell, this sweep has {}: name one lock and one number of CPUs", cells.len());
+    let mut outputs = Outputs {
+        json: draft("--json", flags.json.as_deref())?,
+        html: draft("--html", flags.html.as_deref())?,
+        trace: draft("--trace", flags.trace.as_deref())?,
+        text: flags.partition.is_none(),
+    };
+    world.check(&cells)?;
+    let part = flags.partition.unwrap_or(Part::WHOLE);
+    let mut report = empty(&world, &axes, part, u32::try_from(cells.len())?);
+    let cells = part.of(cells);
+    if let (Some(draft), [cell]) = (outputs.trace.take(), cells.as_slice()) {
+        let (cell, trace) = world.run_traced(cell)?;
+        trace.map_or(Ok(()), |trace| draft.write(trace.as_bytes()))?;
+        report.cells = vec![cell];
+    } else {
+        let jobs = flags.jobs.map_or_else(host_cpus, usize::from);
+        report.cells = sweep::run(&cells, jobs, |cell| world.run(cell))?;
+    }
+    outputs.write(&report)
+}
+
+fn host_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The report, without its cells.
+fn empty(world: &World, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
+    SimReport {
+        format: FORMAT.to_owned(),
+        command: world.command(axes),
+        commit: turnwise_workloads::machine::commit(),
+        machine: world.described(),
+        workload: world.workload(),
+        duration_ns: world.duration_ns(),
+        warm_up_ns: world.warm_up_ns(),
+        seed: world.seed(),
+        part: (part.k, part.n),
+        cells_in_all,
+        cells: Vec::new(),
+    }
+}
+
+fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
+    file.map(|file| Draft::open(flag, file)).transpose()
+}
+
+/// The report as JSON: the same bytes for the same report.
+fn json(report: &SimReport) -> Result<String> {
+    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
+}
+
+/// Where the report goes.
+struct Outputs {
+    json: Option<Draft>,
+    html: Option<Draft>,
+    trace: Option<Draft>,
+    /// Text to standard output; else JSON, if it goes nowhere else.
+    text: bool,
+}
+
+impl Outputs {
+    fn write(self, report: &SimReport) -> Result<ExitCode> {
+        let failures = text::failures(report);
+        match (self.text, &self.json) {
+            (true, _) => print(&text::text(report))?,
+            (false, None) => print(&json(report)?)?,
+            (false, Some(_)) => {}
+        }
+        if !self.text {
+            eprint!("{failures}");
+        }
+        if let Some(draft) = self.json {
+            draft.write(json(report)?.as_bytes())?;
+        }
+        if let Some(draft) = self.html {
+            draft.write(html::page(report)?.as_bytes())?;
+        }
+        let stuck = report.cells.iter().filter(|cell| cell.result.is_err()).count();
+        match stuck {
+            0 => Ok(ExitCode::SUCCESS),
+            _ => Err(Failure::error(STUCK, format!("{stuck} of {} cells got stuck", report.cells.len()))),
+        }
+    }
+}

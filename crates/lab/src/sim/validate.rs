@@ -1,0 +1,51 @@
+//! `turnwise-lab sim validate`: the simulator's predictions beside what was published and measured.
+
+use super::args::ValidateArgs;
+use super::world;
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use turnwise_present::draft::Draft;
+use turnwise_present::ending::print;
+use turnwise_workloads::machine::commit;
+use turnwise_workloads::report::{FORMAT, Report};
+use turnwise_workloads::simulate::validation::{self, Inputs};
+
+/// Writes the page.
+///
+/// # Errors
+/// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
+pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
+    let draft = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
+    let metal = match &args.bench {
+        Some(file) => Some((read(file)?, Arc::new(world::machine(&args.machine)?))),
+        None => None,
+    };
+    let inputs = Inputs { metal, command: command(args), commit: commit() };
+    let bar = ProgressBar::new(validation::runs(&inputs) as u64);
+    bar.set_style(ProgressStyle::with_template("{pos}/{len} runs {wide_bar} {elapsed_precise}")?);
+    let page = validation::page(&inputs, || bar.inc(1))?;
+    bar.finish_and_clear();
+    match draft {
+        Some(draft) => draft.write(page.as_bytes())?,
+        None => print(&page)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> Result<Report> {
+    let complaint = || format!("--bench {}: not a report of `turnwise-lab bench mutex --json`", file.display());
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read --bench {}", file.display()))?;
+    let report: Report = serde_json::from_str(&text).with_context(complaint)?;
+    anyhow::ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    anyhow::ensure!(report.subject == "mutex", "{}: it is about {}", complaint(), report.subject);
+    Ok(report)
+}
+
+/// What makes this page again, without the paths of this host.
+fn command(args: &ValidateArgs) -> String {
+    let bench = if args.bench.is_some() { " --bench bench.json" } else { "" };
+    format!("turnwise-lab sim validate{bench}")
+}

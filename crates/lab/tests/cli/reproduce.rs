@@ -1,0 +1,43 @@
+//! `turnwise-lab reproduce`: one document in all forms, and refusals.
+
+use crate::common::{expect, expect_complaint, scratch, shown};
+use serde_json::Value;
+
+#[test]
+fn a_document_is_reproduced_in_all_forms() {
+    let directory = scratch();
+    let file = |name: &str| shown(&directory.path().join(name)).to_owned();
+    let (json, html, markdown) = (file("r.json"), file("r.html"), file("r.md"));
+    let command = ["reproduce", "spin_backoff", "--quick", "--no-metal", "--seed", "7"];
+    let outputs = ["--json", &json, "--html", &html, "--markdown", &markdown];
+    let (text, errors) = expect(0, &[&command[..], &outputs].concat());
+    assert!(errors.is_empty(), "no bars without a terminal: {errors}");
+    for part in
+        ["altix-64", "fitted:", "64 CPUs, with back-off, user", "967.31", "bars:", "left out (--quick):", "seed 7"]
+    {
+        assert!(text.contains(part), "no {part} in\n{text}");
+    }
+    assert_eq!(text.lines().find(|line| line.chars().count() > 120), None, "all fits 120 columns");
+
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).expect("it was written");
+    let report: Value = serde_json::from_str(&read("r.json")).expect("a JSON document");
+    assert_eq!(report["format"], "turnwise-reproduction/1");
+    assert_eq!((&report["seed"], &report["quick"]), (&Value::from(7), &Value::from(true)));
+    assert_eq!(report["documents"][0]["tables"][0]["rows"].as_array().map(Vec::len), Some(24));
+    let page = read("r.html");
+    assert!(page.contains("<svg") && page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
+    assert!(page.contains("All open and read the same file: wall time"));
+    let page = read("r.md");
+    assert!(page.starts_with("# The documents, reproduced\n"), "{page}");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, spin lock, wall |")).collect();
+    assert!(rows.len() == 1 && rows[0].contains("| 3.99 |") && rows[0].contains("fitted"), "{page}");
+    assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7 --no-metal"), "{page}");
+    assert!(!page.contains("on metal here"), "{page}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    expect_complaint(2, &["reproduce", "spin_backof"], &["invalid value 'spin_backof'", "similar", "'spin_backoff'"]);
+    expect_complaint(2, &["reproduce", "--jobs", "0"], &["--jobs", "1.."]);
+    expect_complaint(2, &["reproduce", "--markdown", "/no/such/folder/r.md"], &["cannot write --markdown"]);
+}

@@ -1,0 +1,36 @@
+//! Which CPUs this process may use.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+
+/// The CPUs that this thread may use.
+///
+/// # Errors
+/// The kernel does not say.
+pub fn allowed() -> Result<Vec<u32>> {
+    let path = "/proc/thread-self/status";
+    let status = fs::read_to_string(path).with_context(|| format!("cannot read {path}: is /proc mounted?"))?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = list.with_context(|| format!("{path} has no Cpus_allowed_list: turnwise needs Linux"))?;
+    parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
+}
+
+/// Numbers of a list as the kernel writes it: `0-3,8`.
+///
+/// # Errors
+/// The text is no such list.
+pub fn parse_list(list: &str) -> Result<Vec<u32>> {
+    /// More CPUs than any kernel supports; keeps a broken list from filling memory.
+    const LIMIT: u32 = 1 << 16;
+    let mut numbers = Vec::new();
+    for part in list.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.parse::<u32>().with_context(|| format!("not a list of CPUs: {list:?}"));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last >= LIMIT {
+            bail!("not a list of CPUs: {list:?}");
+        }
+        numbers.extend(first..=last);
+    }
+    Ok(numbers)
+}

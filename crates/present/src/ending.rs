@@ -1,0 +1,57 @@
+//! How a program ends: exit statuses, errors, and text on stdout.
+
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// An error with an exit status of its own; any other error is bad usage or I/O.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+/// A check failed: other locks broke the program.
+pub const CHECK_FAILED: u8 = 1;
+/// Bad usage, or a file that cannot be read or written.
+pub const USAGE_OR_IO: u8 = 2;
+/// A simulated run got nowhere.
+pub const STUCK: u8 = 3;
+/// As the shell has it: 128 + SIGINT.
+pub const INTERRUPTED: u8 = 130;
+
+impl Failure {
+    /// An error with this exit status.
+    #[must_use]
+    pub fn error(code: u8, message: String) -> anyhow::Error {
+        anyhow::Error::new(Failure { code, message })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The exit status of a program, after its error, if there is one, was written to stderr.
+#[must_use]
+pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
+    outcome.unwrap_or_else(|error| {
+        eprintln!("{program}: {error:#}");
+        ExitCode::from(error.downcast_ref::<Failure>().map_or(USAGE_OR_IO, |failure| failure.code))
+    })
+}
+
+/// Writes to stdout. A reader that has seen enough (`| head`) is no error.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,161 @@
+//! What others took of the CPUs while something was measured.
+
+use crate::cpus;
+use serde::Serialize;
+use std::mem::MaybeUninit;
+
+/// Below this share a figure owes little to others.
+const LITTLE: f64 = 0.1;
+
+/// Time that went by on the CPUs that this process may use, in seconds, summed over them.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    all: f64,
+    /// Programs ran.
+    programs: f64,
+    /// Programs wanted to run, and the host let others.
+    stolen: f64,
+    /// Of `programs`: this process and the children that it waited for.
+    own: f64,
+}
+
+/// From a moment on.
+pub struct Watch {
+    cpus: Vec<u32>,
+    begin: Times,
+}
+
+/// What they took, as shares of the time of the CPUs that this process may use.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Others {
+    /// Other programs of this system.
+    pub programs: f64,
+    /// The host of this virtual machine, for other machines ("steal").
+    pub host: f64,
+}
+
+impl Watch {
+    /// From now on; `None`: the system does not tell.
+    #[must_use]
+    pub fn begin() -> Option<Watch> {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        let mut cpus = cpus::allowed().ok()?;
+        // Those that are allowed and off have no line.
+        cpus.retain(|cpu| stat.contains(&format!("\ncpu{cpu} ")));
+        let begin = Times::now(&cpus)?;
+        Some(Watch { cpus, begin })
+    }
+
+    /// Up to now; `None`: the system does not tell, or no time went by.
+    #[must_use]
+    pub fn end(&self) -> Option<Others> {
+        Times::now(&self.cpus)?.since(self.begin)
+    }
+}
+
+impl Others {
+    /// What to say of it beside the figures, a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let told = [(self.programs, "other programs"), (self.host, "the host of this virtual machine")];
+        let told = told.into_iter().filter(|(share, _)| *share > LITTLE);
+        let note = |(share, who): (f64, &str)| {
+            let percent = share * 100.0;
+            format!("{who} took {percent:.0}% of the CPUs meanwhile: the figures are theirs, too")
+        };
+        told.map(note).collect()
+    }
+}
+
+impl Times {
+    fn now(cpus: &[u32]) -> Option<Times> {
+        let stat = std::fs::read_to_string("/proc/stat").ok()?;
+        // SAFETY: has no preconditions.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        Some(Times { own: own_seconds(), ..Times::of(&stat, cpus, per_second)? })
+    }
+
+    /// As `/proc/stat` has it. Interrupts are nobody's: a program that sends itself packets causes them as well.
+    fn of(stat: &str, cpus: &[u32], per_second: f64) -> Option<Times> {
+        let mut times = Times::default();
+        let (mut found, mut lines) = (0, stat.lines().filter_map(|line| line.strip_prefix("cpu")));
+        while let Some((cpu, rest)) = lines.next().and_then(|line| line.split_once(' ')) {
+            if !cpu.parse().is_ok_and(|cpu| cpus.contains(&cpu)) {
+                continue;
+            }
+            let fields: Vec<f64> = rest.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+            let [user, nice, system, _idle, _iowait, _irq, _softirq, steal] = fields.get(..8)? else { return None };
+            times.all += fields[..8].iter().sum::<f64>() / per_second;
+            times.programs += (user + nice + system) / per_second;
+            times.stolen += steal / per_second;
+            found += 1;
+        }
+        (found == cpus.len()).then_some(times)
+    }
+
+    fn since(self, begin: Times) -> Option<Others> {
+        let all = self.all - begin.all;
+        let share = |time: f64| (time / all).clamp(0.0, 1.0);
+        let (programs, own) = (self.programs - begin.programs, self.own - begin.own);
+        (all > 0.0).then(|| Others { programs: share(programs - own), host: share(self.stolen - begin.stolen) })
+    }
+}
+
+/// CPU time of this process and of the children that it waited for, in seconds.
+#[must_use]
+pub fn own_seconds() -> f64 {
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds_of).sum()
+}
+
+fn seconds_of(whom: libc::c_int) -> f64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: there is room for the answer, and zeros are one, too.
+    let usage = unsafe {
+        libc::getrusage(whom, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    [usage.ru_utime, usage.ru_stime].iter().map(|time| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  999 0 999 9999 0 0 0 999 0 0\ncpu0 100 20 30 800 10 5 15 20 3 0\n\
+                        cpu2 200 0 100 500 0 0 0 200 0 0\nintr 5 6 7\n";
+
+    #[test]
+    fn only_our_cpus_count() {
+        let both = Times::of(STAT, &[0, 2], 100.0).unwrap();
+        assert_eq!((both.all, both.programs, both.stolen), (20.0, 4.5, 2.2));
+        let one = Times::of(STAT, &[2], 100.0).unwrap();
+        assert_eq!((one.all, one.programs, one.stolen), (10.0, 3.0, 2.0));
+        assert!(Times::of(STAT, &[0, 1], 100.0).is_none(), "CPU 1 is not there");
+        assert!(Times::of("cpu0 1 2 3\n", &[0], 100.0).is_none(), "an old kernel");
+    }
+
+    #[test]
+    fn what_is_ours_is_not_theirs() {
+        let begin = Times { all: 100.0, programs: 50.0, stolen: 5.0, own: 10.0 };
+        let end = Times { all: 120.0, programs: 60.0, stolen: 9.0, own: 15.0 };
+        assert_eq!(end.since(begin), Some(Others { programs: 0.25, host: 0.2 }));
+        assert_eq!(begin.since(begin), None);
+        let ticked_late = Times { own: 30.0, ..end };
+        assert_eq!(ticked_late.since(begin).map(|others| others.programs), Some(0.0));
+    }
+
+    #[test]
+    fn little_is_not_worth_a_word() {
+        assert!(Others { programs: 0.09, host: 0.05 }.notes().is_empty());
+        let notes = Others { programs: 0.314, host: 0.2 }.notes();
+        assert!(notes[0].starts_with("other programs took 31% of the CPUs") && notes[1].starts_with("the host"));
+    }
+
+    #[test]
+    fn it_works_here() {
+        let watch = Watch::begin().expect("Linux tells");
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        let others = watch.end().expect("time went by");
+        assert!((0.0..=1.0).contains(&others.programs) && (0.0..=1.0).contains(&others.host), "{others:?}");
+    }
+}

@@ -1,0 +1,95 @@
+//! `turnwise man` and `turnwise completions`: written from the table of flags, as the help is.
+
+use anyhow::{Context, Result};
+use clap::Command;
+pub use clap_complete::Shell;
+use clap_mangen::Man;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Writes the pages of `command` and says where.
+///
+/// # Errors
+/// The folder or a page cannot be written.
+pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make the folder {}", directory.display()))?;
+    let mut command = command.disable_help_subcommand(true);
+    command.build();
+    pages(command, directory).with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
+    crate::ending::print(&format!("manual pages are in {}\n", directory.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The page of `command`, and of all below it.
+fn pages(command: Command, directory: &Path) -> std::io::Result<()> {
+    let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let has_version = command.get_version().is_some();
+    let behind_options = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    let below: Vec<Command> = command.get_subcommands().filter(|below| !below.is_hide_set()).cloned().collect();
+    let man = Man::new(command.after_help(None).after_long_help(None));
+    let mut page = Vec::new();
+    for section in [Man::render_title, Man::render_name_section, Man::render_synopsis_section] {
+        section(&man, &mut page)?;
+    }
+    for section in [Man::render_description_section, Man::render_options_section] {
+        section(&man, &mut page)?;
+    }
+    if !below.is_empty() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    page.extend(behind(&behind_options.unwrap_or_default()).bytes());
+    if has_version {
+        man.render_version_section(&mut page)?;
+    }
+    std::fs::write(directory.join(format!("{name}.1")), page)?;
+    below.into_iter().try_for_each(|below| pages(below, directory))
+}
+
+/// What the help has behind the options: notes, and examples as lines that are neither filled nor hyphenated, so that
+/// they can be copied.
+fn behind(text: &str) -> String {
+    let (notes, examples) = text.split_once("Examples:").unwrap_or((text, ""));
+    let section = |heading: &str, text: &str, filled: bool| {
+        let lines: String = text.trim_matches('\n').lines().map(escaped).collect();
+        match (lines.is_empty(), filled) {
+            (true, _) => String::new(),
+            (_, true) => format!(".SH {heading}\n{lines}"),
+            (_, false) => format!(".SH {heading}\n.nf\n{lines}.fi\n"),
+        }
+    };
+    section("NOTES", notes, true) + &section("EXAMPLES", examples, false)
+}
+
+/// A line for roff: `\&` keeps a dot at its beginning from being a request.
+fn escaped(line: &str) -> String {
+    let plain = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    format!("\\&{plain}\n")
+}
+
+/// Prints the completions of `command`.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn completions(shell: Shell, mut command: Command) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    let program = command.get_name().to_owned();
+    clap_complete::generate(shell, &mut command, program, &mut script);
+    crate::ending::print(&String::from_utf8(script).context("the completions are no text")?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::behind;
+
+    #[test]
+    fn examples_can_be_copied_from_the_manual() {
+        let page = behind("Without CMD a sample runs.\n\nExamples:\n  turnwise compare --metric 'a\\d' -- ./x\n");
+        assert_eq!(
+            page,
+            ".SH NOTES\n\\&Without CMD a sample runs.\n\
+             .SH EXAMPLES\n.nf\n\\&  turnwise compare \\-\\-metric \\(aqa\\ed\\(aq \\-\\- ./x\n.fi\n"
+        );
+        assert_eq!(behind(""), "");
+    }
+}

@@ -1,0 +1,91 @@
+//! The command line, read by clap; and complaints about it that say what to type.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use std::any::TypeId;
+use std::error::Error;
+use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
+use std::path::PathBuf;
+
+/// The other program, and the subcommands that are its own.
+#[derive(Clone, Copy)]
+pub struct Sibling {
+    /// Its name.
+    pub program: &'static str,
+    /// The package that builds it.
+    pub package: &'static str,
+    /// Its subcommands that somebody may look for here.
+    pub commands: &'static [&'static str],
+}
+
+/// Reads the command line, or ends the process with help or a complaint.
+pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
+    let read = try_parse::<Cli>(std::env::args_os(), sibling);
+    read.unwrap_or_else(|error| error.exit())
+}
+
+/// As [`parse`], with words from elsewhere.
+///
+/// # Errors
+/// Help that was asked for, or a complaint.
+pub fn try_parse<Cli: CommandFactory + FromArgMatches>(
+    words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    sibling: Sibling,
+) -> Result<Cli, clap::Error> {
+    let matches = command::<Cli>().try_get_matches_from(words).map_err(|error| explained(error, sibling))?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The table of flags as a command line is read by it.
+pub fn command<Cli: CommandFactory>() -> Command {
+    let plain = Cli::command();
+    let mut built = plain.clone();
+    built.build();
+    below(plain, &built)
+}
+
+/// A subcommand's usage is the same in its help and in complaints: clap makes one up of the flags that were given,
+/// also of those that it complains of. And -1 is a bad number, not an unknown flag.
+fn below(command: Command, built: &Command) -> Command {
+    let command = command.mut_args(with_negative_numbers);
+    command.mut_subcommands(|inner| {
+        let Some(built) = built.find_subcommand(inner.get_name()) else { return inner };
+        let usage = built.clone().render_usage().to_string();
+        let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).to_owned();
+        below(inner, built).override_usage(usage)
+    })
+}
+
+fn with_negative_numbers(arg: Arg) -> Arg {
+    let is_file = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+    let takes_value = arg.get_action().takes_values() && !arg.is_positional();
+    if takes_value && !is_file { arg.allow_negative_numbers(true) } else { arg }
+}
+
+/// Says which program has a subcommand, and what number is expected, in place of the library's words.
+fn explained(error: clap::Error, sibling: Sibling) -> clap::Error {
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+        && sibling.commands.contains(&name.as_str())
+    {
+        let Sibling { program, package, .. } = sibling;
+        let message = format!(
+            "'{name}' is a subcommand of {program}: {program} {name}\n\n\
+             {program} is built by: cargo build --release -p {package}\n"
+        );
+        return clap::Error::raw(ErrorKind::InvalidSubcommand, message);
+    }
+    let number = error.source().and_then(|source| source.downcast_ref::<ParseIntError>());
+    let (Some(number), Some(ContextValue::String(arg)), Some(ContextValue::String(value))) =
+        (number, error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
+    else {
+        return error;
+    };
+    let what = match number.kind() {
+        IntErrorKind::PosOverflow => "the number is too large",
+        _ if value.starts_with('-') => "it cannot be negative",
+        _ => "a whole number is expected",
+    };
+    let message = format!("invalid value '{value}' for '{arg}': {what}\n\nFor more information, try '--help'.\n");
+    clap::Error::raw(ErrorKind::ValueValidation, message)
+}
