@@ -34,9 +34,7 @@ pub(super) const TWO_OF_A_TICKET: Ops = lock(Exclusive {
         None
     },
     try_acquire: |lock| draw_if_free(words(lock)).then_some(None),
-    release: |lock, _| {
-        serve(words(lock), 1);
-    },
+    release: |lock, _| serve(words(lock), 1),
     ..SOUND
 });
 
@@ -150,7 +148,7 @@ pub(super) const NO_OFFER: Ops = lock(Exclusive {
                 words(lock).spare.fetch_add(1, Relaxed);
                 queued = true;
             }
-            // ORDERING broken.offer: pairs with the Release in `unlock`.
+            // ORDERING broken.offer: pairs with the Release below.
             words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
         });
         None

@@ -173,15 +173,8 @@ pub(super) const TRY_LIES: Ops = lock(
 
 pub(super) const HASTY: Ops = lock(WRITERS, Shared { read_until: Some(|lock, _| words(lock).take_read()), ..READERS });
 
-pub(super) const ONE_READER: Ops = lock(
-    WRITERS,
-    Shared {
-        read: |lock| {
-            words(lock).await_change(|word| word == 0, |_| 1);
-        },
-        ..READERS
-    },
-);
+pub(super) const ONE_READER: Ops =
+    lock(WRITERS, Shared { read: |lock| words(lock).await_change(|word| word == 0, |_| 1), ..READERS });
 
 /// A writer that finds readers inside sleeps where the last of them would have to wake it.
 pub(super) const FORGETS_TO_WAKE: Ops = lock(
