@@ -1,8 +1,8 @@
 //! The threads of one run, what they protect, who waits, and the watchdog.
 
-use crate::cell::Verdict;
-use crate::lock::{Held, Lock, Shared};
-use crate::locks::LockRecord;
+use crate::object::Object;
+use crate::ops::{Change, Condvar, Exclusive, Held, LockRecord, Release, Shared, Upgrade};
+use crate::verdict::Verdict;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use std::sync::atomic::Ordering::Relaxed;
@@ -43,6 +43,9 @@ struct Seat {
     since_ms: AtomicU64,
 }
 
+/// A lock, and how to tell its words.
+type Watched = (Object<'static>, fn(Object) -> String);
+
 /// A run of one lock under one scenario.
 pub struct Arena {
     seed: u64,
@@ -52,7 +55,7 @@ pub struct Arena {
     pub patience: Duration,
     done: AtomicBool,
     seats: [Seat; SEATS],
-    watched: std::sync::Mutex<Vec<&'static dyn Lock>>,
+    watched: std::sync::Mutex<Vec<Watched>>,
 }
 
 impl Arena {
@@ -75,14 +78,14 @@ impl Arena {
     }
 
     /// A new lock with what it protects.
-    pub fn guarded(&self, record: &LockRecord) -> Guarded<'static> {
-        Guarded::new(self.watched(record))
+    pub fn guarded(&self, record: &LockRecord, ops: Exclusive) -> Guarded<'static> {
+        Guarded::new(self.watched(record), ops)
     }
 
     /// A new lock, whose words a report will show.
-    pub fn watched(&self, record: &LockRecord) -> &'static dyn Lock {
+    pub fn watched(&self, record: &LockRecord) -> Object<'static> {
         let lock = record.make();
-        self.watched.lock().unwrap().push(lock);
+        self.watched.lock().unwrap().push((lock, record.ops.words));
         lock
     }
 
@@ -125,9 +128,9 @@ impl Arena {
             self.fail(Verdict::TwoOwners, &format!("{sections} sections were counted as {first} and {second}"));
         }
         for guarded in locks {
-            match guarded.lock.try_acquire() {
+            match (guarded.ops.try_acquire)(guarded.lock) {
                 // SAFETY: just acquired.
-                Some(held) => unsafe { guarded.lock.release(held) },
+                Some(held) => unsafe { (guarded.ops.release)(guarded.lock, held) },
                 None => self.fail(Verdict::Hang, "nobody has the lock, and it cannot be had"),
             }
         }
@@ -191,8 +194,8 @@ impl Arena {
                 out += &format!("\n{number:>6}  {:<8}  {since:>6} ms  {rounds}", format!("{doing:?}"));
             }
         }
-        for (number, lock) in self.watched.lock().unwrap().iter().enumerate() {
-            out += &format!("\nlock {number}: {}", lock.words());
+        for (number, (lock, words)) in self.watched.lock().unwrap().iter().enumerate() {
+            out += &format!("\nlock {number}: {}", words(*lock));
         }
         out
     }
@@ -248,7 +251,7 @@ pub fn dawdle(worker: &mut Worker) {
 
 /// Threads for a scenario that would like `wanted`, and is not about crowds.
 pub fn threads(record: &LockRecord, wanted: usize) -> usize {
-    wanted.min(record.can.crowd / 2).max(2)
+    wanted.min(record.nature.crowd / 2).max(2)
 }
 
 /// Keeps the CPU for a while.
@@ -261,7 +264,9 @@ pub fn spin(looks: u32) {
 /// plain load or store.
 pub struct Guarded<'a> {
     /// The lock.
-    pub lock: &'a dyn Lock,
+    pub lock: Object<'a>,
+    /// How one comes to own it.
+    pub ops: Exclusive,
     owner: AtomicU64,
     upgradable: AtomicU64,
     first: AtomicU64,
@@ -270,15 +275,15 @@ pub struct Guarded<'a> {
 
 impl<'a> Guarded<'a> {
     /// `lock`, protecting a new pair.
-    pub fn new(lock: &'a dyn Lock) -> Self {
+    pub fn new(lock: Object<'a>, ops: Exclusive) -> Self {
         let zero = || AtomicU64::new(0);
-        Guarded { lock, owner: zero(), upgradable: zero(), first: zero(), second: zero() }
+        Guarded { lock, ops, owner: zero(), upgradable: zero(), first: zero(), second: zero() }
     }
 
     /// Acquires the lock, and checks that nobody else has it.
     pub fn acquire(&self, worker: &Worker) -> Held {
         worker.does(Doing::Acquires);
-        let held = self.lock.acquire();
+        let held = (self.ops.acquire)(self.lock);
         self.enter(worker);
         held
     }
@@ -300,7 +305,9 @@ impl<'a> Guarded<'a> {
         self.first.store(first + 1, Relaxed);
         pause(worker);
         self.expect_owner(worker, worker.number as u64 + 1);
-        self.lock.before_last_write();
+        if let Some(early) = self.ops.before_last_write {
+            early(self.lock);
+        }
         spin(4);
         self.second.store(second + 1, Relaxed);
         let sections = &worker.arena.seats[worker.number].sections;
@@ -316,32 +323,29 @@ impl<'a> Guarded<'a> {
 
     /// Releases the lock.
     pub fn release(&self, worker: &Worker, held: Held) {
-        self.leave(worker);
-        // SAFETY: `held` comes from the acquisition that ends here.
-        unsafe { self.lock.release(held) };
-        worker.does(Doing::Outside);
+        self.release_by(worker, held, self.ops.release);
     }
 
-    /// Releases the lock to the one that waited longest.
-    pub fn release_fair(&self, worker: &Worker, held: Held) {
+    /// Releases the lock by `how`.
+    pub fn release_by(&self, worker: &Worker, held: Held, how: Release) {
         self.leave(worker);
-        // SAFETY: as in `release`.
-        unsafe { self.lock.release_fair(held) };
+        // SAFETY: `held` comes from the acquisition that ends here.
+        unsafe { how(self.lock, held) };
         worker.does(Doing::Outside);
     }
 
     /// Releases the lock, waits for a notification or `deadline`, and acquires it again; says whether the time was out.
-    pub fn wait(&self, worker: &Worker, deadline: Option<Deadline>) -> bool {
+    pub fn wait(&self, condvar: &Condvar, worker: &Worker, deadline: Option<Deadline>) -> bool {
         self.leave(worker);
         worker.does(Doing::Waits);
         // SAFETY: the caller is between `acquire` and `release`: `leave` checked it.
-        let timed_out = unsafe { self.lock.wait(deadline) };
+        let timed_out = unsafe { (condvar.wait)(self.lock, deadline) };
         self.enter(worker);
         timed_out
     }
 
     /// Tries to acquire by `how`; counts and releases if it succeeds; says whether it did.
-    pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(&dyn Lock) -> Option<Held>) -> bool {
+    pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(Object) -> Option<Held>) -> bool {
         worker.does(Doing::Acquires);
         let Some(held) = how(self.lock) else {
             worker.does(Doing::Outside);
@@ -390,48 +394,47 @@ impl<'a> Guarded<'a> {
     }
 
     /// Releases a read lock.
-    pub fn leave_reading(&self, worker: &Worker) {
+    pub fn leave_reading(&self, shared: &Shared, worker: &Worker) {
         worker.does(Doing::Releases);
         // SAFETY: the caller is between `enter_reading` and this.
-        unsafe { self.lock.shared().unlock_read() };
+        unsafe { (shared.unlock_read)(self.lock) };
         worker.does(Doing::Outside);
     }
 
     /// Acquires for reading, looks, releases.
-    pub fn read_section(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
+    pub fn read_section(&self, shared: &Shared, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
         worker.does(Doing::Acquires);
-        self.lock.shared().read();
+        (shared.read)(self.lock);
         self.enter_reading(worker);
         self.look(worker, pause);
-        self.leave_reading(worker);
+        self.leave_reading(shared, worker);
     }
 
     /// Tries to acquire for reading by `how`; looks and releases if it succeeds; says whether it did.
-    pub fn attempt_reading(&self, worker: &mut Worker, how: impl FnOnce(&dyn Shared) -> bool) -> bool {
+    pub fn attempt_reading(&self, shared: &Shared, worker: &mut Worker, how: impl FnOnce(Object) -> bool) -> bool {
         worker.does(Doing::Acquires);
-        let got = how(self.lock.shared());
+        let got = how(self.lock);
         if got {
             self.enter_reading(worker);
             self.look(worker, dawdle);
-            self.leave_reading(worker);
+            self.leave_reading(shared, worker);
         }
         worker.does(Doing::Outside);
         got
     }
 
-    /// From the write lock to a read lock; no writer comes between.
-    pub fn downgrade(&self, worker: &mut Worker) {
+    /// From the write lock to a read lock by `how`; no writer comes between.
+    pub fn downgrade(&self, worker: &mut Worker, how: Change) {
         let counted = self.counted();
         self.leave(worker);
         // SAFETY: the caller has the write lock: `leave` checked it.
-        unsafe { self.lock.shared().downgrade() };
+        unsafe { how(self.lock) };
         self.expect_unchanged(worker, counted);
         self.enter_reading(worker);
     }
 
-    /// What every acquisition for upgradable reading begins with, however it comes about.
+    /// What every acquisition for upgradable reading begins with besides, however it comes about.
     pub fn enter_upgradable(&self, worker: &Worker) {
-        self.enter_reading(worker);
         let other = self.upgradable.load(Relaxed);
         if other != 0 {
             let why = format!("threads {} and {} read upgradably", worker.number, other - 1);
@@ -441,11 +444,11 @@ impl<'a> Guarded<'a> {
     }
 
     /// From the upgradable read lock to the write lock, unless `deadline` comes first; no writer comes between.
-    pub fn upgrade(&self, worker: &mut Worker, deadline: Option<Deadline>) -> bool {
+    pub fn upgrade(&self, upgrade: &Upgrade, worker: &mut Worker, deadline: Option<Deadline>) -> bool {
         let counted = self.counted();
         worker.does(Doing::Acquires);
         // SAFETY: the caller is between `enter_upgradable` and the release.
-        let upgraded = unsafe { self.lock.shared().upgrade(deadline) };
+        let upgraded = unsafe { (upgrade.upgrade)(self.lock, deadline) };
         self.expect_unchanged(worker, counted);
         worker.does(Doing::Holds);
         if upgraded {
@@ -456,21 +459,17 @@ impl<'a> Guarded<'a> {
     }
 
     /// From the write lock to the upgradable read lock; no writer comes between.
-    pub fn downgrade_to_upgradable(&self, worker: &mut Worker) {
-        let counted = self.counted();
-        self.leave(worker);
-        // SAFETY: the caller has the write lock: `leave` checked it.
-        unsafe { self.lock.shared().downgrade_to_upgradable() };
-        self.expect_unchanged(worker, counted);
+    pub fn downgrade_to_upgradable(&self, upgrade: &Upgrade, worker: &mut Worker) {
+        self.downgrade(worker, upgrade.downgrade);
         self.enter_upgradable(worker);
     }
 
     /// Releases the upgradable read lock.
-    pub fn leave_upgradable(&self, worker: &Worker) {
+    pub fn leave_upgradable(&self, upgrade: &Upgrade, worker: &Worker) {
         worker.does(Doing::Releases);
         self.upgradable.store(0, Relaxed);
         // SAFETY: the caller is between `enter_upgradable` and this.
-        unsafe { self.lock.shared().unlock_upgradable() };
+        unsafe { (upgrade.unlock)(self.lock) };
         worker.does(Doing::Outside);
     }
 

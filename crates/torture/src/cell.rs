@@ -2,75 +2,17 @@
 
 use crate::arena::Arena;
 use crate::broken::{BROKEN, BrokenRecord};
-use crate::locks::{LOCKS, LockRecord};
-use crate::scenarios::{SCENARIOS, ScenarioRecord};
+use crate::locks::LOCKS;
+use crate::ops::LockRecord;
+use crate::scenarios::{Plan, SCENARIOS, ScenarioRecord};
+use crate::verdict::Verdict;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Nothing was wrong.
-    Passed,
-    /// The machine has not what the scenario needs.
-    Skipped,
-    /// The protected data were not as one owner at a time leaves them.
-    TwoOwners,
-    /// What operations on a count said is what no order of them explains.
-    NoOrder,
-    /// A timed wait ended before its time, without the lock.
-    EarlyTimeout,
-    /// A waiter was overtaken for longer than the lock allows.
-    Starved,
-    /// Nobody got on.
-    Hang,
-    /// A signal ended the process (memory that was gone was touched), or a panic.
-    Crash,
-}
-
-impl Verdict {
-    const ALL: [Verdict; 8] = [
-        Verdict::Passed,
-        Verdict::Skipped,
-        Verdict::TwoOwners,
-        Verdict::NoOrder,
-        Verdict::EarlyTimeout,
-        Verdict::Starved,
-        Verdict::Hang,
-        Verdict::Crash,
-    ];
-
-    /// The exit status: 0 passed, 1 a check failed, 3 a hang.
-    pub fn status(self) -> i32 {
-        match self {
-            Verdict::Passed | Verdict::Skipped => 0,
-            Verdict::Hang => 3,
-            _ => 1,
-        }
-    }
-
-    /// Ends the process, saying so on the last line.
-    pub fn exit(self) -> ! {
-        println!("verdict: {self:?}");
-        std::process::exit(self.status())
-    }
-
-    /// What a child that ended so, after this output, says.
-    fn of(status: ExitStatus, output: &str) -> Verdict {
-        let said = output.lines().last().and_then(|line| line.strip_prefix("verdict: "));
-        let verdict = said.and_then(|said| Verdict::ALL.into_iter().find(|v| format!("{v:?}") == said));
-        match verdict {
-            Some(verdict) if status.code() == Some(verdict.status()) => verdict,
-            _ => Verdict::Crash,
-        }
-    }
-}
-
 /// One lock under one scenario.
-#[derive(Clone, Copy)]
 pub struct Cell {
     /// The lock.
     pub lock: &'static LockRecord,
@@ -78,15 +20,18 @@ pub struct Cell {
     pub scenario: &'static ScenarioRecord,
     /// The verdict that it must get.
     pub expected: Verdict,
+    plan: Plan,
 }
 
 impl Cell {
+    /// One lock under one scenario, unless the lock lacks what the scenario needs.
+    fn new(lock: &'static LockRecord, scenario: &'static ScenarioRecord, expected: Verdict) -> Option<Cell> {
+        Some(Cell { lock, scenario, expected, plan: (scenario.plan)(lock)? })
+    }
+
     /// Every lock under every scenario that suits it.
     pub fn of_locks() -> Vec<Cell> {
-        let cells = |lock: &'static LockRecord| {
-            let suits = |scenario: &&ScenarioRecord| (scenario.suits)(&lock.can);
-            SCENARIOS.iter().filter(suits).map(move |scenario| Cell { lock, scenario, expected: Verdict::Passed })
-        };
+        let cells = |lock| SCENARIOS.iter().filter_map(move |scenario| Cell::new(lock, scenario, Verdict::Passed));
         LOCKS.iter().flat_map(cells).collect()
     }
 
@@ -95,8 +40,8 @@ impl Cell {
         let cells = |broken: &'static BrokenRecord| {
             broken.caught_by.iter().map(|&(name, expected)| {
                 let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name);
-                let scenario = scenario.unwrap_or_else(|| panic!("no scenario {name}"));
-                Cell { lock: &broken.lock, scenario, expected }
+                let cell = scenario.and_then(|scenario| Cell::new(&broken.lock, scenario, expected));
+                cell.unwrap_or_else(|| panic!("no scenario {name} that suits {}", broken.lock.name))
             })
         };
         BROKEN.iter().flat_map(cells).collect()
@@ -113,7 +58,7 @@ impl Cell {
         println!("{} under {}, seed {seed}", self.lock.name, self.scenario.name);
         let arena: &'static Arena = Box::leak(Box::new(Arena::new(self.seed(seed), length, patience)));
         std::thread::spawn(|| arena.watch());
-        (self.scenario.run)(arena, self.lock);
+        (self.plan)(arena);
         arena.finish();
         println!("{} acquisitions", arena.total());
         Verdict::Passed.exit()
@@ -254,21 +199,6 @@ fn read_all(from: &mut impl Read) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ended(code: i32, output: &str) -> Verdict {
-        Verdict::of(ExitStatus::from_raw(code << 8), output)
-    }
-
-    #[test]
-    fn a_verdict_is_what_the_last_line_says_if_the_status_agrees() {
-        for verdict in Verdict::ALL {
-            assert_eq!(ended(verdict.status(), &format!("more\nverdict: {verdict:?}\n")), verdict);
-        }
-        assert_eq!(ended(0, "verdict: Hang\n"), Verdict::Crash);
-        assert_eq!(ended(0, ""), Verdict::Crash);
-        assert_eq!(ended(1, "verdict: Fine\n"), Verdict::Crash);
-        assert_eq!(Verdict::of(ExitStatus::from_raw(libc::SIGSEGV), "verdict: Passed\n"), Verdict::Crash);
-    }
 
     #[test]
     fn cells_have_seeds_of_their_own_that_follow_the_session() {

@@ -68,7 +68,7 @@ fn run(flags: &Flags) -> Result<u8, String> {
     });
     let patience = Duration::from_secs_f64(flags.patience);
     if flags.here {
-        let [cell] = cells[..] else {
+        let [cell] = &cells[..] else {
             return Err(format!("--here takes one --lock and one --scenario, which leaves 1 run, not {}", cells.len()));
         };
         cell.run_here(seed, Duration::from_secs_f64(flags.seconds), patience);

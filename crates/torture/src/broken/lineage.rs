@@ -1,7 +1,8 @@
 //! What can go wrong in the documents' locks.
 
-use super::{Flaw, Words, pause};
+use super::exclusive::{SOUND, Words, lock, pause, words};
 use crate::arena::spin;
+use crate::ops::{Exclusive, Ops};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Lane, Native, Platform};
 
@@ -24,104 +25,102 @@ fn serve(words: &Words, tickets: u32) {
     words.lock.store(words.lock.load(Relaxed).wrapping_add(tickets), Release);
 }
 
-pub(super) struct TwoOfATicket;
-impl Flaw for TwoOfATicket {
-    fn lock(words: &Words) {
-        let ticket = words.sequence.load(Relaxed);
+pub(super) const TWO_OF_A_TICKET: Ops = lock(Exclusive {
+    acquire: |lock| {
+        let ticket = words(lock).sequence.load(Relaxed);
         spin(20);
-        words.sequence.store(ticket.wrapping_add(1), Relaxed);
-        wait_for(words, ticket);
-    }
-    fn try_lock(words: &Words) -> bool {
-        draw_if_free(words)
-    }
-    fn unlock(words: &Words) {
-        serve(words, 1);
-    }
-}
+        words(lock).sequence.store(ticket.wrapping_add(1), Relaxed);
+        wait_for(words(lock), ticket);
+        None
+    },
+    try_acquire: |lock| draw_if_free(words(lock)).then_some(None),
+    release: |lock, _| serve(words(lock), 1),
+    ..SOUND
+});
 
-pub(super) struct ServesTwo;
-impl Flaw for ServesTwo {
-    fn lock(words: &Words) {
-        wait_for(words, words.sequence.fetch_add(1, Relaxed));
-    }
-    fn try_lock(words: &Words) -> bool {
-        draw_if_free(words)
-    }
-    fn unlock(words: &Words) {
-        let served = words.lock.load(Relaxed);
-        serve(words, if served % 64 == 63 { 2 } else { 1 });
-    }
-}
+pub(super) const SERVES_TWO: Ops = lock(Exclusive {
+    acquire: |lock| {
+        wait_for(words(lock), words(lock).sequence.fetch_add(1, Relaxed));
+        None
+    },
+    try_acquire: |lock| draw_if_free(words(lock)).then_some(None),
+    release: |lock, _| {
+        let served = words(lock).lock.load(Relaxed);
+        serve(words(lock), if served % 64 == 63 { 2 } else { 1 });
+    },
+    ..SOUND
+});
 
-pub(super) struct WokenOwns;
-impl Flaw for WokenOwns {
-    fn lock(words: &Words) {
-        if words.take(1) {
-            return;
+pub(super) const WOKEN_OWNS: Ops = lock(Exclusive {
+    acquire: |lock| {
+        if words(lock).take(1) {
+            return None;
         }
-        let sequence = words.sequence.load(Relaxed);
-        if words.lock.load(Relaxed) != 0 {
-            Native::park(&words.sequence, sequence, Lane::Waiters, None);
+        let sequence = words(lock).sequence.load(Relaxed);
+        if words(lock).lock.load(Relaxed) != 0 {
+            Native::park(&words(lock).sequence, sequence, Lane::Waiters, None);
         }
         // A newcomer may have been faster.
-        words.lock.store(1, Relaxed);
-    }
-    fn unlock(words: &Words) {
-        words.free();
-        words.notify(1);
-    }
-}
+        words(lock).lock.store(1, Relaxed);
+        None
+    },
+    release: |lock, _| {
+        words(lock).free();
+        words(lock).notify(1);
+    },
+    ..SOUND
+});
 
 /// `sequence` is the owner.
-pub(super) struct BlindSpinner;
-impl Flaw for BlindSpinner {
-    fn lock(words: &Words) {
-        if !words.take(1) {
-            while words.sequence.load(Relaxed) != 0 {
+pub(super) const BLIND_SPINNER: Ops = lock(Exclusive {
+    acquire: |lock| {
+        if !words(lock).take(1) {
+            while words(lock).sequence.load(Relaxed) != 0 {
                 std::hint::spin_loop();
             }
             // No owner: free, or about to be, or just taken by one that has not said so yet.
             spin(20);
-            words.lock.store(1, Relaxed);
+            words(lock).lock.store(1, Relaxed);
         }
-        words.sequence.store(1, Relaxed);
-    }
-    fn unlock(words: &Words) {
-        words.sequence.store(0, Relaxed);
-        words.free();
-    }
-}
+        words(lock).sequence.store(1, Relaxed);
+        None
+    },
+    release: |lock, _| {
+        words(lock).sequence.store(0, Relaxed);
+        words(lock).free();
+    },
+    ..SOUND
+});
 
 /// A biased lock by its writers; the flaw is that of an attempt that is not put back.
-pub(super) struct KeepsItsBias;
-impl Flaw for KeepsItsBias {
-    fn lock(words: &Words) {
+pub(super) const KEEPS_ITS_BIAS: Ops = lock(Exclusive {
+    acquire: |lock| {
         // ORDERING broken.acquire: pairs with the Release below.
-        while words.lock.fetch_sub(1, Acquire) != 0 {
+        while words(lock).lock.fetch_sub(1, Acquire) != 0 {
             pause();
         }
-    }
-    fn try_lock(words: &Words) -> bool {
-        words.lock.compare_exchange(0, u32::MAX, Relaxed, Relaxed).is_ok()
-    }
-    fn unlock(words: &Words) {
+        None
+    },
+    try_acquire: |lock| words(lock).lock.compare_exchange(0, u32::MAX, Relaxed, Relaxed).is_ok().then_some(None),
+    release: |lock, _| {
         // ORDERING broken.release: pairs with the Acquire above.
-        words.lock.fetch_add(1, Release);
-    }
-}
+        words(lock).lock.fetch_add(1, Release);
+    },
+    ..SOUND
+});
 
 /// An ia64 lock that backs off after it found the lock free.
-pub(super) struct StaleLook;
-impl Flaw for StaleLook {
-    fn lock(words: &Words) {
-        while words.lock.load(Relaxed) != 0 {
+pub(super) const STALE_LOOK: Ops = lock(Exclusive {
+    acquire: |lock| {
+        while words(lock).lock.load(Relaxed) != 0 {
             std::hint::spin_loop();
         }
         spin(20);
-        words.lock.store(1, Relaxed);
-    }
-}
+        words(lock).lock.store(1, Relaxed);
+        None
+    },
+    ..SOUND
+});
 
 /// A hand-off mutex without its queue: `lock` is the count, `sequence` the offer. With a flaw, that is.
 fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
@@ -140,44 +139,46 @@ fn leave(words: &Words) -> bool {
 }
 
 /// `spare` is the number of those in the queue.
-pub(super) struct NoOffer;
-impl Flaw for NoOffer {
-    fn lock(words: &Words) {
+pub(super) const NO_OFFER: Ops = lock(Exclusive {
+    acquire: |lock| {
         let mut queued = false;
-        hand_off(words, || {
+        hand_off(words(lock), || {
             if !queued {
                 spin(20);
-                words.spare.fetch_add(1, Relaxed);
+                words(lock).spare.fetch_add(1, Relaxed);
                 queued = true;
             }
-            // ORDERING broken.offer: pairs with the Release in `unlock`.
-            words.sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
+            // ORDERING broken.offer: pairs with the Release below.
+            words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
         });
-    }
-    fn unlock(words: &Words) {
-        if leave(words) && words.spare.load(Relaxed) > 0 {
-            words.spare.fetch_sub(1, Relaxed);
+        None
+    },
+    release: |lock, _| {
+        if leave(words(lock)) && words(lock).spare.load(Relaxed) > 0 {
+            words(lock).spare.fetch_sub(1, Relaxed);
             // ORDERING broken.offer: pairs with the Acquire above.
-            words.sequence.store(1, Release);
+            words(lock).sequence.store(1, Release);
         }
-    }
-}
+    },
+    ..SOUND
+});
 
-pub(super) struct TornOffer;
-impl Flaw for TornOffer {
-    fn lock(words: &Words) {
-        hand_off(words, || {
-            let offered = words.sequence.load(Relaxed) == 1;
+pub(super) const TORN_OFFER: Ops = lock(Exclusive {
+    acquire: |lock| {
+        hand_off(words(lock), || {
+            let offered = words(lock).sequence.load(Relaxed) == 1;
             if offered {
                 spin(20);
-                words.sequence.store(0, Relaxed);
+                words(lock).sequence.store(0, Relaxed);
             }
             offered
         });
-    }
-    fn unlock(words: &Words) {
-        if leave(words) {
-            words.sequence.store(1, Release); // ORDERING broken.offer: as above.
+        None
+    },
+    release: |lock, _| {
+        if leave(words(lock)) {
+            words(lock).sequence.store(1, Release); // ORDERING broken.offer: as above.
         }
-    }
-}
+    },
+    ..SOUND
+});

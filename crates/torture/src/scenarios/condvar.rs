@@ -2,14 +2,17 @@
 
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Guarded, Worker, dawdle};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::ops::{Condvar, Exclusive, LockRecord};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use turnwise::platform::Native;
+
+/// How one comes to own the lock, and its condition variable.
+type Lock = (Exclusive, Condvar);
 
 /// A number that only the owner of the lock touches.
 #[derive(Default)]
@@ -26,40 +29,45 @@ impl Owned {
 }
 
 /// Acquires the lock, waits while `condition` holds, runs `then`, counts, releases.
-fn wait_while(guarded: &Guarded, worker: &mut Worker, condition: impl Fn() -> bool, then: impl FnOnce(&mut Worker)) {
+fn wait_while(
+    (guarded, condvar): (&Guarded, &Condvar),
+    worker: &mut Worker,
+    condition: impl Fn() -> bool,
+    then: impl FnOnce(&mut Worker),
+) {
     let held = guarded.acquire(worker);
     while condition() {
-        guarded.wait(worker, None);
+        guarded.wait(condvar, worker, None);
     }
     then(worker);
     guarded.count(worker, |_| ());
     guarded.release(worker, held);
 }
 
-pub(super) fn ping_pong(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn ping_pong(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
     const THREADS: u64 = 3;
-    let guarded = arena.guarded(record);
+    let guarded = arena.guarded(record, ops);
     let (turn, over) = (Owned::default(), Owned::default());
     arena.on_threads(THREADS as usize, |worker| {
         let mine = worker.number as u64;
         let mut last = false;
         while !last {
             let not_mine = || turn.get() % THREADS != mine && over.get() == 0;
-            wait_while(&guarded, worker, not_mine, |_| {
+            wait_while((&guarded, &condvar), worker, not_mine, |_| {
                 turn.set(turn.get() + 1);
                 over.set(over.get() | u64::from(!arena.goes_on()));
                 last = over.get() != 0;
-                guarded.lock.notify_all();
+                (condvar.notify_all)(guarded.lock);
             });
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn one_each(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn one_each(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
     const MAKERS: usize = 2;
     const TAKERS: usize = 3;
-    let guarded = arena.guarded(record);
+    let guarded = arena.guarded(record, ops);
     let (items, makers) = (Owned::default(), Owned::default());
     makers.set(MAKERS as u64);
     let make = |worker: &mut Worker| {
@@ -73,14 +81,14 @@ pub(super) fn one_each(arena: &'static Arena, record: &LockRecord) {
                 items.set(items.get() + some);
                 makers.set(makers.get() - u64::from(last));
                 if !after {
-                    (0..some).for_each(|_| guarded.lock.notify_one());
+                    (0..some).for_each(|_| (condvar.notify_one)(guarded.lock));
                 }
                 if last {
-                    guarded.lock.notify_all();
+                    (condvar.notify_all)(guarded.lock);
                 }
             });
             if after {
-                (0..some).for_each(|_| guarded.lock.notify_one());
+                (0..some).for_each(|_| (condvar.notify_one)(guarded.lock));
             }
             // Nobody makes or takes the lock until the takers were there: who was not woken now never will be.
             while items.get() != 0 && !last {
@@ -93,7 +101,7 @@ pub(super) fn one_each(arena: &'static Arena, record: &LockRecord) {
         let mut last = false;
         while !last {
             let none = || items.get() == 0 && makers.get() != 0;
-            wait_while(&guarded, worker, none, |_| match items.get() {
+            wait_while((&guarded, &condvar), worker, none, |_| match items.get() {
                 0 => last = true,
                 n => items.set(n - 1),
             });
@@ -103,22 +111,22 @@ pub(super) fn one_each(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn storm(arena: &'static Arena, record: &LockRecord) {
-    let waiters = record.can.crowd.min(16);
-    let guarded = arena.guarded(record);
+pub(super) fn storm(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
+    let waiters = record.nature.crowd.min(16);
+    let guarded = arena.guarded(record, ops);
     let (generation, back, over) = (Owned::default(), Owned::default(), Owned::default());
     let wait = |worker: &mut Worker| {
         let seen = Cell::new(0);
         while seen.get() != u64::MAX {
             wait_while(
-                &guarded,
+                (&guarded, &condvar),
                 worker,
                 || generation.get() == seen.get(),
                 |_| {
                     seen.set(if over.get() != 0 { u64::MAX } else { generation.get() });
                     back.set(back.get() + 1);
                     if back.get() == waiters as u64 {
-                        guarded.lock.notify_all();
+                        (condvar.notify_all)(guarded.lock);
                     }
                 },
             );
@@ -132,25 +140,25 @@ pub(super) fn storm(arena: &'static Arena, record: &LockRecord) {
                 over.set(u64::from(last));
                 back.set(0);
                 generation.set(generation.get() + 1);
-                guarded.lock.notify_all();
+                (condvar.notify_all)(guarded.lock);
             });
-            wait_while(&guarded, worker, || back.get() != waiters as u64, |_| ());
+            wait_while((&guarded, &condvar), worker, || back.get() != waiters as u64, |_| ());
         }
     };
     arena.on_threads(1 + waiters, |worker| if worker.number == 0 { notify(worker) } else { wait(worker) });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(5, |worker| {
         let held = guarded.acquire(worker);
         match worker.rng.random_range(0..4) {
-            0 => guarded.lock.notify_one(),
-            1 => guarded.lock.notify_all(),
+            0 => (condvar.notify_one)(guarded.lock),
+            1 => (condvar.notify_all)(guarded.lock),
             _ => {
                 let deadline = random_deadline(worker);
-                if guarded.wait(worker, Some(deadline)) && !deadline.expired::<Native>() {
+                if guarded.wait(&condvar, worker, Some(deadline)) && !deadline.expired::<Native>() {
                     arena
                         .fail(Verdict::EarlyTimeout, &format!("thread {} was told {deadline:?} passed", worker.number));
                 }

@@ -1,9 +1,9 @@
 //! What operations on a count say, and whether some order of them explains it.
 
 use crate::arena::{Arena, Doing, Worker};
-use crate::cell::Verdict;
 use crate::counts::{Counts, Op, Said, State};
-use crate::locks::LockRecord;
+use crate::ops::LockRecord;
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
@@ -25,9 +25,8 @@ struct Event {
 type History = Vec<Event>;
 
 /// Each round, three threads, of which one or two have a reference, run a few operations at the same time.
-pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn order(arena: &'static Arena, record: &LockRecord, counts: Counts) {
     let lock = record.make();
-    let counts = lock.counts();
     let (clock, meet, over) = (AtomicU64::new(0), Barrier::new(THREADS), AtomicBool::new(false));
     let histories: [Mutex<History>; THREADS] = Default::default();
     arena.on_threads(THREADS, |worker| {
@@ -35,19 +34,19 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
             let begin = State { count: 1 + round % 2, dead: false };
             if worker.number == 0 {
                 // SAFETY: the others wait at the barrier.
-                unsafe { counts.restart(begin.count) };
+                unsafe { (counts.restart)(lock, begin.count) };
                 over.store(!arena.goes_on(), Relaxed);
             }
             meet.wait();
             if over.load(Relaxed) {
                 break;
             }
-            *histories[worker.number].lock().unwrap() = operate(worker, begin, counts, &clock);
+            *histories[worker.number].lock().unwrap() = operate(worker, begin, |op| (counts.run)(lock, op), &clock);
             meet.wait();
             if worker.number == 0 {
                 let threads = histories.each_ref().map(|history| history.lock().unwrap().clone());
                 let pending = threads.each_ref().map(Vec::as_slice);
-                let end = counts.state();
+                let end = (counts.state)(lock);
                 if !fits(pending, begin, end) {
                     let why = format!("from {begin:?} to {end:?}, in no order: {threads:?}");
                     arena.fail(Verdict::NoOrder, &why);
@@ -58,7 +57,7 @@ pub(super) fn order(arena: &'static Arena, record: &LockRecord) {
 }
 
 /// A few random operations that the thread may call. The first threads begin with a reference.
-fn operate(worker: &mut Worker, begin: State, counts: &dyn Counts, clock: &AtomicU64) -> History {
+fn operate(worker: &mut Worker, begin: State, run: impl Fn(Op) -> Said, clock: &AtomicU64) -> History {
     const OPS: [Op; 7] = [Op::Get, Op::Put, Op::PutNotLast, Op::Find, Op::FindOrRevive, Op::PutOrKill, Op::PutOrKill];
     let mut own = i32::from(worker.number < begin.count as usize);
     let mut history = History::new();
@@ -69,7 +68,7 @@ fn operate(worker: &mut Worker, begin: State, counts: &dyn Counts, clock: &Atomi
         }
         worker.does(Doing::Acquires);
         let begin = clock.fetch_add(1, SeqCst);
-        let said = counts.run(op);
+        let said = run(op);
         let end = clock.fetch_add(1, SeqCst);
         worker.does(Doing::Outside);
         worker.gets_on();

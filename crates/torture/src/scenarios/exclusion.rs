@@ -1,8 +1,8 @@
 //! One owner at a time, however the lock is acquired and released.
 
 use crate::arena::{Arena, Worker, dawdle, spin, threads};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::ops::{Exclusive, LockRecord, Release, Until};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::time::Duration;
 use turnwise::platform::{Clock, Deadline, Native, Platform};
@@ -13,8 +13,8 @@ pub(super) fn briefly(worker: &mut Worker) {
     spin(looks);
 }
 
-pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(2, |worker| {
         guarded.section(worker, briefly);
         briefly(worker);
@@ -22,9 +22,9 @@ pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn crowd(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
-    arena.rounds(record.can.crowd, |worker| {
+pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
+    arena.rounds(record.nature.crowd, |worker| {
         guarded.section(worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
@@ -33,8 +33,8 @@ pub(super) fn crowd(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 6), |worker| {
         guarded.section(worker, dawdle);
         dawdle(worker);
@@ -42,12 +42,12 @@ pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn tries(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn tries(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 3), |worker| {
         if worker.one_in(2) {
             guarded.section(worker, dawdle);
-        } else if !guarded.attempt(worker, |lock| lock.try_acquire()) {
+        } else if !guarded.attempt(worker, ops.try_acquire) {
             dawdle(worker);
         }
     });
@@ -62,8 +62,8 @@ pub(super) fn random_deadline(worker: &mut Worker) -> Deadline {
     Deadline { clock, at: now + ns }
 }
 
-pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (Exclusive, Until)) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 5), |worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
@@ -75,29 +75,31 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
             return;
         }
         let deadline = random_deadline(worker);
-        if !guarded.attempt(worker, |lock| lock.acquire_until(deadline)) && !deadline.expired::<Native>() {
+        if !guarded.attempt(worker, |lock| until(lock, deadline)) && !deadline.expired::<Native>() {
             arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn fair(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn fair(arena: &'static Arena, record: &LockRecord, (ops, release_fair): (Exclusive, Release)) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(5, |worker| {
         let held = guarded.acquire(worker);
         guarded.count(worker, dawdle);
         if worker.one_in(2) {
             guarded.release(worker, held);
         } else {
-            guarded.release_fair(worker, held);
+            guarded.release_by(worker, held, release_fair);
         }
         if worker.one_in(4) {
             dawdle(worker);
         }
-        if record.can.timed && worker.one_in(8) {
+        if let Some(until) = ops.acquire_until
+            && worker.one_in(8)
+        {
             let deadline = random_deadline(worker);
-            guarded.attempt(worker, |lock| lock.acquire_until(deadline));
+            guarded.attempt(worker, |lock| until(lock, deadline));
         }
     });
     arena.expect_counted(&[&guarded]);

@@ -1,29 +1,33 @@
 //! Fork while threads contend: in the child there is one thread, and it can lock.
 
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
-use crate::cell::Verdict;
-use crate::lock::Held;
-use crate::locks::LockRecord;
+use crate::ops::{Exclusive, Held, LockRecord, Shared};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-pub(super) fn fork(arena: &'static Arena, record: &LockRecord) {
-    while_others_contend(arena, record, |_| false);
+pub(super) fn fork(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    while_others_contend(arena, record, ops, |_| None);
 }
 
 /// The contenders are writers: a reader that comes may be about to take its addition back, and who would do that in
 /// the child?
-pub(super) fn fork_shared(arena: &'static Arena, record: &LockRecord) {
-    while_others_contend(arena, record, |worker| worker.one_in(2));
+pub(super) fn fork_shared(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    while_others_contend(arena, record, ops, |worker| worker.one_in(2).then_some(shared));
 }
 
-fn while_others_contend(arena: &'static Arena, record: &LockRecord, reads: fn(&mut Worker) -> bool) {
-    let guarded = arena.guarded(record);
+fn while_others_contend(
+    arena: &'static Arena,
+    record: &LockRecord,
+    ops: Exclusive,
+    reads: impl Fn(&mut Worker) -> Option<Shared>,
+) {
+    let guarded = arena.guarded(record, ops);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
-        let contenders = (record.can.crowd / 8).clamp(1, 3);
+        let contenders = (record.nature.crowd / 8).clamp(1, 3);
         for number in 0..contenders {
             let (guarded, over) = (&guarded, &over);
             s.spawn(move || {
@@ -45,30 +49,39 @@ fn while_others_contend(arena: &'static Arena, record: &LockRecord, reads: fn(&m
 }
 
 /// The lock, held to write, or to read.
-type Hold = Option<Held>;
+enum Hold {
+    Write(Held),
+    Read(Shared),
+}
 
-fn hold(guarded: &Guarded, worker: &mut Worker, reads: bool, pause: fn(&mut Worker)) -> Hold {
-    if !reads {
+fn hold(guarded: &Guarded, worker: &mut Worker, reads: Option<Shared>, pause: fn(&mut Worker)) -> Hold {
+    let Some(shared) = reads else {
         let held = guarded.acquire(worker);
         guarded.count(worker, pause);
-        return Some(held);
-    }
+        return Hold::Write(held);
+    };
     worker.does(Doing::Acquires);
-    guarded.lock.shared().read();
+    (shared.read)(guarded.lock);
     guarded.enter_reading(worker);
     guarded.look(worker, pause);
-    None
+    Hold::Read(shared)
 }
 
 fn release(guarded: &Guarded, worker: &Worker, hold: Hold) {
     match hold {
-        Some(held) => guarded.release(worker, held),
-        None => guarded.leave_reading(worker),
+        Hold::Write(held) => guarded.release(worker, held),
+        Hold::Read(shared) => guarded.leave_reading(&shared, worker),
     }
 }
 
 /// Forks with the lock held.
-fn fork_once(arena: &'static Arena, record: &LockRecord, guarded: &Guarded, worker: &mut Worker, reads: bool) {
+fn fork_once(
+    arena: &'static Arena,
+    record: &LockRecord,
+    guarded: &Guarded,
+    worker: &mut Worker,
+    reads: Option<Shared>,
+) {
     let long = worker.one_in(4);
     if long {
         overtake(guarded, worker);
@@ -105,22 +118,21 @@ fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, hol
     let mut worker = arena.worker(32);
     arena.forked();
     // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
-    let new = Guarded::new(record.make());
-    let guarded = if record.can.forks { inherited } else { &new };
-    if record.can.forks {
+    let new = Guarded::new(record.make(), inherited.ops);
+    let guarded = if record.nature.forks { inherited } else { &new };
+    if record.nature.forks {
         release(inherited, &worker, hold);
     }
     guarded.section(&mut worker, |_| ());
     arena.on_threads(2, |worker| {
         for _ in 0..20 {
-            if record.can.shared && worker.one_in(2) {
-                guarded.read_section(worker, dawdle);
-            } else {
-                guarded.section(worker, dawdle);
+            match record.ops.shared.filter(|_| worker.one_in(2)) {
+                Some(shared) => guarded.read_section(&shared, worker, dawdle),
+                None => guarded.section(worker, dawdle),
             }
         }
     });
-    if guarded.lock.try_acquire().is_none() {
+    if (guarded.ops.try_acquire)(guarded.lock).is_none() {
         arena.fail(Verdict::Hang, "in a forked child: nobody has the lock, and it cannot be had");
     }
 }

@@ -1,8 +1,8 @@
 //! Threads come, go, outnumber the slots, and lock on their way out.
 
 use crate::arena::{Arena, Guarded, dawdle, threads};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::ops::{Exclusive, LockRecord};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::Barrier;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,8 +12,8 @@ use std::time::Duration;
 use turnwise::platform::native::SLOTS;
 use turnwise::platform::{Native, Platform, Token};
 
-pub(super) fn comers(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn comers(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     std::thread::scope(|s| {
         s.spawn(|| {
             let mut worker = arena.worker(0);
@@ -53,8 +53,8 @@ fn small<'scope>(
     Builder::new().stack_size(libc::PTHREAD_STACK_MIN).spawn_scoped(scope, body)
 }
 
-pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn all_slots(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     let over = AtomicBool::new(false);
     let work = |number: usize, with_slot: bool, looked: &Barrier| {
         let mut worker = arena.worker(number);
@@ -123,8 +123,8 @@ fn take_the_rest<'scope>(arena: &'scope Arena, scope: &'scope Scope<'scope, '_>)
 /// Above what the C library keeps for the next thread, so that the memory of a thread goes when it exits.
 const BIG_STACK: usize = 64 << 20;
 
-pub(super) fn exits(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn exits(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     let over = AtomicBool::new(false);
     std::thread::scope(|s| {
         // They contend, so that they ask whether the owner runs; one asks about everybody all the time.
@@ -194,8 +194,8 @@ extern "C" fn say(value: *mut libc::c_void) {
     }
 }
 
-pub(super) fn last_words(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn last_words(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     let mut key = 0;
     // SAFETY: `key` is writable, and `say` has a destructor's signature.
     if unsafe { libc::pthread_key_create(&mut key, Some(say)) } != 0 {

@@ -15,7 +15,7 @@ mod signals;
 mod tree;
 
 use crate::arena::Arena;
-use crate::locks::{Abilities, LockRecord};
+use crate::ops::{Exclusive, LockRecord, Shared};
 
 /// A scenario.
 pub struct ScenarioRecord {
@@ -23,137 +23,138 @@ pub struct ScenarioRecord {
     pub name: &'static str,
     /// What it does, and what it would catch.
     pub about: &'static str,
-    /// Whether a lock with these abilities can go through it.
-    pub suits: fn(&Abilities) -> bool,
-    /// Runs it; ends the process with a verdict if something is wrong.
-    pub run: fn(&'static Arena, &LockRecord),
+    /// What it does with such a lock, unless the lock lacks what it needs.
+    pub plan: fn(&'static LockRecord) -> Option<Plan>,
 }
+
+/// A scenario with one sort of lock. It ends the process with a verdict if something is wrong.
+pub type Plan = Box<dyn Fn(&'static Arena)>;
 
 const fn scenario(
     name: &'static str,
     about: &'static str,
-    suits: fn(&Abilities) -> bool,
-    run: fn(&'static Arena, &LockRecord),
+    plan: fn(&'static LockRecord) -> Option<Plan>,
 ) -> ScenarioRecord {
-    ScenarioRecord { name, about, suits, run }
+    ScenarioRecord { name, about, plan }
 }
 
-/// Any lock.
-const fn any(can: &Abilities) -> bool {
-    !can.tree
+/// The plan to run a scenario by operations that the lock has.
+fn by<O: Copy + 'static>(record: &'static LockRecord, ops: O, run: fn(&'static Arena, &LockRecord, O)) -> Option<Plan> {
+    Some(Box::new(move |arena| run(arena, record, ops)))
+}
+
+/// The same, for a lock that has one owner at a time.
+fn lock(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, Exclusive)) -> Option<Plan> {
+    by(record, record.ops.exclusive?, run)
+}
+
+/// The same, for a lock that has readers as well.
+fn readers(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Shared))) -> Option<Plan> {
+    by(record, (record.ops.exclusive?, record.ops.shared?), run)
 }
 
 /// The scenarios.
 pub static SCENARIOS: &[ScenarioRecord] = &[
-    scenario("exclusion", "two threads, short sections: one owner at a time", any, exclusion::exclusion),
-    scenario("crowd", "more threads than CPUs", any, exclusion::crowd),
-    scenario("sleepy", "owners and others sleep and yield at random", any, exclusion::sleepy),
-    scenario("try", "tries among locks: one that succeeds has the lock", any, exclusion::tries),
-    scenario(
-        "timed",
-        "random deadlines, on both clocks: no early end, no trace left",
-        |can| can.timed,
-        exclusion::timed,
-    ),
-    scenario("fair", "fair releases among others", |can| can.fair, exclusion::fair),
-    scenario("nested", "three locks, taken in order, released in any", any, order::nested),
-    scenario(
-        "starvation",
-        "one that takes the lock again and again: others get it in time",
-        |can| can.bounded,
-        order::starvation,
-    ),
-    scenario("ping-pong", "a turn goes round over a condition variable", |can| can.condvar, condvar::ping_pong),
-    scenario("one-each", "notify_one for each item: no notification is lost", |can| can.condvar, condvar::one_each),
-    scenario("storm", "notify_all to many waiters: all come back", |can| can.condvar, condvar::storm),
-    scenario("timed-wait", "condition variable with random deadlines: no early end", |can| can.condvar, condvar::timed),
-    scenario("comers", "threads come and go: slots are used again", any, life::comers),
-    scenario("all-slots", "more threads than slots: those without get on", |can| can.slots, life::all_slots),
-    scenario("exits", "owners exit while others look whether they run", |can| can.slots, life::exits),
-    scenario("last-words", "threads lock after they gave their slot back", |can| can.signals, life::last_words),
-    scenario(
-        "destroy",
-        "the last owner unmaps the lock at once: nobody touches it after its release",
-        |can| can.lets_go,
-        memory::destroy,
-    ),
-    scenario(
-        "destroy-condvar",
-        "the last of those notified unmaps lock and condition variable at once",
-        |can| can.condvar,
-        memory::destroy_condvar,
-    ),
-    scenario("torn-reads", "optimistic reads see whole values, in order", |can| can.sequence, sequence::torn_reads),
-    scenario(
-        "blocking-reads",
-        "nothing changes under blocking readers, and writers get their turn",
-        |can| can.sequence,
-        sequence::blocking_reads,
-    ),
-    scenario(
-        "count-order",
-        "some order of the operations on a count explains what they say",
-        |can| can.counts,
-        counts::order,
-    ),
-    scenario(
-        "destroy-last",
-        "who gives the last reference back unmaps the count at once",
-        |can| can.counts,
-        memory::destroy_last,
-    ),
-    scenario(
-        "references",
-        "threads take and give back references: the last one is alone",
-        |can| can.references,
-        references::come_and_go,
-    ),
-    scenario(
-        "permits",
-        "requests of several sizes: no more permits out than there are",
-        |can| can.permits,
-        permits::permits,
-    ),
-    scenario("permits-line", "who came first is served first, whatever it wants", |can| can.in_line, permits::line),
-    scenario("fork", "fork while threads contend: the child can lock", any, fork::fork),
-    scenario("signals", "handlers lock while their thread waits", |can| can.signals, signals::signals),
-    scenario("shared", "two threads read and write: no reader beside a writer", |can| can.shared, shared::exclusion),
-    scenario("shared-crowd", "more readers and writers than CPUs", |can| can.shared, shared::crowd),
-    scenario("shared-sleepy", "readers and writers sleep and yield at random", |can| can.shared, shared::sleepy),
-    scenario("shared-try", "tries among readers and writers", |can| can.shared, shared::tries),
-    scenario("shared-timed", "random deadlines, readers and writers", |can| can.shared && can.timed, shared::timed),
-    scenario("together", "readers wait for one another inside", |can| can.shared, shared::together),
-    scenario(
-        "downgrade",
-        "writers become readers, and no writer comes between",
-        |can| can.downgrades,
-        shared::downgrade,
-    ),
-    scenario(
-        "upgrade",
-        "one reader at a time becomes a writer, and none comes between",
-        |can| can.upgrades,
-        shared::upgrade,
-    ),
-    scenario(
-        "hostile-readers",
-        "readers that overlap for ever: a writer gets in in time",
-        |can| can.shared && can.bounded,
-        shared::hostile_readers,
-    ),
-    scenario(
-        "hostile-writers",
-        "writers that come again and again: a reader gets in in time",
-        |can| can.shared && can.bounded,
-        shared::hostile_writers,
-    ),
-    scenario(
-        "shared-destroy",
-        "the last reader or writer unmaps the lock at once",
-        |can| can.shared && can.lets_go,
-        memory::destroy_shared,
-    ),
-    scenario("shared-fork", "fork with a read or the write lock", |can| can.shared && can.forks, fork::fork_shared),
-    scenario("tree-paths", "renames on two levels: no path that never was is read", |can| can.tree, tree::paths),
-    scenario("tree-names", "names come and go: what stays is found, nothing is lost", |can| can.tree, tree::names),
+    scenario("exclusion", "two threads, short sections: one owner at a time", |r| lock(r, exclusion::exclusion)),
+    scenario("crowd", "more threads than CPUs", |r| lock(r, exclusion::crowd)),
+    scenario("sleepy", "owners and others sleep and yield at random", |r| lock(r, exclusion::sleepy)),
+    scenario("try", "tries among locks: one that succeeds has the lock", |r| lock(r, exclusion::tries)),
+    scenario("timed", "random deadlines, on both clocks: no early end, no trace left", |r| {
+        by(r, (r.ops.exclusive?, r.ops.exclusive?.acquire_until?), exclusion::timed)
+    }),
+    scenario("fair", "fair releases among others", |r| {
+        by(r, (r.ops.exclusive?, r.ops.exclusive?.release_fair?), exclusion::fair)
+    }),
+    scenario("nested", "three locks, taken in order, released in any", |r| lock(r, order::nested)),
+    scenario("starvation", "one that takes the lock again and again: others get it in time", |r| {
+        lock(r, order::starvation).filter(|_| r.nature.bounded)
+    }),
+    scenario("ping-pong", "a turn goes round over a condition variable", |r| {
+        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::ping_pong)
+    }),
+    scenario("one-each", "notify_one for each item: no notification is lost", |r| {
+        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::one_each)
+    }),
+    scenario("storm", "notify_all to many waiters: all come back", |r| {
+        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::storm)
+    }),
+    scenario("timed-wait", "condition variable with random deadlines: no early end", |r| {
+        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::timed)
+    }),
+    scenario("comers", "threads come and go: slots are used again", |r| lock(r, life::comers)),
+    scenario("all-slots", "more threads than slots: those without get on", |r| {
+        lock(r, life::all_slots).filter(|_| r.nature.slots)
+    }),
+    scenario("exits", "owners exit while others look whether they run", |r| {
+        lock(r, life::exits).filter(|_| r.nature.slots)
+    }),
+    scenario("last-words", "threads lock after they gave their slot back", |r| {
+        lock(r, life::last_words).filter(|_| r.nature.signals)
+    }),
+    scenario("destroy", "the last owner unmaps the lock at once: nobody touches it after its release", |r| {
+        lock(r, memory::destroy).filter(|_| r.nature.lets_go)
+    }),
+    scenario("destroy-condvar", "the last of those notified unmaps lock and condition variable at once", |r| {
+        by(r, (r.ops.exclusive?, r.ops.condvar?), memory::destroy_condvar)
+    }),
+    scenario("torn-reads", "optimistic reads see whole values, in order", |r| {
+        by(r, r.ops.sequence?, sequence::torn_reads)
+    }),
+    scenario("blocking-reads", "nothing changes under blocking readers, and writers get their turn", |r| {
+        by(r, r.ops.sequence?, sequence::blocking_reads)
+    }),
+    scenario("count-order", "some order of the operations on a count explains what they say", |r| {
+        by(r, r.ops.counts?, counts::order)
+    }),
+    scenario("destroy-last", "who gives the last reference back unmaps the count at once", |r| {
+        by(r, r.ops.counts?, memory::destroy_last)
+    }),
+    scenario("references", "threads take and give back references: the last one is alone", |r| {
+        by(r, r.ops.references?, references::come_and_go)
+    }),
+    scenario("permits", "requests of several sizes: no more permits out than there are", |r| {
+        by(r, r.ops.permits?, permits::permits)
+    }),
+    scenario("permits-line", "who came first is served first, whatever it wants", |r| {
+        by(r, r.ops.permits?, permits::line).filter(|_| r.nature.in_line)
+    }),
+    scenario("fork", "fork while threads contend: the child can lock", |r| lock(r, fork::fork)),
+    scenario("signals", "handlers lock while their thread waits", |r| {
+        lock(r, signals::signals).filter(|_| r.nature.signals)
+    }),
+    scenario("shared", "two threads read and write: no reader beside a writer", |r| readers(r, shared::exclusion)),
+    scenario("shared-crowd", "more readers and writers than CPUs", |r| readers(r, shared::crowd)),
+    scenario("shared-sleepy", "readers and writers sleep and yield at random", |r| readers(r, shared::sleepy)),
+    scenario("shared-try", "tries among readers and writers", |r| readers(r, shared::tries)),
+    scenario("shared-timed", "random deadlines, readers and writers", |r| {
+        let (ops, shared) = (r.ops.exclusive?, r.ops.shared?);
+        by(r, (ops, shared, ops.acquire_until?, shared.read_until?), shared::timed)
+    }),
+    scenario("together", "readers wait for one another inside", |r| readers(r, shared::together)),
+    scenario("downgrade", "writers become readers, and no writer comes between", |r| {
+        let shared = r.ops.shared?;
+        by(r, (r.ops.exclusive?, shared, shared.downgrade?), shared::downgrade)
+    }),
+    scenario("upgrade", "one reader at a time becomes a writer, and none comes between", |r| {
+        let shared = r.ops.shared?;
+        by(r, (r.ops.exclusive?, shared, shared.upgrade?, shared.downgrade?), shared::upgrade)
+    }),
+    scenario("hostile-readers", "readers that overlap for ever: a writer gets in in time", |r| {
+        readers(r, shared::hostile_readers).filter(|_| r.nature.bounded)
+    }),
+    scenario("hostile-writers", "writers that come again and again: a reader gets in in time", |r| {
+        readers(r, shared::hostile_writers).filter(|_| r.nature.bounded)
+    }),
+    scenario("shared-destroy", "the last reader or writer unmaps the lock at once", |r| {
+        readers(r, memory::destroy_shared).filter(|_| r.nature.lets_go)
+    }),
+    scenario("shared-fork", "fork with a read or the write lock", |r| {
+        readers(r, fork::fork_shared).filter(|_| r.nature.forks)
+    }),
+    scenario("tree-paths", "renames on two levels: no path that never was is read", |r| {
+        by(r, r.ops.tree?, tree::paths)
+    }),
+    scenario("tree-names", "names come and go: what stays is found, nothing is lost", |r| {
+        by(r, r.ops.tree?, tree::names)
+    }),
 ];

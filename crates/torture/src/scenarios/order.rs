@@ -1,15 +1,15 @@
 //! Who waits for what, and how long.
 
 use crate::arena::{Arena, dawdle, spin, threads};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::ops::{Exclusive, LockRecord};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-pub(super) fn nested(arena: &'static Arena, record: &LockRecord) {
-    let locks = [arena.guarded(record), arena.guarded(record), arena.guarded(record)];
+pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let locks = [arena.guarded(record, ops), arena.guarded(record, ops), arena.guarded(record, ops)];
     arena.rounds(threads(record, 3), |worker| {
         let mut held = Vec::new();
         // Always in this order: there is no cycle.
@@ -73,10 +73,10 @@ impl<'a> Patience<'a> {
     }
 }
 
-pub(super) fn starvation(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn starvation(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
+    let guarded = arena.guarded(record, ops);
     let patience = Patience::new(arena);
-    let hogs = if record.can.crowd > 4 { 2 } else { 1 };
+    let hogs = if record.nature.crowd > 4 { 2 } else { 1 };
     arena.on_threads(1 + hogs, |worker| {
         if worker.number == 0 {
             patience.wait_again_and_again(|| guarded.section(worker, |_| patience.waits_no_more()));

@@ -2,9 +2,9 @@
 
 use super::exclusion::random_deadline;
 use crate::arena::{Arena, Doing, Worker, dawdle};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
-use crate::permits::Permits;
+use crate::object::Object;
+use crate::ops::{LockRecord, Permits};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicI32, AtomicI64};
@@ -15,14 +15,39 @@ use turnwise::platform::{Clock, Deadline, Native, Platform};
 /// The largest request, and permits that are never withdrawn.
 const MOST: u32 = 3;
 
+/// A semaphore with its operations.
+#[derive(Clone, Copy)]
+struct Semaphore {
+    lock: Object<'static>,
+    ops: Permits,
+}
+
+impl Semaphore {
+    fn take(self, n: u32) {
+        (self.ops.take)(self.lock, n);
+    }
+
+    fn try_take(self, n: u32) -> bool {
+        (self.ops.try_take)(self.lock, n)
+    }
+
+    fn take_until(self, n: u32, deadline: Deadline) -> bool {
+        (self.ops.take_until)(self.lock, n, deadline)
+    }
+
+    fn give(self, n: u32) {
+        (self.ops.give)(self.lock, n);
+    }
+}
+
 /// A semaphore, and how many permits nobody has. The number is too large, if anything: it rises before permits are
 /// given, and falls after they were taken.
-struct Counted<'a> {
-    permits: &'a dyn Permits,
+struct Counted {
+    semaphore: Semaphore,
     free: AtomicI64,
 }
 
-impl Counted<'_> {
+impl Counted {
     fn took(&self, worker: &Worker, n: u32) {
         worker.does(Doing::Holds);
         worker.gets_on();
@@ -36,7 +61,7 @@ impl Counted<'_> {
     fn give(&self, worker: &Worker, n: u32) {
         worker.does(Doing::Releases);
         self.free.fetch_add(i64::from(n), SeqCst);
-        self.permits.give(n);
+        self.semaphore.give(n);
         worker.does(Doing::Outside);
     }
 
@@ -44,10 +69,10 @@ impl Counted<'_> {
     fn take(&self, worker: &mut Worker, n: u32) -> bool {
         worker.does(Doing::Acquires);
         let got = match worker.rng.random_range(0..4) {
-            0 => self.permits.try_take(n),
+            0 => self.semaphore.try_take(n),
             1 => {
                 let deadline = random_deadline(worker);
-                let got = self.permits.take_until(n, deadline);
+                let got = self.semaphore.take_until(n, deadline);
                 if !got && !deadline.expired::<Native>() {
                     let why = format!("thread {} gave up before {deadline:?}", worker.number);
                     worker.arena.fail(Verdict::EarlyTimeout, &why);
@@ -55,7 +80,7 @@ impl Counted<'_> {
                 got
             }
             _ => {
-                self.permits.take(n);
+                self.semaphore.take(n);
                 true
             }
         };
@@ -68,16 +93,16 @@ impl Counted<'_> {
 }
 
 /// Threads take one to three permits, of which two come and go as well.
-pub(super) fn permits(arena: &'static Arena, record: &LockRecord) {
-    let lock = arena.watched(record);
-    let counted = Counted { permits: lock.permits(), free: AtomicI64::new(1) };
+pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) {
+    let semaphore = Semaphore { lock: arena.watched(record), ops };
+    let counted = Counted { semaphore, free: AtomicI64::new(1) };
     counted.give(&arena.worker(0), MOST - 1);
     arena.rounds(5, |worker| {
         if worker.number == 0 && worker.one_in(4) {
             counted.give(worker, 2);
             dawdle(worker);
             worker.does(Doing::Acquires);
-            counted.permits.take(2);
+            counted.semaphore.take(2);
             counted.took(worker, 2);
             worker.does(Doing::Outside);
             return;
@@ -88,10 +113,10 @@ pub(super) fn permits(arena: &'static Arena, record: &LockRecord) {
             counted.give(worker, n);
         }
     });
-    if !counted.permits.try_take(MOST) {
+    if !counted.semaphore.try_take(MOST) {
         arena.fail(Verdict::Hang, "all permits were given back, and cannot be had");
     }
-    if counted.permits.try_take(1) {
+    if counted.semaphore.try_take(1) {
         arena.fail(Verdict::TwoOwners, "there are more permits than were made");
     }
 }
@@ -105,9 +130,8 @@ struct Comer {
 
 /// Threads fall asleep one after the other, some give up, and then permits come one by one: the others are served in
 /// the order in which they came, and nobody who comes anew is served before them.
-pub(super) fn line(arena: &'static Arena, record: &LockRecord) {
-    let lock = arena.watched(record);
-    let permits = lock.permits();
+pub(super) fn line(arena: &'static Arena, record: &LockRecord, ops: Permits) {
+    let permits = Semaphore { lock: arena.watched(record), ops };
     permits.take(1);
     let mut main = arena.worker(0);
     while arena.goes_on() {
@@ -117,7 +141,7 @@ pub(super) fn line(arena: &'static Arena, record: &LockRecord) {
     }
 }
 
-fn one_line(arena: &'static Arena, permits: &dyn Permits, comers: &[Comer]) {
+fn one_line(arena: &'static Arena, permits: Semaphore, comers: &[Comer]) {
     let served = Mutex::new(Vec::new());
     std::thread::scope(|s| {
         let mut threads = Vec::new();
@@ -144,7 +168,7 @@ fn one_line(arena: &'static Arena, permits: &dyn Permits, comers: &[Comer]) {
 }
 
 /// Waits in line; says whether it got its permits.
-fn come(permits: &dyn Permits, comer: Comer) -> bool {
+fn come(permits: Semaphore, comer: Comer) -> bool {
     if comer.gives_up {
         let deadline = Deadline { clock: Clock::Monotonic, at: Native::now() + 2_000_000 };
         return permits.take_until(comer.wants, deadline);
@@ -154,7 +178,7 @@ fn come(permits: &dyn Permits, comer: Comer) -> bool {
 }
 
 /// Gives each its permits, one at a time.
-fn serve(arena: &Arena, permits: &dyn Permits, comers: &[Comer], served: &Mutex<Vec<usize>>) {
+fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], served: &Mutex<Vec<usize>>) {
     let mut expected = Vec::new();
     for (place, comer) in comers.iter().enumerate().filter(|(_, comer)| !comer.gives_up) {
         for given in 1..=comer.wants {

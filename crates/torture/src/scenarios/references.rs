@@ -1,17 +1,16 @@
 //! Whoever has a reference sees the object stay as it is; every reference is counted.
 
 use crate::arena::{Arena, Doing, Worker, spin, threads};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::ops::{LockRecord, References};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Threads take up to three references each and give them back; the last one changes the object, which nobody else
 /// uses then. The object is atomic only so that a broken count makes wrong numbers rather than undefined behaviour.
-pub(super) fn come_and_go(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn come_and_go(arena: &'static Arena, record: &LockRecord, references: References) {
     let lock = record.make();
-    let references = lock.references();
     let object = AtomicU64::new(0);
     let change = || {
         let value = object.load(Relaxed);
@@ -22,19 +21,20 @@ pub(super) fn come_and_go(arena: &'static Arena, record: &LockRecord) {
         let own = worker.rng.random_range(1..=3);
         for _ in 0..own {
             worker.does(Doing::Acquires);
-            references.get();
+            (references.get)(lock);
             worker.does(Doing::Holds);
             stays(worker, &object);
         }
         for _ in 0..own {
             worker.does(Doing::Releases);
-            references.put(&mut || change());
+            (references.put)(lock, &mut || change());
             worker.does(Doing::Outside);
             worker.gets_on();
         }
     });
-    if references.count() != 0 {
-        arena.fail(Verdict::TwoOwners, &format!("all references are back, and {} are counted", references.count()));
+    let count = (references.count)(lock);
+    if count != 0 {
+        arena.fail(Verdict::TwoOwners, &format!("all references are back, and {count} are counted"));
     }
 }
 

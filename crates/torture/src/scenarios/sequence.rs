@@ -1,9 +1,8 @@
 //! What the readers of a sequence lock see.
 
 use crate::arena::{Arena, Doing, Worker, dawdle, spin};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
-use crate::sequence::Payload;
+use crate::ops::{LockRecord, Payload, Sequence};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +15,7 @@ fn expect_whole(worker: &Worker, seen: Payload) -> u64 {
     seen[0]
 }
 
-pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord, sequence: Sequence) {
     let lock = record.make();
     let writer = |worker: &mut Worker| {
         for n in 1.. {
@@ -24,7 +23,7 @@ pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord) {
                 break;
             }
             worker.does(Doing::Acquires);
-            lock.sequence().set([n; 4]);
+            (sequence.set)(lock, [n; 4]);
             worker.does(Doing::Outside);
             worker.gets_on();
             // Both bursts, which spoil reads until they block, and pauses.
@@ -37,7 +36,7 @@ pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord) {
         let mut last = 0;
         while arena.goes_on() {
             worker.does(Doing::Acquires);
-            let value = expect_whole(worker, lock.sequence().read());
+            let value = expect_whole(worker, (sequence.read)(lock));
             worker.does(Doing::Outside);
             worker.gets_on();
             if value < last {
@@ -49,12 +48,12 @@ pub(super) fn torn_reads(arena: &'static Arena, record: &LockRecord) {
     arena.on_threads(4, |worker| if worker.number == 0 { writer(worker) } else { reader(worker) });
 }
 
-pub(super) fn blocking_reads(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn blocking_reads(arena: &'static Arena, record: &LockRecord, sequence: Sequence) {
     let lock = record.make();
     let written = AtomicU64::new(0);
     let writer = |worker: &mut Worker| {
         worker.does(Doing::Acquires);
-        lock.sequence().set([written.fetch_add(1, Relaxed); 4]);
+        (sequence.set)(lock, [written.fetch_add(1, Relaxed); 4]);
         worker.does(Doing::Outside);
         worker.gets_on();
         dawdle(worker);
@@ -76,7 +75,7 @@ pub(super) fn blocking_reads(arena: &'static Arena, record: &LockRecord) {
             }
         };
         worker.does(Doing::Acquires);
-        lock.sequence().read_blocking(&mut look, &mut pause);
+        (sequence.read_blocking)(lock, &mut look, &mut pause);
         worker.does(Doing::Outside);
         worker.gets_on();
         dawdle(worker);

@@ -3,35 +3,42 @@
 use super::exclusion::{briefly, random_deadline};
 use super::order::Patience;
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle, spin, threads};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::object::Object;
+use crate::ops::{Change, Exclusive, LockRecord, Shared, Until, Upgrade};
+use crate::verdict::Verdict;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
-use turnwise::platform::Native;
+use turnwise::platform::{Deadline, Native};
+
+/// What readers and writers with deadlines need.
+type Timed = (Exclusive, Shared, Until, fn(Object, Deadline) -> bool);
+
+/// What readers that become writers need, and writers that become readers.
+type Upgrading = (Exclusive, Shared, Upgrade, Change);
 
 /// Writes one time in four.
-fn share(guarded: &Guarded, worker: &mut Worker, pause: fn(&mut Worker)) {
+fn share(guarded: &Guarded, shared: &Shared, worker: &mut Worker, pause: fn(&mut Worker)) {
     if worker.one_in(4) {
         guarded.section(worker, pause);
     } else {
-        guarded.read_section(worker, pause);
+        guarded.read_section(shared, worker, pause);
     }
 }
 
-pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn exclusion(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(2, |worker| {
-        share(&guarded, worker, briefly);
+        share(&guarded, &shared, worker, briefly);
         briefly(worker);
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn crowd(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
-    arena.rounds(record.can.crowd, |worker| {
-        share(&guarded, worker, briefly);
+pub(super) fn crowd(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
+    arena.rounds(record.nature.crowd, |worker| {
+        share(&guarded, &shared, worker, briefly);
         if worker.one_in(8) {
             dawdle(worker);
         }
@@ -39,42 +46,42 @@ pub(super) fn crowd(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn sleepy(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 6), |worker| {
-        share(&guarded, worker, dawdle);
+        share(&guarded, &shared, worker, dawdle);
         dawdle(worker);
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn tries(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn tries(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 4), |worker| {
         if worker.one_in(2) {
-            share(&guarded, worker, dawdle);
+            share(&guarded, &shared, worker, dawdle);
         } else if worker.one_in(2) {
-            guarded.attempt_reading(worker, |lock| lock.try_read());
+            guarded.attempt_reading(&shared, worker, shared.try_read);
         } else {
-            guarded.attempt(worker, |lock| lock.try_acquire());
+            guarded.attempt(worker, ops.try_acquire);
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, shared, until, read_until): Timed) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 5), |worker| {
         if worker.one_in(4) {
             let long = worker.one_in(8);
             let pause: fn(&mut Worker) = if long { |_| std::thread::sleep(Duration::from_millis(1)) } else { |_| () };
-            return share(&guarded, worker, pause);
+            return share(&guarded, &shared, worker, pause);
         }
         let deadline = random_deadline(worker);
         let got = if worker.one_in(2) {
-            guarded.attempt(worker, |lock| lock.acquire_until(deadline))
+            guarded.attempt(worker, |lock| until(lock, deadline))
         } else {
-            guarded.attempt_reading(worker, |lock| lock.read_until(deadline))
+            guarded.attempt_reading(&shared, worker, |lock| read_until(lock, deadline))
         };
         if !got && !deadline.expired::<Native>() {
             arena.fail(Verdict::EarlyTimeout, &format!("thread {} gave up before {deadline:?}", worker.number));
@@ -84,12 +91,12 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord) {
 }
 
 /// Readers alone. Each stays until all have been in at the same time.
-pub(super) fn together(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn together(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     let readers = threads(record, 3);
     let inside = AtomicU64::new(0);
     let round = |worker: &mut Worker, number: u64| {
-        guarded.read_section(worker, |_| {
+        guarded.read_section(&shared, worker, |_| {
             inside.fetch_add(1, SeqCst);
             while inside.load(SeqCst) < (number + 1) * readers as u64 {
                 std::thread::yield_now();
@@ -112,76 +119,82 @@ pub(super) fn together(arena: &'static Arena, record: &LockRecord) {
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn downgrade(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn downgrade(
+    arena: &'static Arena,
+    record: &LockRecord,
+    (ops, shared, downgrade): (Exclusive, Shared, Change),
+) {
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 4), |worker| {
         if worker.one_in(2) {
-            return share(&guarded, worker, dawdle);
+            return share(&guarded, &shared, worker, dawdle);
         }
         let _held = guarded.acquire(worker);
         guarded.count(worker, briefly);
-        guarded.downgrade(worker);
+        guarded.downgrade(worker, downgrade);
         guarded.look(worker, dawdle);
-        guarded.leave_reading(worker);
+        guarded.leave_reading(&shared, worker);
     });
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn upgrade(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn upgrade(arena: &'static Arena, record: &LockRecord, how: Upgrading) {
+    let (ops, shared, ..) = how;
+    let guarded = arena.guarded(record, ops);
     arena.rounds(threads(record, 5), |worker| {
         let at_once = worker.one_in(4);
         if worker.one_in(3) {
-            share(&guarded, worker, dawdle);
+            share(&guarded, &shared, worker, dawdle);
         } else {
-            upgrade_once(&guarded, worker, at_once, record.can.timed);
+            upgrade_once(&guarded, worker, at_once, &how);
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
-fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, timed: bool) {
+fn upgrade_once(guarded: &Guarded, worker: &mut Worker, at_once: bool, (ops, shared, upgrade, downgrade): &Upgrading) {
     worker.does(Doing::Acquires);
-    if !guarded.lock.shared().upgradable_read(at_once) {
+    if !(upgrade.read)(guarded.lock, at_once) {
         return worker.does(Doing::Outside);
     }
+    guarded.enter_reading(worker);
     guarded.enter_upgradable(worker);
     guarded.look(worker, dawdle);
-    let deadline = (timed && worker.one_in(2)).then(|| random_deadline(worker));
-    if worker.one_in(4) || !guarded.upgrade(worker, deadline) {
-        return guarded.leave_upgradable(worker);
+    let deadline = (ops.acquire_until.is_some() && worker.one_in(2)).then(|| random_deadline(worker));
+    if worker.one_in(4) || !guarded.upgrade(upgrade, worker, deadline) {
+        return guarded.leave_upgradable(upgrade, worker);
     }
     guarded.count(worker, briefly);
     if worker.one_in(2) {
-        guarded.downgrade_to_upgradable(worker);
+        guarded.downgrade_to_upgradable(upgrade, worker);
         guarded.look(worker, dawdle);
-        return guarded.leave_upgradable(worker);
+        return guarded.leave_upgradable(upgrade, worker);
     }
-    guarded.downgrade(worker);
-    guarded.leave_reading(worker);
+    guarded.downgrade(worker, *downgrade);
+    guarded.leave_reading(shared, worker);
 }
 
 /// The first thread writes now and then, the others read all the time.
-pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn hostile_readers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     let patience = Patience::new(arena);
     arena.on_threads(4, |worker| {
         if worker.number == 0 {
             patience.wait_again_and_again(|| guarded.section(worker, |_| patience.waits_no_more()));
         } else {
-            patience.torment(|| guarded.read_section(worker, |_| spin(2_000)));
+            patience.torment(|| guarded.read_section(&shared, worker, |_| spin(2_000)));
         }
     });
     arena.expect_counted(&[&guarded]);
 }
 
 /// The first thread reads now and then, the others write all the time.
-pub(super) fn hostile_writers(arena: &'static Arena, record: &LockRecord) {
-    let guarded = arena.guarded(record);
+pub(super) fn hostile_writers(arena: &'static Arena, record: &LockRecord, (ops, shared): (Exclusive, Shared)) {
+    let guarded = arena.guarded(record, ops);
     let patience = Patience::new(arena);
     arena.on_threads(3, |worker| {
         if worker.number == 0 {
-            patience.wait_again_and_again(|| guarded.read_section(worker, |_| patience.waits_no_more()));
+            patience.wait_again_and_again(|| guarded.read_section(&shared, worker, |_| patience.waits_no_more()));
         } else {
             patience.torment(|| guarded.section(worker, |_| spin(500)));
         }

@@ -1,7 +1,7 @@
 //! Signal handlers lock (a lock of their own) while the thread that they interrupt waits for another.
 
 use crate::arena::{Arena, Guarded, dawdle, threads};
-use crate::locks::LockRecord;
+use crate::ops::{Exclusive, LockRecord};
 use rand::RngExt;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -43,10 +43,10 @@ fn install(arena: &Arena) {
     }
 }
 
-pub(super) fn signals(arena: &'static Arena, record: &LockRecord) {
+pub(super) fn signals(arena: &'static Arena, record: &LockRecord, ops: Exclusive) {
     let threads = threads(record, 4);
-    let outer = arena.guarded(record);
-    let data: *mut ForHandler = Box::leak(Box::new(ForHandler { arena, guarded: arena.guarded(record) }));
+    let outer = arena.guarded(record, ops);
+    let data: *mut ForHandler = Box::leak(Box::new(ForHandler { arena, guarded: arena.guarded(record, ops) }));
     FOR_HANDLER.store(data.cast(), SeqCst);
     install(arena);
     let over = AtomicBool::new(false);

@@ -1,9 +1,10 @@
 //! Threads in one file system: what stays is found, what was never there is not seen, and nothing is lost.
 
 use crate::arena::{Arena, Doing, Worker};
-use crate::cell::Verdict;
-use crate::locks::LockRecord;
+use crate::object::Object;
+use crate::ops::LockRecord;
 use crate::tree::{Spot, Tree};
+use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -26,8 +27,8 @@ fn one_of(arena: &Arena, what: &str, seen: Result<String, Errno>, possible: &[&s
 
 /// One thread renames a directory and then what is in it, so that only some pairs of names ever exist; one moves a
 /// directory between two others. The rest reads paths, and one of them reclaims what it can.
-pub(super) fn paths(arena: &'static Arena, record: &LockRecord) {
-    let tree = record.make().tree();
+pub(super) fn paths(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
+    let tree = tree(record.make());
     build(tree, &["/p0", "/p0/f0", "/l", "/r", "/l/a", "/l/a/x"], &[]);
     arena.rounds(THREADS, |worker| {
         match worker.number {
@@ -84,8 +85,8 @@ fn read_paths(worker: &mut Worker, tree: &dyn Tree) {
 
 /// Threads make and remove the same few names, move one about, reclaim, and find what stays. At the end everything
 /// that was made and not removed is there, and nothing else.
-pub(super) fn names(arena: &'static Arena, record: &LockRecord) {
-    let tree = record.make().tree();
+pub(super) fn names(arena: &'static Arena, record: &LockRecord, tree: fn(Object<'_>) -> &dyn Tree) {
+    let tree = tree(record.make());
     build(tree, &["/d0", "/d1", "/stay", "/stay/here"], &["/stay/here/file", "/d0/m0"]);
     let numbers = ["/stay/here/file", "/stay/here"].map(|path| number(tree, path).expect("it is there"));
     let files = AtomicI64::new(0);

@@ -1,9 +1,7 @@
 //! A file system as the scenarios see it, on the locks of any kernel, in memory that crashes who uses it too late.
 
-pub mod broken;
 mod fence;
 
-use crate::lock::{Held, Lock};
 use fence::Fenced;
 use turnwise::platform::Native;
 use turnwise_vfs::locks::LockSet;
@@ -128,27 +126,5 @@ impl<L: LockSet<Native>> Spot for At<'_, L> {
 
     fn parent(&self) -> Result<String, Errno> {
         At(self.0.file_system().dget_parent(&self.0)).path()
-    }
-}
-
-impl<L: LockSet<Native>> Lock for FileSystem<L> {
-    fn acquire(&self) -> Held {
-        unreachable!("a file system is no lock")
-    }
-
-    fn try_acquire(&self) -> Option<Held> {
-        unreachable!("a file system is no lock")
-    }
-
-    unsafe fn release(&self, _held: Held) {
-        unreachable!("a file system is no lock")
-    }
-
-    fn tree(&self) -> &dyn Tree {
-        self
-    }
-
-    fn words(&self) -> String {
-        "a file system".to_owned()
     }
 }

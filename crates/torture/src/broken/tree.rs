@@ -6,7 +6,7 @@ use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_vfs::locks::{Count, LockSet, PathsBy, Rename, Today};
 
 /// Today's locks, but paths are read without a look at the sequence.
-pub struct DeafToRenames;
+pub(super) struct DeafToRenames;
 
 impl LockSet<Native> for DeafToRenames {
     const NAME: &'static str = "deaf-to-renames";
@@ -21,7 +21,7 @@ impl LockSet<Native> for DeafToRenames {
 }
 
 /// Finds every optimistic read good.
-pub struct Deaf(RawSeqRwLock);
+pub(super) struct Deaf(RawSeqRwLock);
 
 impl Rename for Deaf {
     const PATHS: PathsBy = PathsBy::SequenceThenBlocking;
@@ -52,7 +52,7 @@ impl Rename for Deaf {
 }
 
 /// Today's locks, but who finds a dentry does not ask whether it is dead.
-pub struct RaisesTheDead;
+pub(super) struct RaisesTheDead;
 
 impl LockSet<Native> for RaisesTheDead {
     const NAME: &'static str = "raises-the-dead";
@@ -67,7 +67,7 @@ impl LockSet<Native> for RaisesTheDead {
 }
 
 /// Gives a reference to whoever asks.
-pub struct Blind(LockRef);
+pub(super) struct Blind(LockRef);
 
 impl Count for Blind {
     fn new_in(count: u32) -> Self {

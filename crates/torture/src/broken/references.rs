@@ -1,0 +1,61 @@
+//! Counts of references that are wrong on purpose.
+
+use crate::arena::spin;
+use crate::object::{Object, of};
+use crate::ops::{Ops, References};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// A count behind a lock.
+#[derive(Default)]
+pub(super) struct Words {
+    lock: Mutex<()>,
+    count: AtomicU32,
+}
+
+fn words(count: Object<'_>) -> &Words {
+    of(count)
+}
+
+/// A sound count; a flaw replaces one of its operations.
+const SOUND: References = References {
+    get: |count| {
+        let _guard = words(count).lock.lock().expect("no panic");
+        words(count).count.fetch_add(1, SeqCst);
+    },
+    put: |count, at_last| {
+        let _guard = words(count).lock.lock().expect("no panic");
+        if words(count).count.load(SeqCst) == 1 {
+            at_last();
+        }
+        words(count).count.fetch_sub(1, SeqCst);
+    },
+    count: |count| words(count).count.load(SeqCst),
+};
+
+const fn count(references: References) -> Ops {
+    Ops { references: Some(references), ..Ops::none(|count| format!("count {}", (SOUND.count)(count))) }
+}
+
+/// Adds to what it saw a while ago.
+pub(super) const LOSES_GETS: Ops = count(References {
+    get: |count| {
+        let seen = words(count).count.load(SeqCst);
+        spin(20);
+        words(count).count.store(seen.wrapping_add(1), SeqCst);
+    },
+    ..SOUND
+});
+
+/// Says goodbye without the lock, when others may come again.
+pub(super) const LAST_UNLOCKED: Ops = count(References {
+    put: |count, at_last| {
+        if words(count).count.load(SeqCst) == 1 {
+            spin(200);
+            at_last();
+        }
+        words(count).count.fetch_sub(1, SeqCst);
+    },
+    ..SOUND
+});

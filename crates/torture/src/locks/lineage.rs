@@ -1,0 +1,124 @@
+//! The operations of the documents' locks, where they are more than those of a raw lock.
+
+use crate::object::{Object, debug_of, of};
+use crate::ops::{Change, Exclusive, LockRecord, Nature, Ops, Payload, References, Sequence, Shared};
+use std::fmt::Debug;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use turnwise::raw::{RawLock, RawRwLock};
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::rename_lock::{self, RenameLock};
+use turnwise_lineage::{RwsemSpinlock, RwsemXadd, rwsem_spinlock, rwsem_xadd};
+
+const fn rwsem<L: RawRwLock + Default + Debug>(
+    name: &'static str,
+    about: &'static str,
+    nature: Nature,
+    downgrade: Change,
+) -> LockRecord {
+    let shared = Shared { downgrade: Some(downgrade), ..Shared::raw::<L>() };
+    let ops = Ops { shared: Some(shared), ..Ops::lock(Exclusive::raw::<L>(), debug_of::<L>) };
+    LockRecord::new::<L>(name, about, nature, ops)
+}
+
+pub(super) const fn rwsem_spinlock<V: rwsem_spinlock::Policy>(
+    name: &'static str,
+    about: &'static str,
+    nature: Nature,
+) -> LockRecord {
+    // SAFETY: the caller has the write lock.
+    rwsem::<RwsemSpinlock<V>>(name, about, nature, |lock| unsafe { of::<RwsemSpinlock<V>>(lock).downgrade() })
+}
+
+pub(super) const fn rwsem_xadd<V: rwsem_xadd::Policy>(
+    name: &'static str,
+    about: &'static str,
+    nature: Nature,
+) -> LockRecord {
+    // SAFETY: the caller has the write lock.
+    rwsem::<RwsemXadd<V>>(name, about, nature, |lock| unsafe { of::<RwsemXadd<V>>(lock).downgrade() })
+}
+
+pub(super) const fn d_count<V: d_count::Policy>(name: &'static str, about: &'static str, nature: Nature) -> LockRecord {
+    let references = References {
+        get: |lock| _ = of::<DCount<V>>(lock).get(),
+        put: |lock, at_last| _ = of::<DCount<V>>(lock).put_with(at_last),
+        count: |lock| of::<DCount<V>>(lock).count(),
+    };
+    let lock = Ops::lock(Exclusive::raw::<DCount<V>>(), debug_of::<DCount<V>>);
+    LockRecord::new::<DCount<V>>(name, about, nature, Ops { references: Some(references), ..lock })
+}
+
+/// What `rename_lock` keeps still: a payload.
+struct Tree<V: rename_lock::Policy> {
+    lock: RenameLock<V>,
+    payload: [AtomicU64; 4],
+}
+
+impl<V: rename_lock::Policy> Default for Tree<V> {
+    fn default() -> Self {
+        Tree { lock: RenameLock::default(), payload: Default::default() }
+    }
+}
+
+impl<V: rename_lock::Policy> Tree<V> {
+    fn load(&self) -> Payload {
+        self.payload.each_ref().map(|word| word.load(Acquire))
+    }
+
+    fn read(&self) -> Payload {
+        loop {
+            let sequence = self.lock.read_begin();
+            let payload = self.load();
+            if !self.lock.read_retry(sequence) {
+                return payload;
+            }
+        }
+    }
+
+    fn read_blocking(&self, look: &mut dyn FnMut(Payload), pause: &mut dyn FnMut()) {
+        self.lock.read();
+        look(self.load());
+        pause();
+        look(self.load());
+        // SAFETY: acquired above.
+        unsafe { self.lock.unlock_read() };
+    }
+
+    fn set(&self, value: Payload) {
+        self.lock.lock();
+        self.payload.iter().zip(value).for_each(|(word, value)| word.store(value, Release));
+        // SAFETY: acquired above.
+        unsafe { self.lock.unlock() };
+    }
+}
+
+fn rename<V: rename_lock::Policy>(lock: Object<'_>) -> &RenameLock<V> {
+    &of::<Tree<V>>(lock).lock
+}
+
+pub(super) const fn rename_lock<V: rename_lock::Policy>(
+    name: &'static str,
+    about: &'static str,
+    nature: Nature,
+) -> LockRecord {
+    let exclusive = Exclusive {
+        acquire: |lock| {
+            rename::<V>(lock).lock();
+            None
+        },
+        try_acquire: |lock| rename::<V>(lock).try_lock().then_some(None),
+        // SAFETY: the caller has the lock.
+        release: |lock, _| unsafe { rename::<V>(lock).unlock() },
+        acquire_until: None,
+        release_fair: None,
+        before_last_write: None,
+    };
+    let sequence = Sequence {
+        read: |lock| of::<Tree<V>>(lock).read(),
+        read_blocking: |lock, look, pause| of::<Tree<V>>(lock).read_blocking(look, pause),
+        set: |lock, value| of::<Tree<V>>(lock).set(value),
+    };
+    let lock = Ops::lock(exclusive, |lock| format!("{:?}", rename::<V>(lock)));
+    LockRecord::new::<Tree<V>>(name, about, nature, Ops { sequence: Some(sequence), ..lock })
+}

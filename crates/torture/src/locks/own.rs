@@ -1,0 +1,283 @@
+//! The operations of Turnwise's locks, where they are more than those of a raw lock.
+
+use crate::counts::{Counts, Op, Said, State};
+use crate::object::{Object, debug_of, of, words_of};
+use crate::ops::{Condvar, Exclusive, LockRecord, Nature, Ops, Payload, Permits, Sequence, Shared, Upgrade};
+use std::cell::UnsafeCell;
+use std::mem;
+use turnwise::raw::{RawLock, RawTimedLock};
+use turnwise::spin::mcs::McsNode;
+use turnwise::{LockRef, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore, SeqRwLock};
+
+/// The mutex and its condition variable.
+#[derive(Default)]
+pub(super) struct MutexAndCondvar {
+    mutex: RawMutex,
+    condvar: RawCondvar,
+}
+
+fn mutex(lock: Object<'_>) -> &RawMutex {
+    &of::<MutexAndCondvar>(lock).mutex
+}
+
+fn condvar(lock: Object<'_>) -> &RawCondvar {
+    &of::<MutexAndCondvar>(lock).condvar
+}
+
+pub(super) const MUTEX: Ops = Ops {
+    condvar: Some(Condvar {
+        // SAFETY: the caller has the mutex, which is the only one that this condition variable ever sees.
+        wait: |lock, deadline| unsafe { condvar(lock).wait(mutex(lock), deadline) }.timed_out(),
+        notify_one: |lock| condvar(lock).notify_one(),
+        notify_all: |lock| condvar(lock).notify_all(),
+    }),
+    ..Ops::lock(
+        Exclusive {
+            acquire: |lock| {
+                mutex(lock).lock();
+                None
+            },
+            try_acquire: |lock| mutex(lock).try_lock().then_some(None),
+            // SAFETY: the caller has the lock.
+            release: |lock, _| unsafe { mutex(lock).unlock() },
+            acquire_until: Some(|lock, deadline| mutex(lock).lock_until(deadline).then_some(None)),
+            // SAFETY: the caller has the lock.
+            release_fair: Some(|lock, _| unsafe { mutex(lock).unlock_fair() }),
+            before_last_write: None,
+        },
+        words_of::<MutexAndCondvar>,
+    )
+};
+
+pub(super) const RWSEM: Ops = Ops {
+    shared: Some(Shared {
+        read_until: Some(|lock, deadline| of::<RawRwSem>(lock).read_until(deadline)),
+        // SAFETY: the caller has the write lock.
+        downgrade: Some(|lock| unsafe { of::<RawRwSem>(lock).downgrade() }),
+        upgrade: Some(Upgrade {
+            read: |lock, at_once| {
+                let lock = of::<RawRwSem>(lock);
+                at_once && lock.try_upgradable_read()
+                    || !at_once && {
+                        lock.upgradable_read();
+                        true
+                    }
+            },
+            upgrade: |lock, deadline| match deadline {
+                // SAFETY: the caller has the upgradable read lock.
+                Some(deadline) => unsafe { of::<RawRwSem>(lock).upgrade_until(deadline) },
+                None => {
+                    // SAFETY: as above.
+                    unsafe { of::<RawRwSem>(lock).upgrade() };
+                    true
+                }
+            },
+            // SAFETY: the caller has the write lock.
+            downgrade: |lock| unsafe { of::<RawRwSem>(lock).downgrade_to_upgradable() },
+            // SAFETY: the caller has the upgradable read lock.
+            unlock: |lock| unsafe { of::<RawRwSem>(lock).unlock_upgradable() },
+        }),
+        ..Shared::raw::<RawRwSem>()
+    }),
+    ..Ops::lock(Exclusive::timed::<RawRwSem>(), words_of::<RawRwSem>)
+};
+
+/// The re-entrant mutex, entered twice each time.
+pub(super) const REENTRANT: Ops = Ops::lock(
+    Exclusive {
+        acquire: |lock| {
+            of::<RawReentrantMutex>(lock).lock();
+            of::<RawReentrantMutex>(lock).lock();
+            None
+        },
+        try_acquire: |lock| {
+            let lock = of::<RawReentrantMutex>(lock);
+            (lock.try_lock() && lock.try_lock()).then_some(None)
+        },
+        release: |lock, _| {
+            // SAFETY: the caller has the lock, acquired twice.
+            unsafe { of::<RawReentrantMutex>(lock).unlock() };
+            // SAFETY: as above.
+            unsafe { of::<RawReentrantMutex>(lock).unlock() };
+        },
+        acquire_until: Some(|lock, deadline| {
+            let lock = of::<RawReentrantMutex>(lock);
+            (lock.lock_until(deadline) && lock.try_lock()).then_some(None)
+        }),
+        release_fair: Some(|lock, _| {
+            // SAFETY: the caller has the lock, acquired twice.
+            unsafe { of::<RawReentrantMutex>(lock).unlock() };
+            // SAFETY: as above.
+            unsafe { of::<RawReentrantMutex>(lock).unlock_fair() };
+        }),
+        before_last_write: None,
+    },
+    words_of::<RawReentrantMutex>,
+);
+
+pub(super) const MCS: Ops = Ops::lock(
+    Exclusive {
+        acquire: |lock| {
+            let node = Box::new(McsNode::new());
+            // SAFETY: the box keeps the node in place until the release has it back.
+            unsafe { of::<RawMcsLock>(lock).lock(&node) };
+            Some(node)
+        },
+        try_acquire: |lock| {
+            let node = Box::new(McsNode::new());
+            // SAFETY: as above.
+            unsafe { of::<RawMcsLock>(lock).try_lock(&node) }.then_some(Some(node))
+        },
+        release: |lock, held| {
+            let node = held.expect("an MCS lock is released with its node");
+            // SAFETY: the caller acquired the lock through this node.
+            unsafe { of::<RawMcsLock>(lock).unlock(&node) }
+        },
+        acquire_until: None,
+        release_fair: None,
+        before_last_write: None,
+    },
+    debug_of::<RawMcsLock>,
+);
+
+/// A semaphore with one permit.
+struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
+
+impl<const FAIR: bool> Default for OnePermit<FAIR> {
+    fn default() -> Self {
+        OnePermit(Semaphore::new_in(1))
+    }
+}
+
+fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
+    &of::<OnePermit<FAIR>>(lock).0
+}
+
+/// The record of a [`Semaphore`].
+pub(super) const fn one_permit<const FAIR: bool>(
+    name: &'static str,
+    about: &'static str,
+    nature: Nature,
+) -> LockRecord {
+    let exclusive = Exclusive {
+        acquire: |lock| {
+            semaphore::<FAIR>(lock).acquire().forget();
+            None
+        },
+        try_acquire: |lock| semaphore::<FAIR>(lock).try_acquire().map(|permit| permit.forget()).map(|()| None),
+        release: |lock, _| semaphore::<FAIR>(lock).release(1),
+        acquire_until: Some(|lock, deadline| {
+            semaphore::<FAIR>(lock).try_acquire_until(1, deadline).map(|permit| permit.forget()).map(|()| None)
+        }),
+        release_fair: None,
+        before_last_write: None,
+    };
+    let permits = Permits {
+        take: |lock, n| semaphore::<FAIR>(lock).acquire_many(n).forget(),
+        try_take: |lock, n| semaphore::<FAIR>(lock).try_acquire_many(n).map(|permits| permits.forget()).is_some(),
+        take_until: |lock, n, deadline| {
+            semaphore::<FAIR>(lock).try_acquire_until(n, deadline).map(|permits| permits.forget()).is_some()
+        },
+        give: |lock, n| semaphore::<FAIR>(lock).release(n),
+    };
+    let ops = Ops { permits: Some(permits), ..Ops::lock(exclusive, words_of::<OnePermit<FAIR>>) };
+    LockRecord::new::<OnePermit<FAIR>>(name, about, nature, ops)
+}
+
+/// The typed sequence lock; as a lock without data, its writers.
+#[derive(Default)]
+pub(super) struct SeqLock(SeqRwLock<Payload>);
+
+fn seq(lock: Object<'_>) -> &SeqRwLock<Payload> {
+    &of::<SeqLock>(lock).0
+}
+
+pub(super) const SEQUENCE: Ops = Ops {
+    sequence: Some(Sequence {
+        read: |lock| seq(lock).read(),
+        read_blocking: |lock, look, pause| {
+            let guard = seq(lock).blocking_read();
+            look(*guard);
+            pause();
+            // As two accesses for the compiler too, which may otherwise trust that nothing changes.
+            look(*std::hint::black_box(&*guard));
+        },
+        set: |lock, value| seq(lock).set(value),
+    }),
+    ..Ops::lock(
+        Exclusive {
+            acquire: |lock| {
+                seq(lock).raw().write();
+                None
+            },
+            try_acquire: |lock| seq(lock).raw().try_write().then_some(None),
+            // SAFETY: the caller has the lock.
+            release: |lock, _| unsafe { seq(lock).raw().unlock_write() },
+            acquire_until: Some(|lock, deadline| seq(lock).raw().write_until(deadline).then_some(None)),
+            release_fair: None,
+            before_last_write: None,
+        },
+        |lock| format!("{:?}", seq(lock).raw()),
+    )
+};
+
+/// The count with a lock.
+#[derive(Default)]
+pub(super) struct CountedLock(UnsafeCell<LockRef>);
+
+// SAFETY: the cell is written by `Counts::restart` only, whose caller keeps the others away.
+unsafe impl Sync for CountedLock {}
+
+fn refs(lock: Object<'_>) -> &LockRef {
+    // SAFETY: not written meanwhile, by the contract of `Counts::restart`.
+    unsafe { &*of::<CountedLock>(lock).0.get() }
+}
+
+fn run(refs: &LockRef, op: Op) -> Said {
+    let yes = |yes| if yes { Said::Yes } else { Said::No };
+    match op {
+        Op::Get => refs.get(),
+        Op::Put => return Said::Left(refs.put()),
+        Op::PutNotLast => return yes(refs.put_not_last()),
+        Op::Find => return yes(refs.get_not_zero()),
+        Op::FindOrRevive => {
+            let Some(guard) = refs.get_or_lock() else { return Said::Yes };
+            if guard.is_dead() {
+                return Said::No;
+            }
+            guard.get();
+            return Said::Locked;
+        }
+        Op::PutOrKill => {
+            let Some(guard) = refs.put_or_lock() else { return Said::Yes };
+            guard.mark_dead();
+            guard.put();
+            return Said::Locked;
+        }
+    }
+    Said::Yes
+}
+
+pub(super) const COUNTS: Ops = Ops {
+    counts: Some(Counts {
+        run: |lock, op| run(refs(lock), op),
+        state: |lock| State { count: refs(lock).count(), dead: refs(lock).is_dead() },
+        // SAFETY: the caller keeps the others away.
+        restart: |lock, count| unsafe { *of::<CountedLock>(lock).0.get() = LockRef::new(count) },
+    }),
+    ..Ops::lock(
+        Exclusive {
+            acquire: |lock| {
+                mem::forget(refs(lock).lock());
+                None
+            },
+            try_acquire: |lock| refs(lock).try_lock().map(mem::forget).map(|()| None),
+            // SAFETY: the caller has the lock, whose guard was forgotten.
+            release: |lock, _| unsafe { refs(lock).force_unlock() },
+            acquire_until: Some(|lock, deadline| refs(lock).try_lock_until(deadline).map(mem::forget).map(|()| None)),
+            release_fair: None,
+            before_last_write: None,
+        },
+        |lock| format!("{:?}", refs(lock)),
+    )
+};

@@ -1,0 +1,40 @@
+//! A lock whose type only its operations know.
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A lock, or whatever else is tortured, of any type. (A type of its own: a reference to a `&dyn Any` would pass for
+/// another one.)
+#[derive(Clone, Copy)]
+pub struct Object<'a>(&'a (dyn Any + Send + Sync));
+
+impl<'a> Object<'a> {
+    /// `lock`, whose type is forgotten.
+    pub fn new<L: Send + Sync + 'static>(lock: &'a L) -> Self {
+        Object(lock)
+    }
+}
+
+/// The lock itself. It is of type `L`: operations meet the locks of their own record alone.
+pub fn of<L: 'static>(object: Object<'_>) -> &L {
+    object.0.downcast_ref().expect("a lock of the record whose operation this is")
+}
+
+/// What `Debug` says of the lock.
+pub fn debug_of<L: Debug + 'static>(object: Object) -> String {
+    format!("{:?}", of::<L>(object))
+}
+
+/// The bytes of a lock that consists of atomic words, as 4-byte words. Another thread may change them meanwhile, so
+/// they are read atomically.
+pub fn words_of<L: 'static>(object: Object) -> String {
+    let first = std::ptr::from_ref(of::<L>(object)).cast::<AtomicU32>();
+    let word = |n| {
+        // SAFETY: `n` words lie within the lock, which consists of atomic words.
+        let word = unsafe { &*first.add(n) };
+        format!("{:#010x}", word.load(Relaxed))
+    };
+    (0..size_of::<L>() / 4).map(word).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,274 @@
+//! What can be done with a sort of lock: a record of its operations, with an `Option` for each ability that some lack.
+
+use crate::counts::Counts;
+use crate::object::{Object, of};
+use crate::tree::Tree;
+use turnwise::platform::Deadline;
+use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
+use turnwise::spin::mcs::McsNode;
+
+/// What an acquisition left behind for the release: the node of an MCS lock.
+pub type Held = Option<Box<McsNode>>;
+
+/// Acquires the lock, or gives up at a deadline.
+pub type Until = fn(Object, Deadline) -> Option<Held>;
+
+/// Releases what the last acquisition, which left `Held` behind, acquired; that is for the caller to promise.
+pub type Release = unsafe fn(Object, Held);
+
+/// Gives up or changes a mode of the lock that the caller has, which is for it to promise.
+pub type Change = unsafe fn(Object);
+
+/// A sort of lock's operations.
+#[derive(Clone, Copy)]
+pub struct Ops {
+    /// One owner at a time. A file system has none, nor what is broken in another way only.
+    pub exclusive: Option<Exclusive>,
+    /// Readers beside one another; the owner above is the writer.
+    pub shared: Option<Shared>,
+    /// A condition variable.
+    pub condvar: Option<Condvar>,
+    /// Optimistic and blocking reads.
+    pub sequence: Option<Sequence>,
+    /// A count of references.
+    pub counts: Option<Counts>,
+    /// References that anybody may take.
+    pub references: Option<References>,
+    /// Permits by number.
+    pub permits: Option<Permits>,
+    /// It is no lock but a file system built of some.
+    pub tree: Option<fn(Object<'_>) -> &dyn Tree>,
+    /// The words of the lock, for a report of who waits.
+    pub words: fn(Object) -> String,
+}
+
+impl Ops {
+    /// Nothing but what a report shows.
+    pub const fn none(words: fn(Object) -> String) -> Self {
+        Ops {
+            exclusive: None,
+            shared: None,
+            condvar: None,
+            sequence: None,
+            counts: None,
+            references: None,
+            permits: None,
+            tree: None,
+            words,
+        }
+    }
+
+    /// One owner at a time.
+    pub const fn lock(exclusive: Exclusive, words: fn(Object) -> String) -> Self {
+        Ops { exclusive: Some(exclusive), ..Ops::none(words) }
+    }
+}
+
+/// One owner at a time.
+#[derive(Clone, Copy)]
+pub struct Exclusive {
+    /// Acquires the lock.
+    pub acquire: fn(Object) -> Held,
+    /// Acquires the lock if it is free.
+    pub try_acquire: fn(Object) -> Option<Held>,
+    /// Releases the lock.
+    pub release: Release,
+    /// Acquires the lock, or gives up.
+    pub acquire_until: Option<Until>,
+    /// Releases the lock to the one that waited longest.
+    pub release_fair: Option<Release>,
+    /// Called by the owner before the last write of its section, if the lock is broken so.
+    pub before_last_write: Option<fn(Object)>,
+}
+
+impl Exclusive {
+    /// What every raw lock can do.
+    pub const fn raw<L: RawLock>() -> Self {
+        Exclusive {
+            acquire: |lock| {
+                of::<L>(lock).lock();
+                None
+            },
+            try_acquire: |lock| of::<L>(lock).try_lock().then_some(None),
+            // SAFETY: the caller has the lock.
+            release: |lock, _| unsafe { of::<L>(lock).unlock() },
+            acquire_until: None,
+            release_fair: None,
+            before_last_write: None,
+        }
+    }
+
+    /// The same, and waits that end at a deadline.
+    pub const fn timed<L: RawTimedLock>() -> Self {
+        let until: Until = |lock, deadline| of::<L>(lock).lock_until(deadline).then_some(None);
+        Exclusive { acquire_until: Some(until), ..Exclusive::raw::<L>() }
+    }
+}
+
+/// The readers' side of a lock.
+#[derive(Clone, Copy)]
+pub struct Shared {
+    /// Acquires the lock for reading.
+    pub read: fn(Object),
+    /// Acquires the lock for reading if that is possible at once.
+    pub try_read: fn(Object) -> bool,
+    /// Releases a read lock.
+    pub unlock_read: Change,
+    /// Acquires the lock for reading, or gives up at a deadline.
+    pub read_until: Option<fn(Object, Deadline) -> bool>,
+    /// Turns the write lock into a read lock.
+    pub downgrade: Option<Change>,
+    /// Readers that may become writers.
+    pub upgrade: Option<Upgrade>,
+}
+
+impl Shared {
+    /// What every raw readers-writer lock can do.
+    pub const fn raw<L: RawRwLock>() -> Self {
+        Shared {
+            read: |lock| of::<L>(lock).read(),
+            try_read: |lock| of::<L>(lock).try_read(),
+            // SAFETY: the caller has a read lock.
+            unlock_read: |lock| unsafe { of::<L>(lock).unlock_read() },
+            read_until: None,
+            downgrade: None,
+            upgrade: None,
+        }
+    }
+}
+
+/// Readers of which one at a time may become a writer.
+#[derive(Clone, Copy)]
+pub struct Upgrade {
+    /// Acquires the lock for upgradable reading, by a try if the flag says so; says whether it got it.
+    pub read: fn(Object, bool) -> bool,
+    /// Turns the caller's upgradable read lock into the write lock, or gives up at a deadline; says whether it did.
+    pub upgrade: unsafe fn(Object, Option<Deadline>) -> bool,
+    /// Turns the write lock into the upgradable read lock.
+    pub downgrade: Change,
+    /// Releases the upgradable read lock.
+    pub unlock: Change,
+}
+
+/// A condition variable of a lock.
+#[derive(Clone, Copy)]
+pub struct Condvar {
+    /// Releases the caller's lock, waits for a notification or the deadline, and acquires the lock again; says whether
+    /// the time was out.
+    pub wait: unsafe fn(Object, Option<Deadline>) -> bool,
+    /// Wakes one of those that wait.
+    pub notify_one: fn(Object),
+    /// Wakes all of those that wait.
+    pub notify_all: fn(Object),
+}
+
+/// The payload of a sequence lock: the words of a whole value are equal.
+pub type Payload = [u64; 4];
+
+/// What a reader does with the payload that it sees.
+pub type Look<'a> = &'a mut dyn FnMut(Payload);
+
+/// A payload, reads of it that writers may spoil, and reads that shut writers out.
+#[derive(Clone, Copy)]
+pub struct Sequence {
+    /// An optimistic read.
+    pub read: fn(Object) -> Payload,
+    /// A blocking read: calls the first function twice, with the second between.
+    pub read_blocking: fn(Object, Look<'_>, &mut dyn FnMut()),
+    /// Writes.
+    pub set: fn(Object, Payload),
+}
+
+/// A count of references that anybody may raise from 0: a dentry in its cache. While somebody has one, nobody is in the
+/// function that [`References::put`] runs.
+#[derive(Clone, Copy)]
+pub struct References {
+    /// Takes a reference.
+    pub get: fn(Object),
+    /// Gives one back; if it is the last, runs the function before.
+    pub put: fn(Object, &mut dyn FnMut()),
+    /// The count as of now.
+    pub count: fn(Object) -> u32,
+}
+
+/// Permits that are taken and given back by number.
+#[derive(Clone, Copy)]
+pub struct Permits {
+    /// Waits for so many permits.
+    pub take: fn(Object, u32),
+    /// Takes so many permits if they can be had at once; says whether it did.
+    pub try_take: fn(Object, u32) -> bool,
+    /// Waits for so many permits until the deadline at most; says whether it has them.
+    pub take_until: fn(Object, u32, Deadline) -> bool,
+    /// Gives so many permits back, or adds them.
+    pub give: fn(Object, u32),
+}
+
+/// What holds for a sort of lock beside its operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Nature {
+    /// No waiter is overtaken for ever.
+    pub bounded: bool,
+    /// A release touches nothing once another thread may have the lock.
+    pub lets_go: bool,
+    /// A forked child can use the lock that its only thread owned in the parent, whoever waited for it there.
+    pub forks: bool,
+    /// A signal handler may acquire it. (Not with this harness if a node must be allocated.)
+    pub signals: bool,
+    /// It asks a thread's slot for something: its node in a queue, or whether its owner runs.
+    pub slots: bool,
+    /// Permits go to who came first.
+    pub in_line: bool,
+    /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
+    pub crowd: usize,
+}
+
+/// A sort of lock to torture.
+pub struct LockRecord {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
+    /// What holds for it.
+    pub nature: Nature,
+    /// What it can do.
+    pub ops: Ops,
+    /// Size in bytes.
+    pub size: usize,
+    /// Makes one at this address, which has room for `size` bytes and is aligned to 16.
+    ///
+    /// # Safety
+    /// As said. The lock lives as long as the caller leaves the memory alone.
+    pub place: unsafe fn(*mut u8) -> Object<'static>,
+}
+
+impl LockRecord {
+    /// The record of the lock `L`.
+    pub const fn new<L: Default + Send + Sync + 'static>(
+        name: &'static str,
+        about: &'static str,
+        nature: Nature,
+        ops: Ops,
+    ) -> Self {
+        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place::<L> }
+    }
+
+    /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
+    pub fn make(&self) -> Object<'static> {
+        let memory = vec![0_u128; self.size.div_ceil(16)].leak();
+        // SAFETY: room for `size` bytes, aligned to 16; nobody else has the memory.
+        unsafe { (self.place)(memory.as_mut_ptr().cast()) }
+    }
+}
+
+/// # Safety
+/// As [`LockRecord::place`] says.
+pub(crate) unsafe fn place<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
+    const { assert!(align_of::<L>() <= 16, "LockRecord::place promises 16") };
+    let lock = at.cast::<L>();
+    // SAFETY: room, alignment, and to use the lock no longer than its memory, are the caller's promises.
+    Object::new(unsafe {
+        lock.write(L::default());
+        &*lock
+    })
+}
