@@ -5,9 +5,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use turnwise_calibrate::{self, Calibration, Effort};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
-use turnwise_workloads::calibrate::{self, Calibration, Effort};
 
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 /// The path where `turnwise-lab sim` looks; its folder is made.
 fn default_path() -> Result<PathBuf> {
-    let path = calibrate::here_path()?;
+    let path = turnwise_calibrate::here_path()?;
     if let Some(folder) = path.parent() {
         let cannot = || format!("cannot create {}: say where with --output FILE", folder.display());
         fs::create_dir_all(folder).with_context(cannot)?;
@@ -65,7 +65,7 @@ fn default_path() -> Result<PathBuf> {
 fn measure(effort: Effort) -> Result<Calibration> {
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} steps: {msg}")?);
-    let found = calibrate::measure(effort, &mut |step, done, all| {
+    let found = turnwise_calibrate::measure(effort, &mut |step, done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);
         bar.set_message(step.to_owned());

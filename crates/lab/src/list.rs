@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use std::process::ExitCode;
+use turnwise_bench::catalogue::{self, Home};
 use turnwise_present::ending::print;
-use turnwise_workloads::catalogue::{self, Home};
 
 /// List the locks of the library and of the five documents, with sizes and guarantees
 #[derive(clap::Args)]

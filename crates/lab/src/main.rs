@@ -11,10 +11,10 @@ mod sim;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
+use turnwise_bench::bench::{self, BenchArgs};
 use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
 use turnwise_present::{own_locks, pages, usage};
-use turnwise_workloads::bench::{self, BenchArgs};
 
 /// Measure locks on this machine and on simulated ones, and repeat the experiments of the five documents.
 ///

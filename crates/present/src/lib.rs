@@ -7,11 +7,13 @@
 //! | `pages.rs` | manual pages and completions, from the table of flags |
 //! | `draft.rs` | files that the user asked for |
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
+//! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
 
 pub mod cpus;
 pub mod draft;
 pub mod ending;
+pub mod machine;
 pub mod others;
 pub mod own_locks;
 pub mod pages;

@@ -1,5 +1,5 @@
 //! What goes wrong, and what happens at the same time: limits, names, loops, and threads that work against each other
-//! on real hardware while the cache is shrunk. (`crates/workloads` has the interleavings, in the simulator.)
+//! on real hardware while the cache is shrunk. (`crates/simbench` has the interleavings, in the simulator.)
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

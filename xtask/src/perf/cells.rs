@@ -223,7 +223,7 @@ scenarios (name, group)
         for cell in DEFAULT.iter().chain(QUICK) {
             let parts: Vec<_> = cell.split(':').collect();
             assert!((2..=3).contains(&parts.len()), "{cell}");
-            let file = format!("../crates/workloads/src/subject/{}.rs", parts[0]);
+            let file = format!("../crates/bench/src/subject/{}.rs", parts[0]);
             let source = std::fs::read_to_string(&file).unwrap();
             assert!(parts[1..].iter().all(|part| source.contains(&format!("\"{part}\""))), "{cell} is not in {file}");
         }

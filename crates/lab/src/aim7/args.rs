@@ -6,8 +6,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
+use turnwise_aim7::{Ramp, SETS, Set};
 use turnwise_vfs::journal;
-use turnwise_workloads::aim7::{Ramp, SETS, Set};
 
 /// Run AIM7's mixes of jobs: many users, each a list of jobs in random order
 ///

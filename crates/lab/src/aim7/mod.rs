@@ -12,10 +12,10 @@ use report::{FORMAT, Report, Series};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use turnwise_aim7::{self, Length, Outcome, Plan, Set, Setup, Stuck, Workfile};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
 use turnwise_sim::spec::Machine;
-use turnwise_workloads::aim7::{self, Length, Outcome, Plan, Set, Setup, Stuck, Workfile};
 
 /// Runs the users that were asked for, with one set of locks after another.
 ///
@@ -78,11 +78,11 @@ impl Place {
 
     fn run(&self, setup: &Setup, set: &'static Set, users: u32) -> Result<Outcome> {
         match self {
-            Place::Metal => aim7::run(setup, set, users),
+            Place::Metal => turnwise_aim7::run(setup, set, users),
             Place::Simulated { machine, nodes, length } => {
                 let workfile = (*setup.workfile).clone();
                 let plan = Plan::new(workfile, set, Arc::clone(machine), users).on_nodes(*nodes);
-                aim7::simulate(&Plan { setup: setup.clone(), length: *length, ..plan })
+                turnwise_aim7::simulate(&Plan { setup: setup.clone(), length: *length, ..plan })
             }
         }
     }
@@ -116,7 +116,7 @@ fn setup(args: &Args, workfile: Workfile, simulated: bool) -> Setup {
 fn report(setup: &Setup, place: &Place) -> Report {
     Report {
         format: FORMAT.to_owned(),
-        commit: turnwise_workloads::machine::commit(),
+        commit: turnwise_present::machine::commit(),
         place: place.name(),
         simulated: place.is_simulated(),
         workfile: setup.workfile.name.clone(),

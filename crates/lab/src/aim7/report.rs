@@ -3,8 +3,8 @@
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
 use serde::Serialize;
 use std::fmt::Write;
-use turnwise_workloads::aim7::workfile::BUILT_IN;
-use turnwise_workloads::aim7::{JOBS, Outcome, SETS, Workfile};
+use turnwise_aim7::workfile::BUILT_IN;
+use turnwise_aim7::{JOBS, Outcome, SETS, Workfile};
 
 /// The format of [`Report`] as JSON. Raised when a field changes its meaning or goes away.
 pub(crate) const FORMAT: &str = "turnwise-aim7/1";

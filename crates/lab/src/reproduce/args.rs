@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
-use turnwise_workloads::reproduce::DOCUMENTS;
+use turnwise_reproduce::DOCUMENTS;
 
 /// Print every figure that the documents published beside what their workloads give here, simulated
 ///

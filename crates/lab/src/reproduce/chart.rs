@@ -3,7 +3,7 @@
 
 use super::html::escaped;
 use std::fmt::Write;
-use turnwise_workloads::reproduce::report::{Plot, Series, figure as digits};
+use turnwise_reproduce::report::{Plot, Series, figure as digits};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 400.0;

@@ -3,7 +3,7 @@
 
 use super::{chart, view};
 use std::fmt::Write;
-use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
+use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// That of the simulator's page.
 const STYLE: &str = include_str!("../sim/page/page.css");

@@ -2,7 +2,7 @@
 
 use super::view;
 use std::fmt::Write;
-use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
+use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// The page.
 pub(crate) fn page(report: &Reproduction) -> String {

@@ -22,10 +22,10 @@ use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::draft::Draft;
-use turnwise_workloads::machine::{self, Machine};
-use turnwise_workloads::reproduce::pool::Pool;
-use turnwise_workloads::reproduce::report::{FORMAT, Reproduction};
-use turnwise_workloads::reproduce::{Context, DOCUMENTS, Document};
+use turnwise_present::machine::{self, Machine};
+use turnwise_reproduce::pool::Pool;
+use turnwise_reproduce::report::{FORMAT, Reproduction};
+use turnwise_reproduce::{Context, DOCUMENTS, Document};
 
 /// Runs the documents and writes what came out.
 ///

@@ -1,7 +1,7 @@
 //! How far a reproduction is, on standard error; silent unless that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use turnwise_workloads::reproduce::pool::Progress;
+use turnwise_reproduce::pool::Progress;
 
 /// A bar for the document that runs. How many runs a fit takes is not known before, so its length is a guess.
 pub(crate) struct Bars {

@@ -3,7 +3,7 @@
 use super::view;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
-use turnwise_workloads::reproduce::report::{DocumentReport, Listing, Reproduction};
+use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// Longer lines and cells are wrapped.
 const WIDTH: u16 = 120;

@@ -1,6 +1,6 @@
 //! A document's tables as columns of text: what all of text, Markdown and HTML show.
 
-use turnwise_workloads::reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, figure};
+use turnwise_reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, figure};
 
 /// A published table, with the columns that it needs.
 pub(crate) fn table(table: &Table) -> Listing {

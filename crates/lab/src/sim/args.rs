@@ -8,7 +8,7 @@ use super::world;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
-use turnwise_workloads::setting::Setting;
+use turnwise_bench::setting::Setting;
 
 /// Run the locks' own code on a simulated many-core machine
 ///

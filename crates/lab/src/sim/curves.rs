@@ -1,7 +1,7 @@
 //! A report's cells as curves: which number runs along the x axis, and which cells lie on one line.
 
 use serde::Serialize;
-use turnwise_workloads::simulate::report::{Cell, Figures, SimReport};
+use turnwise_simbench::report::{Cell, Figures, SimReport};
 
 /// What changes from point to point of a curve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

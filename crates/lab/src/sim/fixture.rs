@@ -1,7 +1,7 @@
 //! Reports with made-up figures, for the tests of what is made from reports.
 
-use turnwise_workloads::report::Waits;
-use turnwise_workloads::simulate::report::{Cell, FORMAT, Figures, Handoffs, ProfileRow, SimMachine, SimReport, Stuck};
+use turnwise_bench::report::Waits;
+use turnwise_simbench::report::{Cell, FORMAT, Figures, Handoffs, ProfileRow, SimMachine, SimReport, Stuck};
 
 /// A sweep over these locks and numbers of (CPUs, threads).
 pub(crate) fn report(locks: &[&str], shapes: &[(u32, u32)]) -> SimReport {

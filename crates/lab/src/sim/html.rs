@@ -4,7 +4,7 @@ use super::curves::Curves;
 use anyhow::Result;
 use serde::Serialize;
 use turnwise_profile::output::page::Page;
-use turnwise_workloads::simulate::report::SimReport;
+use turnwise_simbench::report::SimReport;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");

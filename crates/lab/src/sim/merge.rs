@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use turnwise_workloads::simulate::report::{FORMAT, SimReport};
+use turnwise_simbench::report::{FORMAT, SimReport};
 
 /// A part, and the file it was read from.
 struct Read<'a> {

@@ -39,7 +39,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
-use turnwise_workloads::simulate::report::{FORMAT, SimReport};
+use turnwise_simbench::report::{FORMAT, SimReport};
 use world::World;
 
 /// Runs a sweep, or puts its parts together.
@@ -70,7 +70,7 @@ fn merged(args: &MergeArgs) -> Result<ExitCode> {
 
 fn swept(flags: &Flags) -> Result<ExitCode> {
     let world = World::new(flags)?;
-    turnwise_workloads::setting::hold(&flags.set)?;
+    turnwise_bench::setting::hold(&flags.set)?;
     let axes = flags.axes().or_default(world.size());
     let cells = plan::cells(&flags.locks, &axes, world.size(), flags.seed)?;
     let single = flags.trace.is_none() || cells.len() == 1;
@@ -105,7 +105,7 @@ fn empty(world: &World, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport
     SimReport {
         format: FORMAT.to_owned(),
         command: world.command(axes),
-        commit: turnwise_workloads::machine::commit(),
+        commit: turnwise_present::machine::commit(),
         machine: world.described(),
         workload: world.workload(),
         duration_ns: world.duration_ns(),

@@ -1,7 +1,7 @@
 //! Curves drawn with letters: one letter for each, dots between its points.
 
 use super::curves::Curves;
-use turnwise_workloads::simulate::report::SimReport;
+use turnwise_simbench::report::SimReport;
 
 const WIDTH: usize = 80;
 const HEIGHT: usize = 16;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use turnwise_workloads::simulate::report::Cell;
+use turnwise_simbench::report::Cell;
 
 /// Runs all cells on so many host threads, the largest first, and returns them in the order of `cells`.
 ///

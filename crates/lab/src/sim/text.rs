@@ -5,7 +5,7 @@ use super::number::{duration, percent, plain, short, time};
 use super::plot;
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
-use turnwise_workloads::simulate::report::{Cell, Figures, ProfileRow, SimReport};
+use turnwise_simbench::report::{Cell, Figures, ProfileRow, SimReport};
 
 const WIDTH: u16 = 100;
 /// A table's titles, and the line under them.
@@ -178,7 +178,7 @@ fn details(report: &SimReport) -> String {
 }
 
 fn detail(figures: &Figures) -> [String; 9] {
-    let wait = |ns: fn(&turnwise_workloads::report::Waits) -> u64| {
+    let wait = |ns: fn(&turnwise_bench::report::Waits) -> u64| {
         figures.wait.as_ref().map_or_else(|| "-".to_owned(), |waits| time(ns(waits) as f64))
     };
     [

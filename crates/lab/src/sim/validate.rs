@@ -7,11 +7,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use turnwise_bench::report::{FORMAT, Report};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
-use turnwise_workloads::machine::commit;
-use turnwise_workloads::report::{FORMAT, Report};
-use turnwise_workloads::simulate::validation::{self, Inputs};
+use turnwise_present::machine::commit;
+use turnwise_simbench::validation::{self, Inputs};
 
 /// Writes the page.
 ///

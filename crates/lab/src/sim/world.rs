@@ -10,12 +10,12 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use turnwise_bench::setting::{self, Setting};
+use turnwise_calibrate::here_path;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{MAX_THREADS, Perturb};
-use turnwise_workloads::calibrate::here_path;
-use turnwise_workloads::setting::{self, Setting};
-use turnwise_workloads::simulate::report::{Cell, SimMachine};
-use turnwise_workloads::simulate::{LOCKS, Plan, Run, SimLock, Workload, run};
+use turnwise_simbench::report::{Cell, SimMachine};
+use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
 
 /// What the document on mutex spinners is about, and what to hold against it.
 pub(crate) const DEFAULT_LOCKS: [&str; 6] =

@@ -12,7 +12,7 @@ use chromium::Browser;
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use turnwise_workloads::simulate::report::SimReport;
+use turnwise_simbench::report::SimReport;
 
 /// The report as a page, made by the program.
 fn page(directory: &Path, report: &SimReport) -> std::path::PathBuf {

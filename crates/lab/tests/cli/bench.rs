@@ -1,4 +1,4 @@
-//! `turnwise-lab bench`: names, files and formats. (What it measures is tested in crates/workloads.)
+//! `turnwise-lab bench`: names, files and formats. (What it measures is tested in crates/bench.)
 
 use crate::common::{expect, expect_complaint, scratch, shown};
 

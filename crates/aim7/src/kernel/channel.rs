@@ -1,0 +1,163 @@
+//! Pipes and sockets, each used by one process for both ends, as AIM7's jobs do.
+
+use super::tasks::Apart;
+use super::{Owned, charge, costs};
+use crate::jobs::Channel;
+use std::collections::VecDeque;
+use turnwise::Lock;
+use turnwise_vfs::{Host, LockSet, Work};
+
+/// Buckets of the table of ports.
+const PORT_BUCKETS: usize = 16;
+
+/// What all pipes and sockets share.
+pub struct Net<H: Host, L: LockSet<H::Platform>> {
+    /// Inodes without a file system: how many there are.
+    inodes: Apart<Lock<L::Spin, u64>>,
+    /// Ports that are bound, by the port's last bits.
+    ports: [Apart<Lock<L::Spin, u64>>; PORT_BUCKETS],
+    host: std::marker::PhantomData<H>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Net<H, L> {
+    pub(super) fn new() -> Self {
+        let ports = std::array::from_fn(|_| Apart(Lock::new_in(0)));
+        Net { inodes: Apart(Lock::new_in(0)), ports, host: std::marker::PhantomData }
+    }
+
+    /// Pipes and sockets that are open.
+    pub fn open(&self) -> u64 {
+        *self.inodes.0.lock()
+    }
+
+    fn port(&self, pid: u32, add: bool) {
+        let mut bound = self.ports[pid as usize % PORT_BUCKETS].0.lock();
+        charge::<H>(costs::PORT);
+        *bound = bound.wrapping_add_signed(if add { 1 } else { -1 });
+    }
+
+    fn inode(&self, add: bool) {
+        let mut inodes = self.inodes.0.lock();
+        charge::<H>(costs::INODE_LIST);
+        *inodes = inodes.wrapping_add_signed(if add { 1 } else { -1 });
+    }
+}
+
+/// A pipe, a pair of sockets, or a connection: what one end writes, the other reads.
+pub struct Socket<H: Host, L: LockSet<H::Platform>> {
+    kind: Channel,
+    /// Who made it; its port follows from that.
+    pid: u32,
+    ends: Owned<H, Ends<L, H>>,
+}
+
+/// What has been sent and not received, oldest first.
+type Messages = VecDeque<Box<[u8]>>;
+
+struct Ends<L: LockSet<H::Platform>, H: Host> {
+    /// Of a pipe: its inode's mutex and its buffer.
+    pipe: Lock<L::Mutex, VecDeque<u8>>,
+    /// Of sockets: the lock of the sending end.
+    sender: Apart<Lock<L::Spin, u64>>,
+    /// The queue of the receiving end.
+    queue: Apart<Lock<L::Spin, Messages>>,
+}
+
+impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
+    /// Opens both ends.
+    #[must_use]
+    pub fn open(net: &Net<H, L>, kind: Channel, pid: u32) -> Self {
+        charge::<H>(costs::CHANNEL);
+        for _ in 0..inodes(kind) {
+            net.inode(true);
+        }
+        if has_port(kind) {
+            net.port(pid, true);
+        }
+        let (sender, queue) = (Apart(Lock::new_in(0)), Apart(Lock::new_in(VecDeque::new())));
+        Socket { kind, pid, ends: Owned::new(Ends { pipe: Lock::new_in(VecDeque::new()), sender, queue }) }
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> Channel {
+        self.kind
+    }
+
+    /// Closes both ends.
+    pub fn close(self, net: &Net<H, L>) {
+        if has_port(self.kind) {
+            net.port(self.pid, false);
+        }
+        for _ in 0..inodes(self.kind) {
+            net.inode(false);
+        }
+    }
+
+    /// Writes a message at one end and reads it at the other, into the same memory; how many bytes arrived.
+    pub fn pass(&self, message: &mut [u8]) -> usize {
+        match self.kind {
+            Channel::Pipe | Channel::Fifo => self.through_pipe(message),
+            _ => self.through_sockets(message),
+        }
+    }
+
+    fn through_pipe(&self, message: &mut [u8]) -> usize {
+        {
+            let mut buffer = self.ends.pipe.lock();
+            charge::<H>(costs::MESSAGE);
+            copied::<H>(message.len());
+            buffer.extend(&*message);
+        }
+        let mut buffer = self.ends.pipe.lock();
+        charge::<H>(costs::MESSAGE);
+        copied::<H>(message.len());
+        let arrived = buffer.len().min(message.len());
+        for (to, from) in message.iter_mut().zip(buffer.drain(..arrived)) {
+            *to = from;
+        }
+        arrived
+    }
+
+    fn through_sockets(&self, message: &mut [u8]) -> usize {
+        copied::<H>(message.len());
+        let copy = Box::from(&*message);
+        *self.ends.sender.0.lock() += 1;
+        charge::<H>(if has_port(self.kind) { costs::NETWORK } else { costs::MESSAGE });
+        {
+            let mut queue = self.ends.queue.0.lock();
+            charge::<H>(costs::MESSAGE);
+            queue.push_back(copy);
+        }
+        let arrived = {
+            let mut queue = self.ends.queue.0.lock();
+            charge::<H>(costs::MESSAGE);
+            queue.pop_front().unwrap_or_default()
+        };
+        if self.kind == Channel::Tcp {
+            // What arrived is acknowledged.
+            *self.ends.sender.0.lock() += 1;
+        }
+        copied::<H>(arrived.len());
+        message[..arrived.len()].copy_from_slice(&arrived);
+        arrived.len()
+    }
+}
+
+#[track_caller]
+fn copied<H: Host>(bytes: usize) {
+    H::charge(Work::Kib(bytes.div_ceil(1024) as u32));
+}
+
+fn has_port(kind: Channel) -> bool {
+    matches!(kind, Channel::Udp | Channel::Tcp)
+}
+
+/// How many inodes it has.
+fn inodes(kind: Channel) -> u32 {
+    match kind {
+        Channel::Fifo => 0,
+        Channel::Pipe => 1,
+        _ => 2,
+    }
+}

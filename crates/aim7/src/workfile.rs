@@ -1,0 +1,402 @@
+//! Workfiles: which jobs a user runs, and how often.
+//!
+//! ```text
+//! # a comment
+//! FILESIZE: 10K
+//! POOLSIZE: 1M
+//! 20 creat_clo
+//! 30 disk_rd
+//! ```
+//!
+//! A line has a weight and a job. A job of weight `w` is run `w / total * 100` times by each user, rounded, and at
+//! least once. The pitfall of AIM7 is kept: of a job that is there twice the later weight counts, while the total has
+//! both.
+
+use super::jobs::Job;
+use std::fmt;
+use std::path::Path;
+
+/// The workfiles that come with the program: name and text.
+pub static BUILT_IN: &[(&str, &str)] = &[
+    ("alltests", include_str!("../workfiles/workfile.alltests")),
+    ("five_sec", include_str!("../workfiles/workfile.five_sec")),
+    ("fork_test", include_str!("../workfiles/workfile.fork_test")),
+    ("fserver", include_str!("../workfiles/workfile.fserver")),
+    ("high_systime", include_str!("../workfiles/workfile.high_systime")),
+    ("new_fserver", include_str!("../workfiles/workfile.new_fserver")),
+    ("shared", include_str!("../workfiles/workfile.shared")),
+    ("short", include_str!("../workfiles/workfile.short")),
+];
+
+/// Jobs that each user runs, about so many.
+const JOBS_PER_USER: f64 = 100.0;
+
+/// No weight is larger: a sum of them is exact.
+const WEIGHT_MAX: u32 = 1_000_000;
+
+/// No file or pool is larger, in KiB: 1 TiB.
+const SIZE_MAX_KIB: u32 = 1 << 30;
+
+/// A mix of jobs.
+#[derive(Clone, Debug)]
+pub struct Workfile {
+    /// Its name, or its file.
+    pub name: String,
+    /// How large the jobs' files are.
+    pub sizes: Sizes,
+    /// The weights that count, in the order of their first lines.
+    pub items: Vec<Item>,
+    /// The sum of all weights, those that do not count included.
+    pub total: u32,
+}
+
+/// A job and its weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    /// The job.
+    pub job: &'static Job,
+    /// Its weight.
+    pub weight: u32,
+}
+
+/// FILESIZE and POOLSIZE, in KiB.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sizes {
+    /// What every file has.
+    pub file_kib: u32,
+    /// What the files of all users share.
+    pub pool_kib: u32,
+}
+
+/// What holds where a workfile says nothing: what AIM7's own configuration says.
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes { file_kib: 10, pool_kib: 1024 }
+    }
+}
+
+impl Sizes {
+    /// The size of a file with so many users, in KiB.
+    #[must_use]
+    pub fn of_a_file(self, users: u32) -> u32 {
+        self.file_kib.saturating_add(self.pool_kib / users.max(1))
+    }
+}
+
+/// What is wrong with a workfile, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// The file, or the name of a workfile that comes with the program.
+    pub file: String,
+    /// From 1; 0: not in a line.
+    pub line: usize,
+    /// Characters from 1.
+    pub column: usize,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.file, self.message),
+            _ => write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Workfile {
+    /// The workfile of this name that comes with the program, or else the file.
+    ///
+    /// # Errors
+    /// There is neither, or the file is wrong.
+    pub fn load(name: &str) -> Result<Workfile, Fault> {
+        let fault = |message| Fault { file: name.to_owned(), line: 0, column: 0, message };
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Workfile::parse(name, text);
+        }
+        let is_path = name.contains('/') || Path::new(name).exists();
+        if !is_path {
+            let known: Vec<&str> = BUILT_IN.iter().map(|&(name, _)| name).collect();
+            let near = known.iter().find(|known| strsim::jaro_winkler(known, name) > 0.8);
+            let hint = near.map_or(String::new(), |near| format!(" Did you mean {near}?"));
+            return Err(fault(format!(
+                "no such workfile.{hint} Name a file, or one of those that are built in: {}",
+                known.join(", ")
+            )));
+        }
+        let bytes = std::fs::read(name).map_err(|error| fault(format!("cannot be read: {error}")))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+            fault(format!("line {line} is not UTF-8: a workfile is plain text"))
+        })?;
+        Workfile::parse(name, &text)
+    }
+
+    /// Reads the text of a workfile.
+    ///
+    /// # Errors
+    /// With the first place that is wrong.
+    pub fn parse(file: &str, text: &str) -> Result<Workfile, Fault> {
+        let mut workfile = Workfile { name: file.to_owned(), sizes: Sizes::default(), items: Vec::new(), total: 0 };
+        for (number, text) in (1..).zip(text.lines()) {
+            Line { file, number, text }.read(&mut workfile)?;
+        }
+        if workfile.items.is_empty() {
+            let message = "has no jobs: a line such as `20 creat_clo` gives a weight and a job".to_owned();
+            return Err(Fault { file: file.to_owned(), line: 0, column: 0, message });
+        }
+        Ok(workfile)
+    }
+
+    /// How often each user runs each job.
+    pub fn loads(&self) -> impl Iterator<Item = (&'static Job, u32)> {
+        let total = f64::from(self.total);
+        self.items.iter().map(move |item| {
+            let share = f64::from(item.weight) / total * JOBS_PER_USER;
+            (item.job, (share.round() as u32).max(1))
+        })
+    }
+
+    /// Jobs that each user runs: J.
+    #[must_use]
+    pub fn jobs(&self) -> u32 {
+        self.loads().map(|(_, load)| load).sum()
+    }
+
+    /// What a user asks of the kernel from start to end, with so many of them.
+    #[must_use]
+    pub fn operations(&self, users: u32) -> super::jobs::Operations {
+        let file_kib = self.sizes.of_a_file(users);
+        let of = |(job, load): (&Job, u32)| job.operations(file_kib) * u64::from(load);
+        self.loads().map(of).fold(super::jobs::Operations::default(), |all, one| all + one)
+    }
+
+    fn add(&mut self, job: &'static Job, weight: u32) {
+        self.total += weight;
+        match self.items.iter_mut().find(|item| std::ptr::eq(item.job, job)) {
+            Some(item) => item.weight = weight,
+            None => self.items.push(Item { job, weight }),
+        }
+    }
+}
+
+/// A line of a workfile.
+struct Line<'a> {
+    file: &'a str,
+    number: usize,
+    text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    fn read(&self, into: &mut Workfile) -> Result<(), Fault> {
+        let text = self.text.split('#').next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let Some(first) = words.next() else { return Ok(()) };
+        if first.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return self.size(text, first, into);
+        }
+        let weight = self.weight(first)?;
+        let Some(name) = words.next() else {
+            return Err(self.fault_after(text, format!("weight {weight} has no job: write `{weight} creat_clo`")));
+        };
+        let job = Job::find(name).ok_or_else(|| self.fault(name, unknown(name)))?;
+        self.end(words.next())?;
+        if into.total > u32::MAX - WEIGHT_MAX {
+            return Err(self.fault(first, "the weights are too large together".to_owned()));
+        }
+        into.add(job, weight);
+        Ok(())
+    }
+
+    /// `FILESIZE: 10K`, with or without the colon.
+    fn size(&self, text: &'a str, first: &'a str, into: &mut Workfile) -> Result<(), Fault> {
+        let (key, glued) = first.split_once(':').unwrap_or((first, ""));
+        let place = match key.to_ascii_uppercase().as_str() {
+            "FILESIZE" => &mut into.sizes.file_kib,
+            "POOLSIZE" => &mut into.sizes.pool_kib,
+            _ if Job::find(first).is_some() => {
+                return Err(self.fault(first, format!("the weight comes first: write `20 {first}`")));
+            }
+            _ => {
+                let message = format!("`{key}` is neither a weight nor FILESIZE or POOLSIZE");
+                return Err(self.fault(first, message));
+            }
+        };
+        let mut words = text.split_whitespace().skip(1).skip_while(|word| *word == ":");
+        let value = if glued.is_empty() { words.next() } else { Some(glued) };
+        let Some(value) = value else {
+            return Err(self.fault_after(text, format!("{key} has no size: write `{key}: 10K`")));
+        };
+        *place = kib(value.trim_start_matches(':')).map_err(|message| self.fault(value, message))?;
+        self.end(words.next())
+    }
+
+    fn weight(&self, word: &str) -> Result<u32, Fault> {
+        let weight = word.parse().ok().filter(|weight| (1..=WEIGHT_MAX).contains(weight));
+        weight.ok_or_else(|| {
+            let message = format!("`{word}` is no weight: a whole number from 1 to {WEIGHT_MAX} comes first");
+            self.fault(word, message)
+        })
+    }
+
+    fn end(&self, rest: Option<&str>) -> Result<(), Fault> {
+        rest.map_or(Ok(()), |word| {
+            Err(self.fault(word, format!("`{word}` is too much: one weight and one job in a line")))
+        })
+    }
+
+    /// At a word of this line.
+    fn fault(&self, word: &str, message: String) -> Fault {
+        let bytes = word.as_ptr().addr() - self.text.as_ptr().addr();
+        let column = self.text[..bytes].chars().count() + 1;
+        Fault { file: self.file.to_owned(), line: self.number, column, message }
+    }
+
+    /// Behind the last word.
+    fn fault_after(&self, text: &str, message: String) -> Fault {
+        let column = text.trim_end().chars().count() + 1;
+        Fault { file: self.file.to_owned(), line: self.number, column, message }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    match Job::nearest(name) {
+        Some(job) => format!("no job `{name}`: did you mean `{}`?", job.name),
+        None => format!("no job `{name}`: `turnwise-lab aim7 --list` has all of them"),
+    }
+}
+
+/// `10K`, `1m` or `1G`, in KiB.
+fn kib(text: &str) -> Result<u32, String> {
+    let complaint = || format!("`{text}` is no size: a whole number and K, M or G, as in 10K; 1024G at most");
+    let shift = match text.bytes().last().map(|unit| unit.to_ascii_uppercase()) {
+        Some(b'K') => 0,
+        Some(b'M') => 10,
+        Some(b'G') => 20,
+        _ => return Err(complaint()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| complaint())?;
+    let kib = number.checked_mul(1 << shift).filter(|&kib| kib <= u64::from(SIZE_MAX_KIB)).ok_or_else(complaint)?;
+    u32::try_from(kib).map_err(|_| complaint())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::jobs::Operations;
+    use super::*;
+
+    fn built_in(name: &str) -> Workfile {
+        Workfile::load(name).unwrap_or_else(|fault| panic!("{fault}"))
+    }
+
+    #[test]
+    fn totals_and_jobs_are_aim7s() {
+        let facts = [
+            ("fserver", 595, 101),
+            ("new_fserver", 580, 98),
+            ("five_sec", 220, 99),
+            ("high_systime", 260, 104),
+            ("short", 340, 102),
+            ("shared", 780, 97),
+            ("alltests", 1000, 98),
+            ("fork_test", 10, 100),
+        ];
+        assert_eq!(facts.len(), BUILT_IN.len());
+        for (name, total, jobs) in facts {
+            let workfile = built_in(name);
+            assert_eq!((workfile.total, workfile.jobs()), (total, jobs), "{name}");
+        }
+        assert_eq!(built_in("fork_test").sizes, Sizes { file_kib: 1024, pool_kib: 10 * 1024 });
+        assert_eq!(built_in("fserver").sizes, Sizes::default());
+    }
+
+    /// Forks, execs, creates, links, unlinks, entries, breaks, faults, signals, paths, messages, semaphores, sleep.
+    fn row(of: Operations) -> [u64; 13] {
+        [
+            of.forks,
+            of.execs,
+            of.creates,
+            of.links,
+            of.unlinks,
+            of.entries,
+            of.breaks,
+            of.faults,
+            of.signals,
+            of.paths,
+            of.messages,
+            of.semaphores,
+            of.sleeps_s,
+        ]
+    }
+
+    #[test]
+    fn operations_per_user_are_those_of_the_facts() {
+        #[rustfmt::skip]
+        let facts = [
+            ("fserver", [0, 0, 3246, 210, 459, 30_000, 0, 0, 2000, 30, 871, 0, 0]),
+            ("five_sec", [0, 0, 441, 630, 1071, 90_000, 15_300, 14_400, 9000, 0, 0, 0, 0]),
+            ("high_systime", [528, 128, 8008, 560, 576, 40_000, 149_600, 12_800, 4000, 40, 2732, 1600, 20]),
+            ("short", [0, 0, 0, 0, 0, 0, 0, 0, 0, 60, 2910, 2400, 0]),
+            ("shared", [139, 39, 1148, 70, 219, 10_000, 18_700, 1600, 1000, 10, 485, 400, 0]),
+        ];
+        for (name, expected) in facts {
+            assert_eq!(row(built_in(name).operations(1500)), expected, "{name}");
+        }
+        assert_eq!(built_in("five_sec").operations(1500).written_kib, 540);
+        assert_eq!(built_in("fserver").sizes.of_a_file(1500), 10);
+        assert_eq!(built_in("fserver").sizes.of_a_file(10), 112);
+    }
+
+    #[test]
+    fn of_two_weights_the_later_counts_but_the_total_has_both() {
+        let twice = Workfile::parse("w", "20 string_rtns\n30 sieve\n30 string_rtns\n").expect("it is a workfile");
+        let loads: Vec<_> = twice.loads().map(|(job, load)| (job.name, load)).collect();
+        assert_eq!((twice.total, loads), (80, vec![("string_rtns", 38), ("sieve", 38)]));
+    }
+
+    #[test]
+    fn sizes_comments_and_blanks_are_read() {
+        let text = "# mine\n\n FILESIZE 2M\npoolsize: 1g # all\nFILESIZE:3k\n\t5\tsieve # no more\n1 sieve";
+        let workfile = Workfile::parse("w", text).expect("it is a workfile");
+        assert_eq!(workfile.sizes, Sizes { file_kib: 3, pool_kib: 1 << 20 });
+        assert_eq!(workfile.loads().map(|(job, load)| (job.name, load)).collect::<Vec<_>>(), [("sieve", 17)]);
+        let rare = Workfile::parse("w", "1 sieve\n999 add_int").expect("it is a workfile");
+        assert_eq!(rare.jobs(), 101, "a job that is there is run at least once");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let cases = [
+            ("20 creat_close", "w:1:4: no job `creat_close`: did you mean `creat_clo`?"),
+            ("\n  20 \u{e4}\u{e4} xyz", "w:2:6: no job `ää`: `turnwise-lab aim7 --list`"),
+            ("20", "w:1:3: weight 20 has no job: write `20 creat_clo`"),
+            ("1 sieve\n0 sieve", "w:2:1: `0` is no weight"),
+            ("-3 sieve", "w:1:1: `-3` is no weight"),
+            ("99999999 sieve", "w:1:1: `99999999` is no weight: a whole number from 1 to 1000000"),
+            ("sieve 20", "w:1:1: the weight comes first: write `20 sieve`"),
+            ("20 sieve twice", "w:1:10: `twice` is too much"),
+            ("FILESIZES 1M", "w:1:1: `FILESIZES` is neither"),
+            ("FILESIZE:", "w:1:10: FILESIZE has no size: write `FILESIZE: 10K`"),
+            ("FILESIZE: 10", "w:1:11: `10` is no size"),
+            ("POOLSIZE 2000G", "w:1:10: `2000G` is no size"),
+            ("POOLSIZE 1M 2M", "w:1:13: `2M` is too much"),
+            ("POOLSIZE \u{20ac}", "w:1:10: `\u{20ac}` is no size"),
+            ("# nothing", "w: has no jobs"),
+        ];
+        for (text, expected) in cases {
+            let fault = Workfile::parse("w", text).expect_err(text).to_string();
+            assert!(fault.starts_with(expected), "{text}: {fault}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_workfile_is_no_file() {
+        let fault = Workfile::load("fservr").expect_err("there is none").to_string();
+        assert!(fault.starts_with("fservr: no such workfile. Did you mean fserver? Name a file"), "{fault}");
+        let fault = Workfile::load("./no/such").expect_err("there is none").to_string();
+        assert!(fault.contains("cannot be read: No such file"), "{fault}");
+    }
+}

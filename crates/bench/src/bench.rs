@@ -1,0 +1,217 @@
+//! The command `bench`: every lock in every scenario of a subject, in interleaved rounds.
+
+pub use crate::args::BenchArgs;
+
+use crate::documents::{self, DocumentRow};
+use crate::report::{FORMAT, Method, Report, ScenarioReport};
+use crate::run::{Plan, Section};
+use crate::samples::Samples;
+use crate::subject::{LockInfo, Scenario};
+use crate::text::{self, Style};
+use crate::work::cost_ns;
+use anyhow::{Context, Result};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::process::ExitCode;
+use std::time::Duration;
+use turnwise_present::draft::Draft;
+use turnwise_present::machine::{self, Machine};
+
+/// A lock whose threads need longer than this to stop is not asked again in that scenario.
+const DRAIN_MAX: Duration = Duration::from_secs(2);
+/// The same in a quick run.
+const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
+/// What all samples of a quick run may last together.
+const QUICK_MS: u64 = 40_000;
+
+/// Runs the benchmark and prints the report.
+///
+/// # Errors
+/// When a file cannot be written (found out before anything is measured), when threads cannot be started, and when a
+/// lock lets two threads in at once.
+pub fn run(args: BenchArgs) -> Result<ExitCode> {
+    if args.list {
+        print!("{}", args.lists());
+        return Ok(ExitCode::SUCCESS);
+    }
+    crate::setting::hold(&args.set)?;
+    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
+    let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
+    let report = measure(&args)?;
+    print!("{}", text::render(&report, Style::Plain));
+    if let Some(draft) = json {
+        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
+        draft.write((json + "\n").as_bytes())?;
+    }
+    if let Some(draft) = markdown {
+        draft.write(text::render(&report, Style::Markdown).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A scenario, and the locks that are to run in it.
+struct Stage {
+    scenario: &'static Scenario,
+    locks: Vec<&'static LockInfo>,
+}
+
+/// Measures, and prints nothing but a progress bar.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(args: &BenchArgs) -> Result<Report> {
+    let (machine, commit) = (Machine::here(), machine::commit());
+    let stages: Vec<Stage> =
+        args.scenarios()?.into_iter().map(|scenario| Stage { scenario, locks: args.locks(scenario) }).collect();
+    let mut runner = Runner::new(args, &stages)?;
+    let mut scenarios: Vec<ScenarioReport> = Vec::new();
+    for together in stages.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
+        for (stage, mut report) in together.iter().zip(runner.scenarios(together)?) {
+            report.compare(&args.reference(stage.scenario));
+            if let Some(from) = scenarios.iter().find(|other| stage.scenario.scales == Some(&other.name)) {
+                report.scale(from);
+            }
+            scenarios.push(report);
+        }
+    }
+    runner.bar.finish_and_clear();
+    Ok(Report {
+        format: FORMAT.to_owned(),
+        subject: args.subject().name.to_owned(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        commit,
+        machine,
+        method: runner.method,
+        documents: exhibits(args, &stages, &scenarios),
+        scenarios,
+    })
+}
+
+fn exhibits(args: &BenchArgs, stages: &[Stage], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
+    let row = |exhibit: &documents::Exhibit| {
+        let index = stages.iter().position(|stage| stage.scenario.name == exhibit.scenario)?;
+        documents::row(exhibit, stages[index].scenario.group.name, &reports[index])
+    };
+    args.subject().exhibits.iter().filter_map(row).collect()
+}
+
+/// What the scenarios of a run share.
+struct Runner {
+    method: Method,
+    drain_max: Duration,
+    rng: fastrand::Rng,
+    bar: ProgressBar,
+}
+
+impl Method {
+    /// Rounds of both passes; nobody waits alone, so there is nothing to time then.
+    fn rounds(&self, scenario: &Scenario) -> u32 {
+        self.samples + if scenario.contended() { self.timed_samples } else { 0 }
+    }
+
+    fn of(args: &BenchArgs, stages: &[Stage]) -> Method {
+        let samples = args.samples.unwrap_or(if args.quick { 5 } else { 7 });
+        let timed_samples = if args.quick { samples.min(2) } else { samples };
+        let mut method = Method { samples, timed_samples, sample_ms: 150, seed: args.seed };
+        if args.quick {
+            // Each sample warms up for a tenth of its length, and its threads need a moment to start and to stop.
+            let all = method.all(stages).max(1);
+            method.sample_ms = (QUICK_MS * 10 / 11 / all).clamp(5, 60) as u32;
+        }
+        method.sample_ms = args.sample_ms.unwrap_or(method.sample_ms);
+        method
+    }
+
+    fn all(&self, stages: &[Stage]) -> u64 {
+        stages.iter().map(|stage| u64::from(self.rounds(stage.scenario)) * stage.locks.len() as u64).sum()
+    }
+}
+
+impl Runner {
+    fn new(args: &BenchArgs, stages: &[Stage]) -> Result<Runner> {
+        let method = Method::of(args, stages);
+        let bar = ProgressBar::new(method.all(stages));
+        bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} samples, {eta} left: {msg}")?);
+        let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
+        Ok(Runner { rng: fastrand::Rng::with_seed(method.seed), method, drain_max, bar })
+    }
+
+    fn plan(&self, scenario: &Scenario) -> Plan {
+        let duration = Duration::from_millis(self.method.sample_ms.into());
+        let warm_up = (duration / 10).min(Duration::from_millis(20));
+        Plan {
+            threads: scenario.threads,
+            section: scenario.section(),
+            roles: scenario.roles(),
+            pinned: scenario.pinned,
+            warm_up,
+            duration,
+            timed: false,
+        }
+    }
+
+    /// Scenarios whose rounds are interleaved.
+    fn scenarios(&mut self, stages: &[Stage]) -> Result<Vec<ScenarioReport>> {
+        let mut runs: Vec<Running> = stages.iter().map(|stage| self.begin(stage)).collect();
+        let rounds = stages.iter().map(|stage| self.method.rounds(stage.scenario)).max().unwrap_or(0);
+        for round in 0..rounds {
+            for (run, stage) in runs.iter_mut().zip(stages) {
+                if round < self.method.rounds(stage.scenario) {
+                    let plan = Plan { timed: round >= self.method.samples, ..run.plan };
+                    let name = stage.scenario.name;
+                    self.round(stage.scenario, &plan, &mut run.samples).with_context(|| format!("scenario {name}"))?;
+                }
+            }
+        }
+        Ok(runs.into_iter().zip(stages).map(|(run, stage)| run.report(stage.scenario, self.method.samples)).collect())
+    }
+
+    fn begin(&self, stage: &Stage) -> Running {
+        let plan = self.plan(stage.scenario);
+        let work_ns = match plan.section {
+            Section::Work { inside, outside } => Some((cost_ns(inside), cost_ns(outside))),
+            _ => None,
+        };
+        let samples = stage.locks.iter().map(|&lock| Samples::none(lock, plan.roles)).collect();
+        Running { plan, work_ns, samples }
+    }
+
+    /// One sample of every lock, in random order.
+    fn round(&mut self, scenario: &Scenario, plan: &Plan, samples: &mut [Samples]) -> Result<()> {
+        let mut order: Vec<usize> = (0..samples.len()).collect();
+        self.rng.shuffle(&mut order);
+        for index in order {
+            let samples = &mut samples[index];
+            let name = samples.lock.name;
+            self.bar.set_message(format!("{} {name}", scenario.name));
+            if samples.gave_up.is_none() {
+                let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {name}"))?;
+                samples.add(outcome, plan, self.drain_max);
+            }
+            self.bar.inc(1);
+        }
+        Ok(())
+    }
+}
+
+/// A scenario under way.
+struct Running {
+    plan: Plan,
+    /// Inside and outside.
+    work_ns: Option<(f64, f64)>,
+    samples: Vec<Samples>,
+}
+
+impl Running {
+    fn report(&self, scenario: &Scenario, rounds: u32) -> ScenarioReport {
+        ScenarioReport {
+            name: scenario.name.to_owned(),
+            help: scenario.help.to_owned(),
+            threads: scenario.threads,
+            inside_ns: self.work_ns.map(|(inside, _)| inside),
+            outside_ns: self.work_ns.map(|(_, outside)| outside),
+            reference: None,
+            scales_from: None,
+            locks: self.samples.iter().map(|samples| samples.report(rounds)).collect(),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Workloads for locks, and the benchmark that compares ours with the peers'.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
+//! | `adapt/` | locks of all kinds, in the shape that the workloads want |
+//! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
+//! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
+//! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
+//! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
+//! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
+//! | `catalogue.rs` | every lock of this project, with its guarantees |
+//! | `stats.rs` | medians and paired ratios |
+//! | `setting.rs` | `--set`: other numbers of waiting |
+//! | `work.rs` | calibrated work |
+//! | `world.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
+//! | `blind.rs` | a platform to compare with |
+
+pub mod adapt;
+pub mod args;
+pub mod bench;
+pub mod blind;
+pub mod catalogue;
+pub mod documents;
+pub mod figure;
+pub mod load;
+pub mod probe;
+pub mod report;
+pub mod run;
+pub mod samples;
+pub mod setting;
+pub mod simulated;
+pub mod stats;
+pub mod subject;
+pub mod text;
+pub mod work;
+pub mod world;

@@ -1,0 +1,98 @@
+//! What is recorded of an acquisition: nothing, how long it took, or all that a simulator can tell.
+
+use crate::run::{ByKind, Kind, WaitTimes};
+use hdrhistogram::Histogram;
+use std::sync::LazyLock;
+
+/// Looks at single acquisitions, in the thread that makes them.
+pub trait Probe {
+    /// The time, in units of its own.
+    fn mark(&self) -> u64;
+    /// The lock at this address will be asked for.
+    #[inline(always)]
+    fn asks(&self, _lock: *const u8) {}
+    /// It was acquired, alone for a write.
+    #[inline(always)]
+    fn acquired(&self, _lock: *const u8, _kind: Kind) {}
+    /// It will be released.
+    #[inline(always)]
+    fn releases(&self, _lock: *const u8, _kind: Kind) {}
+    /// The lock was asked for and acquired at these times, and has been released.
+    fn record(&mut self, kind: Kind, asked: u64, acquired: u64);
+}
+
+/// A probe of one thread.
+pub trait Recorder: Probe {
+    /// What it has seen.
+    fn into_waits(self) -> Option<Box<WaitTimes>>;
+}
+
+/// Does not look.
+pub struct Untimed;
+
+impl Probe for Untimed {
+    #[inline(always)]
+    fn mark(&self) -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn record(&mut self, _kind: Kind, _asked: u64, _acquired: u64) {}
+}
+
+impl Recorder for Untimed {
+    fn into_waits(self) -> Option<Box<WaitTimes>> {
+        None
+    }
+}
+
+/// Times them.
+pub struct Timed {
+    clock: quanta::Clock,
+    /// Elsewhere, so that the clock may stay in registers while the times are recorded out of line.
+    waits: Box<WaitTimes>,
+}
+
+impl Timed {
+    /// Has seen nothing yet.
+    #[must_use]
+    pub fn new() -> Timed {
+        Timed { clock: CLOCK.clone(), waits: Box::new(ByKind { read: times(), write: times() }) }
+    }
+}
+
+impl Default for Timed {
+    fn default() -> Self {
+        Timed::new()
+    }
+}
+
+/// The CPU's own counter where it is steady, else the system's clock; calibrated once.
+static CLOCK: LazyLock<quanta::Clock> = LazyLock::new(quanta::Clock::new);
+
+/// Times from 1 ns to 100 s, to two digits.
+pub fn times() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 100_000_000_000, 2).expect("the bounds are constants that it accepts")
+}
+
+impl Probe for Timed {
+    #[inline(always)]
+    fn mark(&self) -> u64 {
+        self.clock.raw()
+    }
+    #[inline(always)]
+    fn record(&mut self, kind: Kind, asked: u64, acquired: u64) {
+        record(&mut self.waits, kind, self.clock.delta_as_nanos(asked, acquired));
+    }
+}
+
+/// Out of line: the lock has been released, and every lock has its own copy of whoever calls it.
+#[inline(never)]
+fn record(waits: &mut WaitTimes, kind: Kind, ns: u64) {
+    waits.get_mut(kind).saturating_record(ns);
+}
+
+impl Recorder for Timed {
+    fn into_waits(self) -> Option<Box<WaitTimes>> {
+        Some(self.waits)
+    }
+}

@@ -1,0 +1,294 @@
+//! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
+
+use crate::documents::DocumentRow;
+use crate::stats::Spread;
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use turnwise_present::machine::Machine;
+
+/// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or goes away, the
+/// number is raised. 2: `subject`, `reads`, `writes`, `documents`, switches per second and the mean wait are new.
+pub const FORMAT: &str = "turnwise-bench/2";
+
+/// The whole run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The sort of locks: the name of a [subject](crate::subject::SUBJECTS).
+    pub subject: String,
+    /// The command line.
+    pub command: String,
+    /// See [`turnwise_present::machine::commit`].
+    pub commit: Option<String>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// How it was measured.
+    pub method: Method,
+    /// What was measured, in order.
+    pub scenarios: Vec<ScenarioReport>,
+    /// What documents published, beside what was measured; empty for subjects without documents.
+    pub documents: Vec<DocumentRow>,
+}
+
+/// How it was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Method {
+    /// Rounds of the throughput pass; each has one sample of every lock.
+    pub samples: u32,
+    /// Rounds of the pass that times every acquisition.
+    pub timed_samples: u32,
+    /// Length of a sample.
+    pub sample_ms: u32,
+    /// Seed of the order of locks within the rounds.
+    pub seed: u64,
+}
+
+/// One scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ScenarioReport {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub help: String,
+    /// Threads on one lock.
+    pub threads: usize,
+    /// Work with the lock, nanoseconds, as measured before the scenario; `None`: not arithmetic.
+    pub inside_ns: Option<f64>,
+    /// Work without it, likewise.
+    pub outside_ns: Option<f64>,
+    /// The lock that the others' speeds are compared with.
+    pub reference: Option<String>,
+    /// The scenario that [`LockReport::scaling`] compares with.
+    pub scales_from: Option<String>,
+    /// Every lock that ran, in the table's order.
+    pub locks: Vec<LockReport>,
+}
+
+/// One lock in one scenario. Figures are over the samples; `None` where nothing was measured.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LockReport {
+    /// Its name.
+    pub name: String,
+    /// Ours or a peer's.
+    pub ours: bool,
+    /// Whether it is fit for more threads than CPUs: its waiters sleep, or there are none.
+    pub sleeps: bool,
+    /// Time per operation of each round, in order; `None`: the lock was given up before.
+    pub rounds_ns: Vec<Option<f64>>,
+    /// Length of the interval over the operations of all threads, nanoseconds.
+    pub op_ns: Option<Spread>,
+    /// CPU time of the process over the operations, nanoseconds.
+    pub cpu_ns: Option<Spread>,
+    /// Operations of the least busy thread over those of the busiest, within a sample and among those with the same
+    /// role.
+    pub fairness: Option<Spread>,
+    /// Voluntary context switches of the process per operation.
+    pub voluntary: Option<Spread>,
+    /// Involuntary context switches of the process per operation.
+    pub involuntary: Option<Spread>,
+    /// Voluntary context switches of the process per second of each round, as `rounds_ns`.
+    pub rounds_voluntary_per_s: Vec<Option<f64>>,
+    /// Voluntary context switches of the process per second.
+    pub voluntary_per_s: Option<Spread>,
+    /// Waits; from the pass that times every acquisition.
+    pub wait: Option<Waits>,
+    /// How many times as fast as the reference, paired by round.
+    pub speed: Option<Spread>,
+    /// How many times as many operations as in the scenario with fewer threads, paired by round.
+    pub scaling: Option<Spread>,
+    /// The reads alone, where some operations read and some write.
+    pub reads: Option<KindReport>,
+    /// The writes alone, likewise.
+    pub writes: Option<KindReport>,
+    /// What to know about these figures: fewer samples than asked for, a disturbed machine.
+    pub notes: Vec<String>,
+}
+
+/// The operations of one kind.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindReport {
+    /// As in [`LockReport`].
+    pub rounds_ns: Vec<Option<f64>>,
+    /// Length of the interval over the operations of this kind of all threads, nanoseconds.
+    pub op_ns: Option<Spread>,
+    /// Waits of this kind.
+    pub wait: Option<Waits>,
+    /// How many times as fast as with the reference, paired by round.
+    pub speed: Option<Spread>,
+}
+
+/// How long acquisitions took, from asking to having the lock, nanoseconds; over all timed samples.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Waits {
+    /// Acquisitions timed.
+    pub count: u64,
+    /// The mean.
+    pub mean_ns: f64,
+    /// Half waited at most this long.
+    pub p50_ns: u64,
+    /// 99% waited at most this long.
+    pub p99_ns: u64,
+    /// 99.9% waited at most this long.
+    pub p999_ns: u64,
+    /// Nobody waited longer.
+    pub max_ns: u64,
+}
+
+impl Waits {
+    /// Of a histogram of nanoseconds; `None` if it is empty.
+    #[must_use]
+    pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
+        (!waits.is_empty()).then(|| Waits {
+            count: waits.len(),
+            mean_ns: waits.mean(),
+            p50_ns: waits.value_at_quantile(0.5),
+            p99_ns: waits.value_at_quantile(0.99),
+            p999_ns: waits.value_at_quantile(0.999),
+            max_ns: waits.max(),
+        })
+    }
+}
+
+impl ScenarioReport {
+    /// Names the reference: the fastest of `candidates` that ran, or if there are none the fastest peer, one that
+    /// sleeps if there is any (a lock that only spins is no substitute on a busy machine); and compares everybody with
+    /// it.
+    pub fn compare(&mut self, candidates: &[&str]) {
+        let fastest = |fit: &dyn Fn(&LockReport) -> bool| {
+            let timed = self.locks.iter().filter(|l| fit(l)).filter_map(|l| Some((l.op_ns?.median, l.name.clone())));
+            timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+        };
+        let named = |l: &LockReport| candidates.contains(&l.name.as_str());
+        let peer = |sleeps: bool| fastest(&|l| !l.ours && l.sleeps == sleeps);
+        self.reference = if candidates.is_empty() { peer(true).or_else(|| peer(false)) } else { fastest(&named) };
+        let Some(reference) = self.reference_lock().cloned() else {
+            return;
+        };
+        let compare = |base: &Option<KindReport>, own: &mut Option<KindReport>| {
+            if let (Some(base), Some(own)) = (base, own) {
+                own.speed = Spread::of_ratios(&base.rounds_ns, &own.rounds_ns);
+            }
+        };
+        for lock in &mut self.locks {
+            lock.speed = Spread::of_ratios(&reference.rounds_ns, &lock.rounds_ns);
+            compare(&reference.reads, &mut lock.reads);
+            compare(&reference.writes, &mut lock.writes);
+        }
+    }
+
+    /// Compares every lock with itself in a scenario whose rounds were interleaved with this one's.
+    pub fn scale(&mut self, from: &ScenarioReport) {
+        self.scales_from = Some(from.name.clone());
+        for lock in &mut self.locks {
+            let before = from.lock(&lock.name);
+            lock.scaling = before.and_then(|before| Spread::of_ratios(&before.rounds_ns, &lock.rounds_ns));
+        }
+    }
+
+    /// The lock of this name, if it ran.
+    #[must_use]
+    pub fn lock(&self, name: &str) -> Option<&LockReport> {
+        self.locks.iter().find(|l| l.name == name)
+    }
+
+    /// The lock that the others were compared with.
+    #[must_use]
+    pub fn reference_lock(&self) -> Option<&LockReport> {
+        self.lock(self.reference.as_ref()?)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn lock(name: &str, ours: bool, sleeps: bool, rounds: [f64; 3]) -> LockReport {
+        LockReport {
+            name: name.to_owned(),
+            ours,
+            sleeps,
+            rounds_ns: rounds.map(Some).to_vec(),
+            op_ns: Spread::of(&rounds),
+            cpu_ns: None,
+            fairness: None,
+            voluntary: None,
+            involuntary: None,
+            rounds_voluntary_per_s: Vec::new(),
+            voluntary_per_s: None,
+            wait: None,
+            speed: None,
+            scaling: None,
+            reads: None,
+            writes: None,
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn scenario() -> ScenarioReport {
+        ScenarioReport {
+            name: "s".to_owned(),
+            help: String::new(),
+            threads: 2,
+            inside_ns: None,
+            outside_ns: None,
+            reference: None,
+            scales_from: None,
+            locks: vec![
+                lock("ours", true, true, [10.0, 20.0, 30.0]),
+                lock("fast", false, true, [20.0, 20.0, 60.0]),
+                lock("slow", false, true, [50.0, 50.0, 50.0]),
+                lock("spins", false, false, [1.0, 1.0, 1.0]),
+            ],
+        }
+    }
+
+    #[test]
+    fn the_reference_is_the_fastest_peer_that_sleeps() {
+        let mut s = scenario();
+        s.compare(&[]);
+        assert_eq!(s.reference.as_deref(), Some("fast"));
+        // 20/10, 20/20, 60/30
+        assert_eq!(s.locks[0].speed, Some(Spread { median: 2.0, min: 1.0, max: 2.0 }));
+        assert_eq!(s.locks[1].speed, Some(Spread { median: 1.0, min: 1.0, max: 1.0 }));
+        s.locks.retain(|l| l.ours || !l.sleeps);
+        s.compare(&[]);
+        assert_eq!(s.reference.as_deref(), Some("spins"), "where no peer sleeps");
+    }
+
+    #[test]
+    fn the_fastest_candidate_wins_and_absent_ones_leave_none() {
+        let mut s = scenario();
+        s.compare(&["slow", "spins"]);
+        assert_eq!(s.reference.as_deref(), Some("spins"));
+        s.compare(&["nobody"]);
+        assert_eq!(s.reference, None);
+    }
+
+    #[test]
+    fn a_lock_scales_by_what_it_did_with_fewer_threads() {
+        let mut s = scenario();
+        let mut from = scenario();
+        from.locks.truncate(1);
+        from.locks[0].rounds_ns = vec![Some(20.0), None, Some(45.0)];
+        s.scale(&from);
+        assert_eq!(s.scales_from, Some("s".to_owned()));
+        // 20/10, 45/30
+        assert_eq!(s.locks[0].scaling.map(|s| (s.min, s.max)), Some((1.5, 2.0)));
+        assert_eq!(s.locks[1].scaling, None, "it did not run there");
+    }
+
+    #[test]
+    fn each_kind_is_compared_with_its_like() {
+        let mut s = scenario();
+        let kind = |ns| {
+            Some(KindReport { rounds_ns: vec![Some(ns); 3], op_ns: Spread::of(&[ns; 3]), wait: None, speed: None })
+        };
+        (s.locks[0].reads, s.locks[0].writes) = (kind(10.0), kind(100.0));
+        (s.locks[1].reads, s.locks[1].writes) = (kind(20.0), kind(50.0));
+        s.compare(&[]);
+        let median = |kind: &Option<KindReport>| kind.as_ref().and_then(|k| k.speed).map(|s| s.median);
+        assert_eq!(median(&s.locks[0].reads), Some(2.0));
+        assert_eq!(median(&s.locks[0].writes), Some(0.5));
+    }
+}

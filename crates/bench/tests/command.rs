@@ -1,0 +1,147 @@
+//! The command's flags and files.
+
+use clap::Parser;
+use turnwise_bench::bench::{BenchArgs, measure, run};
+use turnwise_bench::report::Report;
+use turnwise_bench::subject::SUBJECTS;
+use turnwise_bench::text::{Style, render};
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    bench: BenchArgs,
+}
+
+fn parse(line: &str) -> Result<BenchArgs, clap::Error> {
+    Cli::try_parse_from(["bench"].into_iter().chain(line.split_whitespace())).map(|cli| cli.bench)
+}
+
+fn args(line: &str) -> BenchArgs {
+    parse(line).unwrap_or_else(|e| panic!("{line}: {e}"))
+}
+
+#[test]
+fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
+    let cases = [
+        ("--lock mutex", "parking_lot"),
+        ("--lock parkinglot", "a similar value exists: 'parking_lot'"),
+        ("rwlok", "a similar value exists: 'rwlock'"),
+        ("rwlock --lock pthread-adaptive", "pthread-writers"),
+        ("rwlock --scenario 8x95/4", "'8x95/5'"),
+        ("seqlock --against spin", "seqlock, std"),
+        ("--scenario 3x50/100", "2x50/100"),
+        ("--against nobody", "pthread-adaptive"),
+        ("--samples 0", "1..=10000"),
+        ("--sample-ms many", "invalid digit"),
+    ];
+    for (line, hint) in cases {
+        let error = parse(line).expect_err(line).to_string();
+        assert!(error.contains(hint), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_found_out_at_once() {
+    let error = run(args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
+    assert!(format!("{error:#}").contains("/nowhere/at/all.json"), "{error:#}");
+}
+
+#[test]
+fn the_report_survives_json_and_names_everything_in_both_styles() {
+    let report = measure(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock turnwise,std,spin"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    assert_eq!(render(&again, Style::Plain), render(&report, Style::Plain));
+    assert_eq!(again.scenarios.len(), 2);
+    for scenario in &again.scenarios {
+        assert_eq!(scenario.reference.as_deref(), Some("std"), "spin only spins");
+        let names: Vec<_> = scenario.locks.iter().map(|l| l.name.as_str()).collect();
+        assert_eq!(names, ["turnwise", "std", "spin"]);
+        assert!(scenario.locks.iter().all(|l| l.rounds_ns.len() == 2), "{}", scenario.name);
+    }
+    assert!(again.scenarios[0].locks[0].wait.is_none(), "nobody waits alone");
+    for style in [Style::Plain, Style::Markdown] {
+        let text = render(&report, style);
+        for part in ["uncontended", "2x50/100", "turnwise", "on_cpu layer", "longest wait", "speed / std"] {
+            assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_lock_to_compare_with_runs_too() {
+    let report = measure(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock turnwise --against pthread"));
+    let report = report.expect("it runs");
+    let scenario = &report.scenarios[0];
+    assert_eq!(scenario.locks.len(), 2);
+    assert_eq!(scenario.reference.as_deref(), Some("pthread"));
+    assert!(scenario.locks.iter().all(|l| l.speed.is_some()), "{scenario:?}");
+}
+
+#[test]
+fn reads_and_writes_are_reported_apart_and_survive_json() {
+    let report = measure(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock turnwise,std"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/2", "rwlock"));
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    assert_eq!(render(&again, Style::Markdown), render(&report, Style::Markdown));
+    for lock in again.scenarios.iter().flat_map(|s| &s.locks) {
+        let (reads, writes) = (lock.reads.as_ref().expect("some read"), lock.writes.as_ref().expect("some write"));
+        assert!(reads.op_ns.is_some() && writes.op_ns.is_some() && reads.speed.is_some(), "{lock:?}");
+        let sum = |w: &Option<_>| w.map_or(0, |w: turnwise_bench::report::Waits| w.count);
+        assert_eq!(sum(&reads.wait) + sum(&writes.wait), sum(&lock.wait), "{lock:?}");
+    }
+    let text = render(&report, Style::Plain);
+    for part in ["1w7r", "per read", "per write", "longest read wait", "longest write wait", "reads "] {
+        assert!(text.contains(part), "no {part} in:\n{text}");
+    }
+}
+
+#[test]
+fn documents_are_laid_beside_what_was_measured() {
+    let report = measure(&args("lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock fifo,stealing"));
+    let report = report.unwrap_or_else(|e| panic!("{e:#}"));
+    let switches = report.documents.iter().find(|row| row.unit == "voluntary switches/s").expect("they were counted");
+    let published = switches.published.as_ref().expect("the document counted them, too");
+    assert_eq!((published.before, published.after), (640_595_016.0, 157_915_561.0));
+    assert!(switches.before.value.is_some() && switches.after.value.is_some(), "{switches:?}");
+    let json = serde_json::to_string(&report).expect("a report has a JSON form");
+    let again: Report = serde_json::from_str(&json).expect("what was written can be read");
+    for style in [Style::Plain, Style::Markdown] {
+        let text = render(&again, style);
+        for part in ["the documents, here and as published", "fifo -> stealing", "157915561", "rwsem_stealing"] {
+            assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn every_subject_has_a_list_and_a_quick_run_that_ends() {
+    let all = args("--list").lists();
+    for subject in SUBJECTS {
+        assert!(all.contains(&format!("{}: {}", subject.name, subject.help)), "{all}");
+        let list = args(&format!("{} --list", subject.name)).lists();
+        let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios.iter().map(|s| s.name));
+        names.for_each(|name| assert!(list.contains(name), "no {name} in {list}"));
+        let first = subject.scenarios[0].name;
+        let report = measure(&args(&format!("{} --samples 1 --sample-ms 1 --scenario {first}", subject.name)));
+        let report = report.unwrap_or_else(|e| panic!("{}: {e:#}", subject.name));
+        assert!(!report.scenarios[0].locks.is_empty(), "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_scenario_without_any_lock_asked_for_is_left_out() {
+    let report = measure(&args("--samples 1 --sample-ms 1 --scenario uncontended --lock mcs")).expect("it runs");
+    assert_eq!(report.scenarios[0].reference, None, "no peer ran");
+}
+
+#[test]
+fn a_group_brings_its_own_locks_and_reference() {
+    let report = measure(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
+    let names: Vec<_> = report.scenarios[0].locks.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(names, ["turnwise", "turnwise-blind"]);
+    assert_eq!(report.scenarios[0].reference.as_deref(), Some("turnwise-blind"));
+}

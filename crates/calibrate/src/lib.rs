@@ -1,0 +1,230 @@
+//! `turnwise-lab calibrate`: measures this machine, and describes it to the simulator.
+//!
+//! | file | what |
+//! |---|---|
+//! | `sysfs.rs`, `grid.rs` | which CPUs there are; the regular machine that stands for them |
+//! | `clock.rs`, `figure.rs` | time; a number with its spread |
+//! | `team.rs`, `lines.rs` | threads on CPUs of their own that take turns; cache lines in a chain |
+//! | `cpu.rs`, `transfers.rs` | instructions and memory; lines between CPUs |
+//! | `system.rs`, `wake.rs`, `scheduler.rs` | system calls, switches, wake-ups, idleness, time slices |
+//! | `file.rs`, `text.rs` | the machine file; the table for people |
+//!
+//! `docs/design/calibrate.md` says how each number is found, and what it leaves out.
+
+mod clock;
+mod cpu;
+mod figure;
+mod file;
+mod grid;
+mod lines;
+mod scheduler;
+mod sysfs;
+mod system;
+mod team;
+#[cfg(test)]
+mod tests;
+mod text;
+mod transfers;
+mod wake;
+
+pub use figure::{At, Figure, Spread, Unit};
+pub use file::here_path;
+pub use grid::Grid;
+pub use sysfs::Cpu;
+
+use anyhow::{Result, bail};
+use scheduler::Settings;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Instant;
+use sysfs::Tree;
+use transfers::{KINDS, Transfers};
+use turnwise_present::cpus::allowed;
+use turnwise_present::machine::{self, Machine};
+use turnwise_present::others;
+
+/// The format of [`Calibration`] as JSON. Raised when a field changes its meaning or goes away.
+pub const FORMAT: &str = "turnwise-calibrate/1";
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Calibration {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// The command line.
+    pub command: String,
+    /// The commit of the program, if known.
+    pub commit: Option<String>,
+    /// The machine.
+    pub machine: Machine,
+    /// Fewer repetitions than usual.
+    pub quick: bool,
+    /// How long it took.
+    pub seconds: f64,
+    /// The CPUs, and the grid that stands for them.
+    pub grid: Grid,
+    /// Bytes of a cache line, if the kernel says so.
+    pub line_bytes: Option<u32>,
+    /// The numbers.
+    pub figures: Vec<Figure>,
+    /// What to know about them.
+    pub notes: Vec<String>,
+}
+
+/// How thoroughly to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Fewer repetitions, for a first look.
+    pub quick: bool,
+}
+
+impl Effort {
+    fn pick<T>(self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+}
+
+/// Is told of each step: its name, its place, how many there are.
+pub type Watch<'a> = &'a mut dyn FnMut(&str, usize, usize);
+
+/// Measures this machine.
+///
+/// # Errors
+/// The architecture has no way to measure; the kernel does not say which CPUs may be used; threads cannot be started
+/// or pinned; there are more nodes than the simulator has room for.
+pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        bail!("calibrate measures x86-64 and arm64, not {}: write a machine file by hand", std::env::consts::ARCH);
+    }
+    let begin = Instant::now();
+    let (machine, commit) = (Machine::here(), machine::commit());
+    let root = Path::new("/sys");
+    let tree = Tree::read(root, &allowed()?)?;
+    let grid = Grid::of(&tree)?;
+    let mut notes = grid.notes.clone();
+    notes.extend(warnings(&machine, grid.cpus.len()));
+    let others = others::Watch::begin();
+    let work = Work { effort, grid: &grid, tree: &tree, line_bytes: tree.line_bytes.unwrap_or(64) };
+    let figures = work.figures(root, machine.kernel.as_deref().unwrap_or_default(), watch)?;
+    notes.extend(others.and_then(|others| others.end()).into_iter().flat_map(|others| others.notes()));
+    Ok(Calibration {
+        format: FORMAT,
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        commit,
+        machine,
+        quick: effort.quick,
+        seconds: begin.elapsed().as_secs_f64(),
+        grid,
+        line_bytes: tree.line_bytes,
+        figures,
+        notes,
+    })
+}
+
+/// What makes figures doubtful.
+fn warnings(machine: &Machine, cpus: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    if cfg!(debug_assertions) {
+        notes.push("built without optimisation: costs of instructions that hit come out too high".to_owned());
+    }
+    if machine.cpus < cpus {
+        notes.push(format!("a quota of about {} CPUs is in force: expect wide spreads", machine.cpus));
+    }
+    notes
+}
+
+/// Everything that is measured, in order.
+struct Work<'a> {
+    effort: Effort,
+    grid: &'a Grid,
+    tree: &'a Tree,
+    line_bytes: u32,
+}
+
+/// Tells the watcher of each step.
+struct Steps<'a> {
+    watch: Watch<'a>,
+    done: usize,
+    all: usize,
+}
+
+impl Steps<'_> {
+    fn step(&mut self, name: &str) {
+        (self.watch)(name, self.done, self.all);
+        self.done += 1;
+    }
+}
+
+impl Work<'_> {
+    fn figures(&self, root: &Path, release: &str, watch: Watch<'_>) -> Result<Vec<Figure>> {
+        let pairs = self.grid.pairs(self.effort.pick(3, 1));
+        let all = 5 + pairs.len() * KINDS.len() + self.grid.memory_pairs().len();
+        let mut steps = Steps { watch, done: 0, all };
+        steps.step("instructions");
+        clock::prepare();
+        let first = self.grid.cpus[0];
+        let batches = cpu::Batches(self.effort.pick(200, 50));
+        let mut figures = team::on(first.cpu, || cpu::instructions(&batches, self.line_bytes))?;
+        steps.step("threads of a core");
+        figures.extend(cpu::smt(self.grid, &batches)?);
+        self.lines(&mut figures, &mut steps)?;
+        steps.step("system calls");
+        figures.extend(system::calls_on(first, batches.0)?);
+        steps.step("sleeping and waking");
+        let sleeping = system::Sleeping {
+            grid: self.grid,
+            quick: self.effort.quick,
+            syscall_ns: value(&figures, "system.syscall"),
+            clock_ns: value(&figures, "cpu.clock"),
+            known: &figures,
+        };
+        let found = sleeping.figures()?;
+        figures.extend(found);
+        steps.step("time slices");
+        let slices = scheduler::slices(first.cpu, self.effort.pick(1_000_000_000, 300_000_000))?;
+        let cpus = sysfs::online(root).unwrap_or(self.grid.cpus.len() as u32);
+        figures.extend(Settings::read(root, release, cpus).figures(&slices));
+        Ok(figures)
+    }
+
+    /// Transfers and memory.
+    fn lines(&self, figures: &mut Vec<Figure>, steps: &mut Steps<'_>) -> Result<()> {
+        /// Where the size of the own caches is not known.
+        const LOSE_BYTES: u64 = 8 << 20;
+        const MOST_BYTES: u64 = 64 << 20;
+        let hits = ["cpu.load_hit", "cpu.store_hit", "cpu.rmw_hit"].map(|key| value(figures, key));
+        let transfers = Transfers {
+            grid: self.grid,
+            line_bytes: self.line_bytes,
+            lose_bytes: self.tree.own_cache_bytes.map_or(LOSE_BYTES, |bytes| (4 * bytes).min(MOST_BYTES)),
+            rounds: self.effort.pick(202, 27),
+            hits,
+        };
+        let pairs = self.grid.pairs(self.effort.pick(3, 1));
+        for kind in &KINDS {
+            for (&class, pairs) in &pairs {
+                steps.step(&format!("lines, {}", text::class(class)));
+                figures.push(transfers.figure(kind, class, pairs)?);
+            }
+        }
+        steps.step("readers at once");
+        figures.push(transfers::read_occupancy(&transfers, self.effort.pick(8, 4))?);
+        for (class, (from, at)) in self.grid.memory_pairs() {
+            steps.step(&format!("memory, {}", text::class(class)));
+            figures.push(cpu::memory(class, from, at, self.effort.pick(15, 5), self.line_bytes)?);
+        }
+        Ok(())
+    }
+}
+
+/// The number of a figure that there is only one of.
+fn value(figures: &[Figure], key: &str) -> f64 {
+    figures.iter().find(|figure| figure.key == key).map_or(0.0, |figure| figure.value)
+}
+
+impl Calibration {
+    /// The numbers of a key, nearest first.
+    fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a Figure> {
+        self.figures.iter().filter(move |figure| figure.key == key)
+    }
+}

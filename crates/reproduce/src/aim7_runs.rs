@@ -1,0 +1,111 @@
+//! AIM7 on the documents' machine, as both documents that measured it have it.
+
+use super::Context;
+use super::report::{Row, figure};
+use anyhow::{Context as _, Result, anyhow};
+use std::sync::Arc;
+use turnwise_aim7::{self, Length, Outcome, Plan, Set, Workfile};
+use turnwise_bench::stats::Spread;
+use turnwise_sim::spec::{self, Machine};
+use turnwise_vfs::journal;
+
+/// The documents' file systems have small journals.
+const JOURNAL_MIB: u32 = 4;
+
+/// What is not in a workfile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    /// What a job computes for itself.
+    pub(super) compute_ns: f64,
+    /// How much more that takes on two nodes, as a share; with more nodes more of the memory is far away.
+    pub(super) tax: f64,
+    /// Either visit to the list of orphans.
+    pub(super) orphan_ns: f64,
+    /// Whether file systems have a journal.
+    pub(super) journal: bool,
+    /// Whether a profiler asks for the path of everything that is mapped.
+    pub(super) profiler: bool,
+}
+
+/// One run.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) machine: Arc<Machine>,
+    pub(super) workfile: &'static str,
+    /// The locks of a kernel: a name that `turnwise-lab aim7 --list` has.
+    pub(super) locks: &'static str,
+    pub(super) nodes: u32,
+    pub(super) users: u32,
+    /// Directories for the users' files.
+    pub(super) directories: u32,
+    /// File systems that these are spread over.
+    pub(super) file_systems: u32,
+    /// Each job does only the n-th part of everything.
+    pub(super) scale: u32,
+    pub(super) constants: Constants,
+    pub(super) seed: u64,
+    /// Users are forked one after the other over this part of the time of warming up; 0: all at once.
+    pub(super) ramp_ns: u64,
+    pub(super) warm_up_ns: u64,
+    pub(super) measured_ns: u64,
+}
+
+/// The machine of both.
+pub(super) fn machine() -> Result<Arc<Machine>> {
+    Ok(Arc::new(spec::load("westmere-ex-80")?))
+}
+
+impl Run {
+    /// Jobs a minute, and where the time went. A run that got stuck is an error that says who waits for what.
+    pub(super) fn run(&self) -> Result<Outcome> {
+        let workfile = Workfile::load(self.workfile).map_err(|fault| anyhow!("{fault:?}"))?;
+        let locks = Set::find(self.locks).with_context(|| format!("no set of locks '{}'", self.locks))?;
+        let mut plan = Plan::new(workfile, locks, Arc::clone(&self.machine), self.users).on_nodes(self.nodes);
+        let Constants { compute_ns, tax, orphan_ns, journal, profiler } = self.constants;
+        // Of n nodes' memory, a share of 1 - 1/n is far away; on two nodes it is a half.
+        let far = 2.0 * (1.0 - 1.0 / f64::from(self.nodes));
+        plan.setup.compute_ns = compute_ns as u32;
+        plan.setup.tax_permille = (1000.0 * (1.0 + tax * far)) as u32;
+        plan.setup.seed = self.seed;
+        plan.setup.scale = self.scale;
+        (plan.setup.directories, plan.setup.file_systems) = (self.directories, self.file_systems);
+        plan.setup.sleeps = false;
+        plan.setup.profiler = profiler;
+        let orphan_ns = orphan_ns as u32;
+        plan.setup.journal =
+            journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) });
+        plan.ramp_ns = self.ramp_ns;
+        plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
+        turnwise_aim7::simulate(&plan)
+    }
+}
+
+/// One run with some seeds: a crowd at a lock comes and goes, so that one window says little.
+pub(super) struct Sample(pub(super) Vec<Outcome>);
+
+impl Sample {
+    /// Each of these runs, with its seed and those after it, so many in all.
+    pub(super) fn run_all(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
+        let seeded = |run: &Run, n: u64| Run { seed: run.seed + n, ..run.clone() };
+        let all: Vec<Vec<Run>> =
+            runs.iter().map(|(run, count)| (0..*count).map(|n| seeded(run, n)).collect()).collect();
+        let mut outcomes = context.pool.map(what, &all.concat(), Run::run)?.into_iter();
+        Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
+    }
+
+    /// The mean of all seeds: between two states a median is one of them.
+    pub(super) fn mean(&self, of: impl Fn(&Outcome) -> f64) -> f64 {
+        self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
+    }
+
+    /// The row, with the figure's range over the seeds as a remark, where there are several.
+    pub(super) fn range(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
+        let values: Vec<f64> = self.0.iter().map(of).collect();
+        match Spread::of(&values) {
+            Some(Spread { min, max, .. }) if values.len() > 1 => {
+                row.remark(format!("{} to {}", figure(min), figure(max)))
+            }
+            _ => row,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The same workload on a modern machine of up to 1024 CPUs.
+
+use super::{EXCHANGES, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
+use crate::Context;
+use crate::aim7_runs::{Run, Sample};
+use crate::scaling::{self, FEW, Scaling};
+use anyhow::Result;
+
+/// The document's two kernels, and today's locks.
+const KERNELS: [&str; 3] = [LOCKS[0], LOCKS[1], LOCKS[TODAY]];
+/// Users that are forked all at once queue for so long that the window would show little else.
+const RAMP_NS: u64 = 4_000_000;
+const WARM_UP_NS: u64 = 16_000_000;
+const MEASURED_NS: u64 = 4_000_000;
+
+/// Paths made for the profiler, jobs a minute, and the time that the dentry cache's locks and counts take.
+pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scaling>> {
+    let machine = scaling::machine_of_a_kernel()?;
+    let run = |locks, cpus: u32| Run {
+        nodes: scaling::nodes(&machine, cpus),
+        users: cpus,
+        ramp_ns: RAMP_NS,
+        warm_up_ns: WARM_UP_NS,
+        measured_ns: MEASURED_NS,
+        ..plan(context, &machine, locks, compute_ns, true)
+    };
+    let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
+    let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Sample(vec![run.run()?])))?;
+    let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
+    let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Sample) -> f64| {
+        let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);
+        for (locks, row) in KERNELS.iter().zip(outcomes.chunks(FEW.len())) {
+            scaling.push(locks, row.iter().map(of));
+        }
+        scaling
+    };
+    let seconds = MEASURED_NS as f64 / 1e9;
+    Ok(vec![
+        curves("paths made", "thousand/s", &|kernel| kernel.counts()[1] as f64 / seconds / 1e3),
+        curves("jobs", "thousand/min", &|kernel| kernel.mean(|outcome| outcome.jpm / 1e3)),
+        curves("time in spin locks and counts", "% of busy time", &|kernel| {
+            kernel.mean(|outcome| (outcome.busy_share(SPIN_LOCKS) + outcome.busy_share(EXCHANGES)) * 100.0)
+        }),
+    ])
+}
+
+/// What these curves are.
+pub(super) fn note() -> String {
+    format!(
+        "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms after \
+         {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
+         a {SCALE}th; one seed. What users share beside the dentry cache has one lock each in this model, on \
+         machines of every size: the trees of the family that all users' memory is forked from, the areas of each \
+         file that is mapped, the zone of pages.",
+        scaling::MACHINE,
+        MEASURED_NS / 1_000_000,
+        WARM_UP_NS / 1_000_000,
+        RAMP_NS / 1_000_000
+    )
+}

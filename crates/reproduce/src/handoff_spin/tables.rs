@@ -1,0 +1,147 @@
+//! The published rows beside ours; the other techniques; the same workload here.
+
+use super::load::Shown;
+use super::{Curves, Kind, NAME, ROUND_NS, Run, shape};
+use crate::Context;
+use crate::published::HandoffSpin;
+use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::scaling::{self, MANY, Scaling};
+use anyhow::Result;
+use std::sync::Arc;
+use turnwise::platform::Native;
+use turnwise_bench::figure;
+use turnwise_sim::Sim;
+
+impl Curves {
+    pub(super) fn table(&self, published: &HandoffSpin) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, row) in published.rows.iter().enumerate() {
+            for (variant, kind) in [Kind::NoSpin, Kind::Spin].into_iter().enumerate() {
+                let key = format!("{NAME}.rows[{n}].ns[{variant}]");
+                let shown = self.at(kind, row.threads);
+                let words = format!("overlap {:.0}%, runs of {:.1}", shown.overlap * 100.0, shown.run_length);
+                let row = Row::of(key, format!("{} threads, {}", row.threads, kind.name()))?
+                    .ours(shown.each_ns)
+                    .today(self.at(Kind::Today, row.threads).each_ns);
+                rows.push(row.within(Bound::Factor(1.5)).remark(words));
+            }
+        }
+        let title = "Nanoseconds for an acquisition".to_owned();
+        Ok(Table { title, unit: "ns".to_owned(), today: Some("turnwise Mutex".to_owned()), rows })
+    }
+
+    pub(super) fn unchanged(&self) -> Result<Table> {
+        let pair = |threads| [Kind::NoSpin, Kind::Spin].map(|kind| digits(self.at(kind, threads).each_ns));
+        let words = |threads| {
+            let [before, after] = pair(threads);
+            format!("{before} ns without spinning, {after} ns with it")
+        };
+        let spin_lock = |threads| {
+            let [ours, spin] = [Kind::Spin, Kind::SpinLock].map(|kind| digits(self.at(kind, threads).each_ns));
+            format!("{threads} threads: {ours} ns, a spin lock {spin} ns")
+        };
+        let rows = vec![
+            Row::of(format!("{NAME}.unchanged[0]"), "unchanged")?.remark(words(1)),
+            Row::of(format!("{NAME}.unchanged[1]"), "unchanged")?.remark(words(20)),
+            Row::of(format!("{NAME}.claim"), "claim")?.remark(format!("{}; {}", spin_lock(2), spin_lock(4))),
+        ];
+        Ok(Table { title: "In words".to_owned(), unit: String::new(), today: None, rows })
+    }
+
+    pub(super) fn bars(&self, published: &HandoffSpin) -> Vec<Bar> {
+        let pair = |n: usize| {
+            let threads = published.rows[n].threads;
+            let [before, after] = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, threads).each_ns);
+            let [said_before, said_after] = published.rows[n].ns;
+            let holds = |said: f64, ours: f64| (1.0 / 1.5..=1.5).contains(&(ours / said));
+            let found = format!("{} -> {} ns", digits(before), digits(after));
+            (found, holds(said_before, before) && holds(said_after, after))
+        };
+        let many = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 20).each_ns);
+        let one = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 1).each_ns);
+        let ((two_found, two), (four_found, four)) = (pair(0), pair(1));
+        let why = "see the notes, and the overlap and runs beside each row";
+        vec![
+            Bar::new("2 threads: 800 -> 33 ns within a factor 1.5", two_found, two, why),
+            Bar::new("4 threads: 1800 -> 153 ns within a factor 1.5", four_found, four, why),
+            Bar::new(
+                "20 threads: improve only sporadically",
+                format!("{} -> {} ns", digits(many[0]), digits(many[1])),
+                many[1] > 0.8 * many[0],
+                "the model's spinners gain with 20 threads as with 4: those that have a CPU at the time spin",
+            ),
+            Bar::new(
+                "uncontended: unchanged",
+                format!("{} -> {} ns", digits(one[0]), digits(one[1])),
+                (one[1] / one[0] - 1.0).abs() < 0.02,
+                "",
+            ),
+        ]
+    }
+
+    pub(super) fn techniques(&self) -> Vec<Listing> {
+        let columns = ["lock", "1 thread", "2 threads", "4 threads", "20 threads"];
+        let mut times = Listing::new("All techniques of the issue behind it: nanoseconds for an acquisition", &columns);
+        let mut runs = Listing::new("The same: overlap of the threads, acquisitions in a row by one thread", &columns);
+        for (kind, row) in &self.0 {
+            let name = || [kind.name().to_owned()].into_iter();
+            times.rows.push(name().chain(row.iter().map(|shown| digits(shown.each_ns))).collect());
+            let run = |shown: &Shown| format!("{:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length);
+            runs.rows.push(name().chain(row.iter().map(run)).collect());
+        }
+        vec![times, runs]
+    }
+
+    pub(super) fn plot(&self, published: &HandoffSpin) -> Plot {
+        let said = |variant: usize| published.rows.iter().map(|r| (f64::from(r.threads), r.ns[variant])).collect();
+        let mut series = vec![
+            Series { name: "no spin".to_owned(), published: true, points: said(0) },
+            Series { name: "spin".to_owned(), published: true, points: said(1) },
+        ];
+        for (kind, row) in &self.0 {
+            let points = super::THREADS.iter().zip(row).map(|(n, shown)| (f64::from(*n), shown.each_ns)).collect();
+            series.push(Series { name: kind.name().to_owned(), published: false, points });
+        }
+        let title = "misc-mutex: nanoseconds for an acquisition".to_owned();
+        Plot { title, x: "threads".to_owned(), y: "ns".to_owned(), series }
+    }
+}
+
+/// The same workload on a machine of 1024 CPUs.
+pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
+    const ROUNDS: u32 = 20_000;
+    let machine = scaling::machine()?;
+    let run = |kind, threads| Run {
+        machine: Arc::clone(&machine),
+        cpus: threads,
+        kind,
+        shape: shape(threads, (ROUNDS / threads).max(20), ROUND_NS),
+        seed: context.seed,
+    };
+    let runs: Vec<Run> = Kind::ALL.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
+    let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| run.kind.play::<Sim, _>(run))?;
+    let mut scaling = Scaling::new("time for an acquisition", "ns", "threads", &MANY);
+    for (kind, row) in Kind::ALL.into_iter().zip(shown.chunks(MANY.len())) {
+        scaling.push(kind.name(), row.iter().map(|shown| shown.each_ns));
+    }
+    Ok(scaling)
+}
+
+pub(super) fn metal(context: &Context<'_>) -> Listing {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
+    let title = format!("The same workload on metal here, {threads} CPUs: nanoseconds, overlap, run length");
+    let counts = [1, 2, 4];
+    let mut listing = Listing::new(&title, &["lock", "1 thread", "2 threads", "4 threads"]);
+    for kind in Kind::ALL {
+        let mut cells = vec![kind.name().to_owned()];
+        for threads in counts {
+            // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
+            let rounds = context.choose(20_000, 200_000) / threads;
+            let shown = kind.play::<Native, _>(&shape(threads, rounds, 0));
+            let time = figure::time(shown.each_ns);
+            cells.push(format!("{time}, {:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length));
+        }
+        listing.rows.push(cells);
+    }
+    listing
+}

@@ -1,0 +1,187 @@
+//! AIM7's file server mix on the document's kernels, and the constants that are not known.
+
+use crate::Context;
+use crate::aim7_runs::{self, Constants, Run, Sample};
+use crate::bracket::{self, Tried, nearest};
+use crate::fit::three_digits;
+use crate::published::{self, MutexSpinners};
+use crate::report::{Fitted, Listing};
+use anyhow::{Context as _, Result};
+use std::sync::Arc;
+use turnwise_sim::spec::Machine;
+
+/// The kernels of the three columns.
+pub(super) const VARIANTS: [&str; 3] = ["linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2"];
+/// Today's locks.
+pub(super) const TODAY: &str = "today";
+
+/// All users are forked at once, and wait for each other at first: after a sixth of this time 1500 of them leave most
+/// of 80 CPUs idle, whatever the mix.
+const WARM_UP_NS: u64 = 60_000_000;
+/// So long does a user have its CPU if it does not sleep: the machine file's `min_granularity`.
+const SLICE_NS: u64 = 3_000_000;
+/// Slices that each user has had before a window begins where users come to wait for locks. Until it has had one, a
+/// user is no part of the crowd at them, and its CPU is busy.
+const SLICES: u64 = 2;
+/// Where that is: with fewer nodes hardly anybody waits, and every window is alike.
+const CROWDED_NODES: u32 = 4;
+/// The users of the rows that the constants are fitted on: of many more than CPUs the fewest, and so the fastest.
+const FITTED_USERS: u32 = 600;
+/// Directories for the users' files: what AIM7's script makes.
+pub(super) const DIRECTORIES: u32 = 16;
+/// The bracket that the search for the time at the orphan list starts with: with the lower bound nobody waits on 4
+/// nodes, with the upper one most do.
+const ORPHAN_NS: [f64; 2] = [400.0, 2_000.0];
+
+/// The users that stand for a range.
+pub(super) fn users(range: &str) -> u32 {
+    match range {
+        "10-100" => 50,
+        "200-1000" => 600,
+        _ => 1500,
+    }
+}
+
+/// The workload with its constants.
+pub(super) struct Model {
+    pub(super) machine: Arc<Machine>,
+    pub(super) published: MutexSpinners,
+    pub(super) constants: Constants,
+    /// Times at the orphan list that were tried, nanoseconds, with thousand jobs a minute of each seed on 4 nodes.
+    tried: Vec<Tried>,
+}
+
+impl Model {
+    /// The constants for which the kernel with both patches has the published figures of 1, 2 and 4 nodes, one after
+    /// the other: each hardly matters for the rows before its own.
+    pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
+        let start = Constants { compute_ns: 2.7e6, tax: 0.15, orphan_ns: ORPHAN_NS[0], journal: true, profiler: false };
+        let published = published::typed(super::NAME)?;
+        let mut model = Model { machine: aim7_runs::machine()?, published, constants: start, tried: Vec::new() };
+        for nodes in [1, 2] {
+            for _ in 0..context.rounds(2, 3) {
+                model.compute_more(context, nodes)?;
+            }
+        }
+        model.fit_orphans(context)?;
+        Ok(model)
+    }
+
+    /// What the kernel with both patches published for so many nodes.
+    fn wanted(&self, nodes: u32) -> f64 {
+        let row = self.published.rows.iter().find(|row| row.nodes == nodes && users(&row.users) == FITTED_USERS);
+        row.map_or(0.0, |row| row.jpm[2])
+    }
+
+    /// The same here.
+    fn sample(&self, context: &Context<'_>, nodes: u32) -> Result<Sample> {
+        let run = self.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS);
+        let mut samples = Sample::run_all(context, "mutex_spinners: fit", &[(run, seeds(context, nodes))])?;
+        samples.pop().context("one for each run")
+    }
+
+    /// Where nobody waits all CPUs are busy, and a job takes their number x 60 s / jobs a minute: what is missing is
+    /// computed, on one node by itself, on two as the tax.
+    fn compute_more(&mut self, context: &Context<'_>, nodes: u32) -> Result<()> {
+        let jpm = self.sample(context, nodes)?.mean(|outcome| outcome.jpm);
+        let missing_ns = self.cpus(nodes) as f64 * 60e9 * (1.0 / self.wanted(nodes) - 1.0 / jpm);
+        let Constants { compute_ns, tax, .. } = &mut self.constants;
+        match nodes {
+            1 => *compute_ns = three_digits((*compute_ns + missing_ns).clamp(1e6, 6e6)),
+            _ => *tax = three_digits((*tax + missing_ns / *compute_ns).clamp(0.01, 0.9)),
+        }
+        Ok(())
+    }
+
+    /// The time at the orphan list: of those tried the one whose figure on 4 nodes is nearest.
+    fn fit_orphans(&mut self, context: &Context<'_>) -> Result<()> {
+        let wanted = self.wanted(4) / 1e3;
+        let found = nearest(ORPHAN_NS, context.rounds(5, 7), wanted, |orphan_ns| {
+            self.constants.orphan_ns = orphan_ns;
+            let figures = self.sample(context, 4)?.0.iter().map(|outcome| outcome.jpm / 1e3).collect();
+            Ok(((), figures))
+        })?;
+        (self.constants.orphan_ns, self.tried) = (found.value, found.tried);
+        Ok(())
+    }
+
+    /// All that was tried there.
+    pub(super) fn tried(&self) -> Listing {
+        bracket::listing(
+            "What the fit tried on 4 nodes: thousand jobs/min",
+            "a visit to the orphan list, ns",
+            1.0,
+            &self.tried,
+        )
+    }
+
+    /// One cell.
+    pub(super) fn run(
+        &self,
+        context: &Context<'_>,
+        workfile: &'static str,
+        locks: &'static str,
+        nodes: u32,
+        users: u32,
+    ) -> Run {
+        Run {
+            machine: Arc::clone(&self.machine),
+            workfile,
+            locks,
+            nodes,
+            users: if context.least { users.min(100) } else { users },
+            directories: DIRECTORIES,
+            file_systems: 1,
+            scale: 50,
+            constants: self.constants,
+            seed: context.seed,
+            ramp_ns: 0,
+            warm_up_ns: if context.least { 200_000 } else { self.warm_up_ns(nodes, users) },
+            measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 40_000_000) },
+        }
+    }
+
+    /// When the window begins.
+    fn warm_up_ns(&self, nodes: u32, users: u32) -> u64 {
+        let turns_ns = SLICES * SLICE_NS * u64::from(users) / self.cpus(nodes).max(1);
+        if nodes < CROWDED_NODES { WARM_UP_NS } else { turns_ns.max(WARM_UP_NS) }
+    }
+
+    /// CPUs of the first so many nodes.
+    fn cpus(&self, nodes: u32) -> u64 {
+        let topology = &self.machine.topology;
+        (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).count() as u64
+    }
+
+    /// What was fitted, on what.
+    pub(super) fn described(&self) -> Vec<Fitted> {
+        let fitted = |what: &str, value: f64, unit: &str, row: usize| Fitted {
+            what: what.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            on: format!("mutex_spinners.rows[{row}].jpm[2]"),
+        };
+        let Constants { compute_ns, tax, orphan_ns, .. } = self.constants;
+        vec![
+            fitted("what a job computes", compute_ns / 1e6, "ms", 7),
+            fitted("how much more that takes on two nodes", tax * 100.0, "%", 6),
+            fitted("how long either visit to the orphan list holds its mutex", orphan_ns, "ns", 5),
+        ]
+    }
+}
+
+/// Whether the constants were fitted on this cell.
+pub(super) fn is_fitted(range: &str, nodes: u32, column: usize) -> bool {
+    users(range) == FITTED_USERS && nodes < 8 && column == 2
+}
+
+/// Seeds of a cell: where users come to wait, one says little.
+pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
+    if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
+}
+
+/// The share of busy time in functions whose names contain this, per cent.
+pub(super) fn share(sample: &Sample, names: &[&str]) -> f64 {
+    // Nothing is 0, not -0.
+    sample.mean(|outcome| outcome.busy_share(names)) * 100.0 + 0.0
+}

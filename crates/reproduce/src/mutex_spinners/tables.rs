@@ -1,0 +1,296 @@
+//! The published rows beside ours; the chain; the same workload here.
+
+use super::NAME;
+use super::markov::chain;
+use super::model::{DIRECTORIES, Model, TODAY, VARIANTS, is_fitted, seeds, share, users};
+use crate::Context;
+use crate::aim7_runs::{Run, Sample};
+use crate::published::{MutexSpinners, WorkloadRow};
+use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use anyhow::{Context as _, Result, anyhow};
+use turnwise_aim7::{self, Set, Setup, Workfile};
+use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
+
+/// A change below this is none, per cent.
+const NOTHING: f64 = 5.0;
+
+/// All rows with all locks.
+pub(super) struct Cells {
+    published: MutexSpinners,
+    /// For each published row, the three kernels and today's locks.
+    samples: Vec<Vec<Sample>>,
+}
+
+fn change(before: f64, after: f64) -> f64 {
+    (after / before - 1.0) * 100.0
+}
+
+impl Cells {
+    pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Cells> {
+        let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
+        let rows = &model.published.rows;
+        let run = |row: usize, locks| {
+            let nodes = rows[row].nodes;
+            (model.run(context, "fserver", locks, nodes, users(&rows[row].users)), seeds(context, nodes))
+        };
+        let runs: Vec<(Run, u64)> = (0..rows.len()).flat_map(|row| locks.map(|locks| run(row, locks))).collect();
+        let mut samples = Sample::run_all(context, "mutex_spinners: fserver", &runs)?.into_iter();
+        let samples = rows.iter().map(|_| samples.by_ref().take(locks.len()).collect()).collect();
+        Ok(Cells { published: model.published.clone(), samples })
+    }
+
+    fn jpm(&self, row: usize, column: usize) -> f64 {
+        self.samples[row][column].mean(|outcome| outcome.jpm)
+    }
+
+    pub(super) fn throughput(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.rows.iter().enumerate() {
+            for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+                let label = format!("{} users, nodes: {}, {variant}", published.users, published.nodes);
+                let row = Row::of(format!("{NAME}.rows[{n}].jpm[{column}]"), label)?;
+                let fitted = is_fitted(&published.users, published.nodes, column);
+                let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
+                let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
+                rows.push(self.samples[n][column].range(row, |outcome| outcome.jpm.round()));
+            }
+        }
+        let today = Some("the locks of turnwise throughout".to_owned());
+        Ok(Table { title: "AIM7 fserver".to_owned(), unit: "jobs/min".to_owned(), today, rows })
+    }
+
+    pub(super) fn changes(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.rows.iter().enumerate() {
+            let label = format!("{} users, {} nodes, patch 1 to patches 1 and 2", published.users, published.nodes);
+            let ours = change(self.jpm(n, 1), self.jpm(n, 2));
+            let row = Row::of(format!("{NAME}.rows[{n}].change_1_to_2"), label)?;
+            rows.push(row.ours(ours).within(Bound::Points(10.0)));
+            let key = format!("{NAME}.rows[{n}].jpm[1] / jpm[0]");
+            let label = format!("{} users, {} nodes, baseline to patch 1", published.users, published.nodes);
+            let row = Row::derived(key, label, change(published.jpm[0], published.jpm[1]));
+            rows.push(row.ours(change(self.jpm(n, 0), self.jpm(n, 1))).within(Bound::Points(10.0)));
+        }
+        Ok(Table { title: "What the patches change".to_owned(), unit: "%".to_owned(), today: None, rows })
+    }
+
+    /// At 1500 users on 8 nodes: the first row.
+    pub(super) fn profile(&self) -> Result<Table> {
+        let mut rows = Vec::new();
+        for (n, published) in self.published.profile.iter().enumerate() {
+            let names = functions(&published.function);
+            for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+                let key = format!("{NAME}.profile[{n}].percent[{column}]");
+                let row = Row::of(key, format!("{}, {variant}", published.function))?;
+                rows.push(match row.published {
+                    Some(_) => row.ours(share(&self.samples[0][column], names)).within(Bound::Points(10.0)),
+                    None => row.remark("this kernel has none"),
+                });
+            }
+        }
+        let title = "Where the time goes at 1500 users on 8 nodes".to_owned();
+        Ok(Table { title, unit: "% of busy time".to_owned(), today: None, rows })
+    }
+
+    pub(super) fn bars(&self, workloads: &Table) -> Vec<Bar> {
+        let peaks: Vec<u32> = (0..3).map(|column| self.peak(column)).collect();
+        let falls = (0..3).all(|column| self.jpm(0, column) < self.jpm(1, column));
+        let (met, all) = judged(workloads);
+        let why = "see the notes: what everybody waits for on 4 nodes and more";
+        vec![
+            Bar::new(
+                "throughput peaks at 4 nodes in all columns",
+                format!("at {peaks:?} nodes"),
+                peaks == [4, 4, 4],
+                why,
+            ),
+            Bar::new(
+                "it falls from 4 to 8 nodes in all columns",
+                (0..3)
+                    .map(|c| format!("{:+.0}%", change(self.jpm(1, c), self.jpm(0, c))))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                falls,
+                why,
+            ),
+            Bar::new(
+                "the sign is right in every row of the second table (below 5%: none)",
+                format!("{met} of {all} cells"),
+                met == all,
+                why,
+            ),
+        ]
+    }
+
+    /// The number of nodes with the most jobs, 1100-2000 users.
+    fn peak(&self, column: usize) -> u32 {
+        let most = (0..4).max_by(|a, b| self.jpm(*a, column).total_cmp(&self.jpm(*b, column))).unwrap_or(0);
+        self.published.rows[most].nodes
+    }
+
+    pub(super) fn chain(&self) -> Result<Listing> {
+        let title =
+            "For comparison: one lock as a Markov chain through 1, 4 and 8 nodes; error of 2 nodes, 1100-2000 users";
+        let mut listing =
+            Listing::new(title, &["column", "1 node", "2 nodes", "4 nodes", "8 nodes", "error at 2", "ours at 2"]);
+        for (column, variant) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+            let rows = &self.published.rows;
+            let wanted = [3, 2, 1, 0].map(|row| rows[row].jpm[column]);
+            let found = chain(wanted)?;
+            let mut cells = vec![variant.to_owned()];
+            cells.extend(found.iter().map(|jpm| digits(jpm.round())));
+            cells.push(format!("{:+.1}%", change(wanted[1], found[1])));
+            cells.push(format!("{:+.1}%", change(wanted[1], self.jpm(2, column))));
+            listing.rows.push(cells);
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn plot(&self) -> Plot {
+        let rows = [3, 2, 1, 0];
+        let nodes = |row: usize| f64::from(self.published.rows[row].nodes);
+        let mut series = Vec::new();
+        for (column, name) in ["baseline", "patch 1", "patches 1 and 2"].into_iter().enumerate() {
+            let said = rows.map(|row| (nodes(row), self.published.rows[row].jpm[column]));
+            series.push(Series { name: name.to_owned(), published: true, points: said.to_vec() });
+        }
+        for (column, name) in ["baseline", "patch 1", "patches 1 and 2", "turnwise"].into_iter().enumerate() {
+            let ours = rows.map(|row| (nodes(row), self.jpm(row, column)));
+            series.push(Series { name: name.to_owned(), published: false, points: ours.to_vec() });
+        }
+        let title = "AIM7 fserver, 1100-2000 users".to_owned();
+        Plot { title, x: "nodes of 10 CPUs".to_owned(), y: "jobs/min".to_owned(), series }
+    }
+}
+
+fn judged(table: &Table) -> (usize, usize) {
+    let met: Vec<bool> = table.rows.iter().filter_map(Row::met).collect();
+    (met.iter().filter(|met| **met).count(), met.len())
+}
+
+/// Ours for a kernel's function.
+fn functions(kernel: &str) -> &'static [&'static str] {
+    match kernel {
+        "__read_lock_failed" => &["BiasedRwLock::read_failed"],
+        "__write_lock_failed" => &["BiasedRwLock::write_failed"],
+        "mutex_spin_on_owner" => &["LinuxMutex::spin_on_owner"],
+        "mspin_lock" => &["SpinnerQueue::enter"],
+        "__mutex_lock_slowpath" => &[
+            "LinuxMutex::lock_slow",
+            "LinuxMutex::lock_asleep",
+            "LinuxMutex::claim",
+            "LinuxMutex::spin_round",
+            "LinuxMutex::exchange",
+        ],
+        _ => &["KernelTicketLock"],
+    }
+}
+
+/// Every workload with the second patch and without it, on 8 nodes.
+pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
+    const RANGES: [&str; 3] = ["10-100", "200-1000", "1100-2000"];
+    // In short, those that the document has a difference for, where the crowd is there soonest.
+    let wanted = |workload: &WorkloadRow| -> &[usize] {
+        let differs = workload.change[1].abs() >= NOTHING;
+        context.choose(if differs { &[1] } else { &[] }, &[0, 1, 2])
+    };
+    let count = seeds(context, 8).min(2);
+    let mut runs = Vec::new();
+    for workload in &model.published.workloads {
+        let name = named(&workload.name)?;
+        for &range in wanted(workload) {
+            let run = |locks| (model.run(context, name, locks, 8, users(RANGES[range])), count);
+            runs.extend([VARIANTS[1], VARIANTS[2]].map(run));
+        }
+    }
+    let samples = Sample::run_all(context, "mutex_spinners: workloads", &runs)?;
+    let mut pairs = samples.chunks(2);
+    let mut rows = Vec::new();
+    for (n, workload) in model.published.workloads.iter().enumerate() {
+        for (range, users) in RANGES.into_iter().enumerate() {
+            let row =
+                Row::of(format!("{NAME}.workloads[{n}].change[{range}]"), format!("{}, {users} users", workload.name))?;
+            let row = row.within(Bound::Sign(NOTHING));
+            rows.push(match wanted(workload).contains(&range) {
+                true => {
+                    let pair = pairs.next().context("a pair of runs for each cell")?;
+                    let [before, after] = [0, 1].map(|n: usize| pair[n].mean(|outcome| outcome.jpm));
+                    row.ours(change(before, after))
+                }
+                false => row.remark("left out (--quick)"),
+            });
+        }
+    }
+    let title = "Other workloads on 8 nodes, patch 1 to patches 1 and 2".to_owned();
+    Ok(Table { title, unit: "%".to_owned(), today: None, rows })
+}
+
+fn named(name: &str) -> Result<&'static str> {
+    let all = ["alltests", "five_sec", "high_systime", "new_fserver", "shared", "short"];
+    all.into_iter().find(|known| *known == name).with_context(|| format!("no workfile {name}"))
+}
+
+/// Few users, and what the second patch costs in memory.
+pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
+    let runs = VARIANTS.map(|locks| model.run(context, "fserver", locks, 8, users("10-100")));
+    let jpm: Vec<f64> = context.pool.map("mutex_spinners: few users", &runs, Run::run)?.iter().map(|o| o.jpm).collect();
+    let few = Row::of(format!("{NAME}.note_low_users"), "few users")?;
+    let words =
+        format!("50 users on 8 nodes: patch 1 {:+.1}%, both {:+.1}%", change(jpm[0], jpm[1]), change(jpm[0], jpm[2]));
+    let bytes = size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>();
+    let of = |word: &str, label: &str| Row::of(format!("{NAME}.size_cost_bytes.{word}"), format!("bytes, {label}"));
+    let wide = cfg!(target_pointer_width = "64");
+    let (this, other) = if wide { ("bits64", "bits32") } else { ("bits32", "bits64") };
+    let without = size_of::<LinuxMutex<turnwise_lineage::linux_mutex::NoSpin>>() - size_of::<LinuxMutex<Patch1>>();
+    let rows = vec![
+        few.remark(words),
+        of(this, "of the second patch, this architecture")?.ours(bytes as f64).within(Bound::Share(0.0)),
+        of(other, "of the second patch, the other")?.remark("a pointer; not built here"),
+        of("spin_on_owner_off", "compiled without spinning")?.ours(without as f64).within(Bound::Points(0.0)),
+    ];
+    Ok(Table { title: "In words, and sizes".to_owned(), unit: "as named".to_owned(), today: None, rows })
+}
+
+/// The files elsewhere: in one directory, and in as many file systems as directories, on 4 and 8 nodes.
+pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing> {
+    const PLACES: [(u32, u32); 3] = [(1, 1), (DIRECTORIES, 1), (DIRECTORIES, DIRECTORIES)];
+    let title = format!(
+        "Other places of the files, patches 1 and 2, 1100-2000 users, with the constants of {DIRECTORIES} directories \
+         in one file system"
+    );
+    let columns = ["directories", "file systems", "nodes", "jobs/min", "slow paths of the rwlock, %", "mutex, %"];
+    let mut listing = Listing::new(&title, &columns);
+    let mut runs = Vec::new();
+    for (directories, file_systems) in PLACES {
+        let run = |nodes| model.run(context, "fserver", VARIANTS[2], nodes, users("1100-2000"));
+        runs.extend([4, 8].map(|nodes| (Run { directories, file_systems, ..run(nodes) }, seeds(context, nodes))));
+    }
+    let samples = Sample::run_all(context, "mutex_spinners: places", &runs)?;
+    for ((run, _), sample) in runs.iter().zip(&samples) {
+        let rwlock = share(sample, &["BiasedRwLock::read_failed", "BiasedRwLock::write_failed"]);
+        let jpm = sample.mean(|outcome| outcome.jpm).round();
+        let figures = [jpm, rwlock, share(sample, &["LinuxMutex", "SpinnerQueue"])].map(digits);
+        let place = [run.directories, run.file_systems, run.nodes].map(|count| count.to_string());
+        listing.rows.push(place.into_iter().chain(figures).collect());
+    }
+    Ok(listing)
+}
+
+/// The same workload on this machine's CPUs.
+pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
+    let users = context.choose(4, 16);
+    let mut listing = Listing::new(
+        &format!("The same workload on metal here, {users} users, jobs of a 50th"),
+        &["locks", "jobs/min", "CPU ms for a job"],
+    );
+    for locks in [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY] {
+        let workfile = Workfile::load("fserver").map_err(|fault| anyhow!("{fault:?}"))?;
+        let mut setup = Setup { scale: 50, sleeps: false, ..Setup::new(workfile) };
+        setup.compute_ns = model.constants.compute_ns as u32;
+        let locks = Set::find(locks).with_context(|| format!("no set of locks '{locks}'"))?;
+        let outcome = turnwise_aim7::run(&setup, locks, users)?;
+        let figures = [outcome.jpm.round(), outcome.cpu_ms_per_job].map(digits);
+        listing.rows.push([locks.name.to_owned()].into_iter().chain(figures).collect());
+    }
+    Ok(listing)
+}

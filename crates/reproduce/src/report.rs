@@ -1,0 +1,377 @@
+//! What a reproduction found: one type, from which the text, the JSON, the HTML and the Markdown are made.
+
+use super::published::{self, Claim};
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use turnwise_present::machine::Machine;
+
+/// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or goes away.
+pub const FORMAT: &str = "turnwise-reproduction/1";
+
+/// All documents of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reproduction {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The command line that repeats it.
+    pub command: String,
+    /// The commit of the program, if known.
+    pub commit: Option<String>,
+    /// Where chance starts.
+    pub seed: u64,
+    /// Whether it is a short version.
+    pub quick: bool,
+    /// This machine: what ran on metal ran here.
+    pub host: Machine,
+    /// The documents.
+    pub documents: Vec<DocumentReport>,
+}
+
+/// One document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DocumentReport {
+    /// Its name in `published.toml`.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// The machine that it was measured on.
+    pub published_on: String,
+    /// The machine that was simulated.
+    pub machine: Simulated,
+    /// What the threads do.
+    pub workload: String,
+    /// What went in and was not fitted, each with where it comes from.
+    pub facts: Vec<String>,
+    /// What was fitted.
+    pub fitted: Vec<Fitted>,
+    /// The published tables, row by row.
+    pub tables: Vec<Table>,
+    /// What was asked of the whole document.
+    pub bars: Vec<Bar>,
+    /// What goes beyond the document, and the same workload on metal.
+    pub listings: Vec<Listing>,
+    /// Curves.
+    pub plots: Vec<Plot>,
+    /// Why bars were missed, and what to know about the figures.
+    pub notes: Vec<String>,
+    /// What a short version left out.
+    pub left_out: Vec<String>,
+}
+
+/// A simulated machine.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Its name.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Numbers that are recalled or guessed: keys of the machine file.
+    pub provisional: Vec<String>,
+}
+
+impl Simulated {
+    /// This machine.
+    #[must_use]
+    pub fn of(machine: &turnwise_sim::spec::Machine) -> Simulated {
+        let provisional = machine.provisional().iter().map(ToString::to_string).collect();
+        Simulated { name: machine.name.clone(), title: machine.title.clone(), provisional }
+    }
+}
+
+/// A number that was fitted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fitted {
+    /// What it is.
+    pub what: String,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: String,
+    /// The published figure that it was fitted on: a key.
+    pub on: String,
+}
+
+/// A published table.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// The unit of its figures.
+    pub unit: String,
+    /// What the column of today's locks stands for; `None`: there is none.
+    pub today: Option<String>,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// How far a figure may be off.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// By this share of what was published.
+    Share(f64),
+    /// By so much in the figure's own unit, which is per cent.
+    Points(f64),
+    /// By this factor, either way.
+    Factor(f64),
+    /// On which side of zero it is; what is nearer to zero than this has no sign.
+    Sign(f64),
+    /// Below this.
+    Below(f64),
+}
+
+impl Bound {
+    fn holds(self, published: f64, ours: f64) -> bool {
+        let sign = |value: f64, nothing: f64| if value.abs() < nothing { 0.0 } else { value.signum() };
+        match self {
+            Bound::Share(share) => (ours - published).abs() <= share * published.abs(),
+            Bound::Points(points) => (ours - published).abs() <= points,
+            Bound::Factor(factor) => (1.0 / factor..=factor).contains(&(ours / published)),
+            Bound::Sign(nothing) => sign(ours, nothing) == sign(published, nothing),
+            Bound::Below(most) => ours.abs() < most,
+        }
+    }
+
+    /// The bound in words.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Bound::Share(share) => format!("{:.1}%", share * 100.0).replace(".0%", "%"),
+            Bound::Points(points) => format!("{points} points"),
+            Bound::Factor(factor) => format!("a factor {factor}"),
+            Bound::Sign(nothing) => format!("the sign (below {nothing}: none)"),
+            Bound::Below(most) => format!("below {most}"),
+        }
+    }
+}
+
+/// A published figure or claim, and ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Its place in `published.toml`; a figure that follows from others has `a / b`.
+    pub key: String,
+    /// What it is.
+    pub label: String,
+    /// As published, in words.
+    pub said: String,
+    /// As published, if it is a figure.
+    pub published: Option<f64>,
+    /// Ours; `None`: see [`Row::remark`].
+    pub ours: Option<f64>,
+    /// With today's locks.
+    pub today: Option<f64>,
+    /// A number was fitted on it.
+    pub fitted: bool,
+    /// How far it may be off.
+    pub bound: Option<Bound>,
+    /// What to say beside, or instead of a figure.
+    pub remark: Option<String>,
+}
+
+impl Row {
+    /// The published figure at this key.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn of(key: impl Into<String>, label: impl Into<String>) -> Result<Row> {
+        let Claim { key, number, text } = published::claim(&key.into())?;
+        Ok(Row::new(key, label.into(), text, number))
+    }
+
+    /// A figure that follows from published ones.
+    #[must_use]
+    pub fn derived(key: impl Into<String>, label: impl Into<String>, published: f64) -> Row {
+        Row::new(key.into(), label.into(), figure(published), Some(published))
+    }
+
+    fn new(key: String, label: String, said: String, published: Option<f64>) -> Row {
+        Row { key, label, said, published, ours: None, today: None, fitted: false, bound: None, remark: None }
+    }
+
+    /// With our figure.
+    #[must_use]
+    pub fn ours(self, ours: f64) -> Row {
+        Row { ours: Some(ours), ..self }
+    }
+
+    /// With that of today's locks.
+    #[must_use]
+    pub fn today(self, today: f64) -> Row {
+        Row { today: Some(today), ..self }
+    }
+
+    /// Which may be off by so much.
+    #[must_use]
+    pub fn within(self, bound: Bound) -> Row {
+        Row { bound: Some(bound), ..self }
+    }
+
+    /// On which a number was fitted, if so.
+    #[must_use]
+    pub fn fitted_if(self, fitted: bool) -> Row {
+        Row { fitted, ..self }
+    }
+
+    /// With something to say.
+    #[must_use]
+    pub fn remark(self, remark: impl Into<String>) -> Row {
+        Row { remark: Some(remark.into()), ..self }
+    }
+
+    /// (ours - published) / published.
+    #[must_use]
+    pub fn error(&self) -> Option<f64> {
+        let (published, ours) = self.published.zip(self.ours)?;
+        (published != 0.0).then(|| ours / published - 1.0)
+    }
+
+    /// Whether it keeps its bound; `None` if it has none, has no figures, or was fitted.
+    #[must_use]
+    pub fn met(&self) -> Option<bool> {
+        let (published, ours) = self.published.zip(self.ours)?;
+        (!self.fitted).then(|| self.bound.map(|bound| bound.holds(published, ours)))?
+    }
+
+    /// The error as a column shows it: in points where the bound is in points.
+    #[must_use]
+    pub fn error_text(&self) -> String {
+        match (self.published.zip(self.ours), self.bound) {
+            (Some((published, ours)), Some(Bound::Points(_) | Bound::Sign(_) | Bound::Below(_))) => {
+                format!("{:+.1} points", ours - published)
+            }
+            (Some(_), _) => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
+            (None, _) => "-".to_owned(),
+        }
+    }
+
+    /// `met`, `missed`, `fitted`, or nothing.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match (self.fitted, self.met()) {
+            (true, _) => "fitted",
+            (false, Some(true)) => "met",
+            (false, Some(false)) => "missed",
+            (false, None) => "",
+        }
+    }
+}
+
+/// Something asked of a document as a whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bar {
+    /// What was asked.
+    pub asked: String,
+    /// What was found.
+    pub found: String,
+    /// Whether that will do.
+    pub met: bool,
+    /// Why it was missed.
+    pub why: Option<String>,
+}
+
+impl Bar {
+    /// A bar, with why it is missed if it is.
+    #[must_use]
+    pub fn new(asked: &str, found: String, met: bool, why: &str) -> Bar {
+        let why = (!met && !why.is_empty()).then(|| why.to_owned());
+        Bar { asked: asked.to_owned(), found, met, why }
+    }
+}
+
+/// A table of ours.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Listing {
+    /// What it shows.
+    pub title: String,
+    /// Headings.
+    pub columns: Vec<String>,
+    /// A cell for each heading.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Listing {
+    /// An empty one.
+    #[must_use]
+    pub fn new(title: &str, columns: &[&str]) -> Listing {
+        Listing {
+            title: title.to_owned(),
+            columns: columns.iter().map(ToString::to_string).collect(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// Curves over one axis.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The x axis.
+    pub x: String,
+    /// The y axis.
+    pub y: String,
+    /// The curves.
+    pub series: Vec<Series>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// As published, rather than ours.
+    pub published: bool,
+    /// With x rising.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A figure as people read it: three digits at least, no unit.
+#[must_use]
+pub fn figure(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e5 && value.fract() == 0.0 => format!("{value}"),
+        size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+impl DocumentReport {
+    /// Rows that were judged, and how many of them kept their bounds.
+    #[must_use]
+    pub fn judged(&self) -> (usize, usize) {
+        let met: Vec<bool> = self.tables.iter().flat_map(|table| &table.rows).filter_map(Row::met).collect();
+        (met.iter().filter(|met| **met).count(), met.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_judged_by_its_bound_and_not_if_it_was_fitted() {
+        let row = Row::of("spin_backoff.rows[0].spin[0]", "8 CPUs").expect("it is there").ours(4.2);
+        assert_eq!((row.met(), row.error_text().as_str()), (None, "+5.3%"));
+        assert_eq!(row.clone().within(Bound::Share(0.25)).met(), Some(true));
+        assert_eq!(row.clone().within(Bound::Share(0.05)).verdict(), "missed");
+        assert_eq!(row.clone().within(Bound::Share(0.25)).fitted_if(true).verdict(), "fitted");
+        assert_eq!(row.within(Bound::Points(0.1)).error_text(), "+0.2 points");
+    }
+
+    #[test]
+    fn bounds_hold_on_both_sides() {
+        assert!(Bound::Factor(1.5).holds(90.0, 60.0) && !Bound::Factor(1.5).holds(90.0, 59.0));
+        assert!(Bound::Sign(1.0).holds(0.3, -0.9) && !Bound::Sign(1.0).holds(14.0, 0.5));
+        assert!(Bound::Points(10.0).holds(-6.3, 3.7) && !Bound::Points(10.0).holds(-6.3, -16.4));
+        assert_eq!(Bound::Share(0.066).words(), "6.6%");
+        assert_eq!(Bound::Share(0.25).words(), "25%");
+    }
+
+    #[test]
+    fn figures_have_three_digits() {
+        let shown: Vec<String> = [3.99, 71.78, 3681.9, 640_595_016.0, 0.26, 8.0].map(figure).to_vec();
+        assert_eq!(shown, ["3.99", "71.8", "3682", "640595016", "0.26", "8"]);
+    }
+}

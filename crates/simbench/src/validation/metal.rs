@@ -1,0 +1,81 @@
+//! Metal against simulator: every cell of a benchmark's report that the machine's model can express.
+
+use super::{Judged, percent};
+use crate::run::{Plan, run};
+use crate::{LOCKS, SimLock, Workload};
+use anyhow::{Result, ensure};
+use std::sync::Arc;
+use turnwise_bench::report::{LockReport, Report, ScenarioReport};
+use turnwise_sim::spec::Machine;
+
+/// Simulated time of each cell: some turns of each thread, where threads outnumber CPUs.
+const DURATION_NS: u64 = 100_000_000;
+
+/// The simulated lock that a benchmark's lock is.
+fn simulated(bench: &str) -> Option<&'static SimLock> {
+    let name = match bench {
+        "turnwise" => "mutex",
+        "turnwise-reentrant" => "reentrant",
+        "turnwise-semaphore" => "semaphore",
+        "turnwise-fair-semaphore" => "fair-semaphore",
+        other => other,
+    };
+    LOCKS.iter().find(|lock| lock.name == name)
+}
+
+/// A cell that can be expressed.
+struct Cell<'a> {
+    scenario: &'a ScenarioReport,
+    metal: &'a LockReport,
+    metal_ns: f64,
+    lock: &'static SimLock,
+}
+
+fn cells(report: &Report) -> impl Iterator<Item = Cell<'_>> {
+    let pairs = report.scenarios.iter().flat_map(|scenario| scenario.locks.iter().map(move |lock| (scenario, lock)));
+    pairs.filter_map(|(scenario, metal)| {
+        Some(Cell { scenario, metal, metal_ns: metal.op_ns?.median, lock: simulated(&metal.name)? })
+    })
+}
+
+/// How many cells there are.
+pub(super) fn count(report: &Report) -> usize {
+    cells(report).count()
+}
+
+/// The table, as Markdown, and the errors.
+pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMut()) -> Result<(String, Judged)> {
+    ensure!(report.subject == "mutex", "the benchmark's report is about {}: mutex is wanted", report.subject);
+    let mut text = String::from(
+        "| scenario | lock | metal, ns | simulated, ns | error | metal, fairness | simulated |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    let mut judged = Judged::default();
+    for Cell { scenario, metal, metal_ns, lock } in cells(report) {
+        let fair = metal.fairness.map_or("-".to_owned(), |fair| format!("{:.2}", fair.median));
+        let row = match simulate(machine, lock, scenario)? {
+            Some((ns, fairness)) => {
+                let error = ns / metal_ns - 1.0;
+                judged.add(error);
+                format!("{ns:.1} | {} | {fair} | {fairness:.2}", percent(error))
+            }
+            None => format!("stuck | - | {fair} | -"),
+        };
+        text += &format!("| {} | {} | {metal_ns:.1} | {row} |\n", scenario.name, metal.name);
+        tick();
+    }
+    Ok((text, judged))
+}
+
+/// Time per operation and fairness; `None` if the run got stuck.
+fn simulate(machine: &Arc<Machine>, lock: &'static SimLock, scenario: &ScenarioReport) -> Result<Option<(f64, f64)>> {
+    let workload: Workload = format!("mutex:{}", scenario.name).parse()?;
+    let plan = Plan {
+        threads: workload.threads.unwrap_or(1),
+        pinned: workload.pinned.unwrap_or(false),
+        duration_ns: DURATION_NS,
+        warm_up_ns: 10_000_000,
+        ..Plan::new(Arc::clone(machine), lock, workload, 1)
+    };
+    Ok(run(&plan)?.cell.result.ok().map(|figures| (figures.op_ns, figures.fairness)))
+}
