@@ -1,32 +1,20 @@
 //! The `turnwise` program: runs unmodified programs on other locks, and tells which locks are faster.
 
-mod advise;
 mod arm;
 mod compare;
 mod contender;
 mod generate;
-mod install;
-mod json;
 mod list;
-mod looks;
 mod machine;
 mod measure;
 mod metric;
-mod notes;
 mod policy;
 mod policy_file;
 mod preload;
 mod profile;
 mod program;
-mod report;
 mod run;
-mod sanitizer;
-mod session;
-mod signs;
-mod stats;
-mod table;
 mod target;
-mod verdict;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

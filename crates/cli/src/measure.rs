@@ -1,8 +1,8 @@
 //! One run of the program: started, watched, and accounted for.
 
 use crate::contender::Contender;
+use crate::preload::signs::{Seen, Signs};
 use crate::preload::{Library, Watch};
-use crate::signs::{Seen, Signs};
 use crate::target::Target;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -235,6 +235,22 @@ fn usage_of(bill: libc::rusage) -> Usage {
         involuntary_switches: bill.ru_nivcsw as u64,
         max_rss_bytes: bill.ru_maxrss as u64 * 1024,
     }
+}
+
+/// Lines of the program's output in an error message.
+pub(crate) const EXCERPT_LINES: usize = 10;
+
+/// The end of what a program printed, for a message.
+pub(crate) fn last_lines(output: &str) -> String {
+    let mut last: Vec<&str> = output.lines().rev().take(EXCERPT_LINES).collect();
+    last.reverse();
+    excerpt("last", last.into_iter())
+}
+
+/// Lines of what a program printed, indented, for a message.
+pub(crate) fn excerpt<'a>(which: &str, lines: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<_> = lines.map(|line| format!("  {line}")).collect();
+    if lines.is_empty() { "it printed nothing".to_owned() } else { format!("its {which} lines:\n{}", lines.join("\n")) }
 }
 
 #[cfg(test)]

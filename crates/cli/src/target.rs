@@ -1,6 +1,6 @@
 //! The program under test: the user's, or the sample that this program carries.
 
-use crate::install::{Payload, install};
+use crate::preload::install::{Payload, install};
 use crate::program;
 use anyhow::{Result, bail};
 use std::ffi::OsString;

@@ -7,10 +7,9 @@ mod source;
 mod what_if;
 
 use crate::contender::Contender;
-use crate::measure::{Bounds, End};
+use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
 use crate::policy_file::PolicyFile;
-use crate::session::last_lines;
 use crate::target::{SAMPLE_HELP, Target};
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;

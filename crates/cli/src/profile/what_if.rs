@@ -1,12 +1,12 @@
 //! `--what-if-cpus`: the recorded program's locks on a simulated machine with more CPUs.
 
-use crate::table::scaled;
 use anyhow::{Context, Result, bail};
 use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 use std::sync::Arc;
 use turnwise_forecast::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 use turnwise_preload_abi::Policy;
+use turnwise_present::figures::scaled;
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;

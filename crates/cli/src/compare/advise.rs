@@ -1,13 +1,13 @@
 //! `turnwise compare --advise`: a profile's advice becomes experiments on the unmodified program, and only what wins is
 //! kept.
 
+use super::report::Report;
+use super::stats::Ratio;
+use super::verdict::{Finding as Outcome, Verdict};
 use crate::compare::PROFILED;
 use crate::contender::Contender;
 use crate::policy_file::PolicyFile;
-use crate::report::Report;
-use crate::stats::Ratio;
 use crate::target::Target;
-use crate::verdict::{Finding as Outcome, Verdict};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::BTreeSet;

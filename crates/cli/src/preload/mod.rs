@@ -1,11 +1,15 @@
 //! The preload library: where it lies, how a program gets it, and whether a program took it.
 
+pub(crate) mod install;
+mod sanitizer;
+pub(crate) mod signs;
+
 use crate::contender::Contender;
-use crate::install::{Payload, install};
 use crate::policy_file::Compiled;
-use crate::sanitizer::runtimes;
 use anyhow::Result;
+use install::{Payload, install};
 use rustix::fs::inotify;
+use sanitizer::runtimes;
 use std::ffi::{OsStr, OsString};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;

@@ -1,7 +1,7 @@
 //! What a reader should know before believing a comparison's figures.
 
+use super::runs::Run;
 use crate::metric::Metric;
-use crate::report::Run;
 use std::collections::BTreeMap;
 use turnwise_present::others::Others;
 

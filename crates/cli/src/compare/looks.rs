@@ -8,7 +8,7 @@
 //! (C. Jennison, B. W. Turnbull, Group Sequential Methods with Applications to Clinical Trials, 2000, chapters 2 and 9,
 //! has such repeated intervals, and boundaries that are a little tighter, for normal distributions.)
 
-use crate::stats::{Ratio, rounds_for_a_verdict};
+use super::stats::{Ratio, rounds_for_a_verdict};
 
 /// Runs of each before the first look, unless the number of looks asks for more.
 pub(crate) const FIRST: u32 = 8;
@@ -43,8 +43,8 @@ pub(crate) fn is_settled(ratio: Option<Ratio>, margin: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stats::ratio_by;
     use super::*;
-    use crate::stats::ratio_by;
     use fastrand::Rng;
 
     const MARGIN: f64 = 0.05;

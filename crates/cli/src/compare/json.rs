@@ -1,6 +1,6 @@
 //! The report as a JSON document.
 
-use crate::report::Report;
+use super::report::Report;
 use anyhow::Result;
 use std::path::Path;
 use turnwise_present::draft::Draft;

@@ -1,10 +1,12 @@
 //! A report as text. Where names leave no room for all in 80 columns, extremes are left out.
 
+use super::report::{MetricInfo, Report};
+use super::runs::{Row, complete_rounds};
+use super::verdict::figure;
 use crate::metric::{Better, Unit};
-use crate::report::{MetricInfo, Report, Row, complete_rounds};
-use crate::verdict::figure;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 use std::fmt::Write;
+use turnwise_present::figures::scaled;
 
 /// The whole report, for people.
 pub(crate) fn text(report: &Report) -> String {
@@ -105,18 +107,6 @@ fn shown(value: f64, unit: Unit) -> String {
     }
 }
 
-/// A number with its thousands as a letter.
-pub(crate) fn scaled(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e9 => format!("{:.3} G", value / 1e9),
-        size if size >= 1e6 => format!("{:.3} M", value / 1e6),
-        size if size >= 1e5 => format!("{:.1} k", value / 1e3),
-        size if size >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
-        size if size >= 1.0 => format!("{value:.3}"),
-        _ => format!("{value:.4}"),
-    }
-}
-
 /// The sentence with a capital, unless it begins with a file's name.
 fn capitalised(sentence: &str) -> String {
     if sentence.split_whitespace().next().is_some_and(|word| word.contains(['.', '/'])) {
@@ -128,11 +118,13 @@ fn capitalised(sentence: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::report::Circumstances;
+    use super::super::runs::Run;
+    use super::super::settings::Settings;
     use super::*;
     use crate::machine::Machine;
     use crate::measure::Usage;
     use crate::metric::charged;
-    use crate::report::{Circumstances, Run, Settings};
     use crate::target::Target;
     use std::time::SystemTime;
 

@@ -1,8 +1,9 @@
 //! What can be said of the policies, in a sentence each.
 
+use super::runs::Row;
+use super::settings::Settings;
+use super::stats::{Ratio, Summary, rounds_for_a_verdict};
 use crate::metric::{Better, Metric};
-use crate::report::{Row, Settings};
-use crate::stats::{Ratio, Summary, rounds_for_a_verdict};
 use serde::Serialize;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

@@ -1,12 +1,14 @@
 //! The runs of a comparison: in which order, which of them count, and what to say when one goes wrong.
 
+use super::looks::is_settled;
+use super::report::{Circumstances, Report};
+use super::runs::{Run, summarise};
+use super::settings::Settings;
 use crate::contender::Contender;
-use crate::looks::is_settled;
 use crate::machine::Machine;
-use crate::measure::{End, Outcome, Runner};
+use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
 use crate::metric::{Metric, Missing};
 use crate::preload;
-use crate::report::{Circumstances, Report, Run, Settings, summarise};
 use anyhow::{Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::collections::BTreeMap;
@@ -14,9 +16,6 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 use turnwise_present::ending::{CHECK_FAILED, Failure, USAGE_OR_IO};
 use turnwise_present::others;
-
-/// Lines of the program's output in an error message.
-const EXCERPT_LINES: usize = 10;
 
 /// One comparison.
 pub(crate) struct Session<'a> {
@@ -200,16 +199,4 @@ fn explain(place: &Place, metric: &Metric, missing: &Missing, output: &str) -> a
         Missing::NotANumber(text) => format!("caught {text:?}, which is no number; use a group such as ([0-9.]+)"),
     };
     anyhow!("{place}: --metric {pattern:?} {what}\n{}", excerpt("first", output.lines().take(EXCERPT_LINES)))
-}
-
-/// The end of what a program printed, for a message.
-pub(crate) fn last_lines(output: &str) -> String {
-    let mut last: Vec<&str> = output.lines().rev().take(EXCERPT_LINES).collect();
-    last.reverse();
-    excerpt("last", last.into_iter())
-}
-
-fn excerpt<'a>(which: &str, lines: impl Iterator<Item = &'a str>) -> String {
-    let lines: Vec<_> = lines.map(|line| format!("  {line}")).collect();
-    if lines.is_empty() { "it printed nothing".to_owned() } else { format!("its {which} lines:\n{}", lines.join("\n")) }
 }

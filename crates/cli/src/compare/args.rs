@@ -1,0 +1,134 @@
+//! The flags of `turnwise compare`.
+
+use super::looks;
+use crate::arm::Arm;
+use crate::metric::Combine;
+use crate::policy;
+use crate::target::SAMPLE_HELP;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Duration;
+use turnwise_preload_abi::Policy;
+
+/// Compare lock policies under a program that nobody rebuilds
+///
+/// Runs the program again and again, in rounds of one run per policy, in random order within a round, until it can tell
+/// the policies apart, or gives up. Prints median, spread, and the ratio to the first policy with its 95% bootstrap
+/// confidence interval. The verdict is on the first --metric, or on wall time.
+#[derive(clap::Args)]
+#[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
+pub(crate) struct Args {
+    /// Policies to compare, repeated or with commas; the first is the baseline; one alone is compared with libc
+    #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
+          default_values = [Policy::Libc.name(), policy::DEFAULT.name()])]
+    pub(super) locks: Vec<Policy>,
+    /// A policy file to compare, too (docs/policy-files.md); repeat it for several
+    #[arg(long = "policy", value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
+    /// The program once more, behind a command, with POLICY (libc unless told); repeat it for several
+    ///
+    /// Words are split as a shell would. The command must start what follows it, as taskset, numactl, env and
+    /// `turnwise profile --` do. 'again:' alone is libc a second time: what differs then is chance.
+    #[arg(long = "arm", value_name = "NAME: [--lock POLICY] [COMMAND ...]", value_parser = Arm::parse)]
+    pub(super) arms: Vec<Arm>,
+    /// Profile the program first, and compare libc with what the profile advises
+    #[arg(long, conflicts_with_all = ["locks", "files"])]
+    pub(super) advise: bool,
+    /// Runs per policy, neither more nor fewer; without it, as many as the verdict needs
+    ///
+    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for so many looks. It
+    /// ends once every policy is told from the first, or is no more than --margin away, or at --max-runs or --max-time.
+    #[arg(long, value_name = "N", value_parser = parse_runs, conflicts_with_all = ["max_runs", "max_time"])]
+    pub(super) runs: Option<u32>,
+    /// Runs per policy at most, while there is no verdict
+    #[arg(long, value_name = "N", default_value_t = looks::MOST, value_parser = parse_max_runs)]
+    pub(super) max_runs: u32,
+    /// Seconds at most, while there is no verdict; 8 runs per policy are made however long they take
+    #[arg(long, value_name = "S", default_value = "600", value_parser = parse_timeout)]
+    pub(super) max_time: Duration,
+    /// A difference that does not matter, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_margin)]
+    pub(super) margin: f64,
+    /// Runs per policy before those that count
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) warmup: u32,
+    /// Figure in the program's output: its first group is the number; a named group names it
+    #[arg(long = "metric", value_name = "REGEX")]
+    pub(super) metrics: Vec<String>,
+    /// If a metric matches several times in a run
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Combine::Sum)]
+    pub(super) metric_combine: Combine,
+    /// Higher is better for all --metric (assumed, unless the pattern speaks of time)
+    #[arg(long, conflicts_with = "lower_is_better")]
+    pub(super) higher_is_better: bool,
+    /// Lower is better for all --metric (assumed if the pattern speaks of time)
+    #[arg(long)]
+    pub(super) lower_is_better: bool,
+    /// Kill a run that takes longer, seconds
+    #[arg(long, value_name = "S", default_value = "300", value_parser = parse_timeout)]
+    pub(super) timeout: Duration,
+    /// Take a run for good whatever its exit status; else only 0 is
+    #[arg(long)]
+    pub(super) any_status: bool,
+    /// Print everything as one JSON document instead, or write it to FILE as well
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub(super) json: Option<Option<PathBuf>>,
+    /// Show what the program prints, on standard error
+    #[arg(long)]
+    pub(super) show_output: bool,
+    /// Seed of the order of runs and of the bootstrap
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+    /// The program and its arguments; it gets no input
+    #[arg(value_name = "CMD", trailing_var_arg = true)]
+    pub(super) command: Vec<OsString>,
+}
+
+static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
+
+const EXAMPLES: &str = "\
+Examples:
+  turnwise compare
+  turnwise compare -- ./server-benchmark --threads 8
+  turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
+  turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
+  turnwise compare --advise -- ./server-benchmark
+  turnwise compare --max-runs 100 --max-time 3600 --margin 2 -- ./bench
+  turnwise compare --policy server.toml -- ./server-benchmark
+  turnwise compare --arm 'one CPU: taskset -c 0' --arm 'ours, one CPU: --lock adaptive taskset -c 0' -- ./bench
+  turnwise compare --arm 'other: env LD_PRELOAD=/usr/lib/libother.so' -- ./bench
+  turnwise compare --metric 'ops/s: (?<throughput>[0-9.]+)' -- ./bench
+  turnwise compare -- @sample -t 16 -r 0.5";
+
+fn parse_runs(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(runs) if runs >= 2 => Ok(runs),
+        Ok(1) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
+        _ => Err("a whole number is expected, 2 or more; 6 are needed for a verdict".to_owned()),
+    }
+}
+
+fn parse_max_runs(text: &str) -> Result<u32, String> {
+    let first = looks::FIRST;
+    match text.parse() {
+        Ok(runs) if runs >= first => Ok(runs),
+        Ok(_) => Err(format!("the first look is after {first} runs; for fewer, use --runs")),
+        Err(_) => Err(format!("a whole number is expected, {first} or more")),
+    }
+}
+
+fn parse_margin(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err("a number of percent is expected, above 0 and up to 100".to_owned()),
+    }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(timeout) if !timeout.is_zero() => Ok(timeout),
+        _ => Err("not a time above zero".to_owned()),
+    }
+}

@@ -1,0 +1,82 @@
+//! The runs of a comparison, and what they come to: a row for each metric and policy.
+
+use super::settings::Settings;
+use super::stats::{Ratio, Summary, ratio_of_medians};
+use crate::measure::Usage;
+use crate::metric::Metric;
+use fastrand::Rng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One run.
+#[derive(Serialize)]
+pub(crate) struct Run {
+    pub(crate) policy: String,
+    /// Counted from 0, warm-ups apart.
+    pub(crate) round: u32,
+    /// Place within the round, from 0.
+    pub(crate) position: u32,
+    pub(crate) warmup: bool,
+    pub(crate) exit_status: i32,
+    /// Whether the loader opened our library; `null`: not asked for, or it cannot be told.
+    pub(crate) library_loaded: Option<bool>,
+    /// Whether a program made or took a pthread lock while the library was there; `null` as above.
+    pub(crate) locks_used: Option<bool>,
+    /// Whether a thread did not get one of our locks at once; `null` as above.
+    pub(crate) locks_contended: Option<bool>,
+    #[serde(flatten)]
+    pub(crate) usage: Usage,
+    /// The metrics that the program printed.
+    pub(crate) printed: BTreeMap<String, f64>,
+    /// Of how many matches each is made.
+    pub(crate) matches: BTreeMap<String, usize>,
+}
+
+/// One metric under one policy, over the complete rounds.
+#[derive(Serialize)]
+pub(crate) struct Row {
+    pub(crate) metric: String,
+    pub(crate) policy: String,
+    #[serde(flatten)]
+    pub(crate) summary: Summary,
+    /// To the baseline's median; `null` for the baseline, and where a value is zero.
+    pub(crate) to_baseline: Option<Ratio>,
+}
+
+/// The rounds in which every policy ran.
+pub(crate) fn complete_rounds(runs: &[Run], policies: usize) -> Vec<u32> {
+    let mut counts = BTreeMap::new();
+    for run in runs.iter().filter(|run| !run.warmup) {
+        *counts.entry(run.round).or_insert(0) += 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count == policies).map(|(round, _)| round).collect()
+}
+
+/// Summarises `metrics` over the complete rounds of `runs`.
+pub(crate) fn summarise(metrics: &[Metric], settings: &Settings, runs: &[Run]) -> Vec<Row> {
+    let rounds = complete_rounds(runs, settings.policies.len());
+    let mut rng = Rng::with_seed(settings.seed);
+    let mut rows = Vec::new();
+    for metric in metrics {
+        let values = |policy: &str| -> Vec<f64> {
+            let of = |round: &u32| runs.iter().find(|run| !run.warmup && run.round == *round && run.policy == policy);
+            rounds.iter().filter_map(of).filter_map(|run| value(metric, run)).collect()
+        };
+        let baseline = values(&settings.policies[0]);
+        for (index, policy) in settings.policies.iter().enumerate() {
+            let ours = values(policy);
+            let Some(summary) = Summary::of(&ours) else { continue };
+            let pairs: Vec<_> = ours.into_iter().zip(baseline.iter().copied()).collect();
+            let to_baseline = (index > 0).then(|| ratio_of_medians(&pairs, settings.confidence, &mut rng)).flatten();
+            rows.push(Row { metric: metric.name.clone(), policy: policy.clone(), summary, to_baseline });
+        }
+    }
+    rows
+}
+
+fn value(metric: &Metric, run: &Run) -> Option<f64> {
+    match metric.pattern() {
+        Some(_) => run.printed.get(&metric.name).copied(),
+        None => metric.value(&run.usage, "").ok().map(|(value, _)| value),
+    }
+}
