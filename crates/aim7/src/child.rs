@@ -7,13 +7,14 @@ use super::kernel::ipc::Semaphore;
 use super::kernel::{Kernel, Mm, Socket, Task};
 use super::meter::{Comm, Meters};
 use super::programs;
-use super::scene::Scene;
 use super::setup::Setup;
 use anyhow::{Context, Result};
+use turnwise_bench::world::World;
+use turnwise_vfs::Host;
 use turnwise_vfs::LockSet;
 
 /// What all users share.
-pub struct Site<H: Scene, L: LockSet<H::Platform>> {
+pub struct Site<H: Host<Platform: World>, L: LockSet<H::Platform>> {
     /// What the run is like.
     pub setup: Setup,
     /// The size of a job's file, in KiB.
@@ -24,7 +25,7 @@ pub struct Site<H: Scene, L: LockSet<H::Platform>> {
     pub files: Files<H, L>,
 }
 
-impl<H: Scene, L: LockSet<H::Platform>> Site<H, L> {
+impl<H: Host<Platform: World>, L: LockSet<H::Platform>> Site<H, L> {
     /// A kernel and file systems for so many users.
     ///
     /// # Errors
@@ -38,7 +39,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Site<H, L> {
 }
 
 /// A user, while it runs.
-pub struct Child<'s, H: Scene, L: LockSet<H::Platform>> {
+pub struct Child<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> {
     pub(super) site: &'s Site<H, L>,
     pub(super) home: Home<'s, H, L>,
     /// The process, or the one that it has forked and waits for.
@@ -60,7 +61,7 @@ pub struct Child<'s, H: Scene, L: LockSet<H::Platform>> {
 /// The largest message.
 pub(super) const MESSAGE_BYTES: usize = 4096;
 
-impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
+impl<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> Child<'s, H, L> {
     /// User `number`, forked from the driver.
     ///
     /// # Errors
@@ -71,7 +72,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
         let mm = Mm::ancestor(&programs::DRIVER).fork(&site.kernel);
         let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
         let directory = chance.u32(0..site.setup.directories);
-        H::becomes(Comm::Reaim.name());
+        H::Platform::becomes(Comm::Reaim.name());
         Ok(Child {
             site,
             home: site.files.home(number, directory)?,
@@ -117,7 +118,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
         let Some(job) = self.deck.pop() else { return Ok(()) };
         self.home.next_directory(job);
         self.run(job).with_context(|| format!("job {}", job.name))?;
-        H::progress();
+        H::Platform::progress();
         Ok(())
     }
 
@@ -136,12 +137,12 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
             self.compute(slice_ns);
         }
         for (step, rounds) in plan {
-            H::kernel(|| self.begin(step))?;
+            H::Platform::in_kernel(|| self.begin(step))?;
             for round in 0..rounds {
                 self.compute(slice_ns);
-                H::kernel(|| self.round(step, round))?;
+                H::Platform::in_kernel(|| self.round(step, round))?;
             }
-            H::kernel(|| self.end(step))?;
+            H::Platform::in_kernel(|| self.end(step))?;
         }
         Ok(())
     }
@@ -149,7 +150,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Child<'s, H, L> {
     /// Computes for about so long: from half as long to half as long again.
     fn compute(&mut self, ns: u64) {
         let ns = ns / 2 + self.chance.u64(0..=ns);
-        self.computed = H::compute(self.computed, ns);
+        self.computed = H::Platform::compute(self.computed, ns);
     }
 
     /// The share of a count that is left by the scale; what does not divide evenly is left to chance.

@@ -9,9 +9,10 @@
 
 use super::home::Home;
 use super::programs;
-use super::scene::Scene;
 use super::setup::Setup;
 use anyhow::{Context as _, Result};
+use turnwise_bench::world::World;
+use turnwise_vfs::Host;
 use turnwise_vfs::journal::Journal;
 use turnwise_vfs::{Config, Context, Errno, LockSet, OpenFlags, Vfs};
 
@@ -24,12 +25,12 @@ pub(super) const BLOCK: usize = 1024;
 pub(super) const CREATE: OpenFlags = OpenFlags::CREATE.union(OpenFlags::WRONLY).union(OpenFlags::TRUNC);
 
 /// All file systems.
-pub struct Files<H: Scene, L: LockSet<H::Platform>> {
+pub struct Files<H: Host<Platform: World>, L: LockSet<H::Platform>> {
     pub(super) systems: Vec<Vfs<H, L>>,
     pub(super) directories: u32,
 }
 
-impl<H: Scene, L: LockSet<H::Platform>> Files<H, L> {
+impl<H: Host<Platform: World>, L: LockSet<H::Platform>> Files<H, L> {
     /// File systems with everything that so many users need.
     pub(super) fn new(setup: &Setup, users: u32, file_kib: u32) -> Result<Self> {
         // Each user has a file or two at a time, in whole pages.

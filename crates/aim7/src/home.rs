@@ -4,15 +4,16 @@ use super::files::{BLOCK, CREATE, Files, HEADERS};
 use super::jobs::{Disk, Job, Step};
 use super::meter::Meter;
 use super::programs::{TERMINAL, WORKING_DIRECTORY};
-use super::scene::Scene;
 use anyhow::{Result, ensure};
+use turnwise_bench::world::World;
+use turnwise_vfs::Host;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Path, Vfs};
 
 /// A pipe with a name, for `mknod`.
 const FIFO: u32 = 0o010_666;
 
 /// A user's root and working directory, and the files that it has.
-pub(super) struct Home<'s, H: Scene, L: LockSet<H::Platform>> {
+pub(super) struct Home<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> {
     files: &'s Files<H, L>,
     /// One for each file system.
     roots: Vec<Path<'s, H, L>>,
@@ -30,7 +31,7 @@ pub(super) struct Home<'s, H: Scene, L: LockSet<H::Platform>> {
     looked: u32,
 }
 
-impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
+impl<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> Home<'s, H, L> {
     pub(super) fn new(files: &'s Files<H, L>, number: u32, directory: u32) -> Result<Self> {
         let roots: Vec<_> = files.systems.iter().map(Vfs::root).collect();
         let (first, cx) = (&files.systems[0], Context::new(&roots[0], &roots[0]));
@@ -137,25 +138,25 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
 
     /// A process that is forked gets references to root and working directory of its own.
     pub(super) fn take_paths(&self, meter: &mut Meter) -> [Path<'s, H, L>; 2] {
-        let begin = H::time_ns();
+        let begin = H::Platform::stamp();
         let paths = [self.roots[0].clone(), self.at.clone()];
-        meter.paths_ns += H::time_ns() - begin;
+        meter.paths_ns += H::Platform::stamp() - begin;
         paths
     }
 
     /// It ends, and gives them back.
     pub(super) fn give_paths(paths: [Path<'s, H, L>; 2], meter: &mut Meter) {
-        let begin = H::time_ns();
+        let begin = H::Platform::stamp();
         drop(paths);
-        meter.paths_ns += H::time_ns() - begin;
+        meter.paths_ns += H::Platform::stamp() - begin;
     }
 
     /// The path of an open file of the first file system.
     pub(super) fn path_of(&self, file: &File<'s, H, L>, meter: &mut Meter) -> Result<Vec<u8>> {
         let (first, cx) = self.first();
-        let begin = H::time_ns();
+        let begin = H::Platform::stamp();
         let path = first.d_path(&cx, file.path())?;
-        meter.paths_ns += H::time_ns() - begin;
+        meter.paths_ns += H::Platform::stamp() - begin;
         meter.paths += 1;
         Ok(path)
     }
@@ -225,7 +226,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
     }
 }
 
-fn write<H: Scene, L: LockSet<H::Platform>>(
+fn write<H: Host<Platform: World>, L: LockSet<H::Platform>>(
     file: &File<'_, H, L>,
     offset: u64,
     block: &[u8],

@@ -7,7 +7,7 @@
 //! | `child.rs`, `home.rs`, `files.rs` | a user; what it does with files; the file systems |
 //! | `kernel/` | what processes contend on, the file system apart |
 //! | `setup.rs`, `sets.rs`, `ramp.rs` | what a run is like; its locks; numbers of users |
-//! | `scene.rs`, `metal.rs`, `simulate.rs` | where it runs: on this machine, on the simulated one |
+//! | `metal.rs`, `simulate.rs` | where it runs: on this machine, on the simulated one |
 //! | `outcome.rs`, `meter.rs` | what it brought; where the time of some operations went |
 
 mod child;
@@ -21,7 +21,6 @@ mod outcome;
 mod perform;
 mod programs;
 mod ramp;
-pub mod scene;
 mod sets;
 mod setup;
 mod simulate;

@@ -3,11 +3,12 @@
 use super::child::{Child, Site};
 use super::meter::Meters;
 use super::outcome::{Outcome, jti};
-use super::scene::{self, Scene};
 use super::setup::Setup;
 use anyhow::{Context, Result, anyhow};
 use std::sync::{Condvar, Mutex, PoisonError};
 use turnwise::platform::Native;
+use turnwise_bench::work;
+use turnwise_bench::world::World;
 use turnwise_vfs::{LockSet, Metal};
 
 /// Bytes of a user's stack.
@@ -27,7 +28,7 @@ struct Done {
 /// The setup makes no sense, or the system has no threads left.
 pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outcome> {
     let site = Site::<Metal, L>::new(setup, users)?;
-    scene::prepare();
+    work::prepare();
     let gate = Gate::default();
     let (begin, start_ns, done) = std::thread::scope(|scope| {
         let spawn = |number| {
@@ -46,7 +47,7 @@ pub(super) fn run<L: LockSet<Native>>(setup: &Setup, users: u32) -> Result<Outco
             gate.await_ready(users);
         }
         let begin = Usage::now();
-        let start_ns = Metal::time_ns();
+        let start_ns = Native::stamp();
         gate.open(threads.is_ok());
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(anyhow!("a user panicked")))
@@ -87,7 +88,7 @@ fn user<L: LockSet<Native>>(site: &Site<Metal, L>, gate: &Gate, number: u32) -> 
     let go = gate.pass();
     let mut child = child?;
     let jobs = if go { child.run_all()? } else { 0 };
-    let ns = Metal::time_ns();
+    let ns = Native::stamp();
     let meters = child.meters;
     child.exit()?;
     Ok(Done { jobs, ns, meters })

@@ -13,10 +13,10 @@ use super::kernel::ipc::Semaphore;
 use super::kernel::{Mm, Socket, costs};
 use super::meter::Comm;
 use super::programs::Program;
-use super::scene::Scene;
 use anyhow::{Context, Result, ensure};
 use std::time::Duration;
 use turnwise_bench::world::World;
+use turnwise_vfs::Host;
 use turnwise_vfs::{LockSet, Work};
 
 /// Entries of a directory that are read at a time.
@@ -47,7 +47,7 @@ impl Step {
     }
 }
 
-impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
+impl<H: Host<Platform: World>, L: LockSet<H::Platform>> Child<'_, H, L> {
     /// What comes before the first round.
     pub(super) fn begin(&mut self, step: Step) -> Result<()> {
         match step {
@@ -146,7 +146,7 @@ impl<H: Scene, L: LockSet<H::Platform>> Child<'_, H, L> {
 
     fn becomes(&mut self, comm: Comm) {
         self.comm = comm;
-        H::becomes(comm.name());
+        H::Platform::becomes(comm.name());
     }
 
     /// What the making and ending of processes costs beside locks.

@@ -11,8 +11,9 @@
 use super::files::CREATE;
 use super::home::Home;
 use super::meter::{Comm, Meter};
-use super::scene::Scene;
 use anyhow::{Context as _, Result, ensure};
+use turnwise_bench::world::World;
+use turnwise_vfs::Host;
 use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Vfs};
 
 /// Entries of the directory of programs, beside those that are run.
@@ -76,7 +77,10 @@ const USERS_FILE: &str = "/etc/passwd";
 const GROUPS_FILE: &str = "/etc/group";
 
 /// Puts all of that into the first file system.
-pub(super) fn furnish<H: Scene, L: LockSet<H::Platform>>(first: &Vfs<H, L>, cx: &Context<'_, '_, H, L>) -> Result<()> {
+pub(super) fn furnish<H: Host<Platform: World>, L: LockSet<H::Platform>>(
+    first: &Vfs<H, L>,
+    cx: &Context<'_, '_, H, L>,
+) -> Result<()> {
     for directory in ["/bin", "/dev", "/etc", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
         first.mkdir(cx, directory.as_bytes(), 0o755)?;
     }
@@ -100,12 +104,12 @@ fn library(name: &str) -> String {
 }
 
 /// A program that has been opened, and those of its libraries that have been.
-pub(super) struct Program<'s, H: Scene, L: LockSet<H::Platform>> {
+pub(super) struct Program<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> {
     parts: Vec<(usize, File<'s, H, L>)>,
     libraries: &'static [&'static str],
 }
 
-impl<'s, H: Scene, L: LockSet<H::Platform>> Program<'s, H, L> {
+impl<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> Program<'s, H, L> {
     /// What the kernel does before the process has its new name: it finds and opens the program, behind a script its
     /// shell, and what it maps with a program.
     pub(super) fn open(home: &Home<'s, H, L>, comm: Comm) -> Result<Self> {
@@ -141,7 +145,7 @@ impl<'s, H: Scene, L: LockSet<H::Platform>> Program<'s, H, L> {
     }
 }
 
-impl<'s, H: Scene, L: LockSet<H::Platform>> Home<'s, H, L> {
+impl<'s, H: Host<Platform: World>, L: LockSet<H::Platform>> Home<'s, H, L> {
     /// Opens a file of the first file system.
     fn open(&self, path: &str) -> Result<File<'s, H, L>> {
         let (first, cx) = self.first();

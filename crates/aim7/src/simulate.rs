@@ -7,7 +7,6 @@
 use super::child::{Child, Site};
 use super::meter::Meters;
 use super::outcome::{Outcome, ScopeRow, jti};
-use super::scene::Scene;
 use super::sets::Set;
 use super::setup::Setup;
 use anyhow::{Context, Result, ensure};
@@ -202,7 +201,7 @@ pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
     }
     for system in 0..site.files.journals() {
         let site = Rc::clone(&site);
-        simulation.spawn(Affinity::Any, move || Simulated::kernel(|| site.files.commit_on(system)));
+        simulation.spawn(Affinity::Any, move || Sim::in_kernel(|| site.files.commit_on(system)));
     }
     // The last user takes it along: the simulated memory does not outlive the run.
     drop(site);
@@ -226,7 +225,7 @@ fn watch(simulation: &mut Simulation, length: Length, stage: &Rc<Stage>) {
 }
 
 fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, length: Length) -> Result<()> {
-    let mut child = Simulated::kernel(|| Child::new(site, number))?;
+    let mut child = Sim::in_kernel(|| Child::new(site, number))?;
     let user = number as usize;
     match length {
         Length::Whole => {
@@ -243,7 +242,7 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, stage: &Stage, number: u32, 
             }
         }
     }
-    Simulated::kernel(|| child.exit())
+    Sim::in_kernel(|| child.exit())
 }
 
 fn finish(plan: &Plan, stage: &Stage, last: Snapshot) -> Result<Outcome> {

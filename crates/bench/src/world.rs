@@ -20,9 +20,30 @@ pub trait World: Platform {
     #[track_caller]
     fn think(seed: u64, amount: u32, spread: Self::Spread) -> u64;
 
+    /// Computes for about `ns` nanoseconds. Returns something that depends on `seed`.
+    #[track_caller]
+    fn compute(seed: u64, ns: u64) -> u64;
+
     /// Sleeps.
     #[track_caller]
     fn sleep(time: Duration);
+
+    /// Nanoseconds since some beginning. The look costs nothing in the simulator, so that what is measured does not
+    /// change.
+    fn stamp() -> u64;
+
+    /// The calling thread has got on: whoever looks for threads that get nowhere may know.
+    fn progress() {}
+
+    /// Does `call` as a system call of a kernel that is not preemptible, where that can be had.
+    #[inline]
+    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
+
+    /// The calling thread runs this program from now on: a simulator's profile keeps them apart.
+    #[inline]
+    fn becomes(_command: &'static str) {}
 
     /// In a thread that will sleep, before its first operation.
     fn prepare_to_sleep() {}
@@ -45,8 +66,16 @@ impl World for Native {
         work::work(seed, amount)
     }
 
+    fn compute(seed: u64, ns: u64) -> u64 {
+        work::work(seed, work::steps_of_ns(ns))
+    }
+
     fn sleep(time: Duration) {
         std::thread::sleep(time);
+    }
+
+    fn stamp() -> u64 {
+        <Native as Platform>::now()
     }
 
     /// The kernel rounds sleeps up by 50 us otherwise.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `published.rs`, `published.toml` | what the documents published |
 //! | `report.rs` | what comes out |
-//! | `stage.rs`, `pool.rs`, `fit.rs` | a workload on the simulated machine or here; many runs; constants that are not
+//! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not
 //! known |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
@@ -17,6 +17,7 @@ mod bracket;
 mod dcache;
 pub mod fit;
 mod handoff_spin;
+pub mod here;
 mod mutex_spinners;
 pub mod pool;
 pub mod published;
@@ -24,7 +25,6 @@ pub mod report;
 mod rwsem_stealing;
 mod scaling;
 mod spin_backoff;
-pub mod stage;
 
 use anyhow::Result;
 use pool::Pool;

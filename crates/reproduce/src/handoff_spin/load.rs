@@ -1,11 +1,11 @@
 //! `misc-mutex`: some threads, each of which locks, increments and unlocks again and again, and prints a letter after
 //! every tenth of its rounds.
 
-use crate::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use turnwise_bench::load::exclusive::Lock;
+use turnwise_bench::world::World;
 use turnwise_sim::scene::Crew;
 
 /// How much there is to do.
@@ -32,7 +32,7 @@ pub(super) struct Shared {
 }
 
 /// The threads.
-pub(super) struct MiscMutex<W: Stage, L> {
+pub(super) struct MiscMutex<W: World, L> {
     lock: L,
     shape: Shape,
     skew: u32,
@@ -54,7 +54,7 @@ pub(super) struct Shown {
     pub(super) run_length: f64,
 }
 
-impl<W: Stage, L: Lock<Shared>> MiscMutex<W, L> {
+impl<W: World, L: Lock<Shared>> MiscMutex<W, L> {
     pub(super) fn new(shape: Shape) -> Self {
         let times = || (0..shape.threads).map(|_| AtomicU64::new(0)).collect();
         MiscMutex {
@@ -98,7 +98,7 @@ fn together(times: &[(u64, i32)]) -> u64 {
     sum
 }
 
-impl<W: Stage, L: Lock<Shared>> Crew for MiscMutex<W, L> {
+impl<W: World, L: Lock<Shared>> Crew for MiscMutex<W, L> {
     fn threads(&self) -> usize {
         self.shape.threads as usize
     }

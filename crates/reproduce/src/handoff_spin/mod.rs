@@ -4,8 +4,8 @@
 mod load;
 mod tables;
 
+use super::here::here;
 use super::report::{DocumentReport, Simulated};
-use super::stage::{Stage, here};
 use super::{Context, published};
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
@@ -15,6 +15,7 @@ use turnwise::platform::{Native, Platform};
 use turnwise::{Mutex, SpinLock};
 use turnwise_bench::adapt::raw::Behind;
 use turnwise_bench::load::exclusive::Lock;
+use turnwise_bench::world::World;
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
@@ -100,7 +101,7 @@ impl Play<Sim, Result<Shown>> for Run {
 impl Play<Native, Shown> for Shape {
     fn with<L: Lock<Shared>>(&self) -> Shown {
         let crew = MiscMutex::<Native, L>::new(*self);
-        let begin = <Native as Stage>::stamp();
+        let begin = <Native as World>::stamp();
         here(&crew);
         crew.shown(begin)
     }

@@ -4,12 +4,12 @@
 //! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of
 //! its own that is woken by the fork and wakes its parent as it exits.
 
-use crate::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::RawLock;
 use turnwise::platform::{Lane, Word};
+use turnwise_bench::world::World;
 use turnwise_sim::scene::Crew;
 
 /// How much there is to do.
@@ -28,13 +28,13 @@ pub(super) struct Shape {
 
 /// What a parent tells its child, and a child its parent: a word of their own.
 #[repr(align(128))]
-struct Turn<W: Stage>(W::U32);
+struct Turn<W: World>(W::U32);
 
 const NOTHING: u32 = 0;
 const RUN: u32 = 1;
 const END: u32 = 2;
 
-impl<W: Stage> Turn<W> {
+impl<W: World> Turn<W> {
     fn new() -> Self {
         Turn(W::U32::new(NOTHING))
     }
@@ -60,7 +60,7 @@ impl<W: Stage> Turn<W> {
 }
 
 /// A user: a parent and its child.
-struct User<W: Stage> {
+struct User<W: World> {
     to_child: Turn<W>,
     to_parent: Turn<W>,
     /// Times that it or its child had the lock.
@@ -68,7 +68,7 @@ struct User<W: Stage> {
 }
 
 /// The threads: a parent and a child for each user.
-pub(super) struct ForkTest<W: Stage, L> {
+pub(super) struct ForkTest<W: World, L> {
     root: L,
     users: Vec<User<W>>,
     shape: Shape,
@@ -79,7 +79,7 @@ pub(super) struct ForkTest<W: Stage, L> {
     world: PhantomData<fn() -> W>,
 }
 
-impl<W: Stage, L: RawLock> ForkTest<W, L> {
+impl<W: World, L: RawLock> ForkTest<W, L> {
     /// `begin` is what the clock says when they start.
     pub(super) fn new(shape: Shape, spread: W::Spread, begin: u64) -> Self {
         let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
@@ -140,7 +140,7 @@ impl<W: Stage, L: RawLock> ForkTest<W, L> {
     }
 }
 
-impl<W: Stage, L: RawLock> Crew for ForkTest<W, L> {
+impl<W: World, L: RawLock> Crew for ForkTest<W, L> {
     fn threads(&self) -> usize {
         2 * self.users.len()
     }

@@ -4,14 +4,15 @@ use super::load::{ForkTest, Shape};
 use super::model::{Kind, Model, Play, Run, Shown};
 use super::{CPUS, NAME};
 use crate::Context;
+use crate::here::{here, voluntary};
 use crate::published::RwsemStealing;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, FEW, Scaling};
-use crate::stage::{Stage, here, voluntary};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise::platform::Native;
+use turnwise_bench::world::World;
 
 /// What all locks showed on one machine.
 pub(super) struct Found {
@@ -228,7 +229,7 @@ pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
 impl Play<Native, (f64, u64)> for Shape {
     fn with<L: RawLock>(&self) -> (f64, u64) {
         let before = voluntary();
-        let crew = ForkTest::<Native, L>::new(*self, (), <Native as Stage>::stamp());
+        let crew = ForkTest::<Native, L>::new(*self, (), <Native as World>::stamp());
         here(&crew);
         (crew.forks(), voluntary() - before)
     }

@@ -4,11 +4,11 @@
 //! between. The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is
 //! system time.
 
-use crate::stage::Stage;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, SpinLimit, Word};
+use turnwise_bench::world::World;
 use turnwise_sim::scene::Crew;
 
 /// A lock that readers of a file take. Whether they take it together is the lock's business.
@@ -39,12 +39,12 @@ pub(super) struct Shape {
 struct Apart<T>(T);
 
 /// A barrier that its threads spin at.
-struct Barrier<W: Stage> {
+struct Barrier<W: World> {
     arrived: Apart<W::U32>,
     round: Apart<W::U32>,
 }
 
-impl<W: Stage> Barrier<W> {
+impl<W: World> Barrier<W> {
     fn new() -> Self {
         Barrier { arrived: Apart(W::U32::new(0)), round: Apart(W::U32::new(0)) }
     }
@@ -73,7 +73,7 @@ impl<W: Stage> Barrier<W> {
 }
 
 /// The threads.
-pub(super) struct SameFile<W: Stage, L> {
+pub(super) struct SameFile<W: World, L> {
     barrier: Barrier<W>,
     lock: Apart<L>,
     shape: Shape,
@@ -96,7 +96,7 @@ pub(super) struct Took {
     pub(super) user_ns: f64,
 }
 
-impl<W: Stage, L: FileLock> SameFile<W, L> {
+impl<W: World, L: FileLock> SameFile<W, L> {
     /// Threads that have not started yet.
     pub(super) fn new(shape: Shape, spread: W::Spread) -> Self {
         SameFile {
@@ -131,7 +131,7 @@ impl<W: Stage, L: FileLock> SameFile<W, L> {
     }
 }
 
-impl<W: Stage, L: FileLock> Crew for SameFile<W, L> {
+impl<W: World, L: FileLock> Crew for SameFile<W, L> {
     fn threads(&self) -> usize {
         self.shape.threads as usize
     }

@@ -5,12 +5,12 @@ use crate::Context;
 use crate::fit::{Unknown, distance, fit};
 use crate::published::{self, SpinBackoff};
 use crate::report::Fitted;
-use crate::stage::Stage;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Platform;
 use turnwise::{McsLock, Mutex, RwSem};
 use turnwise_bench::simulated::Spread;
+use turnwise_bench::world::World;
 use turnwise_lineage::inode_lock::{BackOff, InodeLock, Rwsem, Spin};
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
@@ -203,6 +203,6 @@ fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
 }
 
 /// The workload on a stage of any kind.
-pub(super) fn crew<W: Stage, L: FileLock>(shape: Shape, spread: W::Spread) -> SameFile<W, L> {
+pub(super) fn crew<W: World, L: FileLock>(shape: Shape, spread: W::Spread) -> SameFile<W, L> {
     SameFile::new(shape, spread)
 }

@@ -3,10 +3,10 @@
 use super::load::{FileLock, Shape, Took};
 use super::model::{Constants, Kind, Model, ON, Play, Run, crew};
 use crate::Context;
+use crate::here::here;
 use crate::published::SpinBackoff;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
-use crate::stage::here;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
