@@ -128,9 +128,27 @@ static void compute_ms(long ms)
         ;
 }
 
+/* Keeps the calling thread on the nth CPU that the process may use: beside busy programs the scheduler would put holder
+   and waiter on one, where the waiter always finds the holder off it. */
+static void stay_on(int nth)
+{
+    cpu_set_t may, stay;
+    if (sched_getaffinity(0, sizeof may, &may) != 0)
+        return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &may) || nth-- > 0)
+            continue;
+        CPU_ZERO(&stay);
+        CPU_SET(cpu, &stay);
+        sched_setaffinity(0, sizeof stay, &stay);
+        return;
+    }
+}
+
 /* Turns of the holder, which has the mutex asleep in the first half of them and at work in the others. */
 static void *away_half(void *unused)
 {
+    stay_on(1);
     for (int i = 0; i < 40; i++) {
         pthread_mutex_t *lock = i < 20 ? &first : &second;
         pthread_mutex_lock(lock);
@@ -146,6 +164,7 @@ static void *away_half(void *unused)
 static int away(void)
 {
     pthread_t id = start(away_half);
+    stay_on(0);
     for (int i = 0; i < 40; i++) {
         pthread_mutex_t *lock = i < 20 ? &first : &second;
         while (turn < 2 * i + 1)
