@@ -5,7 +5,7 @@
 //! | `usage.rs` | the command line, and complaints about it that say what to type |
 //! | `ending.rs` | errors with an exit status, and the last words of a program |
 //! | `pages.rs` | manual pages and completions, from the table of flags |
-//! | `draft.rs` | files that the user asked for |
+//! | `draft.rs`, `json.rs` | files that the user asked for; reports as JSON |
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
 //! | `figures.rs` | numbers as people read them |
 //! | `table.rs`, `progress.rs` | tables and progress bars |
@@ -18,6 +18,7 @@ pub mod cpus;
 pub mod draft;
 pub mod ending;
 pub mod figures;
+pub mod json;
 pub mod machine;
 pub mod others;
 pub mod own_locks;

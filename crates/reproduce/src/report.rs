@@ -17,7 +17,7 @@ pub struct Reproduction {
     pub command: String,
     /// The commit of the program, if known.
     pub commit: Option<String>,
-    /// Where chance starts.
+    /// Random seed.
     pub seed: u64,
     /// Whether it is a short version.
     pub quick: bool,

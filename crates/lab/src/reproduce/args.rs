@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Simulations at a time; default: the host's CPUs. The figures do not depend on it
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Do not run the workloads on this machine
     #[arg(long)]
     pub(crate) no_metal: bool,
-    /// Write the report as JSON, too
+    /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write it as a page for the browser, too: one file, needs no network

@@ -32,7 +32,7 @@ pub(crate) mod world;
 
 pub(crate) use args::Args;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use args::{Command, Flags, MergeArgs};
 use part::Part;
 use plan::Axes;
@@ -40,6 +40,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
+use turnwise_present::json;
 use turnwise_simbench::report::{FORMAT, SimReport};
 use world::World;
 
@@ -122,11 +123,6 @@ fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
     file.map(|file| Draft::open(flag, file)).transpose()
 }
 
-/// The report as JSON: the same bytes for the same report.
-fn json(report: &SimReport) -> Result<String> {
-    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
-}
-
 /// Where the report goes.
 struct Outputs {
     json: Option<Draft>,
@@ -139,16 +135,13 @@ struct Outputs {
 impl Outputs {
     fn write(self, report: &SimReport) -> Result<ExitCode> {
         let failures = text::failures(report);
-        match (self.text, &self.json) {
-            (true, _) => print(&text::text(report))?,
-            (false, None) => print(&json(report)?)?,
-            (false, Some(_)) => {}
+        match (self.text, self.json) {
+            (true, json) => json::publish(report, &text::text(report), json)?,
+            (false, None) => print(&json::text(report)?)?,
+            (false, Some(draft)) => draft.write(json::text(report)?.as_bytes())?,
         }
         if !self.text {
             eprint!("{failures}");
-        }
-        if let Some(draft) = self.json {
-            draft.write(json(report)?.as_bytes())?;
         }
         if let Some(draft) = self.html {
             draft.write(html::page(report)?.as_bytes())?;
