@@ -7,7 +7,7 @@
 //! | `merge.rs` | parts of a sweep put together |
 //! | `validate.rs` | what the simulator is worth |
 //! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
-//! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
+//! | `curves.rs` | what lies on one line |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
 
 mod args;
@@ -17,7 +17,6 @@ mod describe;
 mod fixture;
 mod html;
 mod merge;
-mod number;
 mod part;
 mod perturb;
 mod plan;
