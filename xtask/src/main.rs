@@ -6,6 +6,7 @@ mod check;
 mod guide;
 mod perf;
 mod programs;
+mod results;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -37,6 +38,7 @@ enum Command {
     Guide(guide::Args),
     /// Programs that nobody rebuilt, on both locks; writes docs/results/programs.md and its picture
     Programs(programs::Args),
+    Results(results::Args),
     Perf(perf::Args),
     /// Keep a CPU busy beside what `perf` measures
     #[command(hide = true)]
@@ -74,6 +76,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Chore(chore) => chore.run(),
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
+        Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),

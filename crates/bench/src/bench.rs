@@ -36,7 +36,7 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
     crate::setting::hold(&args.set)?;
     let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
     let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
-    let report = measure(&args)?;
+    let report = args.from.as_deref().map_or_else(|| measure(&args), Report::read)?;
     print!("{}", text::render(&report, Style::Plain));
     if let Some(draft) = json {
         let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;

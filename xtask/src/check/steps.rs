@@ -165,7 +165,3 @@ pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --"
 /// `cargo xtask models`: with the executions, states and rare lines of each.
 pub(crate) const MODELS: Cmd =
     cmd("cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output");
-/// `cargo xtask bench`, for one of [`SUBJECTS`].
-pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-lab -- bench");
-/// The subjects of `turnwise-lab bench`.
-pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];

@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Do not run the workloads on this machine
     #[arg(long)]
     pub(crate) no_metal: bool,
+    /// Show a report that --json wrote, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "no_metal"])]
+    pub(crate) from: Option<PathBuf>,
     /// Write the report as JSON, too
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -46,7 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise-lab reproduce
   turnwise-lab reproduce spin_backoff handoff_spin --quick
-  turnwise-lab reproduce --markdown docs/results/reproduction.md
+  turnwise-lab reproduce --json report.json --markdown report.md
   turnwise-lab reproduce rwsem_stealing --no-metal --json rwsem.json --html rwsem.html";
 
 impl Args {

@@ -17,7 +17,7 @@ mod view;
 
 pub(crate) use args::Args;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let json = draft("--json", args.json.as_deref())?;
     let html = draft("--html", args.html.as_deref())?;
     let markdown = draft("--markdown", args.markdown.as_deref())?;
-    let report = reproduction(args)?;
+    let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
     print(&text::text(&report))?;
     if let Some(draft) = json {
         draft.write(self::json(&report)?.as_bytes())?;
@@ -55,6 +55,14 @@ fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
 
 fn json(report: &Reproduction) -> Result<String> {
     Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
+}
+
+fn read(file: &Path) -> Result<Reproduction> {
+    let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
+    ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    Ok(report)
 }
 
 fn reproduction(args: &Args) -> Result<Reproduction> {

@@ -169,9 +169,9 @@ fn a_validation_needs_a_benchmark_of_mutexes() {
     let file = directory.path().join("bench.json");
     let name = file.to_str().expect("its name is text");
     let refused = |parts: &[&str]| expect_complaint(2, &["sim", "validate", "--bench", name], parts);
-    refused(&["cannot read --bench", "bench.json"]);
+    refused(&["--bench", "cannot read", "bench.json"]);
     std::fs::write(&file, "{}").expect("it can be written");
-    refused(&["not a report of `turnwise-lab bench mutex --json`"]);
+    refused(&["--bench", "not a report of `turnwise-lab bench --json`"]);
     expect_complaint(
         2,
         &["sim", "validate", "--markdown", "/nowhere/page.md"],
