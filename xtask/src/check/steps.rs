@@ -153,7 +153,7 @@ pub(crate) const STEPS: &[Step] = &[
                 ..cmd("cargo +nightly run -p turnwise-torture \
                      -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan -- --seconds 25 \
                      --lock mutex --lock mutex-many-cpus --lock ttas --lock ticket --lock queued --lock mcs \
-                     --lock rwsem --lock semaphore --lock linux-mutex-2 --lock rwsem-spinlock \
+                     --lock rwsem --lock semaphore --lock linux-mutex-patch1-and-2 --lock rwsem-spinlock-stealing \
                      --scenario exclusion --scenario timed --scenario nested --scenario shared")
             },
         ],
@@ -168,4 +168,18 @@ pub(crate) const MODELS: Cmd =
 /// `cargo xtask bench`, for one of [`SUBJECTS`].
 pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-lab -- bench");
 /// The subjects of `turnwise-lab bench`.
-pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];
+pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage", "vfs"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subjects_are_those_of_the_benchmark() {
+        let source = std::fs::read_to_string("../crates/bench/src/subject/mod.rs").unwrap();
+        let (_, list) = source.split_once("pub static SUBJECTS").unwrap();
+        let (list, _) = list.split_once("];").unwrap();
+        let names: Vec<_> = list.lines().filter_map(|line| line.trim().strip_prefix('&')?.split("::").next()).collect();
+        assert_eq!(SUBJECTS, names);
+    }
+}
