@@ -184,7 +184,7 @@ impl Runner {
             let name = samples.lock.name;
             self.bar.set_message(format!("{} {name}", scenario.name));
             if samples.gave_up.is_none() {
-                let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {name}"))?;
+                let outcome = samples.lock.sample(plan).with_context(|| format!("lock {name}"))?;
                 samples.add(outcome, plan, self.drain_max);
             }
             self.bar.inc(1);

@@ -9,7 +9,6 @@
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
 //! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
-//! | `catalogue.rs` | every lock of this project, with its guarantees |
 //! | `stats.rs` | medians and paired ratios |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
@@ -20,7 +19,6 @@ pub mod adapt;
 pub mod args;
 pub mod bench;
 pub mod blind;
-pub mod catalogue;
 pub mod documents;
 pub mod figure;
 pub mod load;

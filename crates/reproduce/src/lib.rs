@@ -9,6 +9,7 @@
 //! known |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
+//! | `locks.rs` | locks of the catalogue, by name |
 //! | `scaling.rs` | curves to 1024 CPUs |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
@@ -18,6 +19,7 @@ mod dcache;
 pub mod fit;
 mod handoff_spin;
 pub mod here;
+mod locks;
 mod mutex_spinners;
 pub mod pool;
 pub mod published;

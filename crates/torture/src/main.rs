@@ -104,16 +104,16 @@ fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
 
 fn list() {
     println!("locks:");
-    for lock in LOCKS {
-        println!("  {:<22}{} ({} bytes)", lock.name, lock.about, lock.size);
+    for lock in LOCKS.iter() {
+        println!("  {:<27}{} ({} bytes)", lock.name, lock.about, lock.size);
     }
     println!("locks broken on purpose:");
     for broken in BROKEN {
         let caught: Vec<_> = broken.caught_by.iter().map(|(by, verdict)| format!("{by}: {verdict:?}")).collect();
-        println!("  {:<22}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
+        println!("  {:<27}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
     }
     println!("scenarios:");
     for scenario in SCENARIOS {
-        println!("  {:<22}{}", scenario.name, scenario.about);
+        println!("  {:<27}{}", scenario.name, scenario.about);
     }
 }

@@ -153,7 +153,7 @@ pub(crate) const STEPS: &[Step] = &[
                 ..cmd("cargo +nightly run -p turnwise-torture \
                      -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan -- --seconds 25 \
                      --lock mutex --lock mutex-many-cpus --lock ttas --lock ticket --lock queued --lock mcs \
-                     --lock rwsem --lock semaphore --lock linux-mutex-2 --lock rwsem-spinlock \
+                     --lock rwsem --lock semaphore --lock linux-mutex-patch1-and-2 --lock rwsem-spinlock-stealing \
                      --scenario exclusion --scenario timed --scenario nested --scenario shared")
             },
         ],

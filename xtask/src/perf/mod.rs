@@ -85,7 +85,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask perf --against main --quick
-  cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:turnwise-semaphore
+  cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:semaphore
   cargo xtask perf --against main --programs 'Kyoto' 'SQLite, one' --beside 2
   cargo xtask perf --against main --quick --believed-cpus 64 --json result.json";
 
@@ -222,6 +222,7 @@ fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> 
     let mut all: Vec<Cell> = Vec::new();
     for typed in typed {
         for cell in of_new.cells(typed)? {
+            let cell = Cell { old_lock: of_old.former(&cell), ..cell };
             if !all.contains(&cell) {
                 all.push(cell);
             }

@@ -237,11 +237,11 @@ fn machine_files_are_taken_by_their_path_and_the_calibrated_one_by_here() {
 #[test]
 fn help_and_lists_name_what_there_is() {
     let (help, _) = expect(0, &["sim", "--help"]);
-    for part in ["Examples:", "--partition", "westmere-ex-80", "1,2,4-8,10-80:10", "merge", "lineage-mutex-baseline"] {
+    for part in ["Examples:", "--partition", "westmere-ex-80", "1,2,4-8,10-80:10", "merge", "linux-mutex-baseline"] {
         assert!(help.contains(part), "no {part} in\n{help}");
     }
     let (list, _) = expect(0, &["sim", "--list"]);
-    for part in ["mesh-1024", "here", "lineage-mutex-mcs", "100/4000,read=90"] {
+    for part in ["mesh-1024", "here", "linux-mutex-patch1-and-2", "100/4000,read=90"] {
         assert!(list.contains(part), "no {part} in\n{list}");
     }
     let (numbers, _) = expect(0, &["sim", "--machine", "westmere-ex-80", "--describe"]);

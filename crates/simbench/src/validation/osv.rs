@@ -9,10 +9,10 @@ use turnwise_sim::spec;
 
 /// Lock, threads, published nanoseconds per acquisition (`published.toml`, `handoff_spin`).
 const PUBLISHED: [(&str, u32, f64); 4] = [
-    ("lineage-osv", 2, 800.0),
-    ("lineage-osv", 4, 1800.0),
-    ("lineage-osv-spin", 2, 33.0),
-    ("lineage-osv-spin", 4, 153.0),
+    ("osv-mutex-no-spin", 2, 800.0),
+    ("osv-mutex-no-spin", 4, 1800.0),
+    ("osv-mutex-spin", 2, 33.0),
+    ("osv-mutex-spin", 4, 153.0),
 ];
 
 /// How many runs the table takes.

@@ -13,11 +13,12 @@ mod shared;
 mod tree;
 
 use crate::locks;
-use crate::ops::{LockRecord, Nature, Ops};
+use crate::ops::{LockRecord, Ops};
 use crate::verdict::Verdict;
 use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
 use tree::{DeafToRenames, RaisesTheDead};
 use turnwise::platform::Native;
+use turnwise_catalogue::Nature;
 use turnwise_vfs::locks::LockSet;
 
 /// A lock that is wrong on purpose.
