@@ -1,5 +1,5 @@
 //! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it as it is; its
-//! fields are described in `crates/cli/README.md`.
+//! fields are described in `docs/compare.md`.
 
 use super::advise::Advised;
 use super::notes::notes;

@@ -186,7 +186,7 @@ fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit,
 fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result<(), Fault> {
     if count > 1 && value.is_none() {
         let problem = format!("missing, but `topology.{count_key}` is {count}");
-        return Err(Fault::new(key, problem, "add it; docs/design/machine-files.md says what it means"));
+        return Err(Fault::new(key, problem, "add it; docs/machine-files.md says what it means"));
     }
     Ok(())
 }
