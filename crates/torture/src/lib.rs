@@ -14,9 +14,9 @@
 //! others, and ends nothing else.
 //!
 //! **To add a lock:** its record in the catalogue is enough if it is a raw lock of any kind; for another, or for what
-//! it can do besides, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write `fn(&Arena, &LockRecord, …)`,
-//! whose last argument is what it needs of the lock's operations, and which calls [`arena::Arena::fail`] when something
-//! is wrong; give it one record in [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can
+//! it can do besides, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write a function of an arena, a
+//! lock's record, and what it needs of the lock's operations, which calls [`arena::Arena::fail`] when something is
+//! wrong; give it one record in [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can
 //! fail.
 //!
 //! Not for: memory orderings (x86 forgives most mistakes: the models try them all) and speed (the bench does that).
