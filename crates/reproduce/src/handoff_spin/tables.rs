@@ -3,13 +3,13 @@
 use super::load::Shown;
 use super::{Curves, Kind, NAME, ROUND_NS, Run, shape};
 use crate::Context;
-use crate::published::HandoffSpin;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_bench::figure;
+use turnwise_bench::published::HandoffSpin;
 use turnwise_sim::Sim;
 
 impl Curves {
@@ -60,7 +60,7 @@ impl Curves {
         let many = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 20).each_ns);
         let one = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 1).each_ns);
         let ((two_found, two), (four_found, four)) = (pair(0), pair(1));
-        let why = "see the notes, and the overlap and runs beside each row";
+        let why = "docs/reproduction/handoff_spin.md, and the overlap and runs beside each row";
         vec![
             Bar::new("2 threads: 800 -> 33 ns within a factor 1.5", two_found, two, why),
             Bar::new("4 threads: 1800 -> 153 ns within a factor 1.5", four_found, four, why),

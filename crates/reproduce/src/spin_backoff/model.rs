@@ -3,12 +3,12 @@
 use super::load::{FileLock, SameFile, Shape, Took};
 use crate::Context;
 use crate::fit::{Unknown, distance, fit};
-use crate::published::{self, SpinBackoff};
 use crate::report::Fitted;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Platform;
 use turnwise::{McsLock, Mutex, RwSem};
+use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Spread;
 use turnwise_bench::world::World;
 use turnwise_lineage::inode_lock::{BackOff, InodeLock, Rwsem, Spin};
