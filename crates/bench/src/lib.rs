@@ -8,7 +8,8 @@
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
-//! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
+//! | `published.rs`, `published.toml` | what the five documents published |
+//! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | medians and paired ratios |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
@@ -23,6 +24,7 @@ pub mod documents;
 pub mod figure;
 pub mod load;
 pub mod probe;
+pub mod published;
 pub mod report;
 pub mod run;
 pub mod samples;

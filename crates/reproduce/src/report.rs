@@ -1,8 +1,8 @@
 //! What a reproduction found: one type, from which the text, the JSON, the HTML and the Markdown are made.
 
-use super::published::{self, Claim};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use turnwise_bench::published::{self, Claim};
 use turnwise_present::machine::Machine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or goes away.

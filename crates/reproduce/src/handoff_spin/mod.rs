@@ -4,17 +4,17 @@
 mod load;
 mod tables;
 
+use super::Context;
 use super::here::here;
 use super::locks::{WithLock, with_lock};
 use super::report::{DocumentReport, Simulated};
-use super::{Context, published};
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
-use published::HandoffSpin;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise::platform::Native;
 use turnwise_bench::adapt::raw::Behind;
+use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_bench::world::World;
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
@@ -135,17 +135,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         bars: curves.bars(&published),
         listings,
         plots,
-        notes: vec![NOTE.to_owned()],
+        notes: vec![crate::page(NAME)],
         left_out: context.choose(vec!["four fifths of the rounds; threads to 1024 (mesh-1024)".to_owned()], Vec::new()),
     })
 }
-
-const NOTE: &str = "33 and 153 ns are possible on such a machine only if a thread mostly follows itself: one increment \
-    takes four writes of one line, and a line takes 21 ns from one core to the next. The listing shows what our \
-    spinning lock does: how much of the run the threads overlap, and how long one of them goes on before another \
-    comes. The model lets a spinner see an offer as soon as its copy of the line has come, so runs are short. 1800 ns \
-    without spinning at 4 threads need wake-ups that find a halted CPU; the model's CPUs poll for 45 us before they \
-    halt, as OSv's did since August 2013, and are asked sooner. Nothing was tuned to get there.";
 
 fn facts() -> Vec<String> {
     let own = [

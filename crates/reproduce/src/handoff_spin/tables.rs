@@ -4,13 +4,13 @@ use super::load::Shown;
 use super::{Curves, LOCKS, NAME, NO_SPIN, ROUND_NS, Run, SPIN, SPIN_LOCK, TODAY, shape};
 use crate::Context;
 use crate::locks::with_lock;
-use crate::published::HandoffSpin;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_bench::figure;
+use turnwise_bench::published::HandoffSpin;
 use turnwise_sim::Sim;
 
 impl Curves {
@@ -61,7 +61,7 @@ impl Curves {
         let many = [NO_SPIN, SPIN].map(|lock| self.at(lock, 20).each_ns);
         let one = [NO_SPIN, SPIN].map(|lock| self.at(lock, 1).each_ns);
         let ((two_found, two), (four_found, four)) = (pair(0), pair(1));
-        let why = "see the notes, and the overlap and runs beside each row";
+        let why = "docs/reproduction/handoff_spin.md, and the overlap and runs beside each row";
         vec![
             Bar::new("2 threads: 800 -> 33 ns within a factor 1.5", two_found, two, why),
             Bar::new("4 threads: 1800 -> 153 ns within a factor 1.5", four_found, four, why),

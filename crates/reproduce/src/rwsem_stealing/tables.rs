@@ -6,13 +6,13 @@ use super::{CPUS, NAME};
 use crate::Context;
 use crate::here::{here, voluntary};
 use crate::locks::{WithLock, with_lock};
-use crate::published::RwsemStealing;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, FEW, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise::platform::Native;
+use turnwise_bench::published::RwsemStealing;
 use turnwise_bench::world::World;
 
 /// What all locks showed on one machine.
@@ -103,7 +103,7 @@ impl Found {
                 "context-switch ratio 4.06 within 15%",
                 digits(ratio),
                 (ratio / 4.06 - 1.0).abs() <= 0.15,
-                "see the notes: it depends on how late a woken writer runs",
+                "docs/reproduction/rwsem_stealing.md: it depends on how late a woken writer runs",
             ),
             Bar::new(
                 "throughput doubles, within 25%",

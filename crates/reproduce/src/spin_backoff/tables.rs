@@ -5,13 +5,13 @@ use super::locks::{WithLock, with_lock};
 use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, crew};
 use crate::Context;
 use crate::here::here;
-use crate::published::SpinBackoff;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
 use turnwise_bench::figure;
+use turnwise_bench::published::SpinBackoff;
 
 const CPUS: [u32; 4] = [8, 16, 32, 64];
 const FIGURES: [&str; 3] = ["wall", "system", "user"];
@@ -119,7 +119,8 @@ impl Curves {
         let near = gains.iter().all(|(published, ours)| (published - ours).abs() <= 10.0);
         let shown: Vec<String> = gains.iter().map(|(p, o)| format!("{o:+.1}% ({p:+.1}%)")).collect();
         let ([_, _], [linear, quadratic]) = self.parts();
-        let why = "see the notes: the model's quadratic part is the spinning itself, the document's is not";
+        let why = "the model's quadratic part is the spinning itself, the document's is not: \
+            docs/reproduction/spin_backoff.md";
         vec![
             Bar::new("wall time of unfitted rows within 6.6%, which a n + b n^2 reaches", found, better, ""),
             Bar::new(

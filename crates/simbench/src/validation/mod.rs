@@ -64,7 +64,7 @@ fn percent(share: f64) -> String {
 #[must_use]
 pub fn runs(inputs: &Inputs) -> usize {
     let metal = inputs.metal.as_ref().map_or(0, |(report, _)| metal::count(report));
-    handoff::RUNS + curves::count() + osv::RUNS + metal
+    handoff::RUNS + curves::count() + osv::count() + metal
 }
 
 /// The page, as Markdown; calls `tick` after each run.
@@ -87,7 +87,7 @@ fn head(inputs: &Inputs) -> String {
     format!(
         "# What the simulator is worth\n\n\
          Written by `{}`, commit {}; do not edit. [How it works](design/simulation.md); [its \
-         machines](design/machine-files.md).\n\n\
+         machines](machine-files.md).\n\n\
          Facts go in, predictions come out: the machine files hold latencies that others read or measured, and none \
          was fitted to a table of locks. Errors: (predicted - measured) / measured.\n",
         inputs.command,

@@ -1,7 +1,7 @@
 //! What the documents published: every figure and every claim, by its place in `published.toml`.
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use toml::{Table, Value};
@@ -115,6 +115,62 @@ pub fn typed<T: for<'a> Deserialize<'a>>(document: &str) -> Result<T> {
     part.clone().try_into().with_context(|| format!("published.toml, {document}"))
 }
 
+/// A published pair: before a document's change and after it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Pair {
+    /// What [`Exhibit::published`](crate::documents::Exhibit::published) calls it.
+    pub key: String,
+    /// The document.
+    pub document: String,
+    /// What was measured, where.
+    pub what: String,
+    /// The unit.
+    pub unit: String,
+    /// Before the document's change.
+    pub before: f64,
+    /// After it.
+    pub after: f64,
+    /// Where it is written.
+    pub source: String,
+}
+
+impl Pair {
+    /// After / before.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        self.after / self.before
+    }
+}
+
+static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
+    let pairs = FILE.get("pair").and_then(Value::as_array).expect("the file is tested");
+    pairs.iter().map(|pair| resolved(pair).expect("the file is tested")).collect()
+});
+
+/// A pair whose sides are figures: the file names the places of those that stand elsewhere in it.
+fn resolved(pair: &Value) -> Result<Pair> {
+    let mut pair = pair.as_table().context("not a table")?.clone();
+    for side in ["before", "after"] {
+        if let Some(place) = pair.get(side).and_then(Value::as_str) {
+            let number = claim(place)?.number.with_context(|| format!("{place}: not a number"))?;
+            pair.insert(side.to_owned(), Value::Float(number));
+        }
+    }
+    Ok(pair.try_into()?)
+}
+
+/// All published pairs.
+#[must_use]
+pub fn pairs() -> &'static [Pair] {
+    &PAIRS
+}
+
+/// The published pair of this key.
+#[must_use]
+pub fn pair(key: &str) -> Option<&'static Pair> {
+    pairs().iter().find(|pair| pair.key == key)
+}
+
 /// `mutex_spinners`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MutexSpinners {
@@ -225,7 +281,7 @@ mod tests {
     #[test]
     fn the_file_has_the_documents_and_their_shapes() {
         let names: Vec<&str> = DOCUMENTS.to_vec();
-        assert_eq!(FILE.len(), names.len());
+        assert_eq!(FILE.len(), names.len() + 1, "the documents, and the pairs");
         for name in names {
             assert!(!title(name).is_empty() && !claims(name).is_empty(), "{name}");
         }
@@ -243,5 +299,13 @@ mod tests {
         assert_eq!(claim("mutex_spinners.rows[0].change_1_to_2").expect("it is there").number, Some(34.2));
         assert_eq!(claim("mutex_spinners.profile[3].percent[0]").expect("it is there").number, None);
         assert!(claim("spin_backoff.rows[0].cpus").is_err() && claim("nothing").is_err());
+    }
+
+    #[test]
+    fn a_pair_names_its_figures_by_their_places() {
+        let sides = |key| pair(key).map(|pair| (pair.before, pair.after));
+        assert_eq!(sides("osv-4"), Some((1800.0, 153.0)));
+        assert_eq!(sides("rwsem-throughput"), Some((1.0, 2.0)));
+        assert_eq!(sides("nothing"), None);
     }
 }
