@@ -1,19 +1,14 @@
-//! The command `bench`: every lock in every scenario of a subject, in interleaved rounds.
-
-pub use crate::args::BenchArgs;
+//! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
 use crate::documents::{self, DocumentRow};
+use crate::options::Options;
 use crate::report::{FORMAT, Method, Report, ScenarioReport};
 use crate::run::{Plan, Section};
 use crate::samples::Samples;
 use crate::subject::{LockInfo, Scenario};
-use crate::text::{self, Style};
 use crate::work::cost_ns;
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::process::ExitCode;
 use std::time::Duration;
-use turnwise_present::draft::Draft;
 use turnwise_present::machine::{self, Machine};
 
 /// A lock whose threads need longer than this to stop is not asked again in that scenario.
@@ -23,46 +18,34 @@ const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
 /// What all samples of a quick run may last together.
 const QUICK_MS: u64 = 40_000;
 
-/// Runs the benchmark and prints the report.
-///
-/// # Errors
-/// When a file cannot be written (found out before anything is measured), when threads cannot be started, and when a
-/// lock lets two threads in at once.
-pub fn run(args: BenchArgs) -> Result<ExitCode> {
-    if args.list {
-        print!("{}", args.lists());
-        return Ok(ExitCode::SUCCESS);
-    }
-    crate::setting::hold(&args.set)?;
-    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
-    let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
-    let report = args.from.as_deref().map_or_else(|| measure(&args), Report::read)?;
-    print!("{}", text::render(&report, Style::Plain));
-    if let Some(draft) = json {
-        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        draft.write((json + "\n").as_bytes())?;
-    }
-    if let Some(draft) = markdown {
-        draft.write(text::render(&report, Style::Markdown).as_bytes())?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
 /// A scenario, and the locks that are to run in it.
 struct Stage {
     scenario: &'static Scenario,
     locks: Vec<&'static LockInfo>,
 }
 
-/// Measures, and prints nothing but a progress bar.
+/// How far the benchmark is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The scenario of the sample that comes next.
+    pub scenario: &'a str,
+    /// Its lock.
+    pub lock: &'a str,
+    /// Samples that were taken.
+    pub done: u64,
+    /// Samples in all.
+    pub all: u64,
+}
+
+/// Measures, and tells `progress` before each sample.
 ///
 /// # Errors
-/// As [`run`].
-pub fn measure(args: &BenchArgs) -> Result<Report> {
+/// When threads cannot be started, and when a lock lets two threads in at once.
+pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
     let (machine, commit) = (Machine::here(), machine::commit());
     let stages: Vec<Stage> =
         args.scenarios()?.into_iter().map(|scenario| Stage { scenario, locks: args.locks(scenario) }).collect();
-    let mut runner = Runner::new(args, &stages)?;
+    let mut runner = Runner::new(args, &stages, progress);
     let mut scenarios: Vec<ScenarioReport> = Vec::new();
     for together in stages.chunk_by(|a, b| b.scenario.scales == Some(a.scenario.name)) {
         for (stage, mut report) in together.iter().zip(runner.scenarios(together)?) {
@@ -73,10 +56,9 @@ pub fn measure(args: &BenchArgs) -> Result<Report> {
             scenarios.push(report);
         }
     }
-    runner.bar.finish_and_clear();
     Ok(Report {
         format: FORMAT.to_owned(),
-        subject: args.subject().name.to_owned(),
+        subject: args.subject.name.to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
         commit,
         machine,
@@ -86,20 +68,22 @@ pub fn measure(args: &BenchArgs) -> Result<Report> {
     })
 }
 
-fn exhibits(args: &BenchArgs, stages: &[Stage], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
+fn exhibits(args: &Options, stages: &[Stage], reports: &[ScenarioReport]) -> Vec<DocumentRow> {
     let row = |exhibit: &documents::Exhibit| {
         let index = stages.iter().position(|stage| stage.scenario.name == exhibit.scenario)?;
         documents::row(exhibit, stages[index].scenario.group.name, &reports[index])
     };
-    args.subject().exhibits.iter().filter_map(row).collect()
+    args.subject.exhibits.iter().filter_map(row).collect()
 }
 
 /// What the scenarios of a run share.
-struct Runner {
+struct Runner<'a> {
     method: Method,
     drain_max: Duration,
     rng: fastrand::Rng,
-    bar: ProgressBar,
+    progress: &'a mut dyn FnMut(Progress<'_>),
+    done: u64,
+    all: u64,
 }
 
 impl Method {
@@ -108,7 +92,7 @@ impl Method {
         self.samples + if scenario.contended() { self.timed_samples } else { 0 }
     }
 
-    fn of(args: &BenchArgs, stages: &[Stage]) -> Method {
+    fn of(args: &Options, stages: &[Stage]) -> Method {
         let samples = args.samples.unwrap_or(if args.quick { 5 } else { 7 });
         let timed_samples = if args.quick { samples.min(2) } else { samples };
         let mut method = Method { samples, timed_samples, sample_ms: 150, seed: args.seed };
@@ -126,13 +110,12 @@ impl Method {
     }
 }
 
-impl Runner {
-    fn new(args: &BenchArgs, stages: &[Stage]) -> Result<Runner> {
+impl Runner<'_> {
+    fn new<'a>(args: &Options, stages: &[Stage], progress: &'a mut dyn FnMut(Progress<'_>)) -> Runner<'a> {
         let method = Method::of(args, stages);
-        let bar = ProgressBar::new(method.all(stages));
-        bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} samples, {eta} left: {msg}")?);
         let drain_max = if args.quick { DRAIN_MAX_QUICK } else { DRAIN_MAX };
-        Ok(Runner { rng: fastrand::Rng::with_seed(method.seed), method, drain_max, bar })
+        let rng = fastrand::Rng::with_seed(method.seed);
+        Runner { all: method.all(stages), rng, method, drain_max, progress, done: 0 }
     }
 
     fn plan(&self, scenario: &Scenario) -> Plan {
@@ -182,12 +165,12 @@ impl Runner {
         for index in order {
             let samples = &mut samples[index];
             let name = samples.lock.name;
-            self.bar.set_message(format!("{} {name}", scenario.name));
+            (self.progress)(Progress { scenario: scenario.name, lock: name, done: self.done, all: self.all });
             if samples.gave_up.is_none() {
                 let outcome = samples.lock.sample(plan).with_context(|| format!("lock {name}"))?;
                 samples.add(outcome, plan, self.drain_max);
             }
-            self.bar.inc(1);
+            self.done += 1;
         }
         Ok(())
     }

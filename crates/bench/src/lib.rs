@@ -6,8 +6,8 @@
 //! | `adapt/` | locks of all kinds, in the shape that the workloads want |
 //! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
-//! | `args.rs`, `bench.rs` | the command: its flags; rounds of samples, interleaved |
-//! | `samples.rs`, `report.rs`, `figure.rs`, `text.rs` | what comes out of it, as JSON, text or Markdown |
+//! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
+//! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | medians and paired ratios |
@@ -17,12 +17,12 @@
 //! | `blind.rs` | a platform to compare with |
 
 pub mod adapt;
-pub mod args;
 pub mod bench;
 pub mod blind;
 pub mod documents;
 pub mod figure;
 pub mod load;
+pub mod options;
 pub mod probe;
 pub mod published;
 pub mod report;
@@ -32,6 +32,5 @@ pub mod setting;
 pub mod simulated;
 pub mod stats;
 pub mod subject;
-pub mod text;
 pub mod work;
 pub mod world;

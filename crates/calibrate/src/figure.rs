@@ -29,6 +29,32 @@ pub enum Unit {
     Permille,
 }
 
+impl Unit {
+    /// A value with three digits at least, in a unit of a fitting size.
+    #[must_use]
+    pub fn shown(self, value: f64) -> String {
+        match (self, value) {
+            (Unit::Permille, _) => format!("x {:.2}", value / 1000.0),
+            (Unit::Ns, ns) if ns < 10.0 => format!("{ns:.2} ns"),
+            (Unit::Ns, ns) if ns < 1e3 => format!("{ns:.1} ns"),
+            (Unit::Ns, ns) if ns < 1e6 => format!("{:.2} us", ns / 1e3),
+            (Unit::Ns, ns) => format!("{:.2} ms", ns / 1e6),
+        }
+    }
+}
+
+/// What a distance is called.
+#[must_use]
+pub fn class(class: Class) -> String {
+    match class.0 {
+        0 => "same core".to_owned(),
+        1 => "same cluster".to_owned(),
+        2 => "same node".to_owned(),
+        3 => "1 hop".to_owned(),
+        more => format!("{} hops", more - 2),
+    }
+}
+
 /// Samples in a few numbers.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Spread {
@@ -119,11 +145,35 @@ impl Figure {
     pub(super) fn like(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { provisional: false, ..Figure::guess(key, at, value, how) }
     }
+
+    /// The figure as a phrase, for sources: how, and the spread.
+    pub(super) fn source(&self) -> String {
+        match self.spread {
+            Some(spread) => {
+                let (q1, q3) = (self.unit.shown(spread.q1), self.unit.shown(spread.q3));
+                format!("{}; middle half {q1} to {q3}", self.how)
+            }
+            None => self.how.clone(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown = |ns| Unit::Ns.shown(ns);
+        assert_eq!([shown(1.234), shown(123.44), shown(12_345.0)], ["1.23 ns", "123.4 ns", "12.35 us"]);
+        assert_eq!([shown(4e6), Unit::Permille.shown(1550.0)], ["4.00 ms", "x 1.55"]);
+    }
+
+    #[test]
+    fn distances_have_names() {
+        assert_eq!(class(Class::hops(1)), "1 hop");
+        assert_eq!(class(Class::hops(3)), "3 hops");
+    }
 
     #[test]
     fn spreads_are_order_statistics() {

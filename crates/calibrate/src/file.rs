@@ -1,7 +1,7 @@
 //! The machine file.
 
 use super::figure::{At, Figure};
-use super::{Calibration, text};
+use super::{Calibration, figure};
 use anyhow::{Context, Result};
 use std::env;
 use std::path::PathBuf;
@@ -183,12 +183,13 @@ impl Filled<'_> {
         match self.figures.iter().min_by_key(distance) {
             Some(figure) if figure.at == At::Class(class) => rounded(figure.value),
             Some(figure) => {
-                self.gaps.push(format!("{}: no such CPUs, as the nearest distance that there is", text::class(class)));
+                self.gaps
+                    .push(format!("{}: no such CPUs, as the nearest distance that there is", figure::class(class)));
                 rounded(figure.value)
             }
             None => {
                 let (value, what) = self.stand_in;
-                self.gaps.push(format!("{}: no such CPUs, {what}", text::class(class)));
+                self.gaps.push(format!("{}: no such CPUs, {what}", figure::class(class)));
                 rounded(value)
             }
         }
@@ -196,7 +197,7 @@ impl Filled<'_> {
 
     fn source(&self) -> String {
         let measured = self.figures.iter().filter_map(|figure| match figure.at {
-            At::Class(class) => Some(format!("{}: {}", text::class(class), figure.source())),
+            At::Class(class) => Some(format!("{}: {}", figure::class(class), figure.source())),
             _ => None,
         });
         measured.chain(self.gaps.iter().cloned()).collect::<Vec<_>>().join("; ")

@@ -21,9 +21,6 @@ pub struct Grid {
     pub notes: Vec<String>,
     /// The nodes that have CPUs; their places are the simulator's numbers.
     pub nodes: Vec<u32>,
-    /// Two cores of a node may have different last-level caches.
-    #[serde(skip)]
-    clustered: bool,
 }
 
 impl Grid {
@@ -59,8 +56,7 @@ impl Grid {
                 topology.cpus()
             ));
         }
-        let clustered = topology.clusters_per_node > 1;
-        Ok(Grid { cpus, topology, notes, nodes, clustered })
+        Ok(Grid { cpus, topology, notes, nodes })
     }
 
     /// How far two CPUs are apart. Without clusters all cores of a node are at [`Class::SAME_NODE`].
@@ -71,7 +67,7 @@ impl Grid {
         }
         match a.core == b.core {
             true => Class::SAME_CORE,
-            false if self.clustered && a.cluster == b.cluster => Class::SAME_CLUSTER,
+            false if self.topology.clusters_per_node > 1 && a.cluster == b.cluster => Class::SAME_CLUSTER,
             false => Class::SAME_NODE,
         }
     }

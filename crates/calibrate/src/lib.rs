@@ -7,7 +7,7 @@
 //! | `team.rs`, `lines.rs` | threads on CPUs of their own that take turns; cache lines in a chain |
 //! | `cpu.rs`, `transfers.rs` | instructions and memory; lines between CPUs |
 //! | `system.rs`, `wake.rs`, `scheduler.rs` | system calls, switches, wake-ups, idleness, time slices |
-//! | `file.rs`, `text.rs` | the machine file; the table for people |
+//! | `file.rs` | the machine file |
 //!
 //! `docs/calibrate.md` says how each number is found, and what it leaves out.
 
@@ -23,11 +23,10 @@ mod system;
 mod team;
 #[cfg(test)]
 mod tests;
-mod text;
 mod transfers;
 mod wake;
 
-pub use figure::{At, Figure, Spread, Unit};
+pub use figure::{At, Figure, Spread, Unit, class};
 pub use file::here_path;
 pub use grid::Grid;
 pub use sysfs::Cpu;
@@ -203,14 +202,14 @@ impl Work<'_> {
         let pairs = self.grid.pairs(self.effort.pick(3, 1));
         for kind in &KINDS {
             for (&class, pairs) in &pairs {
-                steps.step(&format!("lines, {}", text::class(class)));
+                steps.step(&format!("lines, {}", figure::class(class)));
                 figures.push(transfers.figure(kind, class, pairs)?);
             }
         }
         steps.step("readers at once");
         figures.push(transfers::read_occupancy(&transfers, self.effort.pick(8, 4))?);
         for (class, (from, at)) in self.grid.memory_pairs() {
-            steps.step(&format!("memory, {}", text::class(class)));
+            steps.step(&format!("memory, {}", figure::class(class)));
             figures.push(cpu::memory(class, from, at, self.effort.pick(15, 5), self.line_bytes)?);
         }
         Ok(())

@@ -259,12 +259,3 @@ fn distances_that_could_not_be_measured_are_marked() {
     }
     assert!(!machine.provisional().contains(&"coherence.memory"));
 }
-
-#[test]
-fn the_table_shows_value_spread_and_how() {
-    let text = calibration(Fixture::regular(1, 1, 1, 2, 2, &["10"]).all()).text();
-    for part in ["CPUs: 4; sockets 1", "cpu.smt_slowdown", "x 1.60", "same core", "least of 2", "Note: a note"] {
-        assert!(text.contains(part), "no {part:?} in:\n{text}");
-    }
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
-}

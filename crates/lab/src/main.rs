@@ -2,6 +2,7 @@
 //! documents' experiments.
 
 mod aim7;
+mod bench;
 mod calibrate;
 mod generate;
 mod list;
@@ -11,7 +12,6 @@ mod sim;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
-use turnwise_bench::bench::{self, BenchArgs};
 use turnwise_present::ending::exit_code;
 use turnwise_present::usage::Sibling;
 use turnwise_present::{own_locks, pages, usage};
@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Bench(BenchArgs),
+    Bench(bench::BenchArgs),
     Sim(Box<sim::Args>),
     Calibrate(calibrate::Args),
     Reproduce(reproduce::Args),
@@ -45,7 +45,7 @@ const PRODUCT: Sibling =
 
 fn main() -> ExitCode {
     let outcome = own_locks::leave().and_then(|()| match usage::parse::<Cli>(PRODUCT).command {
-        Command::Bench(args) => bench::run(args),
+        Command::Bench(args) => bench::run(&args),
         Command::Sim(args) => sim::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),

@@ -8,8 +8,11 @@
 //! | `draft.rs` | files that the user asked for |
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
 //! | `figures.rs` | numbers as people read them |
+//! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
+//!
+//! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
 
 pub mod cpus;
 pub mod draft;
@@ -18,5 +21,11 @@ pub mod figures;
 pub mod machine;
 pub mod others;
 pub mod own_locks;
+#[cfg(feature = "program")]
 pub mod pages;
+#[cfg(feature = "program")]
+pub mod progress;
+#[cfg(feature = "program")]
+pub mod table;
+#[cfg(feature = "program")]
 pub mod usage;

@@ -202,19 +202,11 @@ fn the_design_page_explains_each_key() {
 }
 
 #[test]
-fn provisional_numbers_are_named_and_marked() {
+fn provisional_numbers_are_named() {
     let machine = machine("westmere-ex-80");
     let provisional = machine.provisional();
     assert!(provisional.contains(&"coherence.load_modified") && provisional.contains(&"system.idle_exit[0]"));
     assert!(!provisional.contains(&"cpu.rmw_hit") && !provisional.contains(&"topology"));
-    let text = machine.describe();
-    let row = |key: &str| text.lines().find(|line| line.contains(key)).unwrap_or_else(|| panic!("no {key}: {text}"));
-    assert!(row("coherence.load_modified").trim_start().starts_with('?'), "{text}");
-    assert!(!row("cpu.rmw_hit").trim_start().starts_with('?'), "{text}");
-    assert!(row("coherence.load_modified").contains("node 51.174, 1 hop 135.681, 2 hops 187.793"), "{text}");
-    assert!(row("cpu.rmw_hit").contains("9.39 ns") && row("cpu.rmw_hit").contains("8270137a"), "{text}");
-    assert!(text.contains(&format!("({} of {})", provisional.len(), machine.sources.len())), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }
 
 /// The design page promises these words, and nothing but what was read or measured goes unmarked.
@@ -225,18 +217,6 @@ fn provisional_sources_say_how_they_came_about() {
             let words = ["recalled", "derived", "guessed"];
             let said = words.iter().any(|word| source.source.contains(word));
             assert_eq!(said, source.provisional, "{name}: {}: {}", source.key, source.source);
-        }
-    }
-}
-
-/// Each key of the engine's numbers has a row, with a source.
-#[test]
-fn descriptions_leave_no_source_out() {
-    for (name, _) in builtin() {
-        let machine = machine(name);
-        let text = machine.describe();
-        for source in machine.sources.iter().filter(|source| source.key.contains('.')) {
-            assert!(text.contains(&source.key), "{name}: no {}: {text}", source.key);
         }
     }
 }

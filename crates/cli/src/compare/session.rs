@@ -10,12 +10,12 @@ use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
 use crate::metric::{Metric, Missing};
 use crate::preload;
 use anyhow::{Result, anyhow, bail};
-use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 use turnwise_present::ending::{CHECK_FAILED, Failure, USAGE_OR_IO};
 use turnwise_present::others;
+use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 
 /// One comparison.
 pub(crate) struct Session<'a> {
@@ -101,9 +101,8 @@ impl Session<'_> {
 
     /// On standard error, and only if that is a terminal.
     fn progress_bar(&self) -> ProgressBar {
-        let total = u64::from(self.settings.runs + self.settings.warmup) * self.contenders.len() as u64;
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}");
-        let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let total = (self.settings.runs + self.settings.warmup) as usize * self.contenders.len();
+        let bar = progress::bar(total, "{bar:30} {pos}/{len} runs, {eta} left  {msg}");
         bar.with_finish(ProgressFinish::AndClear)
     }
 

@@ -4,9 +4,9 @@ use super::report::{MetricInfo, Report};
 use super::runs::{Row, complete_rounds};
 use super::verdict::figure;
 use crate::metric::{Better, Unit};
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, LineStyle, Table, presets};
 use std::fmt::Write;
 use turnwise_present::figures::scaled;
+use turnwise_present::table::{self, Cell, CellAlignment, ColumnConstraint};
 
 /// The whole report, for people.
 pub(crate) fn text(report: &Report) -> String {
@@ -38,9 +38,8 @@ fn table(report: &Report) -> String {
 fn table_with(report: &Report, extremes: bool) -> String {
     /// Their column.
     const EXTREMES: usize = 3;
-    let mut table = Table::new();
+    let mut table = table::ruled();
     let to_baseline = format!("x {}", report.settings.policies[0]);
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
     let headings = ["", "median", "middle half", "min to max", &to_baseline, "95% CI"];
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     table.set_header(headings.map(|heading| right(heading.to_owned())));

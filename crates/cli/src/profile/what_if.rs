@@ -1,12 +1,12 @@
 //! `--what-if-cpus`: the recorded program's locks on a simulated machine with more CPUs.
 
 use anyhow::{Context, Result, bail};
-use comfy_table::{CellAlignment, LineStyle, Table, presets};
 use std::fmt::Write;
 use std::sync::Arc;
 use turnwise_forecast::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, replay};
 use turnwise_preload_abi::Policy;
 use turnwise_present::figures::scaled;
+use turnwise_present::table::{self, CellAlignment, Table};
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
@@ -247,8 +247,7 @@ fn worst(forecast: &Forecast) -> Option<(usize, f64)> {
 }
 
 fn table(profile: &Profile, scaling: &Scaling) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    let mut table = table::ruled();
     let titles = scaling.designs.iter().flat_map(|design| {
         let title = design.title.trim_start_matches("locks that ").replace("sleep", "sleeping");
         [format!("{title}: per s"), "waiting".to_owned(), "mostly for".to_owned()]

@@ -7,7 +7,6 @@ pub(crate) use args::Args;
 
 use crate::sim::world;
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use report::{FORMAT, Report, Series};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,6 +14,7 @@ use std::time::Duration;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Setup, Stuck, Workfile};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
+use turnwise_present::progress;
 use turnwise_sim::spec::Machine;
 
 /// Runs the users that were asked for, with one set of locks after another.
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let setup = setup(args, workfile, place.is_simulated());
     let sets = args.sets()?;
     let mut report = report(&setup, &place);
-    let bar = progress(sets.len() * args.users.0.len());
+    let bar = progress::bar(sets.len() * args.users.0.len(), "{bar:30} {pos}/{len} runs, {elapsed}: {msg}");
     for set in sets {
         let mut series = Series { locks: set.name.to_owned(), outcomes: Vec::new() };
         for &users in &args.users.0 {
@@ -138,11 +138,4 @@ fn report(setup: &Setup, place: &Place) -> Report {
 /// A simulated run that got stuck has an exit status of its own.
 fn with_status(error: anyhow::Error) -> anyhow::Error {
     if error.is::<Stuck>() { Failure::error(STUCK, format!("{error:#}")) } else { error }
-}
-
-/// On standard error; silent unless that is a terminal.
-fn progress(runs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {elapsed}: {msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(runs as u64).with_style(style)
 }

@@ -1,10 +1,10 @@
 //! What `turnwise-lab aim7` found, as data and as text.
 
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
 use serde::Serialize;
 use std::fmt::Write;
 use turnwise_aim7::workfile::BUILT_IN;
 use turnwise_aim7::{JOBS, Outcome, SETS, Workfile};
+use turnwise_present::table::{self, Cell, CellAlignment, Table};
 
 /// The format of [`Report`] as JSON. Raised when a field changes its meaning or goes away.
 pub(crate) const FORMAT: &str = "turnwise-aim7/1";
@@ -96,8 +96,7 @@ impl Report {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+        let mut table = table::ruled();
         table.set_header(["locks", "users", "JPM", "JTI", "CPU ms/job", "busy", "voluntary", "involuntary"]);
         for series in &self.series {
             let mut title = series.locks.clone();

@@ -1,6 +1,6 @@
 //! How far a reproduction is, on standard error; silent unless that is a terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use turnwise_present::progress::{self, ProgressBar};
 use turnwise_reproduce::pool::Progress;
 
 /// A bar for the document that runs. How many runs a fit takes is not known before, so its length is a guess.
@@ -10,9 +10,7 @@ pub(crate) struct Bars {
 
 impl Bars {
     pub(crate) fn new() -> Bars {
-        let style = ProgressStyle::with_template("{prefix:16} {bar:30} {pos}/{len} runs, {elapsed}: {msg}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Bars { bar: ProgressBar::new(0).with_style(style) }
+        Bars { bar: progress::bar(0, "{prefix:16} {bar:30} {pos}/{len} runs, {elapsed}: {msg}") }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The report for a terminal.
 
 use super::view;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
+use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// Longer lines and cells are wrapped.
@@ -67,9 +67,7 @@ fn filled(text: &str, first: &str, others: &str) -> String {
 }
 
 fn drawn(listing: &Listing) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    let mut table = table::wrapped(WIDTH);
     table.set_header(&listing.columns);
     for row in &listing.rows {
         table.add_row(row.iter().enumerate().map(|(column, text)| {

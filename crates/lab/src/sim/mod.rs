@@ -6,12 +6,13 @@
 //! | `plan.rs`, `sweep.rs`, `world.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
 //! | `validate.rs` | what the simulator is worth |
-//! | `speed.rs` | how fast the simulator is |
+//! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
 //! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
 
 mod args;
 mod curves;
+mod describe;
 #[cfg(test)]
 mod fixture;
 mod html;
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         None if args.flags.list => print(&world::lists()).map(|()| ExitCode::SUCCESS),
         None if args.flags.describe => {
             let machine = world::machine(&args.flags.machine)?;
-            print(&machine.describe()).map(|()| ExitCode::SUCCESS)
+            print(&describe::text(&machine)).map(|()| ExitCode::SUCCESS)
         }
         None if args.flags.self_bench => {
             print(&speed::text(&world::machine(&args.flags.machine)?)?).map(|()| ExitCode::SUCCESS)

@@ -2,8 +2,8 @@
 
 use super::number;
 use anyhow::Result;
-use comfy_table::{Cell, CellAlignment, LineStyle, Table, presets};
 use std::sync::Arc;
+use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_sim::selfbench::{self, Row};
 use turnwise_sim::spec::Machine;
 
@@ -13,8 +13,7 @@ use turnwise_sim::spec::Machine;
 /// The host has no clock of a thread's CPU time.
 pub(crate) fn text(machine: &Machine) -> Result<String> {
     let bench = selfbench::run(&Arc::new(machine.clone()))?;
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    let mut table = table::ruled();
     table.set_header(["simulated on one CPU of this host", "accesses", "CPU time", "per second", "/ switches"]);
     for row in &bench.rows {
         table.add_row(cells(row, bench.switches_per_s));

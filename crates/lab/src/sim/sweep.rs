@@ -3,9 +3,9 @@
 
 use super::plan::CellPlan;
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use turnwise_present::progress;
 use turnwise_simbench::report::Cell;
 
 /// Runs all cells on so many host threads, the largest first, and returns them in the order of `cells`.
@@ -17,7 +17,7 @@ pub(crate) fn run(
     jobs: usize,
     one: impl Fn(&CellPlan) -> Result<Cell> + Sync,
 ) -> Result<Vec<Cell>> {
-    let bar = progress(cells.len());
+    let bar = progress::bar(cells.len(), "{bar:30} {pos}/{len} cells, {eta} left: {msg}");
     let mut queue: Vec<&CellPlan> = cells.iter().collect();
     // The largest takes longest, and should not be the last to start.
     queue.sort_by_key(|cell| std::cmp::Reverse((cell.threads, cell.cpus)));
@@ -43,13 +43,6 @@ pub(crate) fn run(
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, cell)| cell).collect()
-}
-
-/// On standard error; silent unless that is a terminal.
-fn progress(cells: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} cells, {eta} left: {msg}");
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(cells as u64).with_style(style)
 }
 
 #[cfg(test)]

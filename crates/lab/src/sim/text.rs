@@ -3,8 +3,8 @@
 use super::curves::{Axis, Curves, Series, across_nodes};
 use super::number::{duration, percent, plain, short, time};
 use super::plot;
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 use std::fmt::Write;
+use turnwise_present::table::{self, CellAlignment, Table};
 use turnwise_simbench::report::{Cell, Figures, ProfileRow, SimReport};
 
 const WIDTH: u16 = 100;
@@ -65,10 +65,8 @@ fn wrapped(title: &str, words: &[String], between: &str) -> String {
 }
 
 fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
+    let mut table = table::ruled();
     table.set_header(header);
-    table.set_content_arrangement(ContentArrangement::Disabled);
     for column in table.column_iter_mut() {
         column.set_padding((0, 2)).set_cell_alignment(CellAlignment::Right);
     }

@@ -3,7 +3,6 @@
 use super::args::ValidateArgs;
 use super::world;
 use anyhow::{Context, Result, ensure};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use turnwise_bench::report::Report;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
 use turnwise_present::machine::commit;
+use turnwise_present::progress;
 use turnwise_simbench::validation::{self, Inputs};
 
 /// Writes the page.
@@ -24,8 +24,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
         None => None,
     };
     let inputs = Inputs { metal, command: command(args), commit: commit() };
-    let bar = ProgressBar::new(validation::runs(&inputs) as u64);
-    bar.set_style(ProgressStyle::with_template("{pos}/{len} runs {wide_bar} {elapsed_precise}")?);
+    let bar = progress::bar(validation::runs(&inputs), "{pos}/{len} runs {wide_bar} {elapsed_precise}");
     let page = validation::page(&inputs, || bar.inc(1))?;
     bar.finish_and_clear();
     match draft {

@@ -1,17 +1,19 @@
-//! A machine for people: every number in nanoseconds with its source; and as a fingerprint.
+//! A machine for people, as numbers with their sources; and as a fingerprint.
 
 use super::{ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
-use std::fmt::Write;
 
-/// Columns of a description; long sources take several lines.
-const WIDTH: u16 = 120;
-
-/// Before a number that is recalled or guessed.
-const MARK: &str = "?";
-
-/// In place of a source that is that of the number above, too.
-const AS_ABOVE: &str = "\"";
+/// One number of a machine, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Number<'a> {
+    /// Its key in the file.
+    pub key: String,
+    /// The number, times in nanoseconds.
+    pub text: String,
+    /// Where it comes from.
+    pub source: &'a str,
+    /// Whether it is recalled or guessed.
+    pub provisional: bool,
+}
 
 /// What one key of the file says.
 struct Entry {
@@ -79,32 +81,19 @@ impl Machine {
         format!("{:016x}", hash.0)
     }
 
-    /// All numbers in nanoseconds, with sources; those that are recalled or guessed have a mark.
+    /// Every number with its source, in the order of the file.
     #[must_use]
-    pub fn describe(&self) -> String {
-        let provisional = self.provisional().len();
-        let mut text = format!("{}: {}\n", self.name, self.title);
-        let _ = writeln!(text, "{} CPUs, fingerprint {}\n", self.topology.cpus(), self.fingerprint());
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING.header_separator(LineStyle::none().fill('─')));
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-        table.set_header(["", "number", "value", "source"]);
-        let mut above = "";
-        for entry in self.entries() {
+    pub fn numbers(&self) -> Vec<Number<'_>> {
+        let number = |entry: Entry| {
             let source = self.source_of(&entry.key);
-            let mark = if source.is_some_and(|source| source.provisional) { MARK } else { "" };
-            let says = source.map_or("", |source| source.source.as_str());
-            let shown = if says == above && !says.is_empty() { AS_ABOVE } else { says };
-            table.add_row([mark, &entry.key, &entry.text, shown]);
-            above = says;
-        }
-        let _ = writeln!(text, "{}", table.trim_fmt());
-        let all = self.sources.len();
-        let _ = writeln!(
-            text,
-            "\n{MARK}: provisional, recalled or guessed rather than read or measured ({provisional} of {all})"
-        );
-        text
+            Number {
+                key: entry.key,
+                text: entry.text,
+                source: source.map_or("", |source| source.source.as_str()),
+                provisional: source.is_some_and(|source| source.provisional),
+            }
+        };
+        self.entries().into_iter().map(number).collect()
     }
 
     fn source_of(&self, key: &str) -> Option<&super::Source> {

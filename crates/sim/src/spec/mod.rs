@@ -9,6 +9,7 @@ pub mod file;
 pub mod topology;
 
 pub use builtin::{builtin, load};
+pub use describe::Number;
 pub use file::SpecError;
 pub use topology::{Class, Topology};
 

@@ -1,15 +1,15 @@
 //! A report as tables, for a terminal or in Markdown.
 
-use crate::documents::{DocumentRow, Side};
-use crate::figure::{self, FIGURES, Figure, against_best, rate, time};
-use crate::report::{LockReport, Report, ScenarioReport};
-use crate::stats::Spread;
-use crate::subject::Subject;
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle, presets};
+use turnwise_bench::documents::{DocumentRow, Side};
+use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate, time};
+use turnwise_bench::report::{LockReport, Report, ScenarioReport};
+use turnwise_bench::stats::Spread;
+use turnwise_bench::subject::Subject;
+use turnwise_present::table::{self, CellAlignment};
 
 /// How to draw.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Style {
+pub(crate) enum Style {
     /// For a terminal.
     Plain,
     /// For a file.
@@ -35,15 +35,8 @@ const LEGEND: &[&str] = &[
 const DOCUMENTS: &str = "here: median of the rounds; after / before paired by round. As published: other workloads on \
      other machines (published.toml has the sources), so the direction can be compared, seldom the size.";
 
-/// Lines above, below and under the head.
-const LINES: TableStyle = TableStyle::new()
-    .top_border(LineStyle::none().fill('─').junction('─'))
-    .header_separator(LineStyle::none().fill('─').junction('─'))
-    .bottom_border(LineStyle::none().fill('─').junction('─'));
-
 /// The whole report.
-#[must_use]
-pub fn render(report: &Report, style: Style) -> String {
+pub(crate) fn render(report: &Report, style: Style) -> String {
     let figures = figures(&report.subject);
     let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
     let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
@@ -95,8 +88,7 @@ fn heading(report: &Report, style: Style) -> String {
 
 /// A table with text in the first columns and numbers in the others.
 fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
-    let mut table = Table::new();
-    table.load_style(if style == Style::Plain { LINES } else { presets::ASCII_MARKDOWN });
+    let mut table = if style == Style::Plain { table::framed() } else { table::markdown() };
     table.set_header(head).add_rows(rows);
     for column in table.column_iter_mut().skip(texts) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -113,13 +105,13 @@ fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style
     let scales = scenario.scales_from.as_ref().map(|name| format!("operations / {name}"));
     let extra = (speed.is_some(), scales.is_some());
     let rows = scenario.locks.iter().map(|lock| row(lock, &shown, extra)).collect();
-    let table = draw(head.chain(speed).chain(scales).collect(), rows, 1, style);
+    let drawn = draw(head.chain(speed).chain(scales).collect(), rows, 1, style);
     let kinds = scenario.reference.iter().flat_map(|name| scenario.locks.iter().filter_map(|l| kinds(name, l)));
     let ratios = scenario.locks.iter().filter(|l| l.ours).filter_map(|l| ratios(scenario, l, &shown));
     let notes = scenario.locks.iter().flat_map(|l| l.notes.iter().map(move |note| format!("{}: {note}", l.name)));
     let below: String = kinds.chain(ratios).chain(notes).map(|line| item(&line, style)).collect();
     let gap = if style == Style::Markdown && !below.is_empty() { "\n" } else { "" };
-    title(&format!("{}: {}", scenario.name, scenario.help), style) + &table + gap + &below
+    title(&format!("{}: {}", scenario.name, scenario.help), style) + &drawn + gap + &below
 }
 
 fn dash() -> String {
@@ -196,9 +188,9 @@ fn documents(report: &Report, style: Style) -> String {
         "after / before",
     ];
     let rows = report.documents.iter().map(document_row).collect();
-    let table = draw(head.map(str::to_owned).to_vec(), rows, 4, style);
+    let drawn = draw(head.map(str::to_owned).to_vec(), rows, 4, style);
     let gap = if style == Style::Markdown { "\n" } else { "" };
-    title("the documents, here and as published", style) + &table + gap + &item(DOCUMENTS, style)
+    title("the documents, here and as published", style) + &drawn + gap + &item(DOCUMENTS, style)
 }
 
 fn document_row(row: &DocumentRow) -> Vec<String> {

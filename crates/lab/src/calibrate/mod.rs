@@ -1,13 +1,15 @@
 //! `turnwise-lab calibrate`: measures this machine for the simulator.
 
+mod text;
+
 use anyhow::{Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_calibrate::{self, Calibration, Effort};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
+use turnwise_present::progress;
 
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
@@ -47,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let json = serde_json::to_string_pretty(&found).context("the result has no JSON form")?;
         print(&(json + "\n"))?;
     } else {
-        print(&format!("{}\nWritten to {}\n", found.text(), path.display()))?;
+        print(&format!("{}\nWritten to {}\n", text::text(&found), path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -63,8 +65,7 @@ fn default_path() -> Result<PathBuf> {
 }
 
 fn measure(effort: Effort) -> Result<Calibration> {
-    let bar = ProgressBar::new(0);
-    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} steps: {msg}")?);
+    let bar = progress::bar(0, "{bar:30} {pos}/{len} steps: {msg}");
     let found = turnwise_calibrate::measure(effort, &mut |step, done, all| {
         bar.set_length(all as u64);
         bar.set_position(done as u64);

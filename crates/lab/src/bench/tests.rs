@@ -1,10 +1,10 @@
 //! The command's flags and files.
 
+use super::text::{Style, render};
+use super::{BenchArgs, measured, run};
 use clap::Parser;
-use turnwise_bench::bench::{BenchArgs, measure, run};
 use turnwise_bench::report::Report;
 use turnwise_bench::subject::SUBJECTS;
-use turnwise_bench::text::{Style, render};
 
 #[derive(Parser)]
 struct Cli {
@@ -42,13 +42,13 @@ fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_found_out_at_once() {
-    let error = run(args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
+    let error = run(&args("--json /nowhere/at/all.json")).expect_err("there is no such folder");
     assert!(format!("{error:#}").contains("/nowhere/at/all.json"), "{error:#}");
 }
 
 #[test]
 fn the_report_survives_json_and_names_everything_in_both_styles() {
-    let report = measure(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock mutex,std,spin"));
+    let report = measured(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock mutex,std,spin"));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
     let json = serde_json::to_string(&report).expect("a report has a JSON form");
     let again: Report = serde_json::from_str(&json).expect("what was written can be read");
@@ -71,7 +71,7 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
 
 #[test]
 fn the_lock_to_compare_with_runs_too() {
-    let report = measure(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock mutex --against pthread"));
+    let report = measured(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock mutex --against pthread"));
     let report = report.expect("it runs");
     let scenario = &report.scenarios[0];
     assert_eq!(scenario.locks.len(), 2);
@@ -81,7 +81,7 @@ fn the_lock_to_compare_with_runs_too() {
 
 #[test]
 fn reads_and_writes_are_reported_apart_and_survive_json() {
-    let report = measure(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock rwsem,std"));
+    let report = measured(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock rwsem,std"));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
     assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/2", "rwlock"));
     let json = serde_json::to_string(&report).expect("a report has a JSON form");
@@ -101,7 +101,7 @@ fn reads_and_writes_are_reported_apart_and_survive_json() {
 
 #[test]
 fn documents_are_laid_beside_what_was_measured() {
-    let report = measure(&args(
+    let report = measured(&args(
         "lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock rwsem-spinlock-fifo,rwsem-spinlock-stealing",
     ));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
@@ -133,7 +133,7 @@ fn every_subject_has_a_list_and_a_quick_run_that_ends() {
         let names = subject.locks().into_iter().map(|l| l.name).chain(subject.scenarios.iter().map(|s| s.name));
         names.for_each(|name| assert!(list.contains(name), "no {name} in {list}"));
         let first = subject.scenarios[0].name;
-        let report = measure(&args(&format!("{} --samples 1 --sample-ms 1 --scenario {first}", subject.name)));
+        let report = measured(&args(&format!("{} --samples 1 --sample-ms 1 --scenario {first}", subject.name)));
         let report = report.unwrap_or_else(|e| panic!("{}: {e:#}", subject.name));
         assert!(!report.scenarios[0].locks.is_empty(), "{}", subject.name);
     }
@@ -141,13 +141,13 @@ fn every_subject_has_a_list_and_a_quick_run_that_ends() {
 
 #[test]
 fn a_scenario_without_any_lock_asked_for_is_left_out() {
-    let report = measure(&args("--samples 1 --sample-ms 1 --scenario uncontended --lock mcs")).expect("it runs");
+    let report = measured(&args("--samples 1 --sample-ms 1 --scenario uncontended --lock mcs")).expect("it runs");
     assert_eq!(report.scenarios[0].reference, None, "no peer ran");
 }
 
 #[test]
 fn a_group_brings_its_own_locks_and_reference() {
-    let report = measure(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
+    let report = measured(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
     let names: Vec<_> = report.scenarios[0].locks.iter().map(|l| l.name.as_str()).collect();
     assert_eq!(names, ["mutex", "mutex-blind"]);
     assert_eq!(report.scenarios[0].reference.as_deref(), Some("mutex-blind"));

@@ -1,17 +1,17 @@
 //! The command line of `bench`. Which names are right depends on the subject, so they are looked at in a second step,
 //! with the same messages as if clap had known them from the start.
 
-use crate::setting::{self, Setting};
-use crate::subject::{Group, LockInfo, SUBJECTS, Scenario, Subject};
-use anyhow::{Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use turnwise_bench::options::Options;
+use turnwise_bench::setting::{self, Setting};
+use turnwise_bench::subject::{Group, SUBJECTS, Scenario, Subject};
 
 /// The command line, with names that exist.
 #[derive(Clone, Debug)]
-pub struct BenchArgs(Flags);
+pub(crate) struct BenchArgs(Flags);
 
 /// Compare locks on this machine
 #[derive(Args, Clone, Debug)]
@@ -20,48 +20,48 @@ Examples:
   turnwise-lab bench
   turnwise-lab bench rwlock --list
   turnwise-lab bench mutex --lock turnwise,parking_lot --quick")]
-pub struct Flags {
+pub(crate) struct Flags {
     /// The sort of locks to compare; default: mutex
     #[arg(value_name = "SUBJECT", value_parser = subject_names())]
-    pub subject: Option<String>,
+    pub(crate) subject: Option<String>,
     /// Locks to run (`bench SUBJECT --list` names them); default: ours and the peers that each scenario is about
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
-    pub lock: Vec<String>,
+    pub(crate) lock: Vec<String>,
     /// Scenarios or groups of scenarios to run (`bench SUBJECT --list` names them); default: all, of mutexes the group
     /// mutex
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
-    pub scenario: Vec<String>,
+    pub(crate) scenario: Vec<String>,
     /// Compare speeds with this lock, and run it, too; default: the lock that each scenario is about, or else the
     /// fastest peer that sleeps
     #[arg(long, value_name = "NAME")]
-    pub against: Option<String>,
+    pub(crate) against: Option<String>,
     /// Fewer and shorter samples: a subject within a minute
     #[arg(long)]
-    pub quick: bool,
+    pub(crate) quick: bool,
     /// Samples of each lock in each scenario; default: 7, quick: 5
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub samples: Option<u32>,
+    pub(crate) samples: Option<u32>,
     /// Length of a sample in milliseconds; default: 150, quick: 60 or less
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(1..=600_000))]
-    pub sample_ms: Option<u32>,
+    pub(crate) sample_ms: Option<u32>,
     /// Let our locks wait by another number, repeated or with commas (`bench --list` has them)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
-    pub set: Vec<Setting>,
+    pub(crate) set: Vec<Setting>,
     /// Seed of the order of locks within the rounds
     #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Write the report as JSON, too
     #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
     /// Write the report as Markdown, too
     #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
     /// Show a report that --json wrote, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["subject", "lock", "scenario", "against", "list"])]
-    pub from: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]
-    pub list: bool,
+    pub(crate) list: bool,
 }
 
 /// With the whole of its complaint, of which clap would show the beginning.
@@ -126,55 +126,26 @@ impl BenchArgs {
     }
 
     /// The sort of locks.
-    #[must_use]
-    pub fn subject(&self) -> &'static Subject {
+    pub(crate) fn subject(&self) -> &'static Subject {
         self.subject.as_deref().and_then(Subject::find).unwrap_or(SUBJECTS[0])
     }
 
-    /// The scenarios asked for, in which any of the locks asked for can run.
-    ///
-    /// # Errors
-    /// There are none.
-    pub fn scenarios(&self) -> Result<Vec<&'static Scenario>> {
-        let subject = self.subject();
-        let all: &[String] = &self.scenario;
-        let asked = |s: &&Scenario| {
-            if all.is_empty() {
-                subject.default.contains(&s.group.name)
-            } else {
-                all.iter().any(|n| n == s.name || n == s.group.name || n == "all")
-            }
-        };
-        let fit = |s: &&Scenario| !self.locks(s).is_empty();
-        let scenarios: Vec<_> = subject.scenarios.iter().filter(asked).filter(fit).collect();
-        ensure!(!scenarios.is_empty(), "none of these locks can run in any of these scenarios: see bench --list");
-        Ok(scenarios)
-    }
-
-    /// The locks to run in a scenario.
-    #[must_use]
-    pub fn locks(&self, scenario: &Scenario) -> Vec<&'static LockInfo> {
-        let group = scenario.group;
-        let wanted = |name: &str| match self.lock.is_empty() {
-            true => group.default.iter().any(|n| *n == name || *n == "all"),
-            false => self.lock.iter().any(|n| n == name || n == "all"),
-        };
-        group.locks.iter().filter(|l| wanted(l.name) || self.against.as_deref() == Some(l.name)).collect()
-    }
-
-    /// The locks to compare with in a scenario: the fastest of them, or if there are none the fastest peer.
-    #[must_use]
-    pub fn reference(&self, scenario: &Scenario) -> Vec<&str> {
-        let group = scenario.group;
-        let known = |name: &&str| group.locks.iter().any(|lock| lock.name == *name);
-        let asked: Vec<&str> = self.against.as_deref().filter(known).into_iter().collect();
-        let running = |name: &&&str| self.locks(scenario).iter().any(|lock| lock.name == **name);
-        if asked.is_empty() { group.reference.iter().filter(running).copied().collect() } else { asked }
+    /// What was asked for, as the library takes it.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            subject: self.subject(),
+            locks: self.lock.clone(),
+            scenarios: self.scenario.clone(),
+            against: self.against.clone(),
+            quick: self.quick,
+            samples: self.samples,
+            sample_ms: self.sample_ms,
+            seed: self.seed,
+        }
     }
 
     /// What `--list` prints.
-    #[must_use]
-    pub fn lists(&self) -> String {
+    pub(crate) fn lists(&self) -> String {
         match self.subject {
             Some(_) => list(self.subject()),
             None => {

@@ -1,0 +1,11 @@
+//! Progress bars on standard error, silent unless that is a terminal.
+
+use indicatif::ProgressStyle;
+pub use indicatif::{ProgressBar, ProgressFinish};
+
+/// A bar of `length` steps, drawn as `template` says in indicatif's words.
+#[must_use]
+pub fn bar(length: usize, template: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(length as u64).with_style(style)
+}

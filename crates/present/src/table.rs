@@ -1,0 +1,40 @@
+//! Tables on a terminal and in Markdown, all drawn alike.
+
+pub use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use comfy_table::{LineStyle, TableStyle, presets};
+
+/// A line across the whole table.
+const RULE: LineStyle = LineStyle::none().fill('─');
+
+/// A table without lines but for one under its header.
+#[must_use]
+pub fn ruled() -> Table {
+    styled(presets::NOTHING.header_separator(RULE))
+}
+
+/// Like [`ruled`], with long cells wrapped so that no line has more columns than `width`.
+#[must_use]
+pub fn wrapped(width: u16) -> Table {
+    let mut table = ruled();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+    table
+}
+
+/// A table with lines above, below and under its header.
+#[must_use]
+pub fn framed() -> Table {
+    let rule = RULE.junction('─');
+    styled(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule))
+}
+
+/// A table of Markdown.
+#[must_use]
+pub fn markdown() -> Table {
+    styled(presets::ASCII_MARKDOWN)
+}
+
+fn styled(style: TableStyle) -> Table {
+    let mut table = Table::new();
+    table.load_style(style);
+    table
+}
