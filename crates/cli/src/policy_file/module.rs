@@ -52,7 +52,7 @@ impl Module {
     pub(crate) fn read(path: &Path) -> Result<Module> {
         let data = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let fingerprint = fingerprint(&FileImage(&data))
-            .ok_or_else(|| anyhow!("{} is no program or shared object of this machine", path.display()))?;
+            .ok_or_else(|| anyhow!("{} is not a program or shared object for this machine", path.display()))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let separate = {
             let damaged = || format!("{} is damaged; build or install it again", path.display());

@@ -173,7 +173,7 @@ fn missing_metrics_are_explained() {
     let silent = of_script(&["--metric", "qps: ([0-9]+)"], "true");
     expect_complaint(2, &silent, &["matches nothing", "it printed nothing"]);
     let word = of_script(&["--metric", "ops: (\\S+)"], "echo ops: many");
-    expect_complaint(2, &word, &["caught \"many\", which is no number", "([0-9.]+)"]);
+    expect_complaint(2, &word, &["captured \"many\", which is not a number", "([0-9.]+)"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn expand(part: &str) -> Result<impl Iterator<Item = u32> + use<>> {
 
 fn number(text: &str) -> Result<u32> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.with_context(|| format!("{text:?} is no whole number above zero; write for example 1,2,4-8,10-80:10"))
+    number.with_context(|| format!("{text:?} is not a whole number above zero; write for example 1,2,4-8,10-80:10"))
 }
 
 #[cfg(test)]
@@ -72,7 +72,7 @@ mod tests {
     fn what_is_wrong_is_named() {
         let complaint = |text: &str| format!("{:#}", text.parse::<Ranges>().unwrap_err());
         for (text, part) in [
-            ("", "\"\" is no whole number"),
+            ("", "\"\" is not a whole number"),
             ("4,", "no whole number"),
             ("0", "above zero"),
             ("1,x", "in \"x\""),

@@ -123,7 +123,7 @@ pub static LOCKS: &[LockRecord] = &[
     raw::<Ia64SpinLock<ia64_spin::ExponentialProse>>("ia64-prose", "the same, back-off as in the prose", SPINNER),
     raw::<InodeLock<inode_lock::Rwsem>>("inode-rwsem", "the inode lock as rwsem", RWSEM),
     raw::<OsvMutex>("osv", "OSv's mutex", Nature { bounded: true, ..LINUX_MUTEX }),
-    raw::<OsvMutex<osv_mutex::Spin>>("osv-spin", "OSv's mutex with the document's spin", LINUX_MUTEX),
+    raw::<OsvMutex<osv_mutex::Spin>>("osv-spin", "OSv's mutex with the spin from its case study", LINUX_MUTEX),
     raw::<OsvMutex<osv_mutex::SpinToOne>>("osv-to-one", "the same, technique 1", LINUX_MUTEX),
     raw::<OsvMutex<osv_mutex::SpinPolling>>("osv-polling", "the same, technique 3", LINUX_MUTEX),
     raw::<OsvMutex<osv_mutex::SpinAfterPush>>("osv-after-push", "the same, spin in the queue", LINUX_MUTEX),
@@ -135,6 +135,6 @@ pub static LOCKS: &[LockRecord] = &[
     tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
     tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "the same with both mutex patches"),
     tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
-    tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "the same with the document's patch"),
+    tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its case study"),
     tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
 ];
