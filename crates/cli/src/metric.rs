@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn refuses_bad_patterns() {
         let complaint = |pattern| format!("{:#}", Metric::printed(pattern, Combine::Sum, None).err().unwrap());
-        assert!(complaint("(").contains("no regular expression"));
+        assert!(complaint("(").contains("is not a valid regular expression"));
         assert!(complaint("ops: [0-9]+").contains("no group"));
         assert!(complaint("(?<wall_s>[0-9]+)").contains("taken"));
     }

@@ -145,6 +145,6 @@ mod tests {
     #[test]
     fn other_files_are_no_modules() {
         let complaint = Module::read(Path::new("/etc/passwd")).err().unwrap().to_string();
-        assert!(complaint.contains("no program"), "{complaint}");
+        assert!(complaint.contains("not a program"), "{complaint}");
     }
 }

@@ -304,9 +304,9 @@ mod tests {
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);
-        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["no line of a source file", "`cache.c:120`"]);
-        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
-        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["is not a line of a source file", "`cache.c:120`"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["is not a line of a source file"]);
+        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["is not a number of bytes"]);
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
     }
 
@@ -315,7 +315,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"default = \"libc\"\n# caf\xe9\n").unwrap();
         let Err(error) = PolicyFile::read(file.path()) else { panic!("it was taken") };
-        assert!(error.to_string().contains("no text in UTF-8: line 2"), "{error}");
+        assert!(error.to_string().contains("line 2 is not valid UTF-8"), "{error}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn files_that_are_no_profiles_are_refused() {
     std::fs::write(&text, "{\"schema\": 1}").unwrap();
     expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text)]);
     std::fs::write(&text, b"TWISErec\x01").unwrap();
-    expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text), "cut off"]);
+    expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text), "truncated"]);
     expect_complaint(2, &["profile", "--from", "/no/such/file"], &["/no/such/file"]);
 }
 
@@ -101,7 +101,7 @@ fn files_that_would_be_lost_are_refused_beforehand() {
     refused(&["--recording", file], &["is not a recording", "name another"]);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "notes");
     refused(&["--recording", shown(directory.path())], &["it is not a regular file"]);
-    refused(&["--recording", "/no/such/folder/r"], &["/no/such/folder/r", "no folder /no/such/folder"]);
+    refused(&["--recording", "/no/such/folder/r"], &["/no/such/folder/r", "the folder /no/such/folder does not exist"]);
     refused(&["--what-if-cpus", "4096"], &["--what-if-cpus 4096", "1024 CPUs"]);
     refused(&["--what-if-cpus", "64", "--futex"], &["cannot be used with"]);
 }

@@ -177,7 +177,7 @@ mod tests {
         let file = files.directory.path().join("other.json");
         for (content, word) in [
             ("{", "other.json is not JSON"),
-            ("{}", "names no format"),
+            ("{}", "has no field `format`"),
             ("{\"format\": \"turnwise-sim/0\"}", "other.json has format turnwise-sim/0"),
             ("{\"format\": \"turnwise-sim/1\"}", "no complete report"),
         ] {

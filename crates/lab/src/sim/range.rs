@@ -73,7 +73,7 @@ mod tests {
         let complaint = |text: &str| format!("{:#}", text.parse::<Ranges>().unwrap_err());
         for (text, part) in [
             ("", "\"\" is not a whole number"),
-            ("4,", "no whole number"),
+            ("4,", "not a whole number"),
             ("0", "above zero"),
             ("1,x", "in \"x\""),
             ("8-4", "8 is above 4"),
@@ -81,7 +81,7 @@ mod tests {
             ("1-9:0", "above zero"),
             ("1-4,3", "3 is there twice"),
             ("1-4000000000", "more than 4096"),
-            ("5000000000", "no whole number"),
+            ("5000000000", "not a whole number"),
         ] {
             assert!(complaint(text).contains(part), "{text}: {}", complaint(text));
         }
