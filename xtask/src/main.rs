@@ -29,14 +29,14 @@ enum Command {
         #[arg(long)]
         list: bool,
     },
-    /// All that CI runs, in the same order
+    /// Everything that CI runs, in the same order
     Check(check::Args),
     /// Slow chores that CI does not run
     #[command(flatten)]
     Chore(check::Chore),
     /// Try the guide (docs/guide) step by step, as a reader would
     Guide(guide::Args),
-    /// Programs that nobody rebuilt, on both locks; writes docs/results/programs.md and its picture
+    /// Unmodified programs on both locks; writes docs/results/programs.md and its picture
     Programs(programs::Args),
     Results(results::Args),
     Perf(perf::Args),

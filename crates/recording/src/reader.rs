@@ -12,7 +12,7 @@ use std::path::Path;
 use std::{fmt, io};
 use zerocopy::FromBytes;
 
-/// Why a file is no recording.
+/// Why a file is not a usable recording.
 #[derive(Debug)]
 pub enum Error {
     /// It cannot be read.
@@ -30,19 +30,22 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io(error) => write!(f, "it cannot be read: {error}"),
-            Error::Foreign => f.write_str("it is no recording of turnwise: it begins with other bytes"),
+            Error::Io(error) => write!(f, "cannot read it: {error}"),
+            Error::Foreign => f.write_str("not a turnwise recording (bad magic number)"),
             Error::Version(version, _) if *version != VERSION => {
                 write!(
                     f,
-                    "it has the layout {version}, this turnwise reads {VERSION}; read it with the one that made it"
+                    "layout {version}, but this turnwise reads layout {VERSION}; read it with the one that made it"
                 )
             }
             Error::Version(_, layout) => {
-                write!(f, "another build of turnwise made it (records {layout}, not {LAYOUT}); read it with that one")
+                write!(
+                    f,
+                    "another build of turnwise made it (record layout {layout}, not {LAYOUT}); read it with that build"
+                )
             }
             Error::Truncated(has, needs) => {
-                write!(f, "it is cut off: {has} bytes are there, {needs} belong to it; copy it again, whole")
+                write!(f, "truncated: {has} of {needs} bytes; copy the whole file again")
             }
             Error::Unused => f.write_str("no program has recorded into it"),
         }

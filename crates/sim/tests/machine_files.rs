@@ -409,7 +409,7 @@ mod errors {
             "memory = { same_node",
             "memory = { same_core = 1, same_node",
             "coherence.memory.same_core",
-            &["means nothing"],
+            &["not allowed here"],
         );
     }
 

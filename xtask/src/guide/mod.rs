@@ -69,7 +69,7 @@ impl Reader {
         if !status.context("cannot run cargo")?.success() {
             bail!("turnwise cannot be built");
         }
-        let repository = std::env::current_dir().context("there is no current folder")?;
+        let repository = std::env::current_dir().context("cannot find the current folder")?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let mut folders = vec![target.join("debug")];
         folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));

@@ -172,7 +172,7 @@ fn added_up(figure: &Regex, printed: &str) -> Result<f64> {
     let number = |text: &&str| text.parse::<f64>().with_context(|| format!("`{figure}` finds {text}, no number"));
     let all: f64 = found.iter().map(number).sum::<Result<f64>>()?;
     if !(all > 0.0 && all.is_finite()) {
-        bail!("its figure is {all}, of which there is no ratio");
+        bail!("its figure is {all}, which has no ratio");
     }
     Ok(all)
 }

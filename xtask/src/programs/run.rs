@@ -131,7 +131,7 @@ impl Turnwise {
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
         if program.bound {
-            let turnwise = self.path.to_str().context("the path of turnwise is no text")?;
+            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
             let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
             compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
             compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);

@@ -28,7 +28,7 @@ fn a_document_is_reproduced_in_all_forms() {
     assert!(page.contains("<svg") && page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("All open and read the same file: wall time"));
     let page = read("r.md");
-    assert!(page.starts_with("# The documents, reproduced\n"), "{page}");
+    assert!(page.starts_with("# The case studies, reproduced\n"), "{page}");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, spin lock, wall |")).collect();
     assert!(rows.len() == 1 && rows[0].contains("| 3.99 |") && rows[0].contains("fitted"), "{page}");
     assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7 --no-metal"), "{page}");

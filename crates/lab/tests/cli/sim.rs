@@ -187,7 +187,7 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     refused(&["--machine", "./none.toml"], &["none.toml", "cannot be read"]);
     refused(&["--lock", "mcs,mcs"], &["names mcs twice"]);
     refused(&["--cpus", "4-1"], &["4 is above 1"]);
-    refused(&["--cpus", "1,x"], &["no whole number", "1,2,4-8"]);
+    refused(&["--cpus", "1,x"], &["not a whole number", "1,2,4-8"]);
     refused(&["--cpus", "0"], &["above zero"]);
     refused(&["--cpus", "81"], &["westmere-ex-80 has 80 CPUs, not 81"]);
     refused(&["--nodes", "9"], &["has 8 nodes, not 9"]);

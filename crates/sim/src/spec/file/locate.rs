@@ -35,7 +35,9 @@ fn fault(message: &str, key: &str) -> Fault {
 
 fn remedy_of_missing(name: &str) -> &'static str {
     match name {
-        "source" => "say where the numbers come from; if nobody says so, add `provisional = true` and how you got them",
+        "source" => {
+            "say where the numbers come from; if there is no source, add `provisional = true` and how you got them"
+        }
         "unit" => "add `unit = \"ns\"` or `unit = \"cycles\"`",
         _ => "add it; docs/machine-files.md says what it means",
     }
