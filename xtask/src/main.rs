@@ -6,6 +6,7 @@ mod check;
 mod guide;
 mod perf;
 mod programs;
+mod results;
 mod tidy;
 
 use anyhow::{Context, Result};
@@ -28,15 +29,16 @@ enum Command {
         #[arg(long)]
         list: bool,
     },
-    /// All that CI runs, in the same order
+    /// Everything that CI runs, in the same order
     Check(check::Args),
     /// Slow chores that CI does not run
     #[command(flatten)]
     Chore(check::Chore),
     /// Try the guide (docs/guide) step by step, as a reader would
     Guide(guide::Args),
-    /// Programs that nobody rebuilt, on both locks; writes docs/results/programs.md and its picture
+    /// Unmodified programs on both locks; writes docs/results/programs.md and its picture
     Programs(programs::Args),
+    Results(results::Args),
     Perf(perf::Args),
     /// Keep a CPU busy beside what `perf` measures
     #[command(hide = true)]
@@ -74,6 +76,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Chore(chore) => chore.run(),
         Command::Guide(args) => guide::run(&args),
         Command::Programs(args) => programs::run(&args),
+        Command::Results(args) => results::run(&args),
         Command::Perf(args) => perf::run(&args),
         Command::Busy(args) => perf::busy::run(&args),
         Command::Asm => asm::run(),

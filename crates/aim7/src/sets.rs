@@ -35,7 +35,7 @@ sets! {
     Linux37Patch1: "the same with the mutex's patch 1: spinners look before they leap",
     Linux37Patch2: "the same with both patches: spinners queue",
     Linux310: "Linux 3.10: before the dentry cache's patches",
-    Linux310Dcache: "the same with the document's patches: compare-exchange, sequence read/write lock",
+    Linux310Dcache: "Linux 3.10 with the dentry cache's patches: compare-exchange, sequence read/write lock",
     Linux312: "Linux 3.12: what became of them, lockref and a sequence first",
     Today: "the locks of turnwise",
 }

@@ -167,7 +167,7 @@ impl Runner<'_> {
             let name = samples.lock.name;
             (self.progress)(Progress { scenario: scenario.name, lock: name, done: self.done, all: self.all });
             if samples.gave_up.is_none() {
-                let outcome = (samples.lock.sample)(plan).with_context(|| format!("lock {name}"))?;
+                let outcome = samples.lock.sample(plan).with_context(|| format!("lock {name}"))?;
                 samples.add(outcome, plan, self.drain_max);
             }
             self.done += 1;

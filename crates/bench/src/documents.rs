@@ -1,9 +1,9 @@
 //! What the five documents published, beside what their locks do here.
 
+use crate::published::{self, Pair};
 use crate::report::{LockReport, ScenarioReport};
 use crate::stats::Spread;
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
 
 /// A pair of locks, before and after, in a scenario.
 pub struct Exhibit {
@@ -55,48 +55,6 @@ impl Measure {
     }
 }
 
-/// A published pair.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Published {
-    /// What [`Exhibit::published`] calls it.
-    pub key: String,
-    /// The document.
-    pub document: String,
-    /// What was measured, where.
-    pub what: String,
-    /// The unit.
-    pub unit: String,
-    /// Before the document's change.
-    pub before: f64,
-    /// After it.
-    pub after: f64,
-    /// Where it is written.
-    pub source: String,
-}
-
-impl Published {
-    /// After / before.
-    #[must_use]
-    pub fn ratio(&self) -> f64 {
-        self.after / self.before
-    }
-}
-
-/// All published pairs.
-static PUBLISHED: LazyLock<Vec<Published>> = LazyLock::new(|| {
-    #[derive(Deserialize)]
-    struct File {
-        pair: Vec<Published>,
-    }
-    toml::from_str::<File>(include_str!("../published.toml")).expect("the file is tested").pair
-});
-
-/// The published pair of this key.
-#[must_use]
-pub fn published(key: &str) -> Option<&'static Published> {
-    PUBLISHED.iter().find(|pair| pair.key == key)
-}
-
 /// What was measured of an [`Exhibit`], and what was published.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentRow {
@@ -115,7 +73,7 @@ pub struct DocumentRow {
     /// After / before, paired by round.
     pub ratio: Option<Spread>,
     /// What was published.
-    pub published: Option<Published>,
+    pub published: Option<Pair>,
 }
 
 /// One lock of a pair.
@@ -144,7 +102,7 @@ pub fn row(exhibit: &Exhibit, document: &str, scenario: &ScenarioReport) -> Opti
         before: side(before, &rounds_before),
         after: side(after, &rounds_after),
         ratio: Spread::of_ratios(&rounds_after, &rounds_before),
-        published: exhibit.published.and_then(published).cloned(),
+        published: exhibit.published.and_then(published::pair).cloned(),
     })
 }
 
@@ -163,7 +121,7 @@ mod tests {
                 let scenario = subject.scenarios.iter().find(|s| s.name == name).expect(name);
                 let runs = |lock: &str| scenario.group.default.iter().any(|l| *l == lock || *l == "all");
                 assert!(runs(exhibit.before) && runs(exhibit.after), "{name}: {} {}", exhibit.before, exhibit.after);
-                assert!(exhibit.published.is_none_or(|key| published(key).is_some()), "{name}");
+                assert!(exhibit.published.is_none_or(|key| published::pair(key).is_some()), "{name}");
             }
         }
     }
@@ -172,7 +130,7 @@ mod tests {
     fn every_published_pair_is_used_and_has_its_source() {
         let exhibits = SUBJECTS.iter().flat_map(|subject| subject.exhibits);
         let used: HashSet<_> = exhibits.filter_map(|e| e.published).collect();
-        for pair in PUBLISHED.iter() {
+        for pair in published::pairs() {
             assert!(used.contains(pair.key.as_str()), "{}", pair.key);
             assert!(!pair.source.is_empty() && pair.ratio().is_finite(), "{}", pair.key);
         }

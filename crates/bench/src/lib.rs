@@ -8,8 +8,8 @@
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
-//! | `documents.rs`, `published.toml` | what the documents published, beside what was measured |
-//! | `catalogue.rs` | every lock of this project, with its guarantees |
+//! | `published.rs`, `published.toml` | what the five documents published |
+//! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | medians and paired ratios |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
@@ -19,12 +19,12 @@
 pub mod adapt;
 pub mod bench;
 pub mod blind;
-pub mod catalogue;
 pub mod documents;
 pub mod figure;
 pub mod load;
 pub mod options;
 pub mod probe;
+pub mod published;
 pub mod report;
 pub mod run;
 pub mod samples;

@@ -2,8 +2,10 @@
 
 use crate::documents::DocumentRow;
 use crate::stats::Spread;
+use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use turnwise_present::machine::Machine;
 
 /// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or goes away, the
@@ -29,6 +31,20 @@ pub struct Report {
     pub scenarios: Vec<ScenarioReport>,
     /// What documents published, beside what was measured; empty for subjects without documents.
     pub documents: Vec<DocumentRow>,
+}
+
+impl Report {
+    /// Reads a report that `turnwise-lab bench --json` wrote.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is something else.
+    pub fn read(file: &Path) -> Result<Report> {
+        let complaint = || format!("{} is not a report of `turnwise-lab bench --json`", file.display());
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let report: Report = serde_json::from_str(&text).with_context(complaint)?;
+        ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+        Ok(report)
+    }
 }
 
 /// How it was measured.

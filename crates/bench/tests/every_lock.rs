@@ -66,7 +66,7 @@ fn figures_are_sane(subject: &str) {
             for timed in [false, true] {
                 let name = format!("{} {} with {}", subject.name, scenario.name, lock.name);
                 let plan = plan(scenario, timed);
-                let outcome = (lock.sample)(&plan).unwrap_or_else(|e| panic!("{name}: {e:#}"));
+                let outcome = lock.sample(&plan).unwrap_or_else(|e| panic!("{name}: {e:#}"));
                 check(&name, &plan, &outcome);
             }
         }
@@ -114,7 +114,7 @@ fn every_lock_lets_somebody_in() {
     for (subject, group) in SUBJECTS.iter().flat_map(|s| s.groups.iter().map(move |g| (s, g))) {
         for lock in group.locks {
             let did = |duration| {
-                let outcome = (lock.sample)(&Plan { duration, ..MOMENT });
+                let outcome = lock.sample(&Plan { duration, ..MOMENT });
                 outcome.unwrap_or_else(|e| panic!("{} {}: {e:#}", subject.name, lock.name)).total() > 0
             };
             let lengths = [20, 100, 1000].map(Duration::from_millis);

@@ -29,7 +29,7 @@ impl Calibration {
     /// # Errors
     /// A number makes no sense to the simulator.
     pub fn machine_file(&self) -> Result<String> {
-        let mut text = String::from("# Written by `turnwise-lab calibrate`; docs/design/calibrate.md says how.\n");
+        let mut text = String::from("# Written by `turnwise-lab calibrate`; docs/calibrate.md says how.\n");
         for note in &self.notes {
             text += &format!("# {note}.\n");
         }

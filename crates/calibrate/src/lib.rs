@@ -9,7 +9,7 @@
 //! | `system.rs`, `wake.rs`, `scheduler.rs` | system calls, switches, wake-ups, idleness, time slices |
 //! | `file.rs` | the machine file |
 //!
-//! `docs/design/calibrate.md` says how each number is found, and what it leaves out.
+//! `docs/calibrate.md` says how each number is found, and what it leaves out.
 
 mod clock;
 mod cpu;

@@ -188,7 +188,7 @@ impl Ballast {
 /// and what the slowest takes longer for each further reader is the figure.
 pub(super) fn read_occupancy(shared: &Transfers<'_>, most: usize) -> Result<Figure> {
     const KEY: &str = "coherence.read_occupancy";
-    /// Others reached from 10 to 30 ns (docs/design/calibrate.md).
+    /// Others reached from 10 to 30 ns (docs/calibrate.md).
     const GUESS_NS: f64 = 15.0;
     let readers = readers(shared.grid, most);
     if readers.len() < 3 {

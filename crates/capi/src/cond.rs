@@ -19,7 +19,7 @@ stands_for!(tw_cond, RawCondvar);
 /// in a wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_init(cond: *mut tw_cond) {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { cond.write(tw_cond { opaque: [0; 3] }) }
 }
 
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn tw_cond_wait_until(
 /// Wakes one of the threads that wait, if there is any: who has slept longest, but real-time threads first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_signal(cond: *mut tw_cond) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_cond::of(cond) }.notify_one();
 }
 
@@ -64,6 +64,6 @@ pub unsafe extern "C" fn tw_cond_signal(cond: *mut tw_cond) {
 /// were ever waiters with different mutexes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_broadcast(cond: *mut tw_cond) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_cond::of(cond) }.notify_all();
 }

@@ -29,7 +29,7 @@ pub unsafe extern "C" fn tw_lockref_init(lockref: *mut tw_lockref, references: u
     if references > COUNT_MAX {
         return TW_INVALID;
     }
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { lockref.cast::<LockRef>().write(LockRef::new(references)) };
     TW_OK
 }
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn tw_lockref_init(lockref: *mut tw_lockref, references: u
 /// Adds a reference to those that the caller has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_get(lockref: *mut tw_lockref) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.get();
 }
 
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn tw_lockref_get(lockref: *mut tw_lockref) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_not_zero(lockref: *mut tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.get_not_zero()
 }
 
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn tw_lockref_get_not_zero(lockref: *mut tw_lockref) -> bo
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_not_dead(lockref: *mut tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.get_not_dead().is_some()
 }
 
@@ -62,14 +62,14 @@ pub unsafe extern "C" fn tw_lockref_get_not_dead(lockref: *mut tw_lockref) -> bo
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_or_lock(lockref: *mut tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     done_or_locked(unsafe { tw_lockref::of(lockref) }.get_or_lock())
 }
 
 /// Gives a reference back; how many are left. Who gives the last one back sees what the others wrote before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_put(lockref: *mut tw_lockref) -> u32 {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.put()
 }
 
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn tw_lockref_put(lockref: *mut tw_lockref) -> u32 {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_put_not_last(lockref: *mut tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.put_not_last()
 }
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn tw_lockref_put_not_last(lockref: *mut tw_lockref) -> bo
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_put_or_lock(lockref: *mut tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     done_or_locked(unsafe { tw_lockref::of(lockref) }.put_or_lock())
 }
 
@@ -99,28 +99,28 @@ fn done_or_locked(guard: Option<LockRefGuard<'_>>) -> bool {
 /// caller does not have the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_mark_dead(lockref: *mut tw_lockref) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.mark_dead();
 }
 
 /// The number of references at this moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_count(lockref: *const tw_lockref) -> u32 {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.count()
 }
 
 /// Whether the object was marked dead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_is_dead(lockref: *const tw_lockref) -> bool {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.is_dead()
 }
 
 /// Acquires the lock: nobody else can lock, nor change the count.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_lock(lockref: *mut tw_lockref) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     mem::forget(unsafe { tw_lockref::of(lockref) }.lock());
 }
 
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn tw_lockref_lock(lockref: *mut tw_lockref) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_trylock(lockref: *mut tw_lockref) -> tw_result {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `of`: the header requires a pointer to a live object.
     kept(unsafe { tw_lockref::of(lockref) }.try_lock(), TW_BUSY)
 }
 
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn tw_lockref_trylock(lockref: *mut tw_lockref) -> tw_resu
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_lock_for(lockref: *mut tw_lockref, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `lock_until`: the header requires a pointer to a live object.
     unsafe { lock_until(lockref, time::after(timeout_ns)) }
 }
 
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn tw_lockref_lock_for(lockref: *mut tw_lockref, timeout_n
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_lock_until(lockref: *mut tw_lockref, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `lock_until`: the header requires a pointer to a live object.
     time::at(clock, at_ns).map_or(TW_INVALID, |deadline| unsafe { lock_until(lockref, deadline) })
 }
 

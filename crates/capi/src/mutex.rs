@@ -19,14 +19,14 @@ stands_for!(tw_mutex, RawMutex);
 /// as nobody uses it, also right after the last unlock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_init(mutex: *mut tw_mutex) {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { mutex.write(tw_mutex { opaque: [0; 2] }) }
 }
 
 /// Acquires the mutex; waits until it is free. Any thread that does not have it may call this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_lock(mutex: *mut tw_mutex) {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
     unsafe { tw_mutex::of(mutex) }.lock();
 }
 
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn tw_mutex_lock(mutex: *mut tw_mutex) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_mutex_trylock(mutex: *mut tw_mutex) -> tw_result {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
     tried(unsafe { tw_mutex::of(mutex) }.try_lock())
 }
 
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn tw_mutex_trylock(mutex: *mut tw_mutex) -> tw_result {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_mutex_lock_for(mutex: *mut tw_mutex, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
     let mutex = unsafe { tw_mutex::of(mutex) };
     timed(mutex.try_lock() || mutex.lock_until(time::after(timeout_ns)))
 }
@@ -51,27 +51,27 @@ pub unsafe extern "C" fn tw_mutex_lock_for(mutex: *mut tw_mutex, timeout_ns: u64
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_mutex_lock_until(mutex: *mut tw_mutex, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_mutex::of(mutex) }.lock_until(at)))
 }
 
 /// Releases the mutex, which the calling thread has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_unlock(mutex: *mut tw_mutex) {
-    // SAFETY: the caller has it.
+    // SAFETY: contract of `tw_mutex_unlock`: the pointer is to a live mutex, and the caller has the lock.
     unsafe { tw_mutex::of(mutex).unlock() }
 }
 
 /// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but newcomers cannot take it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_unlock_fair(mutex: *mut tw_mutex) {
-    // SAFETY: the caller has it.
+    // SAFETY: contract of `tw_mutex_unlock_fair`: the pointer is to a live mutex, and the caller has the lock.
     unsafe { tw_mutex::of(mutex).unlock_fair() }
 }
 
 /// Whether anybody has the mutex at this moment: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_is_locked(mutex: *const tw_mutex) -> bool {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
     unsafe { tw_mutex::of(mutex) }.is_locked()
 }

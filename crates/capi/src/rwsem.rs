@@ -18,14 +18,14 @@ stands_for!(tw_rwsem, RawRwSem);
 /// the last unlock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_init(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { sem.write(tw_rwsem { opaque: [0; 3] }) }
 }
 
 /// Acquires the lock for reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_read(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem).read() }
 }
 
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn tw_rwsem_read(sem: *mut tw_rwsem) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     tried(unsafe { tw_rwsem::of(sem).try_read() })
 }
 
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_read_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     timed(unsafe { tw_rwsem::of(sem).read_until(time::after(timeout_ns)) })
 }
 
@@ -50,21 +50,21 @@ pub unsafe extern "C" fn tw_rwsem_read_for(sem: *mut tw_rwsem, timeout_ns: u64) 
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_read_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).read_until(at) }))
 }
 
 /// Releases a read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_read(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_unlock_read`: the pointer is to a live lock, and the caller has a read lock.
     unsafe { tw_rwsem::of(sem).unlock_read() }
 }
 
 /// Acquires the lock for writing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem).write() }
 }
 
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn tw_rwsem_write(sem: *mut tw_rwsem) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     tried(unsafe { tw_rwsem::of(sem).try_write() })
 }
 
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn tw_rwsem_trywrite(sem: *mut tw_rwsem) -> tw_result {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     timed(unsafe { tw_rwsem::of(sem).write_until(time::after(timeout_ns)) })
 }
 
@@ -89,28 +89,28 @@ pub unsafe extern "C" fn tw_rwsem_write_for(sem: *mut tw_rwsem, timeout_ns: u64)
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).write_until(at) }))
 }
 
 /// Releases the write lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_write(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_unlock_write`: the pointer is to a live lock, and the caller has the write lock.
     unsafe { tw_rwsem::of(sem).unlock_write() }
 }
 
 /// Turns the write lock into a read lock, and lets the readers in that wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_downgrade`: the pointer is to a live lock, and the caller has the write lock.
     unsafe { tw_rwsem::of(sem).downgrade() }
 }
 
 /// Acquires the lock for reading with the right to upgrade: beside readers, not beside another upgradable reader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem).upgradable_read() }
 }
 
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn tw_rwsem_upgradable(sem: *mut tw_rwsem) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     tried(unsafe { tw_rwsem::of(sem).try_upgradable_read() })
 }
 
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_upgradable_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(time::after(timeout_ns)) })
 }
 
@@ -135,14 +135,15 @@ pub unsafe extern "C" fn tw_rwsem_upgradable_for(sem: *mut tw_rwsem, timeout_ns:
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_upgradable_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgradable_read_until(at) }))
 }
 
 /// Releases the upgradable read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_unlock_upgradable`: the pointer is to a live lock, and the caller has the
+    // upgradable read lock.
     unsafe { tw_rwsem::of(sem).unlock_upgradable() }
 }
 
@@ -150,7 +151,8 @@ pub unsafe extern "C" fn tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) {
 /// caller has no other read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_upgrade(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_upgrade`: the pointer is to a live lock, and the caller has the upgradable read
+    // lock, and no other.
     unsafe { tw_rwsem::of(sem).upgrade() }
 }
 
@@ -158,7 +160,8 @@ pub unsafe extern "C" fn tw_rwsem_upgrade(sem: *mut tw_rwsem) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_tryupgrade`: the pointer is to a live lock, and the caller has the upgradable read
+    // lock.
     tried(unsafe { tw_rwsem::of(sem).try_upgrade() })
 }
 
@@ -183,27 +186,29 @@ pub unsafe extern "C" fn tw_rwsem_upgrade_until(sem: *mut tw_rwsem, clock: c_int
 /// Turns the upgradable read lock into an ordinary one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_downgrade_upgradable`: the pointer is to a live lock, and the caller has the
+    // upgradable read lock.
     unsafe { tw_rwsem::of(sem).downgrade_upgradable() }
 }
 
 /// Turns the write lock into an upgradable read lock, and lets the readers in that wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade_to_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_rwsem_downgrade_to_upgradable`: the pointer is to a live lock, and the caller has the
+    // write lock.
     unsafe { tw_rwsem::of(sem).downgrade_to_upgradable() }
 }
 
 /// Whether anybody has the lock at this moment: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_is_locked(sem: *const tw_rwsem) -> bool {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem) }.is_locked()
 }
 
 /// Whether a writer has the lock at this moment: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_is_write_locked(sem: *const tw_rwsem) -> bool {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem) }.is_write_locked()
 }

@@ -25,7 +25,7 @@ pub unsafe extern "C" fn tw_semaphore_init(semaphore: *mut tw_semaphore, permits
     if permits > PERMITS_MAX {
         return TW_INVALID;
     }
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { semaphore.cast::<Semaphore>().write(Semaphore::new(permits)) };
     TW_OK
 }
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire(semaphore: *mut tw_semaphore, n: u
     if n > PERMITS_MAX {
         return TW_INVALID;
     }
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     unsafe { tw_semaphore::of(semaphore) }.acquire_many(n).forget();
     TW_OK
 }
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire(semaphore: *mut tw_semaphore, n: u
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_semaphore_tryacquire(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_many(n);
     tried(permits.map(|permits| permits.forget()).is_some())
 }
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire_for(semaphore: *mut tw_semaphore, 
     if n > PERMITS_MAX {
         return TW_INVALID;
     }
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_until(n, time::after(timeout_ns));
     timed(permits.map(|permits| permits.forget()).is_some())
 }
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire_until(
 ) -> tw_result {
     let deadline = time::at(clock, at_ns).filter(|_| n <= PERMITS_MAX);
     let Some(deadline) = deadline else { return TW_INVALID };
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     let permits = unsafe { tw_semaphore::of(semaphore) }.try_acquire_until(n, deadline);
     timed(permits.map(|permits| permits.forget()).is_some())
 }
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire_until(
 /// call this, and a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_release(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     let semaphore = unsafe { tw_semaphore::of(semaphore) };
     if n > PERMITS_MAX - semaphore.available() {
         return TW_OVERFLOW;
@@ -96,6 +96,6 @@ pub unsafe extern "C" fn tw_semaphore_release(semaphore: *mut tw_semaphore, n: u
 /// Permits to be had at this moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_available(semaphore: *const tw_semaphore) -> u32 {
-    // SAFETY: the caller's semaphore.
+    // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
     unsafe { tw_semaphore::of(semaphore) }.available()
 }

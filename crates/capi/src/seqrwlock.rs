@@ -23,7 +23,7 @@ const LOCKED: u64 = 1;
 /// Makes an unlocked lock, as TW_SEQRWLOCK_INIT does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_init(lock: *mut tw_seqrwlock) {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { lock.write(tw_seqrwlock { opaque: [0; 3] }) }
 }
 
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn tw_seqrwlock_init(lock: *mut tw_seqrwlock) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u64 {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock) }.read_begin()
 }
 
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begin: u64) -> bool {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock) }.read_retry(begin)
 }
 
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begi
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_begin_or_lock(lock: *mut tw_seqrwlock) -> u64 {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     let lock = unsafe { tw_seqrwlock::of(lock) };
     if let Some(begin) = lock.try_read_begin() {
         return begin;
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
 /// Shuts writers out: a blocking read, any number at a time. Optimistic reads are not disturbed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock).blocking_read() }
 }
 
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     tried(unsafe { tw_seqrwlock::of(lock).try_blocking_read() })
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_res
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(time::after(timeout_ns)) })
 }
 
@@ -121,21 +121,22 @@ pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(at) }))
 }
 
 /// Ends a blocking read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_seqrwlock_unlock_read`: the pointer is to a live lock, and the caller has a blocking read
+    // lock.
     unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() }
 }
 
 /// Shuts everybody else out, and spoils optimistic reads until tw_seqrwlock_unlock_write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock).write() }
 }
 
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     tried(unsafe { tw_seqrwlock::of(lock).try_write() })
 }
 
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_re
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     timed(unsafe { tw_seqrwlock::of(lock).write_until(time::after(timeout_ns)) })
 }
 
@@ -160,13 +161,14 @@ pub unsafe extern "C" fn tw_seqrwlock_write_for(lock: *mut tw_seqrwlock, timeout
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).write_until(at) }))
 }
 
 /// Ends the change, and lets others in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) {
-    // SAFETY: the caller's lock, and what it must have it has.
+    // SAFETY: contract of `tw_seqrwlock_unlock_write`: the pointer is to a live lock, and the caller has the write
+    // lock.
     unsafe { tw_seqrwlock::of(lock).unlock_write() }
 }

@@ -21,14 +21,14 @@ stands_for!(tw_spinlock, Lock);
 /// Makes a free spin lock, as TW_SPINLOCK_INIT does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_init(lock: *mut tw_spinlock) {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { lock.write(tw_spinlock { opaque: 0 }) }
 }
 
 /// Acquires the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_lock(lock: *mut tw_spinlock) {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
     unsafe { tw_spinlock::of(lock) }.lock();
 }
 
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn tw_spinlock_lock(lock: *mut tw_spinlock) {
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_spinlock_trylock(lock: *mut tw_spinlock) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
     tried(unsafe { tw_spinlock::of(lock) }.try_lock())
 }
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn tw_spinlock_trylock(lock: *mut tw_spinlock) -> tw_resul
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_spinlock_lock_for(lock: *mut tw_spinlock, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
     timed(unsafe { tw_spinlock::of(lock) }.lock_until(time::after(timeout_ns)))
 }
 
@@ -52,13 +52,13 @@ pub unsafe extern "C" fn tw_spinlock_lock_for(lock: *mut tw_spinlock, timeout_ns
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_spinlock_lock_until(lock: *mut tw_spinlock, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_spinlock::of(lock) }.lock_until(at)))
 }
 
 /// Releases the lock, which the caller has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_unlock(lock: *mut tw_spinlock) {
-    // SAFETY: the caller has it.
+    // SAFETY: contract of `tw_spinlock_unlock`: the pointer is to a live spin lock, and the caller has the lock.
     unsafe { tw_spinlock::of(lock).unlock() }
 }

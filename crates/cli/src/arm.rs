@@ -46,7 +46,7 @@ impl Arm {
             let named = match option.strip_prefix("--lock") {
                 Some("") => words.next().ok_or("--lock names no policy; write --lock POLICY")?,
                 Some(value) if value.starts_with('=') => value[1..].to_owned(),
-                _ => return Err(format!("{option} is no option of an arm, which has --lock alone; {SHAPE}")),
+                _ => return Err(format!("{option} is not an option of an arm; the only one is --lock; {SHAPE}")),
             };
             if lock.replace(policy_named(&named)?).is_some() {
                 return Err("--lock is there twice; name one policy".to_owned());
@@ -156,7 +156,7 @@ mod tests {
             ("a: --lock", "names no policy"),
             ("a: --lock adaptiv true", "no policy `adaptiv`; did you mean `adaptive`?"),
             ("a: --lock queued --lock ttas", "twice"),
-            ("a: --runs 5 true", "--runs is no option of an arm"),
+            ("a: --runs 5 true", "--runs is not an option of an arm"),
             ("a: --lock adaptive env LD_PRELOAD=/x.so", "takes away the library of --lock adaptive"),
             ("a: --lock queued /opt/turnwise profile --", "/opt/turnwise profile --lock queued"),
         ] {

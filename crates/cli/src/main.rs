@@ -25,7 +25,7 @@ use turnwise_present::{own_locks, pages, usage};
 /// Run unmodified multi-threaded programs on other locks, and measure which locks are faster.
 ///
 /// Exit status: 0 fine, 1 a check failed, 2 bad usage or I/O, 130 interrupted. `run` and
-/// `profile` have the program's own.
+/// `profile` exit with the status of the program.
 #[derive(Parser)]
 #[command(name = "turnwise", version, max_term_width = 100)]
 struct Cli {

@@ -135,7 +135,8 @@ impl Metric {
     /// # Errors
     /// No valid pattern, or one without a group.
     pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
-        let regex = Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is no regular expression"))?;
+        let regex =
+            Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is not a valid regular expression"))?;
         if regex.captures_len() < 2 {
             bail!("--metric '{pattern}' has no group that says where the number is, such as in 'ops: ([0-9.]+)'");
         }
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn refuses_bad_patterns() {
         let complaint = |pattern| format!("{:#}", Metric::printed(pattern, Combine::Sum, None).err().unwrap());
-        assert!(complaint("(").contains("no regular expression"));
+        assert!(complaint("(").contains("is not a valid regular expression"));
         assert!(complaint("ops: [0-9]+").contains("no group"));
         assert!(complaint("(?<wall_s>[0-9]+)").contains("taken"));
     }

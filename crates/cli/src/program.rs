@@ -67,7 +67,7 @@ pub(crate) fn native_of(path: &Path) -> Result<Native> {
 
 fn check(path: &Path, depth: u32) -> Result<Native> {
     check_privileges(path)?;
-    let file = File::open(path).context("it cannot be read, so nothing is known about it; make it readable")?;
+    let file = File::open(path).context("cannot read it to find out how it was linked; make it readable")?;
     let mut start = Vec::new();
     file.take(SCRIPT_LINE_BYTES).read_to_end(&mut start).context("it cannot be read")?;
     if start.starts_with(b"\x7fELF") {
@@ -158,7 +158,7 @@ fn read_elf(path: &Path) -> Result<Elf> {
     match object::FileKind::parse(&cache).map_err(damaged)? {
         object::FileKind::Elf64 => elf_of::<FileHeader64<Endianness>>(64, &cache).map_err(damaged),
         object::FileKind::Elf32 => elf_of::<FileHeader32<Endianness>>(32, &cache).map_err(damaged),
-        kind => bail!("it is no program but {kind:?}"),
+        kind => bail!("not a program but {kind:?}"),
     }
 }
 

@@ -19,10 +19,10 @@ use turnwise_preload_abi::Policy;
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
-    /// The locks to run on; with --policy, those that no rule names [default: adaptive, or what the file says]
+    /// The locks to run on; with --policy, for locks that no rule matches [default: adaptive, or as the file says]
     #[arg(long, value_name = "POLICY", value_parser = policy::parser())]
     lock: Option<Policy>,
-    /// A policy file: single locks go by its rules (docs/policy-files.md)
+    /// A policy file, which gives individual locks their own policies (docs/policy-files.md)
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// The program and its arguments

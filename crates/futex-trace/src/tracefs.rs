@@ -70,7 +70,7 @@ fn read(directory: &Path, call: SysCall, is_entry: bool) -> Result<Tracepoint> {
         std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read; run as root", path.display()))
     };
     let id = text("id")?;
-    let id = id.trim().parse().with_context(|| format!("its id is no number: {id:?}"))?;
+    let id = id.trim().parse().with_context(|| format!("its id is not a number: {id:?}"))?;
     let format = text("format")?;
     let fields = if is_entry { call.fields() } else { &["ret"] };
     let offset = |field: &&str| offset_of(&format, field).with_context(|| format!("it has no field {field}"));

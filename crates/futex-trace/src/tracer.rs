@@ -31,7 +31,7 @@ impl Tracer {
     pub fn attach(pid: u32) -> Result<Tracer> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         if !directory.exists() {
-            bail!("there is no process {pid}; `pgrep -a NAME` shows the numbers of running programs");
+            bail!("no process has the id {pid}; `pgrep -a NAME` lists the ids of running programs");
         }
         let status = std::fs::read_to_string(directory.join("status")).context("the process ended meanwhile")?;
         let group = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map_or("", str::trim);

@@ -228,7 +228,7 @@ fn waits_for_a_thread_to_end_are_told_apart() {
 #[test]
 fn what_cannot_be_attached_to_is_named() {
     let complaint = |pid| format!("{:#}", Tracer::attach(pid).map(|_| ()).unwrap_err());
-    assert!(complaint(u32::MAX).contains("there is no process 4294967295"), "{}", complaint(u32::MAX));
+    assert!(complaint(u32::MAX).contains("no process has the id 4294967295"), "{}", complaint(u32::MAX));
     let mut ended = Command::new("true").spawn().unwrap();
     let begun = Instant::now();
     let stat = format!("/proc/{}/stat", ended.id());

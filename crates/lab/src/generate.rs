@@ -12,7 +12,7 @@ Examples:
   turnwise-lab man ~/.local/share/man/man1 && man turnwise-lab-sim
   turnwise-lab man /tmp/man && man /tmp/man/turnwise-lab.1")]
 pub(crate) struct ManArgs {
-    /// The folder; made if it is not there
+    /// The folder, which is created if necessary
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }

@@ -36,7 +36,7 @@ pub trait Policy: sealed::Sealed + Send + Sync + 'static {
     /// The caller has it by [`Policy::read`] or [`Policy::try_read`].
     #[inline]
     unsafe fn unlock_read<P: Platform>(inner: &Self::Inner<P>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
         unsafe { inner.unlock() };
     }
 }
@@ -66,7 +66,7 @@ impl Policy for Rwsem {
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(inner: &Self::Inner<P>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawRwLock::unlock_read`, which is the caller's, too: it has the lock for reading.
         unsafe { inner.unlock_read() };
     }
 }
@@ -135,7 +135,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
         unsafe { self.inner.unlock() };
     }
 

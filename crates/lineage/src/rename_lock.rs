@@ -64,7 +64,7 @@ impl Policy for Exclusive {
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: the caller's promise: `read` was `lock`.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
         unsafe { lock.unlock() };
     }
 }
@@ -81,7 +81,7 @@ impl Policy for SeqRw {
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawRwLock::unlock_read`, which is the caller's, too: it has the lock for reading.
         unsafe { lock.inner.unlock_read() };
     }
 }
@@ -98,7 +98,7 @@ impl Policy for SeqExclusive {
     }
     #[inline]
     unsafe fn unlock_read<P: Platform>(lock: &RenameLock<Self, P>) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
         unsafe { lock.inner.unlock() };
     }
 }
@@ -179,7 +179,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     unsafe fn unlock(&self) {
         // ORDERING rename.even: pairs with rename.begin.
         self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Release);
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
         unsafe { self.inner.unlock() };
     }
 

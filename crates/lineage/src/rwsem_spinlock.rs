@@ -207,7 +207,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     #[cold]
     fn wait_for_grant(&self, kind: Kind) {
         let me = Waiter::new(kind, ASLEEP);
-        // SAFETY: we have the list's lock; the node stays until it is granted, hence removed.
+        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is granted, hence removed.
         unsafe { self.list.push(&me) };
         self.leave_section();
         me.await_grant();
@@ -216,7 +216,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// Waits in the list, and takes the lock when it is free. With `wait_lock`, which it gives back.
     fn wait_and_steal(&self) {
         let me = Waiter::new(Kind::Write, AWAKE);
-        // SAFETY: we have the list's lock; the node stays until it is removed below.
+        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed below.
         unsafe { self.list.push(&me) };
         while self.activity.load(Relaxed) != FREE {
             me.word.store(ASLEEP, Relaxed);
@@ -225,7 +225,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
             self.wait_lock.lock();
         }
         self.activity.store(WRITER, Relaxed);
-        // SAFETY: we have the list's lock, and are in the list.
+        // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
         unsafe { self.list.remove(&me) };
         self.leave_section();
     }
@@ -233,14 +233,14 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// Lets the writer at the head of the list go on, if anybody waits (invariants 1 and 4: it is no reader). With
     /// `wait_lock`; the lock is free.
     fn let_writer(&self) {
-        // SAFETY: we have the list's lock.
+        // SAFETY: contract of `List::first`: we have the list's lock.
         let Some(first) = (unsafe { self.list.first() }) else { return };
         debug_assert_eq!(first.kind, Kind::Write);
         if V::STEALS {
             first.wake();
         } else {
             self.activity.store(WRITER, Relaxed);
-            // SAFETY: we have the list's lock, and it is the first there.
+            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there.
             unsafe {
                 self.list.remove(first);
                 Waiter::grant(first);
@@ -251,7 +251,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
     /// Grants the lock to the readers at the head of the list; how many. With `wait_lock`; no writer has the lock.
     fn grant_readers(&self) -> u32 {
         let mut granted = 0;
-        // SAFETY: we have the list's lock, and forget the waiter when it is granted.
+        // SAFETY: contract of `List::first`: we have the list's lock, and forget the waiter when it is granted.
         while let Some(first) = unsafe { self.list.first() }.filter(|first| first.kind == Kind::Read) {
             // SAFETY: it is the first in the list.
             unsafe {

@@ -266,7 +266,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         if self.join(&me, -ACTIVE) == WAITING {
             self.wake(Wake::Free);
         }
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
         unsafe { self.wait_lock.unlock() };
         me.await_grant();
     }
@@ -286,13 +286,14 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         if V::STEALS {
             while !self.steal(&me) {
                 me.word.store(ASLEEP, Relaxed);
-                // SAFETY: locked above, or at the end of the last round.
+                // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above, or at the end of the
+                // last round.
                 unsafe { self.wait_lock.unlock() };
                 me.sleep();
                 self.wait_lock.lock();
             }
         }
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
         unsafe { self.wait_lock.unlock() };
         if !V::STEALS {
             me.await_grant();
@@ -303,7 +304,8 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     /// With `wait_lock`.
     fn join(&self, me: &Waiter<P>, by: i64) -> i64 {
         let list = if self.list.is_empty() { WAITING } else { 0 };
-        // SAFETY: we have the list's lock; the node stays until it is removed: by us, or by our granter.
+        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed: by us, or by
+        // our granter.
         unsafe { self.list.push(me) };
         self.update(by + list)
     }
@@ -314,7 +316,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         let list = if self.list.is_alone(me) { -WAITING } else { 0 };
         let taken = if V::STEALS_AT_ONCE { self.exchange(WRITER + list) } else { self.add_or_undo(WRITER + list) };
         if taken {
-            // SAFETY: we have the list's lock, and are in the list.
+            // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
             unsafe { self.list.remove(me) };
         }
         taken
@@ -330,7 +332,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     /// As 3.9: only while a writer is first in the list, so that readers keep their turn; add, and take it back if
     /// somebody has the lock.
     fn add_or_undo(&self, by: i64) -> bool {
-        // SAFETY: we have the list's lock.
+        // SAFETY: contract of `List::first`: we have the list's lock.
         unsafe { self.list.first() }.is_some_and(|first| first.kind == Kind::Write) && self.try_add(by)
     }
 
@@ -350,7 +352,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     /// Lets the first in the list go on, and if that is a reader, all before the first writer. With `wait_lock`; the
     /// list is not empty, unless somebody was faster.
     fn wake(&self, why: Wake) {
-        // SAFETY: we have the list's lock.
+        // SAFETY: contract of `List::first`: we have the list's lock.
         let Some(first) = (unsafe { self.list.first() }) else { return };
         if first.kind == Kind::Read {
             self.wake_readers(why);
@@ -359,7 +361,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         } else if V::STEALS {
             first.wake();
         } else if self.try_add(if self.list.is_alone(first) { WRITER - WAITING } else { WRITER }) {
-            // SAFETY: we have the list's lock, and it is the first there.
+            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there.
             unsafe {
                 self.list.remove(first);
                 Waiter::grant(first);
@@ -385,7 +387,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         let list = if all { -WAITING } else { 0 };
         self.update(readers * ACTIVE - counted_in + list);
         for _ in 0..readers {
-            // SAFETY: we have the list's lock, and forget the waiter when it is granted.
+            // SAFETY: contract of `List::first`: we have the list's lock, and forget the waiter when it is granted.
             unsafe {
                 let first = self.list.first().expect("as many as counted");
                 self.list.remove(first);
@@ -409,7 +411,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     /// How many readers stand before the first writer, and whether they are the whole list.
     fn count_readers(&self) -> (i64, bool) {
         let mut readers = 0;
-        // SAFETY: we have the list's lock, so nobody leaves it.
+        // SAFETY: contract of `List::first`: we have the list's lock, so nobody leaves it.
         let mut next = unsafe { self.list.first() };
         while let Some(reader) = next.filter(|next| next.kind == Kind::Read) {
             readers += 1;

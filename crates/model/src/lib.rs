@@ -14,7 +14,7 @@
 //! | [`explicit`] | explicit-state checks: every interleaving, without a bound on preemptions |
 //! | [`stub`] | `Stub`: a small deterministic machine of virtual CPUs |
 //!
-//! The README says what the models prove and what they do not.
+//! `docs/models.md` says what the models prove and what they do not.
 
 pub mod check;
 pub mod explicit;

@@ -104,7 +104,7 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::NoTable => "is no table of lock policies",
+            Fault::NoTable => "is not a table of lock policies",
             Fault::OtherVersion => "is of another version of turnwise",
             Fault::Damaged => "is damaged",
         })

@@ -1,4 +1,4 @@
-//! The bytes of glibc's objects as we use them. The README has the tables.
+//! The bytes of glibc's objects as we use them. `docs/preload.md` has the tables.
 
 use crate::word::LockWord;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};

@@ -2,7 +2,7 @@
 //!
 //! The state lies inside the caller's objects; there is no table and no allocation, and zero bytes are an unlocked
 //! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched.
-//! The layout, the limits and how to debug are in the crate's README.
+//! The layout, the limits and how to debug are in `docs/preload.md`.
 //!
 //! | file | what |
 //! |---|---|

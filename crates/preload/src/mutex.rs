@@ -116,7 +116,7 @@ pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
 /// # Safety
 /// `object` is the caller's mutex.
 pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     let wait = |word: &LockWord, policy| {
         word.lock(policy);
@@ -131,9 +131,9 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
 /// `object` is the caller's mutex.
 #[inline(always)]
 pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_plain`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_plain`, which includes that of `lock_contended`.
     if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(object) } }
 }
 
@@ -143,12 +143,12 @@ pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
 /// `object` is the caller's mutex.
 #[inline(always)]
 pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     if mutex.is_mine() {
         return if mutex.is_recursive() { mutex.deepen() } else { EDEADLK };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_owned`, which includes that of `lock_contended`.
     if mutex.lock.adaptive().lock_fast() { mutex.own() } else { unsafe { lock_contended(object) } }
 }
 
@@ -160,7 +160,7 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn lock_contended(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_contended`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     mutex.lock.adaptive().lock_contended();
     if matches!(mutex.path(), Path::Owned) {
@@ -175,7 +175,7 @@ unsafe extern "C" fn lock_contended(object: *mut pthread_mutex_t) -> c_int {
 /// `object` is the caller's mutex.
 #[inline(never)] // a frame, which the plain kinds need not have
 pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `try_lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     if mutex.is_mine() {
         return if mutex.is_recursive() { mutex.deepen() } else { EBUSY };
@@ -189,7 +189,7 @@ pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> 
 /// `object` is the caller's mutex, locked.
 #[inline(always)]
 pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock_plain`: the object is the caller's mutex, locked.
     unsafe { if Mutex::of(object).lock.adaptive().unlock_fast() { 0 } else { unlock_contended(object) } }
 }
 
@@ -199,7 +199,7 @@ pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
 /// `object` is the caller's mutex.
 #[inline(always)]
 pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     if !mutex.is_mine() {
         return EPERM;
@@ -219,7 +219,7 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock_contended`: the object is the caller's mutex, locked.
     unsafe { Mutex::of(object).lock.adaptive().unlock_contended() };
     black_box(0)
 }
@@ -260,7 +260,7 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
 /// # Safety
 /// `object` is the caller's mutex.
 pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `try_lock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     let Some((kind, policy)) = mutex.kind(caller) else { return foreign(mutex, real::mutex_trylock) };
     let got = || mutex.lock.try_lock(policy);
@@ -288,7 +288,7 @@ pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: C
 /// # Safety
 /// `object` is the caller's mutex.
 pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     let Some((kind, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_unlock) };
     match kind {
@@ -310,14 +310,14 @@ pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
 /// # Errors
 /// The caller may not release it.
 pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Counted, c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock_to_wait`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
     let counted = match mutex.kind(Caller::UNKNOWN) {
         None => mutex.count_libc_wait(),
         Some((Kind::Recursive | Kind::ErrorCheck, _)) if !mutex.is_mine() => Counted::NOT,
         Some(_) => mutex.count_wait(),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock_to_wait`, which includes that of `unlock`.
     match unsafe { unlock(object) } {
         0 => Ok(counted),
         errno => {
@@ -332,7 +332,7 @@ pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Coun
 /// # Safety
 /// `object` is the caller's mutex, released by [`unlock_to_wait`], which answered `counted`.
 pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_after_wait`: the object is the caller's mutex.
     let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, Caller::UNKNOWN)) };
     if matches!(errno, 0 | EOWNERDEAD) {
         mutex.uncount_wait(counted);
@@ -356,7 +356,7 @@ pub(crate) unsafe extern "C" fn init(
         unsafe { kind_of(attributes) }
     };
     let Some(kind) = kind else {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `init`, which is that of `real::mutex_init`.
         return unsafe { real::mutex_init(object, attributes) };
     };
     let decided = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };

@@ -50,8 +50,9 @@ fn cpu_name() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The commit of the sources that this program was built from, with `+` if they were changed since; `None` if they or
-/// git are not there. To be asked before a long run: another may be checked out when it ends.
+/// The commit of the sources that this program was built from, with `+` if they were changed since (results do not
+/// count: an earlier measurement wrote them); `None` if they or git are not there. To be asked before a long run:
+/// another may be checked out when it ends.
 #[must_use]
 pub fn commit() -> Option<String> {
     let git = |args: &[&str]| {
@@ -59,6 +60,7 @@ pub fn commit() -> Option<String> {
         out.status.success().then(|| String::from_utf8_lossy(&out.stdout).trim().to_owned())
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    let results = [":(top)", ":(top,exclude)docs/results", ":(top,exclude)bench/runs"];
+    let changed = git(&[&["status", "--porcelain", "--untracked-files=no", "--"], results.as_slice()].concat())?;
     Some(if changed.is_empty() { commit } else { commit + "+" })
 }

@@ -1,7 +1,7 @@
 //! What others took of the CPUs while something was measured.
 
 use crate::cpus;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::mem::MaybeUninit;
 
 /// Below this share a figure owes little to others.
@@ -26,7 +26,7 @@ pub struct Watch {
 }
 
 /// What they took, as shares of the time of the CPUs that this process may use.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Others {
     /// Other programs of this system.
     pub programs: f64,

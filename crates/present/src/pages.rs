@@ -74,7 +74,7 @@ pub fn completions(shell: Shell, mut command: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     let program = command.get_name().to_owned();
     clap_complete::generate(shell, &mut command, program, &mut script);
-    crate::ending::print(&String::from_utf8(script).context("the completions are no text")?)?;
+    crate::ending::print(&String::from_utf8(script).context("the completions are not UTF-8")?)?;
     Ok(ExitCode::SUCCESS)
 }
 

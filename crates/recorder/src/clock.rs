@@ -1,10 +1,12 @@
 //! Ticks: the processor's counter if it runs at one rate everywhere, else the system's clock.
 
-use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use turnwise_recording as file;
 
 static CLOCK: AtomicU32 = AtomicU32::new(0);
+/// Ticks per 1024 ns, as far as it is known: at first the counter of a common processor.
+static RATE: AtomicU64 = AtomicU64::new(2048);
 
 /// Finds out which clock to take.
 pub(crate) fn choose() -> u32 {
@@ -13,8 +15,24 @@ pub(crate) fn choose() -> u32 {
         return known;
     }
     let chosen = if file::clock::has_invariant_counter() { file::CLOCK_TSC } else { file::CLOCK_MONOTONIC };
+    if chosen == file::CLOCK_MONOTONIC {
+        RATE.store(1024, Relaxed);
+    }
     CLOCK.store(chosen, Relaxed);
     chosen
+}
+
+/// Notes how many ticks some time took. A millisecond tells the rate well enough.
+pub(crate) fn note_rate(ticks: u64, ns: u64) {
+    if let 1000.. = ns >> 10 {
+        RATE.store(ticks / (ns >> 10), Relaxed);
+    }
+}
+
+/// About as many ticks as a time takes, of at most a second.
+#[inline]
+pub(crate) fn ticks_in(ns: u64) -> u64 {
+    (ns * RATE.load(Relaxed)) >> 10
 }
 
 /// Now.

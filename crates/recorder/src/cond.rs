@@ -2,13 +2,13 @@
 //! recorded is done before and after it, by functions that `c/wait.c` calls.
 
 use crate::acquire;
-use crate::detail::{self, Limit};
+use crate::detail::{self, HoldClass, Limit};
 use crate::events::Before;
-use crate::hold;
+use crate::hold::HoldInfo;
 use crate::locks::Kind;
-use crate::process::add;
-use crate::state::{How, Measured, State, enter};
-use crate::{clock, memory, table};
+use crate::mapping::add;
+use crate::state::{State, enter};
+use crate::{clock, memory};
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -36,19 +36,18 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     // SAFETY: the caller's promise.
     let wait = unsafe { &mut *wait };
     let Some(state) = enter() else { return };
-    wait.entry =
-        table::find(&state, Kind::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
+    wait.entry = state.entry(Kind::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
     // SAFETY: null or an entry.
     if let Some(entry) = unsafe { wait.entry.as_ref() } {
         add(&entry.acquisitions, 1);
         entry.mutex_or_under.store(wait.mutex, Relaxed);
         // It has the mutex from a wait on the same variable and waits again: it found nothing.
-        if hold::woken_by(&state, wait.mutex) == wait.cond {
+        if state.holds().woken_by(wait.mutex) == wait.cond {
             add(&entry.for_nothing, 1);
         }
     }
-    if let Some(later) = hold::released_slowly(&state, wait.mutex) {
-        later.count(&state);
+    if let Some(pending) = state.holds().take_out(wait.mutex) {
+        pending.count(&state.writer);
     }
     wait.before = Before::look(Kind::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
@@ -67,7 +66,7 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
         if result == libc::ETIMEDOUT {
             add(&entry.timed_out_or_stolen, 1);
         }
-        if let Some(detail) = detail::of(&state, &entry.detail, Limit::Waits) {
+        if let Some(detail) = detail::of(&state.writer, &entry.detail, Limit::Waits) {
             add(&detail.contended, 1);
             detail::waited_for(detail, now.saturating_sub(wait.began));
         }
@@ -79,20 +78,20 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
 
 /// The thread has the mutex again.
 fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
-    let Some(entry) = table::find(state, Kind::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
-        state.process().unattributed();
+    let Some(entry) = state.entry(Kind::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
+        state.process().mapping.unattributed();
         return;
     };
     let woken_by = if woken { wait.cond } else { 0 };
-    wait.before.until_now(Kind::Mutex, wait.mutex).count_at(state, entry);
-    let how = How { measured: Some(Measured::Single), episode: ptr::null(), woken_by, wait: None };
-    hold::acquired_after(state, entry, now, how);
+    wait.before.until_now(Kind::Mutex, wait.mutex).count_at(&state.writer, entry);
+    let info = HoldInfo { measured: Some(HoldClass::Single), episode: ptr::null(), woken_by, wait: None };
+    state.holds().push_after_wait(entry, now, info);
 }
 
 /// A signal or a broadcast.
 pub(crate) fn signalled(cond: *const c_void, site: u64, op: Op) {
     let Some(state) = enter() else { return };
-    if let Some(entry) = table::find(&state, Kind::Condition, cond as u64, op.at(site)) {
+    if let Some(entry) = state.entry(Kind::Condition, cond as u64, op.at(site)) {
         add(&entry.acquisitions, 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Distributions, courses over time and tallies of what waits had in common.
 
-use crate::process::add;
-use crate::state::{Measured, State};
+use crate::mapping::add;
+use crate::writer::Writer;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use turnwise_recording::scale::{self, STEPS};
@@ -18,6 +18,17 @@ const TALLIES: usize = 64;
 /// The first step: about a millisecond of either clock.
 const FIRST_STEP_SHIFT: u32 = 20;
 
+/// What a measured hold stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HoldClass {
+    /// Contended acquisitions.
+    Contended,
+    /// Itself.
+    Single,
+    /// Many.
+    Sampled,
+}
+
 /// A hold or wait that ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Acquisition {
@@ -30,13 +41,13 @@ pub(crate) struct Acquisition {
 }
 
 /// The distributions that `word` refers to, made if need be and if `limit` allows.
-pub(crate) fn of(state: &State, word: &AtomicU32, limit: Limit) -> Option<&'static Detail> {
+pub(crate) fn of(writer: &Writer, word: &AtomicU32, limit: Limit) -> Option<&'static Detail> {
     let known = word.load(Relaxed);
     if known != 0 {
         // SAFETY: the word was set below.
-        return Some(unsafe { state.at(known) });
+        return Some(unsafe { writer.mapping().at(known) });
     }
-    let header = state.process().header();
+    let header = writer.mapping().header();
     let room = match limit {
         Limit::Rare => FOR_RARE,
         Limit::Samples => FOR_SAMPLES,
@@ -45,7 +56,7 @@ pub(crate) fn of(state: &State, word: &AtomicU32, limit: Limit) -> Option<&'stat
     if header.details.load(Relaxed) >= room {
         return None;
     }
-    let (at, place) = state.arena(size_of::<Detail>())?;
+    let (at, place) = writer.arena(size_of::<Detail>())?;
     header.details.fetch_add(1, Relaxed);
     // SAFETY: room for it, aligned; zero bytes are one.
     let detail: &'static Detail = unsafe { &*at.cast() };
@@ -64,8 +75,8 @@ pub(crate) enum Limit {
 }
 
 /// Counts an acquisition.
-pub(crate) fn acquired(state: &State, detail: &Detail, what: Acquisition) {
-    let step = step_at(state, detail, what.at);
+pub(crate) fn acquired(writer: &Writer, detail: &Detail, what: Acquisition) {
+    let step = step_at(writer, detail, what.at);
     bump(&detail.step_acquisitions[step], what.weight);
     let Some(waited) = what.waited else { return };
     add(&detail.contended, 1);
@@ -75,8 +86,8 @@ pub(crate) fn acquired(state: &State, detail: &Detail, what: Acquisition) {
 }
 
 /// Counts a wait that ended without an acquisition.
-pub(crate) fn gave_up(state: &State, detail: &Detail, at: u64, ticks: u64) {
-    let step = step_at(state, detail, at);
+pub(crate) fn gave_up(writer: &Writer, detail: &Detail, at: u64, ticks: u64) {
+    let step = step_at(writer, detail, at);
     add(&detail.step_wait[step], ticks);
     waited_for(detail, ticks);
 }
@@ -89,11 +100,11 @@ pub(crate) fn waited_for(detail: &Detail, ticks: u64) {
 }
 
 /// Counts a hold by its length.
-pub(crate) fn held(detail: &Detail, ticks: u64, what: Measured) {
+pub(crate) fn held(detail: &Detail, ticks: u64, what: HoldClass) {
     let (count, sum) = match what {
-        Measured::Contended => (&detail.hold_contended, &detail.hold_contended_sum),
-        Measured::Single => (&detail.hold_single, &detail.hold_single_sum),
-        Measured::Sampled => (&detail.hold_sampled, &detail.hold_sampled_sum),
+        HoldClass::Contended => (&detail.hold_contended, &detail.hold_contended_sum),
+        HoldClass::Single => (&detail.hold_single, &detail.hold_single_sum),
+        HoldClass::Sampled => (&detail.hold_sampled, &detail.hold_sampled_sum),
     };
     add(count, 1);
     add(sum, ticks);
@@ -102,12 +113,12 @@ pub(crate) fn held(detail: &Detail, ticks: u64, what: Measured) {
 }
 
 /// Counts waits that have `key` in common.
-pub(crate) fn tally(state: &State, detail: &Detail, kind: u32, key: u64, weight: u32, ticks: u64) {
+pub(crate) fn tally(writer: &Writer, detail: &Detail, kind: u32, key: u64, weight: u32, ticks: u64) {
     let mut next = detail.tallies.load(Relaxed);
     let mut length = 0;
     while next != 0 {
         // SAFETY: the chain is made below.
-        let tally: &Tally = unsafe { state.at(next) };
+        let tally: &Tally = unsafe { writer.mapping().at(next) };
         if tally.key.load(Relaxed) == key && tally.kind.load(Relaxed) == kind {
             add(&tally.waits, u64::from(weight));
             add(&tally.ticks, ticks * u64::from(weight));
@@ -116,7 +127,7 @@ pub(crate) fn tally(state: &State, detail: &Detail, kind: u32, key: u64, weight:
         next = tally.next.load(Relaxed);
         length += 1;
     }
-    let room = if length < TALLIES { state.arena(size_of::<Tally>()) } else { None };
+    let room = if length < TALLIES { writer.arena(size_of::<Tally>()) } else { None };
     let Some((at, place)) = room else {
         add(&detail.tallies_dropped, u64::from(weight));
         return;
@@ -137,8 +148,8 @@ fn bump(counter: &AtomicU32, value: u32) {
 }
 
 /// The step that a point in time falls into. When the course is full, pairs of steps become one.
-fn step_at(state: &State, detail: &Detail, at: u64) -> usize {
-    let since = at.saturating_sub(state.process().header().ticks_start.load(Relaxed));
+fn step_at(writer: &Writer, detail: &Detail, at: u64) -> usize {
+    let since = at.saturating_sub(writer.mapping().header().ticks_start.load(Relaxed));
     let mut shift = detail.step_shift.load(Relaxed);
     while since >> shift >= STEPS as u64 {
         for step in 0..STEPS {

@@ -7,9 +7,9 @@
 
 use crate::detail;
 use crate::locks::Kind;
-use crate::process::add;
+use crate::mapping::add;
 use crate::real::{self, PAST_SLEEPERS, THREAD_EVENTS};
-use crate::state::State;
+use crate::writer::Writer;
 use core::ffi::c_void;
 use core::mem::{transmute, zeroed};
 use libc::c_int;
@@ -85,12 +85,12 @@ impl Events {
     }
 
     /// Adds those of a wait that is counted nowhere else: a condition variable's, for the mutex.
-    pub(crate) fn count_at(&self, state: &State, entry: &Entry) {
+    pub(crate) fn count_at(&self, writer: &Writer, entry: &Entry) {
         if self.how == UNKNOWN || self.counts == [0; LOCK_EVENTS] {
             return;
         }
-        for word in [&entry.detail, &state.record().detail] {
-            if let Some(detail) = detail::of(state, word, detail::Limit::Waits) {
+        for word in [&entry.detail, &writer.record().detail] {
+            if let Some(detail) = detail::of(writer, word, detail::Limit::Waits) {
                 self.count(detail);
             }
         }

@@ -4,18 +4,146 @@
 //! the thread, and its list of held locks tells the site. Where nothing is written (readers, spin locks, other
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
+use crate::held::{Held, HeldLocks};
 use crate::locks::Kind;
-use crate::real;
-use crate::state::{HELD, Held, State};
+use crate::{memory, real};
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 use libc::c_int;
 
 /// One in so many waits searches.
-const SEARCH_ONE_IN: u32 = 8;
+pub(crate) const SEARCH_ONE_IN: u32 = 8;
 /// Threads to look at.
 const THREADS: usize = 64;
+/// Slots by thread number.
+const BY_TID: usize = 1 << 16;
+
+/// What other threads find of a thread.
+pub(crate) struct Peer {
+    next: AtomicPtr<Peer>,
+    locks: AtomicPtr<HeldLocks>,
+    /// Its number in the system; 0: none.
+    tid: AtomicU32,
+    /// Its number in the recording.
+    index: AtomicU32,
+}
+
+impl Peer {
+    /// The thread ends.
+    pub(crate) fn end(&self, peers: &Peers) {
+        let slot = peers.slot(self.tid.load(Relaxed));
+        let own = ptr::from_ref(self).cast_mut();
+        // Another thread's, if the numbers collided: then it stays.
+        let _ = slot.compare_exchange(own, ptr::null_mut(), Relaxed, Relaxed);
+        self.tid.store(0, Relaxed);
+    }
+
+    /// The holder, if the lock stands in the thread's list.
+    fn if_holder(&self, address: u64, weight: u32) -> Option<Holder> {
+        self.holder(self.locks().of_another().iter().rfind(|held| held.address() == address)?, weight)
+    }
+
+    fn locks(&self) -> &'static HeldLocks {
+        // SAFETY: set by `Peers::add`, to locks that stay.
+        unsafe { &*self.locks.load(Relaxed) }
+    }
+
+    fn holder(&self, held: &Held, weight: u32) -> Option<Holder> {
+        // SAFETY: null or an entry, which stays where it is.
+        let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
+        Some(Holder {
+            thread: self.index.load(Relaxed),
+            site: entry.site.load(Relaxed),
+            weight,
+            tid: self.tid.load(Relaxed),
+            off_cpu: None,
+        })
+    }
+}
+
+/// The process's threads. Zero bytes are none of them.
+pub(crate) struct Peers {
+    all: AtomicPtr<Peer>,
+    by_tid: AtomicPtr<AtomicPtr<Peer>>,
+}
+
+impl Peers {
+    /// Makes the table by thread number.
+    pub(crate) fn prepare(&self) -> Option<()> {
+        let table = memory::wiped_on_fork(BY_TID * size_of::<usize>())?;
+        self.by_tid.store(table.as_ptr().cast(), Relaxed);
+        Some(())
+    }
+
+    /// Adds a peer for good. Threads take it one after the other.
+    pub(crate) fn add(&self, peer: &'static Peer, locks: &'static HeldLocks) {
+        peer.locks.store(ptr::from_ref(locks).cast_mut(), Relaxed);
+        let mut first = self.all.load(Relaxed);
+        loop {
+            peer.next.store(first, Relaxed);
+            // ORDERING recorder.states: Release; who walks the list sees peers filled.
+            match self.all.compare_exchange(first, ptr::from_ref(peer).cast_mut(), Release, Relaxed) {
+                Ok(_) => return,
+                Err(now) => first = now,
+            }
+        }
+    }
+
+    /// A thread begins with a peer.
+    pub(crate) fn begin(&self, peer: &'static Peer, tid: u32, index: u32) {
+        peer.index.store(index, Relaxed);
+        peer.tid.store(tid, Relaxed);
+        // ORDERING recorder.state: Release; who finds the peer by its thread sees it filled.
+        self.slot(tid).store(ptr::from_ref(peer).cast_mut(), Release);
+    }
+
+    fn slot(&self, tid: u32) -> &'static AtomicPtr<Peer> {
+        // SAFETY: the table has so many slots.
+        unsafe { &*self.by_tid.load(Relaxed).add(tid as usize % BY_TID) }
+    }
+
+    fn by_tid(&self, tid: u32) -> Option<&'static Peer> {
+        // ORDERING recorder.state: Acquire; the peer is filled.
+        let found = self.slot(tid).load(Acquire);
+        // SAFETY: null or a peer, which is never unmapped.
+        unsafe { found.as_ref() }.filter(|found| found.tid.load(Relaxed) == tid)
+    }
+
+    /// Looks for the holder of the lock at `address`. `due`: to be searched for, if that must be.
+    pub(crate) fn holder(&self, own: &Peer, kind: Kind, address: u64, due: bool) -> Option<Holder> {
+        match written_owner(kind, address) {
+            Some(tid) => self.by_tid(tid)?.if_holder(address, 1),
+            None if due => self.search(own, address),
+            None => None,
+        }
+    }
+
+    fn search(&self, own: &Peer, address: u64) -> Option<Holder> {
+        // ORDERING recorder.states: Acquire; the peers of the list are filled.
+        let mut next = self.all.load(Acquire);
+        for _ in 0..THREADS {
+            // SAFETY: null or a peer, which is never unmapped.
+            let other = unsafe { next.as_ref() }?;
+            if !ptr::eq(other, own)
+                && let Some(holder) = other.if_holder(address, SEARCH_ONE_IN)
+            {
+                return Some(holder);
+            }
+            next = other.next.load(Relaxed);
+        }
+        None
+    }
+
+    /// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself (or tries to
+    /// take now): it had it a moment ago.
+    pub(crate) fn lately(&self, tid: u32, address: u64) -> Option<Holder> {
+        let other = if tid == 0 { None } else { self.by_tid(tid) }?;
+        let held = Some(other.locks().at(1)).filter(|held| held.address() == address)?;
+        other.holder(held, 1)
+    }
+}
 
 /// The holder of a lock.
 #[derive(Clone, Copy)]
@@ -33,18 +161,6 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    fn new(other: &State, held: &Held, weight: u32) -> Option<Holder> {
-        // SAFETY: null or an entry, which stays where it is.
-        let entry = unsafe { held.entry.load(Relaxed).as_ref() }?;
-        Some(Holder {
-            thread: other.shown_index.load(Relaxed),
-            site: entry.site.load(Relaxed),
-            weight,
-            tid: other.tid.load(Relaxed),
-            off_cpu: None,
-        })
-    }
-
     /// Looks whether it runs: it does if its CPU time goes on. Two system calls, and no file.
     pub(crate) fn looked_at(mut self) -> Holder {
         let (first, second) = (cpu_time(self.tid), cpu_time(self.tid));
@@ -69,32 +185,6 @@ fn cpu_time(tid: u32) -> Option<u64> {
     Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Looks for the holder of the lock at `address`.
-/// `due`: to be searched for, if that must be.
-pub(crate) fn find(state: &State, kind: Kind, address: u64, due: bool) -> Option<Holder> {
-    match written_owner(kind, address) {
-        Some(tid) => in_list(by_tid(state, tid)?, address, 1),
-        None if due => search(state, address),
-        None if state.waits.get().is_multiple_of(u64::from(SEARCH_ONE_IN)) => search(state, address),
-        None => None,
-    }
-}
-
-fn by_tid(state: &State, tid: u32) -> Option<&'static State> {
-    // ORDERING recorder.state: Acquire; the state is filled.
-    let found = state.process().by_tid(tid).load(Acquire);
-    // SAFETY: null or a state, which is never unmapped.
-    unsafe { found.as_ref() }.filter(|found| found.tid.load(Relaxed) == tid)
-}
-
-/// Where the thread `tid` took the lock at `address`, if that was the last one that it took by itself (or tries to take
-/// now): it had it a moment ago.
-pub(crate) fn lately(state: &State, tid: u32, address: u64) -> Option<Holder> {
-    let other = if tid == 0 { None } else { by_tid(state, tid) }?;
-    let held = Some(&other.held[1]).filter(|held| held.address() == address)?;
-    Holder::new(other, held, 1)
-}
-
 /// The thread number that the C library wrote into the lock.
 pub(crate) fn written_owner(kind: Kind, address: u64) -> Option<u32> {
     /// `__owner` of `pthread_mutex_t`.
@@ -110,28 +200,4 @@ pub(crate) fn written_owner(kind: Kind, address: u64) -> Option<u32> {
     // SAFETY: within the program's lock, which it is using.
     let tid = unsafe { (*(place as *const AtomicU32)).load(Relaxed) };
     (tid != 0).then_some(tid)
-}
-
-fn search(state: &State, address: u64) -> Option<Holder> {
-    // ORDERING recorder.states: Acquire; the states of the list are filled.
-    let mut next = state.process().all.load(Acquire);
-    for _ in 0..THREADS {
-        // SAFETY: null or a state.
-        let other = unsafe { next.as_ref() }?;
-        if !core::ptr::eq(other, state)
-            && let Some(holder) = in_list(other, address, SEARCH_ONE_IN)
-        {
-            return Some(holder);
-        }
-        next = other.next.load(Relaxed);
-    }
-    None
-}
-
-/// A thread, if the lock stands in its list.
-fn in_list(other: &State, address: u64, weight: u32) -> Option<Holder> {
-    // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change while we look: then a
-    // neighbour's site is counted once.
-    let depth = other.depth.load(Acquire).min(HELD);
-    Holder::new(other, other.held[1..=depth].iter().rfind(|held| held.address() == address)?, weight)
 }

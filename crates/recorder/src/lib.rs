@@ -5,7 +5,7 @@
 //! what a program did is there however it ends. Without the variable the library passes all calls on.
 //!
 //! No path allocates by `malloc`, takes a lock of the program or waits for another thread. Each thread writes records
-//! of its own (`state.rs`); counters that it alone writes are incremented without locked instructions.
+//! of its own (`writer.rs`); counters that it alone writes are incremented without locked instructions.
 //!
 //! | file | what |
 //! |---|---|
@@ -21,8 +21,9 @@
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
 //! | `events.rs` | what waits were made of, where the locks tell |
-//! | `holder.rs` | who has a lock that another waits for |
-//! | `process.rs`, `memory.rs` | the file, chunks of it, private memory; forked children |
+//! | `holder.rs` | the other threads, and who of them has a lock |
+//! | `writer.rs`, `mapping.rs` | a thread's records; the mapped file, chunks of it |
+//! | `process.rs`, `memory.rs` | which file; forked children; private memory |
 //! | `start.rs` | the constructor |
 #![no_std]
 
@@ -42,17 +43,23 @@ mod brief;
 mod clock;
 mod cond;
 mod detail;
+mod episodes;
 mod events;
 mod exports;
+mod held;
 mod hold;
 mod holder;
 mod locks;
+mod mapping;
 mod memory;
 mod modules;
 mod process;
 mod real;
+mod sampling;
 mod stacks;
 mod start;
 mod state;
 mod table;
 mod tls;
+mod waits;
+mod writer;

@@ -3,10 +3,9 @@
 //! Threads keep the lock's number in their entries. Making a lock on top of another one changes the epoch of the
 //! address, so that all threads look again.
 
-use crate::modules;
-use crate::process::Process;
-use crate::state::State;
-use crate::{clock, stacks};
+use crate::mapping::Mapping;
+use crate::writer::Writer;
+use crate::{clock, modules, stacks};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
@@ -84,99 +83,98 @@ pub(crate) fn forget_epochs() {
 }
 
 /// The number of the lock at `address`; `None`: there are too many.
-pub(crate) fn number(state: &State, kind: Kind, address: u64) -> Option<u32> {
+pub(crate) fn number(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32> {
     /// Other threads may fill the free slot that one found, again and again.
     const TRIES: u32 = 16;
-    let process = state.process();
     for _ in 0..TRIES {
-        let slot = match find(process, address) {
-            Found::Lock(_, number) if record(process, number).class.load(Relaxed) == kind.class() => {
+        let slot = match find(mapping, address) {
+            Lookup::Lock(_, number) if record(mapping, number).class.load(Relaxed) == kind.class() => {
                 return Some(number);
             }
-            Found::Lock(slot, number) => return replace(state, kind, address, slot, number, 0),
-            Found::Free(slot) => slot,
-            Found::Full => return None,
+            Lookup::Lock(slot, number) => return replace(mapping, kind, address, slot, number, 0),
+            Lookup::Free(slot) => slot,
+            Lookup::Full => return None,
         };
-        let number = make(process, kind, address)?;
+        let number = make(mapping, kind, address)?;
         // ORDERING recorder.lock: AcqRel; publishes the record, or sees the one that another thread made meanwhile.
         if slot.compare_exchange(0, number + 1, AcqRel, Acquire).is_ok() {
             return Some(number);
         }
-        forget(process, number);
+        forget(mapping, number);
     }
     None
 }
 
 /// The program made a lock.
-pub(crate) fn created(state: &State, kind: Kind, address: u64, at: u64) {
-    let process = state.process();
-    let number = match find(process, address) {
-        Found::Lock(slot, old) => {
-            let lock = record(process, old);
-            let unimportant = process.header().locks.load(Relaxed) > PLENTY
+pub(crate) fn created(writer: &Writer, kind: Kind, address: u64, at: u64) {
+    let mapping = writer.mapping();
+    let number = match find(mapping, address) {
+        Lookup::Lock(slot, old) => {
+            let lock = record(mapping, old);
+            let unimportant = mapping.header().locks.load(Relaxed) > PLENTY
                 && lock.created_at.load(Relaxed) == at
                 && lock.contended.load(Relaxed) == 0
                 && lock.class.load(Relaxed) == kind.class();
             if unimportant {
                 return;
             }
-            replace(state, kind, address, slot, old, at)
+            replace(mapping, kind, address, slot, old, at)
         }
-        _ => number(state, kind, address),
+        _ => number(mapping, kind, address),
     };
     let Some(number) = number else { return };
-    let lock = record(process, number);
+    let lock = record(mapping, number);
     lock.created_at.store(at, Relaxed);
-    modules::note(process, at);
-    let stack = if number < STACKS { stacks::take(state, at) } else { stacks::single(state, at) };
+    modules::note(mapping, at);
+    let stack = if number < STACKS { stacks::take(writer, at) } else { stacks::single(writer, at) };
     lock.created.store(stack, Relaxed);
 }
 
 /// The program ended a lock's life.
-pub(crate) fn destroyed(process: &Process, address: u64) {
-    if let Found::Lock(_, number) = find(process, address) {
-        record(process, number).destroyed.store(1, Relaxed);
+pub(crate) fn destroyed(mapping: &Mapping, address: u64) {
+    if let Lookup::Lock(_, number) = find(mapping, address) {
+        record(mapping, number).destroyed.store(1, Relaxed);
     }
 }
 
 /// Somebody waits for a lock.
-pub(crate) fn contended(process: &Process, number: u32) {
-    let lock = record(process, number);
+pub(crate) fn contended(mapping: &Mapping, number: u32) {
+    let lock = record(mapping, number);
     if lock.contended.load(Relaxed) == 0 {
         lock.contended.store(1, Relaxed);
     }
 }
 
-fn record(process: &Process, number: u32) -> &'static Lock {
-    process.record(&LOCKS, number as usize)
+fn record(mapping: &Mapping, number: u32) -> &'static Lock {
+    mapping.record(&LOCKS, number as usize)
 }
 
-enum Found {
+enum Lookup {
     /// Its slot and number.
     Lock(&'static AtomicU32, u32),
     Free(&'static AtomicU32),
     Full,
 }
 
-fn find(process: &Process, address: u64) -> Found {
+fn find(mapping: &Mapping, address: u64) -> Lookup {
     const MASK: u64 = LOCK_SLOTS.count - 1;
     let mut index = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCK_SLOTS.count.ilog2());
     for _ in 0..LOCK_SLOTS.count {
-        let Some(slot) = process.reach::<AtomicU32>(&LOCK_SLOTS, index as usize) else { return Found::Full };
+        let Some(slot) = mapping.reach::<AtomicU32>(&LOCK_SLOTS, index as usize) else { return Lookup::Full };
         // ORDERING recorder.lock: Acquire; whoever finds a number finds its record filled.
         match slot.load(Acquire) {
-            0 => return Found::Free(slot),
-            number if record(process, number - 1).address.load(Relaxed) == address => {
-                return Found::Lock(slot, number - 1);
+            0 => return Lookup::Free(slot),
+            number if record(mapping, number - 1).address.load(Relaxed) == address => {
+                return Lookup::Lock(slot, number - 1);
             }
             _ => index = (index + 1) & MASK,
         }
     }
-    Found::Full
+    Lookup::Full
 }
 
-fn make(process: &Process, kind: Kind, address: u64) -> Option<u32> {
-    let locks = &process.header().locks;
+fn make(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32> {
+    let locks = &mapping.header().locks;
     if u64::from(locks.load(Relaxed)) >= LOCKS.count {
         return None;
     }
@@ -184,29 +182,28 @@ fn make(process: &Process, kind: Kind, address: u64) -> Option<u32> {
     if u64::from(number) >= LOCKS.count {
         return None;
     }
-    let lock: &Lock = process.reach(&LOCKS, number as usize)?;
+    let lock: &Lock = mapping.reach(&LOCKS, number as usize)?;
     lock.address.store(address, Relaxed);
     lock.class.store(kind.class(), Relaxed);
     lock.kind.store(kind.of_mutex(address), Relaxed);
     lock.began.store(clock::ticks(), Relaxed);
-    modules::note(process, address);
+    modules::note(mapping, address);
     Some(number)
 }
 
 /// A record that lost a race is nobody's.
-fn forget(process: &Process, number: u32) {
-    record(process, number).address.store(0, Relaxed);
+fn forget(mapping: &Mapping, number: u32) {
+    record(mapping, number).address.store(0, Relaxed);
 }
 
-fn replace(state: &State, kind: Kind, address: u64, slot: &AtomicU32, old: u32, at: u64) -> Option<u32> {
-    let process = state.process();
-    let number = make(process, kind, address)?;
-    let lock = record(process, number);
+fn replace(mapping: &Mapping, kind: Kind, address: u64, slot: &AtomicU32, old: u32, at: u64) -> Option<u32> {
+    let number = make(mapping, kind, address)?;
+    let lock = record(mapping, number);
     lock.previous.store(old + 1, Relaxed);
     lock.created_at.store(at, Relaxed);
     // ORDERING recorder.lock: AcqRel; publishes the record, or sees the one that another thread made meanwhile.
     if let Err(now) = slot.compare_exchange(old + 1, number + 1, AcqRel, Acquire) {
-        forget(process, number);
+        forget(mapping, number);
         return Some(now - 1);
     }
     // ORDERING recorder.epoch: Release; who sees the new epoch finds the new lock.

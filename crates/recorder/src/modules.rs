@@ -4,8 +4,8 @@
 //! `_dl_find_object`, which takes no lock (glibc 2.35 and later); the loader's lists could be locked by a thread that
 //! waits for us.
 
+use crate::mapping::{self, Mapping};
 use crate::memory;
-use crate::process::{self, Process};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicU8;
@@ -16,8 +16,8 @@ use turnwise_recording as file;
 use turnwise_recording::MODULES;
 
 /// Notes the file that `address` lies in, if it is in one.
-pub(crate) fn note(process: &Process, address: u64) {
-    if is_known(process, address) {
+pub(crate) fn note(mapping: &Mapping, address: u64) {
+    if is_known(mapping, address) {
         return;
     }
     let Some(found) = turnwise_interpose::find_quickly(address as usize) else { return };
@@ -32,33 +32,33 @@ pub(crate) fn note(process: &Process, address: u64) {
             ),
             false => &[],
         };
-        write(process, found, headers);
+        write(mapping, found, headers);
     }
 }
 
 /// From the constructor: notes all.
-pub(crate) fn note_all(process: &Process) {
+pub(crate) fn note_all(mapping: &Mapping) {
     // SAFETY: the callback has this type, and the argument outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(each), ptr::from_ref(process).cast_mut().cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(each), ptr::from_ref(mapping).cast_mut().cast()) };
 }
 
-unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, process: *mut c_void) -> c_int {
-    // SAFETY: `note_all` passes the process, the loader a valid description.
+unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, mapping: *mut c_void) -> c_int {
+    // SAFETY: `note_all` passes the mapping, the loader a valid description.
     unsafe {
-        let (info, process) = (&*info, &*process.cast::<Process>());
+        let (info, mapping) = (&*info, &*mapping.cast::<Mapping>());
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
         let module = Module::described(info);
-        if !is_known(process, module.start as u64) {
-            write(process, module, headers);
+        if !is_known(mapping, module.start as u64) {
+            write(mapping, module, headers);
         }
     }
     0
 }
 
-fn is_known(process: &Process, address: u64) -> bool {
-    let count = u64::from(process.header().modules.load(Relaxed)).min(MODULES.count);
+fn is_known(mapping: &Mapping, address: u64) -> bool {
+    let count = u64::from(mapping.header().modules.load(Relaxed)).min(MODULES.count);
     (0..count as usize).any(|index| {
-        let Some(module) = process.reach::<file::Module>(&MODULES, index) else { return false };
+        let Some(module) = mapping.reach::<file::Module>(&MODULES, index) else { return false };
         // ORDERING recorder.module: Acquire; who sees an end sees the start.
         let end = module.end.load(Acquire);
         address < end && address >= module.start.load(Relaxed)
@@ -67,12 +67,12 @@ fn is_known(process: &Process, address: u64) -> bool {
 
 /// # Safety
 /// The module is loaded; the headers are its own.
-unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
-    let index = process.header().modules.fetch_add(1, Relaxed);
+unsafe fn write(mapping: &Mapping, found: Module, headers: &[Elf64_Phdr]) {
+    let index = mapping.header().modules.fetch_add(1, Relaxed);
     if u64::from(index) >= MODULES.count {
         return;
     }
-    let Some(module) = process.reach::<file::Module>(&MODULES, index as usize) else { return };
+    let Some(module) = mapping.reach::<file::Module>(&MODULES, index as usize) else { return };
     module.base.store(found.base as u64, Relaxed);
     module.start.store(found.start as u64, Relaxed);
     // SAFETY: the caller's promise.
@@ -84,7 +84,7 @@ unsafe fn write(process: &Process, found: Module, headers: &[Elf64_Phdr]) {
         };
         if let Some(id) = build_id(notes, header.p_align as usize) {
             let id = &id[..id.len().min(module.build_id.len())];
-            process::store_bytes(&module.build_id, id);
+            mapping::store_bytes(&module.build_id, id);
             module.build_id_bytes.store(id.len() as u32, Relaxed);
         }
     }
@@ -102,11 +102,11 @@ fn store_path(to: &[AtomicU8], name: &[u8]) {
     let found = is_relative && memory::keeping_errno(ask);
     let length = directory.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
     if length == 0 || length + 1 + name.len() >= to.len() {
-        return process::store_text(to, name);
+        return mapping::store_text(to, name);
     }
     directory[length] = b'/';
-    process::store_bytes(to, &directory[..=length]);
-    process::store_text(&to[length + 1..], name.strip_prefix(b"./").unwrap_or(name));
+    mapping::store_bytes(to, &directory[..=length]);
+    mapping::store_text(&to[length + 1..], name.strip_prefix(b"./").unwrap_or(name));
 }
 
 /// The build id among a file's notes.

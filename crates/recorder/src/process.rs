@@ -5,31 +5,23 @@
 //! What a child must not inherit lies in pages that the kernel wipes at the fork. So a child is seen at its first lock
 //! operation whichever way it was made, without a handler and without a test of its own on the fast path.
 
+use crate::holder::Peers;
+use crate::mapping::{Mapping, store_text};
+use crate::sampling::{HOLD_ONE_IN, STACK_ONE_IN};
 use crate::state::State;
 use crate::{clock, locks, memory, real, stacks};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32};
 use turnwise_interpose::{race_checker, variable};
 use turnwise_preload_abi::{Lock, Policy, environment};
 use turnwise_recording as file;
-use turnwise_recording::{Header, LAYOUT, MAGIC, Region, VERSION};
+use turnwise_recording::{Header, LAYOUT, MAGIC, VERSION};
 
-/// One in so many uncontended acquisitions has its hold time measured.
-pub(crate) const HOLD_ONE_IN: u32 = 512;
-/// One in so many short waits has its stack.
-pub(crate) const STACK_ONE_IN: u32 = 64;
-/// Of waits that turned out to be long, mean interval of those whose stack is taken: it is taken with the lock held.
-pub(crate) const LONG_STACK_ONE_IN: u32 = 8;
 /// Files of other process images at most: a build may start thousands.
 const CHILDREN: u32 = 512;
-/// Pages before the chunks.
-const PAGES: u64 = file::CHUNKS / file::PAGE;
-/// Slots by thread number.
-const BY_TID: usize = 1 << 16;
-
 /// Nobody has looked yet.
 const UNKNOWN: u32 = 0;
 /// Somebody makes the file.
@@ -42,16 +34,10 @@ const OFF: u32 = 3;
 /// What a process has; its page is wiped in children.
 pub(crate) struct Process {
     status: AtomicU32,
-    /// Taken while the list of free states changes.
-    pub(crate) free_taken: AtomicU32,
+    pub(crate) mapping: Mapping,
+    pub(crate) peers: Peers,
     /// States of threads that ended.
-    pub(crate) free: AtomicPtr<State>,
-    /// All states.
-    pub(crate) all: AtomicPtr<State>,
-    base: AtomicPtr<u8>,
-    by_tid: AtomicPtr<AtomicPtr<State>>,
-    /// Which pages before the chunks can be written, a bit each.
-    pages: AtomicPtr<AtomicU64>,
+    pub(crate) free: FreeList<State>,
 }
 
 static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
@@ -104,68 +90,10 @@ fn page() -> Option<&'static Process> {
 }
 
 impl Process {
-    /// The file's header.
-    pub(crate) fn header(&self) -> &'static Header {
-        // SAFETY: the mapping begins with the header, and lasts as long as the process.
-        unsafe { &*self.base.load(Relaxed).cast() }
-    }
-
-    /// A record of the file; `index` is below the region's count.
-    pub(crate) fn record<T>(&self, region: &Region, index: usize) -> &'static T {
-        debug_assert!((index as u64) < region.count && size_of::<T>() as u64 == region.record);
-        let offset = region.start as usize + index * size_of::<T>();
-        // SAFETY: within the mapping, aligned as the layout says; all fields are atomics, for which zero bytes will do.
-        unsafe { &*self.base.load(Relaxed).add(offset).cast() }
-    }
-
-    /// The same for a record that may be the first on its page; `None`: the disk is full.
-    pub(crate) fn reach<T>(&self, region: &Region, index: usize) -> Option<&'static T> {
-        let start = region.start as usize + index * size_of::<T>();
-        let page = file::PAGE as usize;
-        let pages = start / page..=(start + size_of::<T>() - 1) / page;
-        pages.into_iter().all(|page| self.has_page(page)).then(|| self.record(region, index))
-    }
-
-    /// Whether a page before the chunks can be written.
-    fn has_page(&self, page: usize) -> bool {
-        debug_assert!((page as u64) < PAGES);
-        let bit = 1 << (page % 64);
-        // SAFETY: the table has a bit for each.
-        let word = unsafe { &*self.pages.load(Relaxed).add(page / 64) };
-        if word.load(Relaxed) & bit != 0 {
-            return true;
-        }
-        let bytes = file::PAGE as usize;
-        // SAFETY: within the mapping.
-        let start = unsafe { self.base().add(page * bytes) };
-        let can = memory::keeping_errno(|| memory::populate(start, bytes));
-        match can {
-            true => _ = word.fetch_or(bit, Relaxed),
-            false => self.header().full.store(1, Relaxed),
-        }
-        can
-    }
-
     /// The disk is full: no further thread is recorded.
     pub(crate) fn stop(&self) {
-        self.header().full.store(1, Relaxed);
+        self.mapping.is_full();
         self.status.store(OFF, Relaxed);
-    }
-
-    /// Where the mapping begins.
-    pub(crate) fn base(&self) -> *mut u8 {
-        self.base.load(Relaxed)
-    }
-
-    /// The slot for the state of a thread.
-    pub(crate) fn by_tid(&self, tid: u32) -> &'static AtomicPtr<State> {
-        // SAFETY: the table has so many slots.
-        unsafe { &*self.by_tid.load(Relaxed).add(tid as usize % BY_TID) }
-    }
-
-    /// Counts an acquisition that no entry can be had for.
-    pub(crate) fn unattributed(&self) {
-        self.header().unattributed.fetch_add(1, Relaxed);
     }
 
     fn start(&'static self, only_main: bool) -> Option<&'static Process> {
@@ -203,10 +131,9 @@ impl Process {
         let Some(path) = path().filter(|_| race_checker().is_none()) else {
             return Opened::Off;
         };
-        let Some(table) = memory::wiped_on_fork(BY_TID * size_of::<usize>()) else { return Opened::Off };
-        self.by_tid.store(table.as_ptr().cast(), Relaxed);
-        let Some(pages) = memory::wiped_on_fork(PAGES.div_ceil(64) as usize * 8) else { return Opened::Off };
-        self.pages.store(pages.as_ptr().cast(), Relaxed);
+        if self.peers.prepare().and_then(|()| self.mapping.prepare()).is_none() {
+            return Opened::Off;
+        }
         let Some(main) = map(path, libc::O_RDWR) else { return Opened::Off };
         // SAFETY: the mapping begins with a header.
         let header = unsafe { &*main.cast::<Header>() };
@@ -216,7 +143,7 @@ impl Process {
         // SAFETY: always answers.
         let pid = unsafe { libc::getpid() } as u32;
         if ours && header.pid.compare_exchange(0, pid, Relaxed, Relaxed).is_ok() {
-            self.base.store(main, Relaxed);
+            self.mapping.set(main);
             self.describe();
             return Opened::Ready;
         }
@@ -239,8 +166,8 @@ impl Process {
             });
             let Some(name) = name.finished().filter(|_| written.is_ok()) else { return Opened::Off };
             if let Some(base) = map(name, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL) {
-                self.base.store(base, Relaxed);
-                let header = self.header();
+                self.mapping.set(base);
+                let header = self.mapping.header();
                 header.version.store(VERSION, Relaxed);
                 header.layout.store(LAYOUT, Relaxed);
                 header.pid.store(pid, Relaxed);
@@ -257,14 +184,14 @@ impl Process {
 
     /// Fills in the header.
     fn describe(&self) {
-        let header = self.header();
+        let header = self.mapping.header();
         header.clock.store(clock::choose(), Relaxed);
         header.hold_one_in.store(HOLD_ONE_IN, Relaxed);
         header.stack_one_in.store(STACK_ONE_IN, Relaxed);
         header.started_unix_ns.store(clock::nanoseconds(libc::CLOCK_REALTIME), Relaxed);
         header.ticks_start.store(clock::ticks(), Relaxed);
         header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
-        self.look_at_clock();
+        self.mapping.look_at_clock();
         let tells = real::next_is_preload() && !real::THREAD_EVENTS.get().is_null();
         header.lock_events.store(u32::from(tells), Relaxed);
         self.note_unwinder();
@@ -286,20 +213,34 @@ impl Process {
 
     /// Notes whether there will be call stacks.
     pub(crate) fn note_unwinder(&self) {
-        self.header().can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
+        self.mapping.header().can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
     }
 
     /// The process exits in order. Whoever started it knows with what status, and writes that over this.
     pub(crate) fn exits(&self) {
-        self.look_at_clock();
-        let _ = self.header().ending.compare_exchange(file::RUNNING, file::ENDED, Relaxed, Relaxed);
+        self.mapping.look_at_clock();
+        let _ = self.mapping.header().ending.compare_exchange(file::RUNNING, file::ENDED, Relaxed, Relaxed);
     }
+}
 
-    /// Notes both clocks, so that the reader can tell their rates apart.
-    pub(crate) fn look_at_clock(&self) {
-        let header = self.header();
-        header.ticks_end.store(clock::ticks(), Relaxed);
-        header.monotonic_end.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);
+/// Objects that may be used again, each of which holds the link to the next.
+pub(crate) struct FreeList<T> {
+    /// Taken while the list changes.
+    taken: AtomicU32,
+    first: AtomicPtr<T>,
+}
+
+impl<T> FreeList<T> {
+    /// Changes the list's first, whose link `run` reads or writes. Nobody waits: who finds the list taken does without.
+    pub(crate) fn change<R>(&self, run: impl FnOnce(&AtomicPtr<T>) -> R) -> Option<R> {
+        // ORDERING recorder.free: Acquire; sees what the last holder left in the list and in its objects.
+        if self.taken.swap(1, Acquire) != 0 {
+            return None;
+        }
+        let result = run(&self.first);
+        // ORDERING recorder.free: Release; publishes the list and the object.
+        self.taken.store(0, Release);
+        Some(result)
     }
 }
 
@@ -375,18 +316,6 @@ fn unmap(base: *mut u8) {
     unsafe { libc::munmap(base.cast(), file::FILE_BYTES as usize) };
 }
 
-/// Stores a text; what is too long is cut, and at least one zero byte stays behind it.
-pub(crate) fn store_text(to: &[AtomicU8], text: &[u8]) {
-    store_bytes(&to[..to.len().saturating_sub(1)], text);
-}
-
-/// Stores bytes, as many as there is room for.
-pub(crate) fn store_bytes(to: &[AtomicU8], bytes: &[u8]) {
-    for (byte, value) in to.iter().zip(bytes) {
-        byte.store(*value, Relaxed);
-    }
-}
-
 fn read_link(path: &CStr, to: &[AtomicU8]) {
     let mut text = [0_u8; 512];
     // SAFETY: a string and a buffer of this length.
@@ -433,10 +362,4 @@ impl Write for Name {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text.as_bytes())
     }
-}
-
-/// Adds to a counter that only the calling thread writes, which spares the locked instruction.
-#[inline(always)]
-pub(crate) fn add(counter: &AtomicU64, value: u64) {
-    counter.store(counter.load(Relaxed).wrapping_add(value), Relaxed);
 }

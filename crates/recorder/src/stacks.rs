@@ -4,7 +4,7 @@
 //! the C library does not have that (before glibc 2.35), no stacks are taken. It is asked for by name: in programs that
 //! load libunwind, that one's functions of the same names come first, and lock mutexes, which we record.
 
-use crate::state::State;
+use crate::writer::Writer;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem;
 use core::ptr::{self, null_mut};
@@ -84,24 +84,24 @@ fn unwind(frames: &mut Frames) {
 
 /// The stack from the frame that returns to `first` outwards; the frame alone where there is no more to be had. 0: no
 /// room.
-pub(crate) fn take(state: &State, first: u64) -> Ref {
+pub(crate) fn take(writer: &Writer, first: u64) -> Ref {
     let mut frames = Frames { first, begun: false, count: 0, addresses: [0; STACK_FRAMES] };
-    if state.process().header().can_unwind.load(Relaxed) != 0 {
+    if writer.mapping().header().can_unwind.load(Relaxed) != 0 {
         unwind(&mut frames);
     }
     if frames.count == 0 {
-        return single(state, first);
+        return single(writer, first);
     }
-    intern(state, &frames.addresses[..frames.count])
+    intern(writer, &frames.addresses[..frames.count])
 }
 
 /// A stack of one frame.
-pub(crate) fn single(state: &State, address: u64) -> Ref {
-    intern(state, &[address])
+pub(crate) fn single(writer: &Writer, address: u64) -> Ref {
+    intern(writer, &[address])
 }
 
 /// The place of a stack in the file.
-fn intern(state: &State, addresses: &[u64]) -> Ref {
+fn intern(writer: &Writer, addresses: &[u64]) -> Ref {
     /// Slots to look at before the stack is stored again.
     const PROBES: u64 = 64;
     let hash = addresses.iter().fold(0_u64, |hash, address| (hash.rotate_left(7) ^ address).wrapping_mul(SPREAD));
@@ -109,11 +109,11 @@ fn intern(state: &State, addresses: &[u64]) -> Ref {
     let mut stored = None;
     for probe in 0..PROBES {
         let index = (hash.wrapping_add(probe) % STACK_SLOTS.count) as usize;
-        let Some(slot) = state.process().reach::<AtomicU64>(&STACK_SLOTS, index) else { return 0 };
+        let Some(slot) = writer.mapping().reach::<AtomicU64>(&STACK_SLOTS, index) else { return 0 };
         // ORDERING recorder.stack: Acquire; who finds a place finds the stack there.
         let mut found = slot.load(Acquire);
         if found == 0 {
-            let Some(place) = stored.or_else(|| store(state, addresses)) else { return 0 };
+            let Some(place) = stored.or_else(|| store(writer, addresses)) else { return 0 };
             stored = Some(place);
             // ORDERING recorder.stack: AcqRel; publishes the stack, or sees another thread's.
             match slot.compare_exchange(0, tag << 32 | u64::from(place), AcqRel, Acquire) {
@@ -121,18 +121,18 @@ fn intern(state: &State, addresses: &[u64]) -> Ref {
                 Err(theirs) => found = theirs,
             }
         }
-        if found >> 32 == tag && is_at(state, found as Ref, addresses) {
+        if found >> 32 == tag && is_at(writer, found as Ref, addresses) {
             return found as Ref;
         }
     }
-    stored.or_else(|| store(state, addresses)).unwrap_or(0)
+    stored.or_else(|| store(writer, addresses)).unwrap_or(0)
 }
 
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A number of addresses, then the addresses.
-fn store(state: &State, addresses: &[u64]) -> Option<Ref> {
-    let (at, place) = state.arena(8 + addresses.len() * 8)?;
+fn store(writer: &Writer, addresses: &[u64]) -> Option<Ref> {
+    let (at, place) = writer.arena(8 + addresses.len() * 8)?;
     debug_assert!(place as u64 * REF_UNIT != 0);
     let words = at.cast::<AtomicU64>();
     // SAFETY: `arena` gave so many bytes, aligned to 16.
@@ -143,15 +143,15 @@ fn store(state: &State, addresses: &[u64]) -> Option<Ref> {
         (*words).store(addresses.len() as u64, Relaxed);
     }
     for address in addresses {
-        crate::modules::note(state.process(), *address);
+        crate::modules::note(writer.mapping(), *address);
     }
     Some(place)
 }
 
-fn is_at(state: &State, place: Ref, addresses: &[u64]) -> bool {
+fn is_at(writer: &Writer, place: Ref, addresses: &[u64]) -> bool {
     // SAFETY: places of published slots hold stacks.
     unsafe {
-        let words: *const AtomicU64 = state.at::<AtomicU64>(place);
+        let words: *const AtomicU64 = writer.mapping().at::<AtomicU64>(place);
         (*words).load(Relaxed) == addresses.len() as u64
             && addresses.iter().enumerate().all(|(index, address)| (*words.add(1 + index)).load(Relaxed) == *address)
     }

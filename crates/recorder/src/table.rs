@@ -1,8 +1,8 @@
 //! A thread's entries: one for each lock and call site, found by a hash of both.
 
 use crate::locks::{self, Kind};
-use crate::memory;
-use crate::state::State;
+use crate::writer::Writer;
+use crate::{memory, modules};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
@@ -20,6 +20,7 @@ const FRESH: u32 = 1;
 /// Open addressing: an entry's places are its home, by the hash, and those whose numbers are it and 1, 2, 3 ... by
 /// exclusive or: the nearest are on one cache line. The slots are private memory; the entries lie in the file and never
 /// move.
+#[repr(C)]
 pub(crate) struct Table {
     slots: Cell<Slots>,
     used: Cell<usize>,
@@ -72,19 +73,80 @@ impl Table {
     fn slots(&self) -> Slots {
         self.slots.get()
     }
+
+    /// The entry of a lock and a site for the short way: if it lies in one of its first two places, and has no more
+    /// first acquisitions to be measured.
+    #[inline(always)]
+    pub(crate) fn glance(&self, address: u64, site: u64) -> Option<&'static Entry> {
+        look(self.slots(), address, site, 2)
+    }
+
+    /// The entry that `glance` would answer if it looked at all places.
+    pub(crate) fn seek(&self, address: u64, site: u64) -> Option<&'static Entry> {
+        look(self.slots(), address, site, self.slots().len())
+    }
+
+    /// The entry of a lock and a site, made if need be; `None`: there is no room.
+    pub(crate) fn find(&self, writer: &Writer, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+        let slots = self.slots();
+        let epoch = locks::epoch_for_lookup(address);
+        let home = slots.home(address, site);
+        for place in 0..slots.len() {
+            let slot = slots.slot(home ^ place);
+            // SAFETY: a slot of ours; entries stay where they are.
+            let Some(entry) = (unsafe { (*slot).as_ref() }) else { break };
+            if entry.address.load(Relaxed) != address || entry.site.load(Relaxed) != site {
+                continue;
+            }
+            if entry.epoch.load(Relaxed) & !FRESH == epoch {
+                return Some(entry);
+            }
+            let lock = locks::number(writer.mapping(), kind, address)?;
+            if entry.lock.load(Relaxed) == lock {
+                entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
+                return Some(entry);
+            }
+            // Another lock lies there now. The old one's entry stays for the reader.
+            entry.address.store(address | 1, Relaxed);
+            let fresh = make(writer, lock, epoch, address, site)?;
+            // SAFETY: a slot of ours.
+            unsafe { *slot = fresh };
+            return Some(fresh);
+        }
+        let lock = locks::number(writer.mapping(), kind, address)?;
+        let fresh = make(writer, lock, epoch, address, site)?;
+        self.insert(fresh);
+        Some(fresh)
+    }
+
+    fn insert(&self, entry: &'static Entry) {
+        let length = self.slots().len();
+        if self.used.get() * 2 >= length && !self.grow() && self.used.get() + 1 >= length {
+            // No memory: the entry is in the file, but will not be found again.
+            return;
+        }
+        self.used.set(self.used.get() + 1);
+        put(self.slots(), entry);
+    }
+
+    fn grow(&self) -> bool {
+        let old = self.slots();
+        let Some(longer) = Slots::new(old.len() * 4) else { return false };
+        for index in 0..old.len() {
+            // SAFETY: a slot of the old table.
+            let entry = unsafe { *old.slot(index) };
+            if !entry.is_null() {
+                put(longer, entry);
+            }
+        }
+        self.slots.set(longer);
+        true
+    }
 }
 
-/// The entry of a lock and a site for the short way: if it lies in one of its first two places, and has no more first
-/// acquisitions to be measured.
-#[inline(always)]
-pub(crate) fn glance(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
-    look(state.table.slots(), address, site, 2)
-}
-
-/// The same, wherever it lies.
-pub(crate) fn seek(state: &State, address: u64, site: u64) -> Option<&'static Entry> {
-    let slots = state.table.slots();
-    look(slots, address, site, slots.len())
+/// Shows an entry to glances: its first acquisitions are measured.
+pub(crate) fn show(entry: &Entry) {
+    entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
 }
 
 #[inline(always)]
@@ -101,67 +163,17 @@ fn look(slots: Slots, address: u64, site: u64, places: usize) -> Option<&'static
     None
 }
 
-/// The entry of a lock and a site; `None`: there is no room.
-pub(crate) fn find(state: &State, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-    let slots = state.table.slots();
-    let epoch = locks::epoch_for_lookup(address);
-    let home = slots.home(address, site);
-    for place in 0..slots.len() {
-        let slot = slots.slot(home ^ place);
-        // SAFETY: a slot of ours; entries stay where they are.
-        let Some(entry) = (unsafe { (*slot).as_ref() }) else { break };
-        if entry.address.load(Relaxed) != address || entry.site.load(Relaxed) != site {
-            continue;
-        }
-        if entry.epoch.load(Relaxed) & !FRESH == epoch {
-            return Some(entry);
-        }
-        let lock = locks::number(state, kind, address)?;
-        if entry.lock.load(Relaxed) == lock {
-            entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
-            return Some(entry);
-        }
-        // Another lock lies there now. The old one's entry stays for the reader.
-        entry.address.store(address | 1, Relaxed);
-        let fresh = make(state, lock, epoch, address, site)?;
-        // SAFETY: a slot of ours.
-        unsafe { *slot = fresh };
-        return Some(fresh);
-    }
-    let lock = locks::number(state, kind, address)?;
-    let fresh = make(state, lock, epoch, address, site)?;
-    insert(&state.table, fresh);
-    Some(fresh)
-}
-
-/// An acquisition was measured: shows the entry to glances if it was the last of the first.
-pub(crate) fn show(state: &State, entry: &Entry) {
-    if entry.acquisitions.load(Relaxed) >= state.first.get() {
-        entry.epoch.store(entry.epoch.load(Relaxed) & !FRESH, Relaxed);
-    }
-}
-
-fn make(state: &State, lock: u32, epoch: u32, address: u64, site: u64) -> Option<&'static Entry> {
-    let at = state.entries.take(state, ChunkKind::Entries, size_of::<Entry>())?;
+fn make(writer: &Writer, lock: u32, epoch: u32, address: u64, site: u64) -> Option<&'static Entry> {
+    let at = writer.entries.take(writer, ChunkKind::Entries, size_of::<Entry>())?;
     // SAFETY: room for an entry, aligned to a cache line; zero bytes are one.
     let entry: &'static Entry = unsafe { &*at.cast() };
     entry.address.store(address, Relaxed);
     entry.site.store(site, Relaxed);
     entry.lock.store(lock, Relaxed);
     entry.epoch.store(epoch | FRESH, Relaxed);
-    state.entries.publish();
-    crate::modules::note(state.process(), site & ((1 << 56) - 1));
+    writer.entries.publish();
+    modules::note(writer.mapping(), site & ((1 << 56) - 1));
     Some(entry)
-}
-
-fn insert(table: &Table, entry: &'static Entry) {
-    let length = table.slots().len();
-    if table.used.get() * 2 >= length && !grow(table) && table.used.get() + 1 >= length {
-        // No memory: the entry is in the file, but will not be found again.
-        return;
-    }
-    table.used.set(table.used.get() + 1);
-    put(table.slots(), entry);
 }
 
 fn put(slots: Slots, entry: *const Entry) {
@@ -174,18 +186,4 @@ fn put(slots: Slots, entry: *const Entry) {
         // SAFETY: as above.
         unsafe { *slot = entry };
     }
-}
-
-fn grow(table: &Table) -> bool {
-    let old = table.slots();
-    let Some(longer) = Slots::new(old.len() * 4) else { return false };
-    for index in 0..old.len() {
-        // SAFETY: a slot of the old table.
-        let entry = unsafe { *old.slot(index) };
-        if !entry.is_null() {
-            put(longer, entry);
-        }
-    }
-    table.slots.set(longer);
-    true
 }

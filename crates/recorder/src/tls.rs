@@ -1,9 +1,7 @@
-//! The pointer that every thread has of its own, reached without a call.
+//! The pointer that every thread has of its own, reached without a call. What it points to is its user's.
 //!
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. The variable is declared in assembly and read with
 //! the initial-exec model, as the locks do it (`turnwise::platform::native`).
-
-use crate::state::State;
 
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
@@ -33,7 +31,7 @@ core::arch::global_asm!(
 
 /// Where the calling thread's pointer is.
 #[inline(always)]
-fn place() -> *mut *const State {
+fn place<T>() -> *mut *const T {
     let offset: usize;
     let base: usize;
     // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps at
@@ -60,15 +58,15 @@ fn place() -> *mut *const State {
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    base.wrapping_add(offset) as *mut *const State
+    base.wrapping_add(offset) as *mut *const T
 }
 
-/// The calling thread's state; null if it has none yet.
+/// The calling thread's pointer; null if it has none yet.
 #[inline(always)]
-pub(crate) fn get() -> *const State {
+pub(crate) fn get<T>() -> *const T {
     #[cfg(target_arch = "x86_64")]
     {
-        let state: *const State;
+        let state: *const T;
         // SAFETY: reads the calling thread's own variable, without an addition to wait for. Signal handlers may write
         // it; hence not `pure`.
         unsafe {
@@ -84,12 +82,12 @@ pub(crate) fn get() -> *const State {
     // SAFETY: the calling thread's own variable. Signal handlers may write it; hence volatile.
     #[cfg(not(target_arch = "x86_64"))]
     unsafe {
-        place().read_volatile()
+        place::<T>().read_volatile()
     }
 }
 
 /// Sets it.
-pub(crate) fn set(state: *const State) {
+pub(crate) fn set<T>(state: *const T) {
     // SAFETY: as above.
-    unsafe { place().write_volatile(state) }
+    unsafe { place::<T>().write_volatile(state) }
 }

@@ -1,6 +1,5 @@
 //! Copies a recording out of its file. Whatever the file holds, reading it ends in an error or in data.
 
-use crate::fields::Copied;
 use crate::layout::{
     CHUNK_HEADER, CHUNKS, ChunkCopy, ChunkKind, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy,
     LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, THREADS, TallyCopy,
@@ -11,8 +10,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::{fmt, io};
+use zerocopy::FromBytes;
 
-/// Why a file is no recording.
+/// Why a file is not a usable recording.
 #[derive(Debug)]
 pub enum Error {
     /// It cannot be read.
@@ -30,19 +30,22 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io(error) => write!(f, "it cannot be read: {error}"),
-            Error::Foreign => f.write_str("it is no recording of turnwise: it begins with other bytes"),
+            Error::Io(error) => write!(f, "cannot read it: {error}"),
+            Error::Foreign => f.write_str("not a turnwise recording (bad magic number)"),
             Error::Version(version, _) if *version != VERSION => {
                 write!(
                     f,
-                    "it has the layout {version}, this turnwise reads {VERSION}; read it with the one that made it"
+                    "layout {version}, but this turnwise reads layout {VERSION}; read it with the one that made it"
                 )
             }
             Error::Version(_, layout) => {
-                write!(f, "another build of turnwise made it (records {layout}, not {LAYOUT}); read it with that one")
+                write!(
+                    f,
+                    "another build of turnwise made it (record layout {layout}, not {LAYOUT}); read it with that build"
+                )
             }
             Error::Truncated(has, needs) => {
-                write!(f, "it is cut off: {has} bytes are there, {needs} belong to it; copy it again, whole")
+                write!(f, "truncated: {has} of {needs} bytes; copy the whole file again")
             }
             Error::Unused => f.write_str("no program has recorded into it"),
         }
@@ -114,23 +117,23 @@ impl Recording {
     /// Visits all chunks. A process that was killed may leave pages between them that belong to none.
     fn walk(&mut self) {
         let mut at = 0;
-        while let Some(chunk) = self.chunks.get(at..).and_then(ChunkCopy::read) {
+        while let Some(chunk) = self.chunks.get(at..).and_then(first::<ChunkCopy>) {
             let pages = (chunk.pages as usize).max(1);
             let end = (at + pages * PAGE as usize).min(self.chunks.len());
-            let (first, count) = (at + CHUNK_HEADER as usize, chunk.count);
+            let (start, count) = (at + CHUNK_HEADER as usize, chunk.count);
             if chunk.kind == ChunkKind::Entries as u32 {
-                for (place, entry) in records::<EntryCopy>(&self.chunks, first, end, count) {
+                for (place, entry) in records::<EntryCopy>(&self.chunks, start, end, count) {
                     let place = ((place as u64 + CHUNKS) / REF_UNIT) as Ref;
                     self.by_place.insert(place, self.entries.len());
                     self.entries.push(entry);
                     self.owners.push(chunk.thread);
                 }
             } else if chunk.kind == ChunkKind::Episodes as u32 {
-                let all = records::<EpisodeCopy>(&self.chunks, first, end, count).map(|(_, episode)| episode);
+                let all = records::<EpisodeCopy>(&self.chunks, start, end, count).map(|(_, episode)| episode);
                 // Those without an entry are kept for waits to come.
                 self.episodes.extend(all.filter(|episode| episode.entry != 0));
             } else if chunk.kind == ChunkKind::Edges as u32 {
-                self.edges.extend(records(&self.chunks, first, end, count).map(|(_, edge)| edge));
+                self.edges.extend(records(&self.chunks, start, end, count).map(|(_, edge)| edge));
             }
             at = if chunk.kind == 0 { at + PAGE as usize } else { end };
         }
@@ -145,18 +148,18 @@ impl Recording {
     /// The distributions at a place.
     #[must_use]
     pub fn detail(&self, place: Ref) -> Option<DetailCopy> {
-        self.at(place).and_then(DetailCopy::read)
+        self.at(place).and_then(first)
     }
 
     /// The tallies that begin at a place.
     #[must_use]
-    pub fn tallies(&self, first: Ref) -> Vec<TallyCopy> {
+    pub fn tallies(&self, begin: Ref) -> Vec<TallyCopy> {
         /// More than any recorder makes; a file with a circle ends here.
         const LIMIT: usize = 4096;
         let mut found = Vec::new();
-        let mut next = first;
+        let mut next = begin;
         while next != 0 && found.len() < LIMIT {
-            let Some(tally) = self.at(next).and_then(TallyCopy::read) else { break };
+            let Some(tally) = self.at(next).and_then(first::<TallyCopy>) else { break };
             next = tally.next;
             found.push(tally);
         }
@@ -167,9 +170,8 @@ impl Recording {
     #[must_use]
     pub fn stack(&self, place: Ref) -> Option<Vec<u64>> {
         let bytes = self.at(place)?;
-        let count = u64::from_ne_bytes(*bytes.first_chunk()?);
-        let count = usize::try_from(count).ok().filter(|count| *count <= STACK_FRAMES)?;
-        bytes.get(8..8 + count * 8)?.chunks(8).map(|word| Some(u64::from_ne_bytes(*word.first_chunk()?))).collect()
+        let count = usize::try_from(first::<u64>(bytes)?).ok().filter(|count| *count <= STACK_FRAMES)?;
+        bytes.get(8..8 + count * 8)?.chunks(8).map(first).collect()
     }
 
     fn at(&self, place: Ref) -> Option<&[u8]> {
@@ -181,10 +183,10 @@ impl Recording {
 fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     let mut page = vec![0; PAGE.min(length) as usize];
     file.read_exact_at(&mut page, 0)?;
-    if page.len() < 8 || u64::from_ne_bytes(*page.first_chunk().ok_or(Error::Foreign)?) != MAGIC {
+    if first(&page) != Some(MAGIC) {
         return Err(Error::Foreign);
     }
-    let header = HeaderCopy::read(&page).ok_or(Error::Truncated(length, PAGE))?;
+    let header = first::<HeaderCopy>(&page).ok_or(Error::Truncated(length, PAGE))?;
     if header.version != VERSION || header.layout != LAYOUT {
         return Err(Error::Version(header.version, header.layout));
     }
@@ -194,15 +196,21 @@ fn header(file: &File, length: u64) -> Result<HeaderCopy, Error> {
     Ok(header)
 }
 
-fn region<T: Copied>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
+/// What lies at the start of `bytes`; `None`: they are too few.
+pub(crate) fn first<T: FromBytes>(bytes: &[u8]) -> Option<T> {
+    T::read_from_prefix(bytes).ok().map(|(found, _)| found)
+}
+
+fn region<T: FromBytes>(file: &File, region: Region, used: u32) -> Result<Vec<T>, Error> {
     let count = u64::from(used).min(region.count);
     let mut bytes = vec![0; (count * region.record) as usize];
     file.read_exact_at(&mut bytes, region.start)?;
-    Ok(bytes.chunks(region.record as usize).filter_map(T::read).collect())
+    Ok(bytes.chunks(region.record as usize).filter_map(first).collect())
 }
 
 /// The records of a chunk, each with its place in `bytes`.
-fn records<T: Copied>(bytes: &[u8], first: usize, end: usize, count: u32) -> impl Iterator<Item = (usize, T)> {
-    let places = (first..end).step_by(T::SIZE).take(count as usize).take_while(move |at| at + T::SIZE <= end);
-    places.filter_map(|at| Some((at, T::read(&bytes[at..])?)))
+fn records<T: FromBytes>(bytes: &[u8], start: usize, end: usize, count: u32) -> impl Iterator<Item = (usize, T)> {
+    let size = size_of::<T>();
+    let places = (start..end).step_by(size).take(count as usize).take_while(move |at| at + size <= end);
+    places.filter_map(|at| Some((at, first(&bytes[at..])?)))
 }

@@ -1,7 +1,7 @@
 //! What whoever starts a program writes into its recording: an empty one before, the ending behind.
 
-use crate::fields::Copied;
 use crate::layout::{CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
+use crate::reader;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::offset_of;
@@ -77,7 +77,7 @@ fn size_of_machine() -> usize {
 }
 
 fn read_header(file: &File) -> io::Result<HeaderCopy> {
-    let mut bytes = vec![0; HeaderCopy::SIZE];
+    let mut bytes = vec![0; size_of::<HeaderCopy>()];
     file.read_exact_at(&mut bytes, 0)?;
-    HeaderCopy::read(&bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    reader::first(&bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

@@ -3,12 +3,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `published.rs`, `published.toml` | what the documents published |
 //! | `report.rs` | what comes out |
 //! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not
 //! known |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
+//! | `locks.rs` | locks of the catalogue, by name |
 //! | `scaling.rs` | curves to 1024 CPUs |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
@@ -18,9 +18,9 @@ mod dcache;
 pub mod fit;
 mod handoff_spin;
 pub mod here;
+mod locks;
 mod mutex_spinners;
 pub mod pool;
-pub mod published;
 pub mod report;
 mod rwsem_stealing;
 mod scaling;
@@ -41,7 +41,7 @@ pub struct Document {
     run: fn(&Context<'_>) -> Result<DocumentReport>,
 }
 
-/// All of them, in the order of `published.toml`.
+/// All of them, in the order of [`turnwise_bench::published::DOCUMENTS`].
 pub static DOCUMENTS: &[Document] = &[
     Document {
         name: "mutex_spinners",
@@ -102,6 +102,11 @@ impl Context<'_> {
     }
 }
 
+/// Where to read what is known about a document's model from other runs than this one.
+fn page(name: &str) -> String {
+    format!("docs/reproduction/{name}.md says what other runs showed, and what the model lacks.")
+}
+
 impl Document {
     /// Runs it.
     ///
@@ -120,6 +125,7 @@ impl Document {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+    use turnwise_bench::published;
 
     fn report(name: &str) -> DocumentReport {
         let pool = Pool::new(2, &pool::Silent);
@@ -156,6 +162,14 @@ mod tests {
     fn the_documents_are_those_published() {
         let names: Vec<&str> = DOCUMENTS.iter().map(|document| document.name).collect();
         assert_eq!(names, published::DOCUMENTS);
+    }
+
+    #[test]
+    fn each_document_has_its_page() {
+        for document in DOCUMENTS {
+            let page = format!("{}/../../docs/reproduction/{}.md", env!("CARGO_MANIFEST_DIR"), document.name);
+            assert!(std::path::Path::new(&page).is_file(), "{page}");
+        }
     }
 
     #[test]

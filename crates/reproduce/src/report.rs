@@ -2,9 +2,9 @@
 
 pub use turnwise_present::figures::plain as figure;
 
-use super::published::{self, Claim};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use turnwise_bench::published::{self, Claim};
 use turnwise_present::machine::Machine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or goes away.

@@ -338,10 +338,8 @@ mod tests {
         }
     }
 
-    static OPEN: SimLock =
-        SimLock { name: "open", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OpenDoor> };
-    static ONE_WAY: SimLock =
-        SimLock { name: "one-way", help: "", sort: Sort::Exclusive, entry: "", run: exclusive::<OneWay> };
+    static OPEN: SimLock = SimLock { name: "open", help: "", sort: Sort::Exclusive, run: exclusive::<OpenDoor> };
+    static ONE_WAY: SimLock = SimLock { name: "one-way", help: "", sort: Sort::Exclusive, run: exclusive::<OneWay> };
 
     fn plan(lock: &'static SimLock) -> Plan {
         let machine = spec::load("desktop-4").expect("it is built in");

@@ -131,7 +131,7 @@ impl Arena {
             match (guarded.ops.try_acquire)(guarded.lock) {
                 // SAFETY: just acquired.
                 Some(held) => unsafe { (guarded.ops.release)(guarded.lock, held) },
-                None => self.fail(Verdict::Hang, "nobody has the lock, and it cannot be had"),
+                None => self.fail(Verdict::Hang, "the lock is free, but cannot be acquired"),
             }
         }
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`ops`], [`counts`], [`tree`] | what can be done with a sort of lock: a record of operations, some of which may be missing |
 //! | [`object`] | a lock whose type only its operations know |
-//! | [`locks`] | one record per lock |
+//! | [`locks`] | one record per lock, made from the catalogue |
 //! | [`broken`] | one record per lock that is wrong on purpose, with the verdict that it must get |
 //! | [`scenarios`] | one record per scenario |
 //! | [`arena`] | threads of one run, what they protect, who waits; the watchdog |
@@ -13,11 +13,11 @@
 //! A lock under a scenario is a *cell*. Each runs in a process of its own, so a crash or a hang is a verdict like
 //! others, and ends nothing else.
 //!
-//! **To add a lock:** give it one record in [`locks::LOCKS`]. One that implements [`turnwise::raw::RawLock`] needs no
-//! more; for another, or for what it can do besides, write its [`ops::Ops`]. **To add a scenario:** write
-//! `fn(&Arena, &LockRecord, …)`, whose last argument is what it needs of the lock's operations, and which calls
-//! [`arena::Arena::fail`] when something is wrong; give it one record in [`scenarios::SCENARIOS`], and show with a
-//! record in [`broken::BROKEN`] that it can fail.
+//! **To add a lock:** its record in the catalogue is enough if it is a raw lock of any kind; for another, or for what
+//! it can do besides, write its [`ops::Ops`] below [`locks`]. **To add a scenario:** write a function of an arena, a
+//! lock's record, and what it needs of the lock's operations, which calls [`arena::Arena::fail`] when something is
+//! wrong; give it one record in [`scenarios::SCENARIOS`], and show with a record in [`broken::BROKEN`] that it can
+//! fail.
 //!
 //! Not for: memory orderings (x86 forgives most mistakes: the models try them all) and speed (the bench does that).
 

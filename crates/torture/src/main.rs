@@ -27,7 +27,7 @@ struct Flags {
     /// Only this scenario (repeatable)
     #[arg(long)]
     scenario: Vec<String>,
-    /// A thread that waits for more seconds than this hangs
+    /// Report a hang if a thread waits for longer than this many seconds
     #[arg(long, default_value_t = 10.0, value_parser = seconds)]
     patience: f64,
     /// Run one lock under one scenario in this process, as for a debugger
@@ -90,7 +90,7 @@ fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
     cells.extend(Cell::of_broken());
     cells.retain(|cell| wanted(&flags.lock, cell.lock.name) && wanted(&flags.scenario, cell.scenario.name));
     if cells.is_empty() {
-        return Err("these scenarios suit none of these locks; see --list".to_owned());
+        return Err("none of these scenarios applies to these locks; see --list".to_owned());
     }
     Ok(cells)
 }
@@ -98,22 +98,22 @@ fn chosen(flags: &Flags) -> Result<Vec<Cell>, String> {
 fn known(what: &str, names: &[String], all: &[&str]) -> Result<(), String> {
     match names.iter().find(|name| !all.contains(&name.as_str())) {
         None => Ok(()),
-        Some(name) => Err(format!("there is no {what} {name:?}; there are: {}", all.join(", "))),
+        Some(name) => Err(format!("unknown {what} {name:?}; known are: {}", all.join(", "))),
     }
 }
 
 fn list() {
     println!("locks:");
-    for lock in LOCKS {
-        println!("  {:<22}{} ({} bytes)", lock.name, lock.about, lock.size);
+    for lock in LOCKS.iter() {
+        println!("  {:<27}{} ({} bytes)", lock.name, lock.about, lock.size);
     }
     println!("locks broken on purpose:");
     for broken in BROKEN {
         let caught: Vec<_> = broken.caught_by.iter().map(|(by, verdict)| format!("{by}: {verdict:?}")).collect();
-        println!("  {:<22}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
+        println!("  {:<27}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
     }
     println!("scenarios:");
     for scenario in SCENARIOS {
-        println!("  {:<22}{}", scenario.name, scenario.about);
+        println!("  {:<27}{}", scenario.name, scenario.about);
     }
 }

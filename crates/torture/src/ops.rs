@@ -6,6 +6,7 @@ use crate::tree::Tree;
 use turnwise::platform::Deadline;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
+use turnwise_catalogue::Nature;
 
 /// What an acquisition left behind for the release: the node of an MCS lock.
 pub type Held = Option<Box<McsNode>>;
@@ -204,25 +205,6 @@ pub struct Permits {
     pub give: fn(Object, u32),
 }
 
-/// What holds for a sort of lock beside its operations.
-#[derive(Clone, Copy, Debug)]
-pub struct Nature {
-    /// No waiter is overtaken for ever.
-    pub bounded: bool,
-    /// A release touches nothing once another thread may have the lock.
-    pub lets_go: bool,
-    /// A forked child can use the lock that its only thread owned in the parent, whoever waited for it there.
-    pub forks: bool,
-    /// A signal handler may acquire it. (Not with this harness if a node must be allocated.)
-    pub signals: bool,
-    /// It asks a thread's slot for something: its node in a queue, or whether its owner runs.
-    pub slots: bool,
-    /// Permits go to who came first.
-    pub in_line: bool,
-    /// Threads that may wait at once without a collapse: a line of spinners moves by a time slice per preempted thread.
-    pub crowd: usize,
-}
-
 /// A sort of lock to torture.
 pub struct LockRecord {
     /// Its name on the command line.
@@ -253,6 +235,11 @@ impl LockRecord {
         LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place::<L> }
     }
 
+    /// The record of the raw lock `L`.
+    pub const fn raw<L: RawLock>(name: &'static str, about: &'static str, nature: Nature, ops: Ops) -> Self {
+        LockRecord { name, about, nature, ops, size: size_of::<L>(), place: place_raw::<L> }
+    }
+
     /// A new lock. Its memory is never freed: a cell makes a handful and ends with its process.
     pub fn make(&self) -> Object<'static> {
         let memory = vec![0_u128; self.size.div_ceil(16)].leak();
@@ -264,11 +251,25 @@ impl LockRecord {
 /// # Safety
 /// As [`LockRecord::place`] says.
 pub(crate) unsafe fn place<L: Default + Send + Sync + 'static>(at: *mut u8) -> Object<'static> {
+    // SAFETY: the caller's promise.
+    unsafe { put(at, L::default()) }
+}
+
+/// # Safety
+/// As [`LockRecord::place`] says.
+unsafe fn place_raw<L: RawLock>(at: *mut u8) -> Object<'static> {
+    // SAFETY: the caller's promise.
+    unsafe { put(at, L::new_in()) }
+}
+
+/// # Safety
+/// As [`LockRecord::place`] says.
+unsafe fn put<L: Send + Sync + 'static>(at: *mut u8, new: L) -> Object<'static> {
     const { assert!(align_of::<L>() <= 16, "LockRecord::place promises 16") };
     let lock = at.cast::<L>();
     // SAFETY: room, alignment, and to use the lock no longer than its memory, are the caller's promises.
     Object::new(unsafe {
-        lock.write(L::default());
+        lock.write(new);
         &*lock
     })
 }

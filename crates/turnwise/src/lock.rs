@@ -21,7 +21,8 @@ pub struct Lock<R: RawLock, T: ?Sized> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: the lock gives `&mut T` to one thread at a time, so sharing it only moves `T` between threads.
+// SAFETY: contract of `RawLock` (1 and 2): one thread at a time has `&mut T`, and sees what owners before it wrote, so
+// sharing the lock only moves `T` between threads.
 unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
 // SAFETY: the lock owns its data, and `R` is `Send`.
 unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
@@ -53,7 +54,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
     pub fn lock(&self) -> LockGuard<'_, R, T> {
         self.class.before(self.name(), How::Write);
         self.raw.lock();
-        // SAFETY: just acquired.
+        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
         unsafe { self.guard() }
     }
 
@@ -64,7 +65,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         if !self.raw.try_lock() {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
         Some(unsafe { self.guard() })
     }
 
@@ -74,7 +75,7 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
     #[cfg_attr(feature = "order-check", track_caller)]
     unsafe fn guard(&self) -> LockGuard<'_, R, T> {
         self.class.acquired(self.name(), How::Write);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `LockGuard::new`: the calling thread has just acquired the lock.
         unsafe { LockGuard::new(self) }
     }
 
@@ -130,7 +131,7 @@ impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
         if !self.raw.lock_until(deadline) {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `Lock::guard`: the calling thread has just acquired the lock.
         Some(unsafe { self.guard() })
     }
 }
@@ -194,7 +195,7 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
     /// A guard of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let lock = this.lock;
-        // SAFETY: the guard has the lock, and is used for nothing else from here on.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.
         let data = NonNull::from(part(unsafe { &mut *lock.data.get() }));
         mem::forget(this);
         MappedLockGuard { raw: &lock.raw, data, owns: PhantomData }
@@ -225,7 +226,8 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
             }
         }
         let _suspended = suspend(this.lock.name());
-        // SAFETY: the guard has the lock; `Relock` acquires it before the guard can be used again, panic or not.
+        // SAFETY: contract of `RawLock::unlock`: the guard has the lock; `Relock` acquires it before the guard can be
+        // used again, panic or not.
         unsafe { this.lock.raw.unlock() };
         let _relock = Relock(&this.lock.raw);
         f()
@@ -236,7 +238,7 @@ impl<R: RawLock, T: ?Sized> Deref for LockGuard<'_, R, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the lock.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, so no other guard gives access to the data.
         unsafe { &*self.lock.data.get() }
     }
 }
@@ -244,7 +246,7 @@ impl<R: RawLock, T: ?Sized> Deref for LockGuard<'_, R, T> {
 impl<R: RawLock, T: ?Sized> DerefMut for LockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
 }
@@ -253,7 +255,7 @@ impl<R: RawLock, T: ?Sized> Drop for LockGuard<'_, R, T> {
     #[inline]
     fn drop(&mut self) {
         released(self.lock.name());
-        // SAFETY: the guard has the lock, and is gone.
+        // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and is dropped only once.
         unsafe { self.lock.raw.unlock() }
     }
 }
@@ -285,7 +287,7 @@ impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
     /// A guard of a part of the part.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let raw = this.raw;
-        // SAFETY: the guard has the lock, and is used for nothing else from here on.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.
         let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
         mem::forget(this);
         MappedLockGuard { raw, data, owns: PhantomData }
@@ -296,7 +298,7 @@ impl<R: RawLock, T: ?Sized> Deref for MappedLockGuard<'_, R, T> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the lock.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, so no other guard gives access to the data.
         unsafe { self.data.as_ref() }
     }
 }
@@ -304,7 +306,7 @@ impl<R: RawLock, T: ?Sized> Deref for MappedLockGuard<'_, R, T> {
 impl<R: RawLock, T: ?Sized> DerefMut for MappedLockGuard<'_, R, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and is borrowed exclusively.
         unsafe { self.data.as_mut() }
     }
 }
@@ -313,7 +315,7 @@ impl<R: RawLock, T: ?Sized> Drop for MappedLockGuard<'_, R, T> {
     #[inline]
     fn drop(&mut self) {
         released(core::ptr::from_ref(self.raw).addr());
-        // SAFETY: the guard has the lock.
+        // SAFETY: contract of `RawLock::unlock`: the guard has the lock, and releases it once.
         unsafe { self.raw.unlock() }
     }
 }

@@ -88,7 +88,7 @@ impl<P: Platform> RawReentrantMutex<P> {
     #[inline]
     pub unsafe fn unlock(&self) {
         if self.leave() {
-            // SAFETY: the caller has it.
+            // SAFETY: contract of `RawLock::unlock`: the caller has the mutex, and `leave` was its last release.
             unsafe { self.mutex.unlock() }
         }
     }
@@ -99,7 +99,7 @@ impl<P: Platform> RawReentrantMutex<P> {
     /// The calling thread has the lock.
     pub unsafe fn unlock_fair(&self) {
         if self.leave() {
-            // SAFETY: the caller has it.
+            // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the mutex, and `leave` was its last release.
             unsafe { self.mutex.unlock_fair() }
         }
     }
@@ -214,7 +214,7 @@ unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller has the lock.
+        // SAFETY: contract of `RawLock::unlock`: the calling thread has the lock.
         unsafe { self.unlock() }
     }
 
@@ -437,7 +437,7 @@ impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
         let raw = this.raw;
         mem::forget(this);
         released_by_last(raw);
-        // SAFETY: the forgotten guard had the lock.
+        // SAFETY: contract of `RawReentrantMutex::unlock_fair`: the forgotten guard had the lock.
         unsafe { raw.unlock_fair() }
     }
 }
@@ -463,7 +463,8 @@ impl<T: ?Sized, P: Platform> Drop for ReentrantMutexGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         released_by_last(self.raw);
-        // SAFETY: the guard has the lock, on this thread, since it cannot be sent to another.
+        // SAFETY: contract of `RawReentrantMutex::unlock`: the guard has the lock, on this thread, since it cannot be
+        // sent to another.
         unsafe { self.raw.unlock() }
     }
 }

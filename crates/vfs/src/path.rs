@@ -28,7 +28,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Path<'_, H, L> {}
 impl<H: Host, L: LockSet<H::Platform>> Clone for Path<'_, H, L> {
     #[inline]
     fn clone(&self) -> Self {
-        // SAFETY: this path has a reference.
+        // SAFETY: contract of `Dcache::get`: this path has a reference.
         unsafe { self.fs.dcache.get(self.dentry) };
         Path { fs: self.fs, mount: self.mount, dentry: self.dentry }
     }
@@ -37,7 +37,7 @@ impl<H: Host, L: LockSet<H::Platform>> Clone for Path<'_, H, L> {
 impl<H: Host, L: LockSet<H::Platform>> Drop for Path<'_, H, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: this path's reference.
+        // SAFETY: contract of `Dcache::put`: this path's reference.
         unsafe { self.fs.dcache.put(self.dentry) };
     }
 }

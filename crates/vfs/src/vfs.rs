@@ -131,7 +131,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     /// The first directory.
     pub fn root(&self) -> Path<'_, H, L> {
         let dentry = self.first_dentry();
-        // SAFETY: the mount has a reference to its root.
+        // SAFETY: contract of `Dcache::get`: the mount has a reference to its root.
         unsafe { self.dcache.get(dentry) };
         Path { fs: self, mount: self.first, dentry }
     }

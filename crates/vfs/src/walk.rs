@@ -97,11 +97,11 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Walker<'_, '_, H, L> {
     #[inline]
     fn drop(&mut self) {
         if self.counted {
-            // SAFETY: our reference.
+            // SAFETY: contract of `Dcache::put`: the reference is ours, and given back once.
             unsafe { self.fs.dcache.put(self.at) };
         }
         if self.root_counted {
-            // SAFETY: our reference.
+            // SAFETY: contract of `Dcache::put`: the reference is ours, and given back once.
             unsafe { self.fs.dcache.put(self.cx.root.dentry) };
         }
     }
@@ -219,7 +219,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     fn start(fs: &'fs Vfs<H, L>, cx: &Context<'w, 'fs, H, L>, counted: bool) -> Self {
         let pin = Some(H::pin());
         if counted {
-            // SAFETY: the context has a reference.
+            // SAFETY: contract of `Dcache::get`: the context has a reference.
             unsafe { fs.dcache.get(cx.at.dentry) };
         }
         let (from_root, root_counted) = (false, false);
@@ -327,7 +327,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
                 }
             }
             let child = self.child(name, hash)?; // step W2
-            // SAFETY: found while pinned, or with a reference.
+            // SAFETY: found while pinned, or with a reference (invariant 1 of `dentry`).
             let in_child = unsafe { child.as_ref() };
             match in_child.what() {
                 What::Directory(own) => {
@@ -443,7 +443,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     /// Gives back a child that we do not go to.
     fn leave(&self, child: DentryPtr<H, L>) {
         if self.counted {
-            // SAFETY: the reference that `child` got.
+            // SAFETY: contract of `Dcache::put`: the reference that `child` got.
             unsafe { self.fs.dcache.put(child) };
         }
     }
@@ -453,7 +453,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     fn step_to(&mut self, child: DentryPtr<H, L>) {
         let before = std::mem::replace(&mut self.at, child);
         if self.counted {
-            // SAFETY: our reference; the child has one of its own to its parent.
+            // SAFETY: contract of `Dcache::put`: our reference; the child has one of its own to its parent.
             unsafe { self.fs.dcache.put(before) };
         }
     }
@@ -520,7 +520,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         if L::COUNTS_ROOT && !self.counted {
             self.go_on_with_references(child)?;
         }
-        // SAFETY: found while pinned, or with a reference.
+        // SAFETY: found while pinned, or with a reference (invariant 1 of `dentry`).
         let target = unsafe { child.as_ref() }.inode().ok_or(Errno::NOENT).and_then(|inode| inode.target());
         let text = target.map(|target| [target, behind].concat());
         self.leave(child);
@@ -538,7 +538,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
             return Err(Stop::Again);
         }
         if self.from_root {
-            // SAFETY: the context has a reference.
+            // SAFETY: contract of `Dcache::get`: the context has a reference.
             unsafe { self.fs.dcache.get(self.cx.root.dentry) };
             self.root_counted = true;
         }

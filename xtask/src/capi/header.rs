@@ -14,7 +14,7 @@ const SOURCES: &[&str] = &["result", "time", "mutex", "cond", "rwsem", "spinlock
 
 #[derive(Args)]
 pub(crate) struct Header {
-    /// Do not write: say whether the header is what the source makes
+    /// Only check whether the header matches the source
     #[arg(long)]
     check: bool,
 }

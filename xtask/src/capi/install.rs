@@ -13,16 +13,16 @@ const PRIVATE_LIBRARIES: &str = "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc";
 
 #[derive(Args)]
 pub(crate) struct Install {
-    /// Where to: headers go to PREFIX/include, libraries to PREFIX/lib
+    /// Install prefix: headers go to PREFIX/include, libraries to PREFIX/lib
     #[arg(long, value_name = "DIR")]
     prefix: PathBuf,
-    /// Where the files are put now, if they are to be moved to the prefix later (as packagers do)
+    /// Staging directory (DESTDIR), for packagers
     #[arg(long, value_name = "DIR")]
     destdir: Option<PathBuf>,
-    /// How to build: `release` or `dev`
+    /// Build profile: `release` or `dev`
     #[arg(long, default_value = "release", value_parser = ["release", "dev"])]
     profile: String,
-    /// Where to build, if not in the workspace's build folder
+    /// Build folder [default: that of the workspace]
     #[arg(long, value_name = "DIR")]
     target_dir: Option<PathBuf>,
 }
@@ -31,7 +31,7 @@ impl Install {
     /// Builds and installs.
     pub(crate) fn run(&self) -> Result<bool> {
         let built = self.build()?;
-        let prefix = std::path::absolute(&self.prefix).context("the prefix is no path")?;
+        let prefix = std::path::absolute(&self.prefix).context("the prefix is not a valid path")?;
         let root = match &self.destdir {
             Some(destdir) => destdir.join(prefix.strip_prefix("/").unwrap_or(&prefix)),
             None => prefix.clone(),

@@ -40,11 +40,6 @@ pub(crate) enum Chore {
         /// Locks, as the tests call them (mutex, rwsem, preload_cond, ...); all unless some are named
         lock: Vec<String>,
     },
-    /// Measure this machine and write docs/results/bench-SUBJECT.md and .json
-    Bench {
-        /// Subjects of `turnwise-lab bench`; all unless some are named
-        subject: Vec<String>,
-    },
 }
 
 impl Chore {
@@ -53,7 +48,6 @@ impl Chore {
         let (cmd, args) = match self {
             Chore::Torture { seconds } => (&steps::TORTURE, vec!["--seconds".to_string(), seconds.to_string()]),
             Chore::Models { wide, lock } => return models(*wide, lock),
-            Chore::Bench { subject } => return bench(subject),
         };
         let done = run::command(cmd, &[], &args, None)?;
         Ok(done.success)
@@ -76,23 +70,6 @@ fn models(wide: bool, locks: &[String]) -> Result<bool> {
     ensure!(!rows.is_empty() || !done.success, "no lock has models under these names: {}", locks.join(", "));
     println!("\nWhat the models tried, and the rare lines that they entered:\n{}", rows.concat());
     Ok(done.success)
-}
-
-/// One run and one pair of files for each subject; `true` if all succeeded.
-fn bench(asked: &[String]) -> Result<bool> {
-    for name in asked {
-        if !steps::SUBJECTS.contains(&name.as_str()) {
-            bail!("no subject is called `{name}`; there are {}", steps::SUBJECTS.join(", "));
-        }
-    }
-    for subject in steps::SUBJECTS.iter().filter(|s| asked.is_empty() || asked.iter().any(|a| a == *s)) {
-        let file = |kind: &str| format!("docs/results/bench-{subject}.{kind}");
-        let args = [subject.to_string(), "--json".into(), file("json"), "--markdown".into(), file("md")];
-        if !run::command(&steps::BENCH, &[], &args, None)?.success {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether a step has this name.

@@ -32,7 +32,7 @@ impl Need {
                 found.map(|_| ()).map_err(|_| format!("no `{program}` here: `apt-get install {package}`"))
             }
             Need::Architecture(name) if std::env::consts::ARCH == *name => Ok(()),
-            Need::Architecture(name) => Err(format!("this machine is no {name}")),
+            Need::Architecture(name) => Err(format!("this machine is not {name}")),
         }
     }
 }

@@ -153,7 +153,7 @@ pub(crate) const STEPS: &[Step] = &[
                 ..cmd("cargo +nightly run -p turnwise-torture \
                      -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan -- --seconds 25 \
                      --lock mutex --lock mutex-many-cpus --lock ttas --lock ticket --lock queued --lock mcs \
-                     --lock rwsem --lock semaphore --lock linux-mutex-2 --lock rwsem-spinlock \
+                     --lock rwsem --lock semaphore --lock linux-mutex-patch1-and-2 --lock rwsem-spinlock-stealing \
                      --scenario exclusion --scenario timed --scenario nested --scenario shared")
             },
         ],
@@ -165,7 +165,3 @@ pub(crate) const TORTURE: Cmd = cmd("cargo run --release -p turnwise-torture --"
 /// `cargo xtask models`: with the executions, states and rare lines of each.
 pub(crate) const MODELS: Cmd =
     cmd("cargo test --release -p turnwise-model --no-fail-fast --test models --test explicit -- --show-output");
-/// `cargo xtask bench`, for one of [`SUBJECTS`].
-pub(crate) const BENCH: Cmd = cmd("cargo run --release -p turnwise-lab -- bench");
-/// The subjects of `turnwise-lab bench`.
-pub(crate) const SUBJECTS: &[&str] = &["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"];

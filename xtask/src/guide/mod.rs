@@ -1,4 +1,4 @@
-//! `cargo xtask guide`: tries the guide (`docs/guide/src`), step by step, as a reader would.
+//! `cargo xtask guide`: tries the guide (`docs/guide`), step by step, as a reader would.
 //!
 //! Code blocks say by their info string what they are:
 //!
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 
 /// Tries the pages; `true` if all is as they say.
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let pages = chosen(page::load(Path::new("docs/guide/src"))?, &args.page)?;
+    let pages = chosen(page::load(Path::new("docs/guide"))?, &args.page)?;
     let reader = Reader::new()?;
     let mut fine = true;
     for page in &pages {
@@ -69,7 +69,7 @@ impl Reader {
         if !status.context("cannot run cargo")?.success() {
             bail!("turnwise cannot be built");
         }
-        let repository = std::env::current_dir().context("there is no current folder")?;
+        let repository = std::env::current_dir().context("cannot find the current folder")?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let mut folders = vec![target.join("debug")];
         folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
@@ -82,7 +82,7 @@ impl Reader {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let (mut printed, mut steps) = (String::new(), 0);
         for (line, block) in &page.blocks {
-            let step = || format!("docs/guide/src/{}.md:{line}", page.name);
+            let step = || format!("docs/guide/{}.md:{line}", page.name);
             match block {
                 Block::Run { script, status } => {
                     printed = self.step(script, *status, folder.path()).with_context(step)?;

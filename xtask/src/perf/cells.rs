@@ -9,15 +9,43 @@ pub(super) struct Cell {
     pub(super) subject: String,
     pub(super) scenario: String,
     pub(super) lock: String,
+    /// What the old version calls the lock.
+    pub(super) old_lock: String,
+    /// Whether the subject's list begins with this lock: a cell that names none means that one.
+    pub(super) first: bool,
 }
 
-/// The lock of a cell that names none, where its subject has it.
-const OURS: &str = "turnwise";
+/// What was called otherwise before each lock had one name everywhere: subject, lock, and its name of then. (Of the
+/// documents' locks, whose code stays, only those of refcount and spin.)
+const FORMER: &[(&str, &str, &str)] = &[
+    ("mutex", "mutex", "turnwise"),
+    ("mutex", "mutex-blind", "turnwise-blind"),
+    ("mutex", "reentrant", "turnwise-reentrant"),
+    ("mutex", "semaphore", "turnwise-semaphore"),
+    ("mutex", "fair-semaphore", "turnwise-fair-semaphore"),
+    ("rwlock", "rwsem", "turnwise"),
+    ("rwlock", "mutex", "turnwise-mutex"),
+    ("seqlock", "seqrwlock", "turnwise"),
+    ("seqlock", "seqrwlock-with", "turnwise-with"),
+    ("seqlock", "seqrwlock-blocking", "turnwise-blocking"),
+    ("refcount", "lockref", "turnwise"),
+    ("refcount", "d-count-under-lock", "d_count"),
+    ("refcount", "d-count-cmpxchg", "d_count-cmpxchg"),
+    ("refcount", "d-count-lockref", "lockref"),
+    ("spin", "kernel-ticket", "linux-ticket"),
+    ("spin", "ia64-spin-plain", "ia64"),
+    ("spin", "ia64-spin-code", "ia64-code"),
+    ("spin", "ia64-spin-prose", "ia64-prose"),
+    ("lineage", "mutex", "turnwise"),
+    ("lineage", "rwsem", "turnwise"),
+    ("lineage", "lockref", "turnwise"),
+    ("lineage", "seqrwlock-blocking", "turnwise-blocking"),
+];
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.subject, self.scenario)?;
-        if self.lock == OURS { Ok(()) } else { write!(f, ":{}", self.lock) }
+        if self.first { Ok(()) } else { write!(f, ":{}", self.lock) }
     }
 }
 
@@ -32,8 +60,8 @@ pub(super) const DEFAULT: &[&str] = &[
     "mutex:32x50/100",
     "mutex:long",
     "mutex:sleep",
-    "mutex:uncontended:turnwise-reentrant",
-    "mutex:4x50/100:turnwise-semaphore",
+    "mutex:uncontended:reentrant",
+    "mutex:4x50/100:semaphore",
     "rwlock:uncontended-read",
     "rwlock:uncontended-write",
     "rwlock:2x95/5",
@@ -108,7 +136,7 @@ impl Catalogue {
         let subjects = self.subjects.iter().map(|subject| subject.name.as_str());
         let subject = self.subjects.iter().find(|subject| subject.name == name);
         let subject = subject.with_context(|| unknown("subject", name, typed, subjects.collect()))?;
-        let (scenario, lock) = (parts.next(), parts.next().unwrap_or(subject.own_lock()));
+        let (scenario, lock) = (parts.next(), parts.next().unwrap_or(subject.first_lock()));
         if !subject.locks.iter().any(|known| known == lock) {
             bail!(unknown("lock", lock, typed, subject.locks.iter().map(String::as_str).collect()));
         }
@@ -117,6 +145,8 @@ impl Catalogue {
             subject: subject.name.clone(),
             scenario: name.clone(),
             lock: lock.to_owned(),
+            old_lock: lock.to_owned(),
+            first: lock == subject.first_lock(),
         };
         let cells: Vec<Cell> = subject.scenarios.iter().filter(meant).map(cell).collect();
         if cells.is_empty() {
@@ -126,20 +156,28 @@ impl Catalogue {
         Ok(cells)
     }
 
-    /// Whether there are such a subject, scenario and lock.
+    /// What this version calls the lock of a cell of a newer one. Versions with the former names call the mutex
+    /// `turnwise`.
+    pub(super) fn former(&self, cell: &Cell) -> String {
+        let mutexes = self.subjects.iter().find(|subject| subject.name == "mutex");
+        let before = mutexes.is_some_and(|mutexes| mutexes.locks.iter().any(|lock| lock == "turnwise"));
+        let of_cell = |row: &&(&str, &str, &str)| before && row.0 == cell.subject && row.1 == cell.lock;
+        FORMER.iter().find(of_cell).map_or_else(|| cell.lock.clone(), |(_, _, then)| (*then).to_owned())
+    }
+
+    /// Whether there are such a subject, scenario and lock, by its former name.
     pub(super) fn has(&self, cell: &Cell) -> bool {
         self.subjects.iter().any(|subject| {
             subject.name == cell.subject
-                && subject.locks.contains(&cell.lock)
+                && subject.locks.contains(&cell.old_lock)
                 && subject.scenarios.iter().any(|(name, _)| *name == cell.scenario)
         })
     }
 }
 
 impl Subject {
-    fn own_lock(&self) -> &str {
-        let ours = self.locks.iter().find(|lock| *lock == OURS).or(self.locks.first());
-        ours.map_or(OURS, String::as_str)
+    fn first_lock(&self) -> &str {
+        self.locks.first().map_or("", String::as_str)
     }
 }
 
@@ -168,7 +206,7 @@ mod tests {
     const LIST: &str = "\
 mutex: mutexes
 locks
-  turnwise                   our adaptive mutex
+  mutex                      our adaptive mutex
   std                        std::sync::Mutex
 groups of scenarios
   mutex                      all scenarios that compare mutexes
@@ -194,7 +232,7 @@ scenarios (name, group)
         assert_eq!(names("mutex:2x50/100:std"), ["mutex:2x50/100:std"]);
         assert_eq!(names("mutex:mutex"), ["mutex:uncontended", "mutex:2x50/100"]);
         assert_eq!(names("mutex").len(), 3);
-        assert_eq!(names("spin"), ["spin:tight-2:ttas"]);
+        assert_eq!(names("spin:tight-2:ttas"), ["spin:tight-2"]);
     }
 
     #[test]
@@ -204,10 +242,25 @@ scenarios (name, group)
         assert!(said("mutx:2x50/100").contains("no subject of `turnwise-lab bench` is called `mutx`"));
         assert!(said("mutx").contains("the nearest: mutex"), "{}", said("mutx"));
         assert!(said("mutex:2x50/10").contains("the nearest: 2x50/100,"), "{}", said("mutex:2x50/10"));
-        assert!(said("mutex:uncontended:turnwize").contains("the nearest: turnwise"));
-        let cell = Cell { subject: "mutex".into(), scenario: "2x50/100".into(), lock: "ttas".into() };
-        assert!(!catalogue.has(&cell));
-        assert!(catalogue.has(&Cell { lock: "std".into(), ..cell }));
+        assert!(said("mutex:uncontended:mutx").contains("the nearest: mutex"));
+        let cell = catalogue.cells("mutex:2x50/100").unwrap().remove(0);
+        assert!(!catalogue.has(&Cell { old_lock: "ttas".into(), ..cell.clone() }));
+        assert!(catalogue.has(&Cell { old_lock: "std".into(), ..cell }));
+    }
+
+    #[test]
+    fn an_older_version_is_asked_by_its_own_names() {
+        let new = Catalogue::parse(LIST).unwrap();
+        let old = Catalogue::parse(&LIST.replacen("  mutex  ", "  turnwise  ", 1)).unwrap();
+        for (typed, then) in [("mutex:2x50/100", "turnwise"), ("mutex:2x50/100:std", "std"), ("spin:tight-2", "ttas")] {
+            let cell = new.cells(typed).unwrap().remove(0);
+            assert_eq!((new.former(&cell), old.former(&cell)), (cell.lock.clone(), then.to_owned()));
+            assert!(old.has(&Cell { old_lock: old.former(&cell), ..cell }), "{typed}");
+        }
+        let cell = new.cells("mutex:2x50/100").unwrap().remove(0);
+        let count = Cell { subject: "refcount".into(), lock: "lockref".into(), ..cell };
+        assert_eq!(old.former(&count), "turnwise");
+        assert_eq!(old.former(&Cell { lock: "d-count-lockref".into(), ..count }), "lockref");
     }
 
     #[test]
@@ -226,6 +279,13 @@ scenarios (name, group)
             let file = format!("../crates/bench/src/subject/{}.rs", parts[0]);
             let source = std::fs::read_to_string(&file).unwrap();
             assert!(parts[1..].iter().all(|part| source.contains(&format!("\"{part}\""))), "{cell} is not in {file}");
+        }
+        let record = std::fs::read_to_string("../crates/catalogue/src/locks.rs").unwrap();
+        let subjects = ["mutex", "rwlock", "seqlock"]
+            .map(|subject| std::fs::read_to_string(format!("../crates/bench/src/subject/{subject}.rs")).unwrap());
+        for (_, lock, _) in FORMER {
+            let known = std::iter::once(&record).chain(&subjects).any(|text| text.contains(&format!("\"{lock}\"")));
+            assert!(known, "no lock is called {lock}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::believed::Believed;
 use super::cells::Cell;
+use super::measure::Versions;
 use super::stats;
 use super::version::Version;
 use crate::programs::prepare::Ready;
@@ -47,7 +48,7 @@ pub(super) struct Job {
 }
 
 pub(super) enum What {
-    Bench { subject: String, lock: String, scenarios: Vec<String> },
+    Bench { subject: String, locks: [String; 2], scenarios: Vec<String> },
     Program { ready: Ready, figure: Regex },
 }
 
@@ -63,7 +64,7 @@ impl Job {
         let mut jobs: Vec<Job> = Vec::new();
         for cell in cells {
             let same = |job: &&mut Job| match &job.what {
-                What::Bench { subject, lock, .. } => *subject == cell.subject && *lock == cell.lock,
+                What::Bench { subject, locks, .. } => *subject == cell.subject && locks[1] == cell.lock,
                 What::Program { .. } => false,
             };
             match jobs.iter_mut().find(same) {
@@ -74,7 +75,7 @@ impl Job {
                 _ => jobs.push(Job {
                     what: What::Bench {
                         subject: cell.subject.clone(),
-                        lock: cell.lock.clone(),
+                        locks: [cell.old_lock.clone(), cell.lock.clone()],
                         scenarios: vec![cell.scenario.clone()],
                     },
                     cells: vec![cell.to_string()],
@@ -86,10 +87,11 @@ impl Job {
         jobs
     }
 
-    /// Runs it; a value for each cell.
-    pub(super) fn run(&self, version: &Version, how: &How) -> Result<Vec<f64>> {
+    /// Runs it under the old version (0) or the new one (1); a value for each cell.
+    pub(super) fn run(&self, versions: &Versions, index: usize, how: &How) -> Result<Vec<f64>> {
+        let version = &versions[index];
         match &self.what {
-            What::Bench { subject, lock, scenarios } => bench(version, how, subject, lock, scenarios),
+            What::Bench { subject, locks, scenarios } => bench(version, how, subject, &locks[index], scenarios),
             What::Program { ready, figure } => program(version, how, ready, figure).map(|value| vec![value]),
         }
     }
@@ -170,7 +172,7 @@ fn added_up(figure: &Regex, printed: &str) -> Result<f64> {
     let number = |text: &&str| text.parse::<f64>().with_context(|| format!("`{figure}` finds {text}, no number"));
     let all: f64 = found.iter().map(number).sum::<Result<f64>>()?;
     if !(all > 0.0 && all.is_finite()) {
-        bail!("its figure is {all}, of which there is no ratio");
+        bail!("its figure is {all}, which has no ratio");
     }
     Ok(all)
 }
@@ -181,7 +183,8 @@ mod tests {
 
     fn cell(text: &str) -> Cell {
         let [subject, scenario, lock] = text.split(':').collect::<Vec<_>>()[..] else { panic!("{text}") };
-        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into() }
+        let (old_lock, first) = (lock.into(), lock == "turnwise");
+        Cell { subject: subject.into(), scenario: scenario.into(), lock: lock.into(), old_lock, first }
     }
 
     #[test]

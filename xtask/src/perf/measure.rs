@@ -73,7 +73,7 @@ impl Running<'_> {
             if self.failed.is_some() {
                 return;
             }
-            match self.job.run(&versions[index], how) {
+            match self.job.run(versions, index, how) {
                 Ok(run) => values[index] = run,
                 Err(error) => {
                     let which = ["old", "new"][index];

@@ -62,22 +62,22 @@ pub(crate) struct Args {
     /// Length of a sample in milliseconds; a run has four of a cell, and their median counts
     #[arg(long, value_name = "MS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     sample_ms: u32,
-    /// Measure beside N processes that keep a CPU busy each; they end with this one
+    /// Measure beside N processes that each keep a CPU busy
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1024))]
     beside: u32,
-    /// Let the locks believe that there are N CPUs; from 16 on they treat them as many
+    /// Make the locks believe that the machine has N CPUs; 16 or more count as many
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     believed_cpus: Option<u32>,
-    /// A smaller difference than this is none, percent
+    /// Ignore differences smaller than this, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     bound: f64,
     /// Write all figures as JSON, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// A program `turnwise` that is there, instead of COMMIT's
+    /// An existing program `turnwise`, instead of building COMMIT
     #[arg(long, value_name = "FILE")]
     old_program: Option<PathBuf>,
-    /// A program `turnwise` that is there, instead of the working tree's
+    /// An existing program `turnwise`, instead of building the working tree
     #[arg(long, value_name = "FILE")]
     new_program: Option<PathBuf>,
 }
@@ -85,7 +85,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   cargo xtask perf --against main --quick
-  cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:turnwise-semaphore
+  cargo xtask perf --against HEAD~3 --bench mutex rwlock:2x95/5 mutex:4x50/100:semaphore
   cargo xtask perf --against main --programs 'Kyoto' 'SQLite, one' --beside 2
   cargo xtask perf --against main --quick --believed-cpus 64 --json result.json";
 
@@ -201,12 +201,12 @@ impl Plan {
         let number: usize = jobs.iter().map(|job| job.cells.len()).sum();
         if number == 0 {
             let why: String = left_out.iter().map(|Gap { cell, why }| format!("\n  {cell}: {why}")).collect();
-            bail!("nothing is left to compare:{why}");
+            bail!("nothing left to compare:{why}");
         }
         let fewest = stats::fewest_pairs(stats::error_of_each(number));
         if let Some(job) = jobs.iter().find(|job| job.rounds < fewest) {
             let option = if job.unit == Unit::Nanoseconds { "--rounds" } else { "--program-rounds" };
-            bail!("{} pairs of runs tell nothing of {number} cells at once: {option} {fewest} or more", job.rounds);
+            bail!("{} pairs of runs are too few for {number} cells at once: {option} {fewest} or more", job.rounds);
         }
         Ok(Plan { jobs, left_out })
     }
@@ -222,6 +222,7 @@ fn chosen(typed: &[&str], versions: &Versions) -> Result<(Vec<Cell>, Vec<Gap>)> 
     let mut all: Vec<Cell> = Vec::new();
     for typed in typed {
         for cell in of_new.cells(typed)? {
+            let cell = Cell { old_lock: of_old.former(&cell), ..cell };
             if !all.contains(&cell) {
                 all.push(cell);
             }

@@ -6,6 +6,7 @@ use super::stats::{self, Interval, Verdict};
 use super::version::Version;
 use crate::programs::report::figure;
 use serde::Serialize;
+use turnwise_present::machine;
 
 /// No line of the table is wider.
 const WIDTH: usize = 100;
@@ -78,16 +79,14 @@ pub(super) struct Row {
 impl Machine {
     /// This one, now.
     pub(super) fn here(compiler: String) -> Machine {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-        let word = |path: &str| read(path).split_whitespace().next().unwrap_or("unknown").to_owned();
-        let info = read("/proc/cpuinfo");
-        let cpu = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let unknown = || "unknown".to_owned();
+        let machine::Machine { cpu, cpus, arch, kernel, load_average, .. } = machine::Machine::here();
         Machine {
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            cpu: cpu.map_or(std::env::consts::ARCH, |(_, name)| name).to_owned(),
-            kernel: word("/proc/sys/kernel/osrelease"),
+            cpus,
+            cpu: cpu.unwrap_or(arch),
+            kernel: kernel.unwrap_or_else(unknown),
             compiler,
-            load: word("/proc/loadavg"),
+            load: load_average.map_or_else(unknown, |load| format!("{load:.2}")),
         }
     }
 }

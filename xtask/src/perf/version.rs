@@ -40,7 +40,7 @@ impl Version {
 
 /// A program that is there already.
 pub(super) fn given(program: &Path) -> Result<Version> {
-    let found = program.canonicalize().with_context(|| format!("there is no program {}", program.display()))?;
+    let found = program.canonicalize().with_context(|| format!("cannot find the program {}", program.display()))?;
     Ok(Version::new(program.display().to_string(), "a program that was there".to_owned(), found))
 }
 
@@ -115,11 +115,11 @@ fn git(args: &[&str]) -> Result<String> {
 
 /// Checks a commit out, unless it is there.
 fn check_out(name: &str, source: &Path) -> Result<()> {
-    let text = source.to_str().context("a folder's name is no text")?;
+    let text = source.to_str().context("the path of a folder is not UTF-8")?;
     if source.join(".git").exists() {
         let changed = git(&["-C", text, "status", "--porcelain"])?;
         if !changed.is_empty() {
-            bail!("somebody changed {text}, which is to be the commit; `git worktree remove --force {text}` ends that");
+            bail!("{text} was modified, but must match the commit; `git worktree remove --force {text}` resets it");
         }
         return Ok(());
     }

@@ -1,5 +1,5 @@
 //! `cargo xtask programs`: programs that nobody rebuilt, on the C library's locks and on ours. The same results, and
-//! how fast: written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
+//! how fast: kept in `bench/runs`, written to `docs/results/programs.md`, and drawn in `docs/results/programs.svg`.
 
 pub(crate) mod picture;
 pub(crate) mod prepare;
@@ -7,12 +7,20 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod table;
 
+use crate::results::record::{Record, Run};
+use crate::results::{self, RUNS};
 use anyhow::{Context, Result, bail};
 use prepare::Ready;
+use report::{Entry, Report};
 use run::{Measured, Turnwise};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 use table::Program;
 use turnwise_preload_abi::Policy;
+use turnwise_present::others::Watch;
+
+pub(crate) use picture::picture;
 
 /// Arguments of `cargo xtask programs`.
 #[derive(clap::Args)]
@@ -25,13 +33,14 @@ pub(crate) struct Args {
     /// Install what is missing by apt-get (as root)
     #[arg(long)]
     install: bool,
-    /// Where to write the report [default: docs/results/programs.md if all programs run, else standard output]
+    /// Write the report here as Markdown, and nothing elsewhere [default: all programs go to bench/runs and
+    /// docs/results, some to standard output]
     #[arg(long)]
     markdown: Option<PathBuf>,
     /// List the programs
     #[arg(long)]
     list: bool,
-    /// Only draw docs/results/programs.svg again, from the reports on record
+    /// Only draw docs/results/programs.svg again, from the newest report of each machine in bench/runs
     #[arg(long, conflicts_with_all = ["name", "install", "markdown", "list"])]
     picture: bool,
 }
@@ -39,11 +48,13 @@ pub(crate) struct Args {
 /// The policies: the first is what the others are held against.
 const POLICIES: [&str; 2] = [Policy::Libc.name(), Policy::ADAPTIVE.name()];
 
-/// Where the report on all programs lies.
-const REPORT: &str = "docs/results/programs.md";
+/// The name of the report on all programs, of its page and of its picture.
+const NAME: &str = "programs";
 
 /// What became of a program.
-enum Outcome {
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
     Measured(Box<Measured>),
     /// It tests itself: what it printed, the same under all policies.
     Passed(String),
@@ -56,7 +67,10 @@ enum Outcome {
 /// Runs the programs; `true` if none of those that could be run failed.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     if args.picture {
-        draw()?;
+        let newest = results::record::newest_of_each(Path::new(RUNS), "programs.json", None)?;
+        let first = newest.first().context("bench/runs has no report of programs")?;
+        let file = Path::new(results::PAGES).join("programs.svg");
+        std::fs::write(&file, picture(first)?).with_context(|| format!("cannot write {}", file.display()))?;
         return Ok(true);
     }
     let here = Path::new("xtask/programs").canonicalize().context("cannot find xtask/programs")?;
@@ -71,7 +85,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         prepare::install(&programs)?;
     }
     let turnwise = Turnwise::build()?;
-    let mut outcomes = Vec::new();
+    let record = Record::now(Path::new(RUNS))?;
+    let (watch, start) = (Watch::begin(), Instant::now());
+    let mut entries = Vec::new();
     for program in programs {
         eprintln!("==> {}", program.name);
         let outcome = one(&turnwise, &program, &here, args.runs);
@@ -81,32 +97,50 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
             Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
             Outcome::Failed(why) => eprintln!("    FAILED: {why}"),
         }
-        outcomes.push((program, outcome));
+        entries.push(Entry::new(program, outcome));
     }
-    deliver(&report::page(&outcomes, args)?, args)?;
-    Ok(!outcomes.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failed(_))))
+    let report = Report::new(&record, args, entries);
+    let run = Run::over(report.command(), start, watch.as_ref());
+    let is_fine = !report.programs.iter().any(|entry| matches!(entry.outcome, Outcome::Failed(_)));
+    deliver(report, &record, run, args)?;
+    Ok(is_fine)
 }
 
-fn deliver(page: &str, args: &Args) -> Result<()> {
-    let Some(file) = report_file(args) else {
-        println!("{page}");
-        return Ok(());
-    };
-    std::fs::write(&file, page).with_context(|| format!("cannot write {}", file.display()))?;
-    if file == Path::new(REPORT) { draw() } else { Ok(()) }
+/// Where a report goes.
+#[derive(PartialEq, Debug)]
+enum Place<'a> {
+    /// To `bench/runs` and `docs/results`.
+    Record,
+    File(&'a Path),
+    Output,
 }
 
-/// Draws the reports on record.
-fn draw() -> Result<()> {
-    let text = |path: &str| std::fs::read_to_string(path).with_context(|| format!("cannot read {path}"));
-    let pages: Vec<_> = picture::PAGES.iter().map(|path| Ok((*path, text(path)?))).collect::<Result<_>>()?;
-    std::fs::write(picture::PICTURE, picture::picture(&pages)?)
-        .with_context(|| format!("cannot write {}", picture::PICTURE))
+/// A report on some programs must not take the place of that on all.
+fn place(args: &Args) -> Place<'_> {
+    match &args.markdown {
+        Some(file) => Place::File(file),
+        None if args.name.is_empty() => Place::Record,
+        None => Place::Output,
+    }
 }
 
-/// `None`: standard output. The report on some programs must not take the place of that on all.
-fn report_file(args: &Args) -> Option<PathBuf> {
-    args.markdown.clone().or_else(|| args.name.is_empty().then(|| PathBuf::from(REPORT)))
+fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()> {
+    match place(args) {
+        Place::File(file) => {
+            std::fs::write(file, report.page()?).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        Place::Output => println!("{}", report.page()?),
+        Place::Record => {
+            record.keep(NAME, report, run)?;
+            results::rewrite_named(&record.folder, NAME)?;
+        }
+    }
+    Ok(())
+}
+
+/// The page of a report on record, without what stands before all pages.
+pub(crate) fn page(file: &Path) -> Result<String> {
+    Report::read(file)?.page()
 }
 
 /// The programs whose names contain any of these; all, if there are none.
@@ -159,10 +193,10 @@ mod tests {
 
     #[test]
     fn a_report_on_some_programs_goes_only_where_it_is_told() {
-        let file = |line: &[&str]| report_file(&Line::parse_from([&["programs"], line].concat()).args);
-        assert_eq!(file(&[]), Some(PathBuf::from(REPORT)));
-        assert_eq!(file(&["Tokyo"]), None);
-        assert_eq!(file(&["Tokyo", "--markdown", "part.md"]), Some(PathBuf::from("part.md")));
+        let args = |line: &[&str]| Line::parse_from([&["programs"], line].concat()).args;
+        assert_eq!(place(&args(&[])), Place::Record);
+        assert_eq!(place(&args(&["Tokyo"])), Place::Output);
+        assert_eq!(place(&args(&["Tokyo", "--markdown", "part.md"])), Place::File(Path::new("part.md")));
     }
 
     #[test]

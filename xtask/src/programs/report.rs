@@ -1,11 +1,85 @@
 //! The page `docs/results/programs.md`.
 
-use super::run::{Measured, Others, Speed};
+use super::run::{Measured, Speed};
 use super::table::Program;
 use super::{Args, Outcome, POLICIES};
-use anyhow::{Context, Result};
+use crate::results::record::Record;
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-use std::process::Command;
+use std::path::Path;
+use turnwise_present::others::Others;
+
+/// When a field changes its meaning or goes away, the number is raised.
+const FORMAT: &str = "turnwise-programs/1";
+
+/// All that was found: what page and picture are made of.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Report {
+    format: String,
+    pub(super) date: String,
+    pub(super) commit: String,
+    /// Parts of names, if not all programs were asked for.
+    names: Vec<String>,
+    /// Runs under each policy.
+    pub(super) runs: u32,
+    pub(super) programs: Vec<Entry>,
+}
+
+/// A program, and what became of it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    /// It is one of the lock-bound programs.
+    pub(super) bound: bool,
+    /// Its figure is a time.
+    lower: bool,
+    /// It tests itself, and is not measured.
+    is_test: bool,
+    pub(super) outcome: Outcome,
+}
+
+impl Entry {
+    pub(super) fn new(program: Program, outcome: Outcome) -> Entry {
+        let Program { name, bound, lower, metric, .. } = program;
+        Entry { name, bound, lower, is_test: metric.is_none(), outcome }
+    }
+
+    pub(super) fn measured(&self) -> Option<&Measured> {
+        match &self.outcome {
+            Outcome::Measured(measured) => Some(measured),
+            Outcome::Passed(_) | Outcome::Skipped(_) | Outcome::Failed(_) => None,
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn new(record: &Record, args: &Args, programs: Vec<Entry>) -> Report {
+        Report {
+            format: FORMAT.to_owned(),
+            date: record.date().to_owned(),
+            commit: record.commit().to_owned(),
+            names: args.name.clone(),
+            runs: args.runs,
+            programs,
+        }
+    }
+
+    /// Reads one that `cargo xtask programs` kept.
+    pub(super) fn read(file: &Path) -> Result<Report> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let complaint = || format!("{} is not a report of `cargo xtask programs`", file.display());
+        let report: Report = serde_json::from_str(&text).with_context(complaint)?;
+        ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+        Ok(report)
+    }
+
+    /// The command line that repeats it.
+    pub(super) fn command(&self) -> String {
+        let subset: String = self.names.iter().map(|name| format!(" '{name}'")).collect();
+        format!("cargo xtask programs{subset} --runs {}", self.runs)
+    }
+}
 
 /// "1.93 times as fast (1.85 to 2.01)".
 fn speed(measured: &Measured) -> String {
@@ -32,37 +106,39 @@ const BOUND_MEAN: f64 = 2.0;
 /// The bar for those that are recorded.
 const RECORDED: f64 = 0.9;
 
-/// The whole page.
-pub(super) fn page(outcomes: &[(Program, Outcome)], args: &Args) -> Result<String> {
-    let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
-    let subset: String = args.name.iter().map(|name| format!(" '{name}'")).collect();
-    writeln!(
-        page,
-        "Written by `cargo xtask programs{subset} --runs {}` on {}, commit {}; do not edit. The programs, their \
-         commands and figures are in `xtask/programs/programs.toml`.\n",
-        args.runs,
-        said_by("date", &["--utc", "+%F"])?,
-        commit()?
-    )?;
-    if let Some(machine) = measured(outcomes).map(|(_, measured)| &measured.machine).next() {
+impl Report {
+    /// The whole page.
+    pub(super) fn page(&self) -> Result<String> {
+        let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
         writeln!(
             page,
-            "Machine: {} x {}, Linux {}, {}.{}\n",
-            machine.cpus,
-            machine.cpu_model,
-            machine.kernel,
-            machine.libc,
-            most_taken(outcomes)
+            "Written by `{}` on {}, commit {}; do not edit. The programs, their commands and figures are in \
+             `xtask/programs/programs.toml`.\n",
+            self.command(),
+            self.date,
+            self.commit
         )?;
+        let entries = &self.programs;
+        if let Some(machine) = measured(entries).map(|(_, measured)| &measured.machine).next() {
+            writeln!(
+                page,
+                "Machine: {} x {}, Linux {}, {}.{}\n",
+                machine.cpus,
+                machine.cpu_model,
+                machine.kernel,
+                machine.libc,
+                most_taken(entries)
+            )?;
+        }
+        if entries.iter().any(|entry| !entry.is_test) {
+            speeds(&mut page, entries, self.runs)?;
+        }
+        self_tests(&mut page, entries)?;
+        Ok(page)
     }
-    if outcomes.iter().any(|(program, _)| program.metric.is_some()) {
-        speeds(&mut page, outcomes, args.runs)?;
-    }
-    self_tests(&mut page, outcomes)?;
-    Ok(page)
 }
 
-fn speeds(page: &mut String, outcomes: &[(Program, Outcome)], runs: u32) -> Result<()> {
+fn speeds(page: &mut String, entries: &[Entry], runs: u32) -> Result<()> {
     writeln!(
         page,
         "Under `{}` and `{}` each program exits with status 0 and prints the same results before it is measured. \
@@ -70,28 +146,25 @@ fn speeds(page: &mut String, outcomes: &[(Program, Outcome)], runs: u32) -> Resu
          each, interleaved. Spread: the middle half of the runs as a share of the median.\n",
         POLICIES[0], POLICIES[1], runs
     )?;
-    table(page, outcomes)?;
-    bars(page, outcomes)?;
-    one_cpu(page, outcomes)
+    table(page, entries)?;
+    bars(page, entries)?;
+    one_cpu(page, entries)
 }
 
-fn measured(outcomes: &[(Program, Outcome)]) -> impl Iterator<Item = (&Program, &Measured)> {
-    outcomes.iter().filter_map(|(program, outcome)| match outcome {
-        Outcome::Measured(measured) => Some((program, &**measured)),
-        Outcome::Passed(_) | Outcome::Skipped(_) | Outcome::Failed(_) => None,
-    })
+fn measured(entries: &[Entry]) -> impl Iterator<Item = (&Entry, &Measured)> {
+    entries.iter().filter_map(|entry| Some((entry, entry.measured()?)))
 }
 
-fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
+fn table(page: &mut String, entries: &[Entry]) -> Result<()> {
     let [before, ours] = POLICIES;
     writeln!(
         page,
         "| program | lock-bound | {before} | spread | {ours} | spread | speed | 95% | one CPU | recorded |"
     )?;
     writeln!(page, "|---|---|---|---|---|---|---|---|---|---|")?;
-    for (program, outcome) in outcomes.iter().filter(|(program, _)| program.metric.is_some()) {
+    for program in entries.iter().filter(|entry| !entry.is_test) {
         let bound = if program.bound { "yes" } else { "" };
-        match outcome {
+        match &program.outcome {
             Outcome::Measured(m) => writeln!(
                 page,
                 "| {} | {bound} | {} | {:.0}% | {} | {:.0}% | **{:.2}** | {:.2} to {:.2} | {} | {} |",
@@ -122,8 +195,8 @@ fn table(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
 }
 
 /// Programs that test themselves: not measured.
-fn self_tests(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    let mut tests = outcomes.iter().filter(|(program, _)| program.metric.is_none()).peekable();
+fn self_tests(page: &mut String, entries: &[Entry]) -> Result<()> {
+    let mut tests = entries.iter().filter(|entry| entry.is_test).peekable();
     if tests.peek().is_none() {
         return Ok(());
     }
@@ -133,8 +206,8 @@ fn self_tests(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> 
          the same results.\n"
     )?;
     writeln!(page, "| tests | under `{}` and `{}` |\n|---|---|", POLICIES[0], POLICIES[1])?;
-    for (program, outcome) in tests {
-        let what = match outcome {
+    for program in tests {
+        let what = match &program.outcome {
             Outcome::Measured(_) => continue,
             Outcome::Passed(results) => format!("pass: {}", shortened(results)),
             Outcome::Skipped(why) => format!("not run: {why}"),
@@ -165,8 +238,8 @@ pub(crate) fn figure(value: f64, seconds: bool) -> String {
     }
 }
 
-fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    let bound: Vec<_> = measured(outcomes).filter(|(p, _)| p.bound).map(|(_, m)| m.speed).collect();
+fn bars(page: &mut String, entries: &[Entry]) -> Result<()> {
+    let bound: Vec<_> = measured(entries).filter(|(p, _)| p.bound).map(|(_, m)| m.speed).collect();
     if let Some(mean) = geometric_mean(&bound) {
         let word = if mean >= BOUND_MEAN { "met" } else { "MISSED" };
         writeln!(
@@ -175,10 +248,10 @@ fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
             bound.len()
         )?;
     }
-    if measured(outcomes).next().is_none() {
+    if measured(entries).next().is_none() {
         return Ok(());
     }
-    let slower: Vec<_> = measured(outcomes).filter(|(_, m)| m.speed[2] < NEVER_BELOW).collect();
+    let slower: Vec<_> = measured(entries).filter(|(_, m)| m.speed[2] < NEVER_BELOW).collect();
     match slower.is_empty() {
         true => writeln!(page, "- met: no program is below {NEVER_BELOW} of the C library's speed with confidence")?,
         false => {
@@ -190,12 +263,12 @@ fn bars(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
             )?;
         }
     }
-    recorded(page, outcomes)
+    recorded(page, entries)
 }
 
 /// What `turnwise profile` costs those that are bound by locks.
-fn recorded(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    let all: Vec<_> = measured(outcomes).filter_map(|(p, m)| Some((p, m.recorded?))).collect();
+fn recorded(page: &mut String, entries: &[Entry]) -> Result<()> {
+    let all: Vec<_> = measured(entries).filter_map(|(p, m)| Some((p, m.recorded?))).collect();
     if all.is_empty() {
         return Ok(());
     }
@@ -218,8 +291,8 @@ fn recorded(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
 }
 
 /// What there is to be gained from taking contention away.
-fn one_cpu(page: &mut String, outcomes: &[(Program, Outcome)]) -> Result<()> {
-    let speeds: Vec<_> = measured(outcomes).filter_map(|(_, m)| m.one_cpu).collect();
+fn one_cpu(page: &mut String, entries: &[Entry]) -> Result<()> {
+    let speeds: Vec<_> = measured(entries).filter_map(|(_, m)| m.one_cpu).collect();
     let Some(mean) = geometric_mean(&speeds) else { return Ok(()) };
     writeln!(
         page,
@@ -240,21 +313,9 @@ fn geometric_mean(speeds: &[Speed]) -> Option<f64> {
     (!speeds.is_empty()).then(|| (sum / speeds.len() as f64).exp())
 }
 
-fn commit() -> Result<String> {
-    let is_clean = said_by("git", &["status", "--porcelain", "--untracked-files=no"])?.is_empty();
-    let changed = if is_clean { "" } else { " with changes" };
-    Ok(format!("{}{changed}", said_by("git", &["rev-parse", "--short=12", "HEAD"])?))
-}
-
-/// What a command prints.
-fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
 /// A sentence on what others took of the CPUs during the program where that was most.
-fn most_taken(outcomes: &[(Program, Outcome)]) -> String {
-    let others = measured(outcomes).filter_map(|(_, measured)| measured.others);
+fn most_taken(entries: &[Entry]) -> String {
+    let others = measured(entries).filter_map(|(_, measured)| measured.others);
     let most = others.reduce(|a, b| Others { programs: a.programs.max(b.programs), host: a.host.max(b.host) });
     most.map_or_else(String::new, |Others { programs, host }| {
         let [programs, host] = [programs, host].map(|share| 100.0 * share);
@@ -282,7 +343,7 @@ mod tests {
     }
 
     /// A program that is twice as fast, and on one CPU as fast as told.
-    fn program(name: &str, one_cpu: Option<f64>) -> (Program, Outcome) {
+    fn program(name: &str, one_cpu: Option<f64>) -> Entry {
         let toml =
             format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());
         let machine = crate::programs::run::Machine {
@@ -292,6 +353,7 @@ mod tests {
             libc: "glibc".to_owned(),
         };
         let measured = Measured {
+            runs: std::collections::BTreeMap::new(),
             medians: vec![1e3, 2e3],
             spread: vec![0.1, 0.2],
             speed: [2.0, 1.5, 2.5],
@@ -300,7 +362,7 @@ mod tests {
             machine,
             others: Some(Others { programs: 0.014, host: 0.0 }),
         };
-        (toml::from_str(&toml).unwrap(), Outcome::Measured(Box::new(measured)))
+        Entry::new(toml::from_str(&toml).unwrap(), Outcome::Measured(Box::new(measured)))
     }
 
     #[test]
@@ -331,8 +393,8 @@ mod tests {
             most_taken(&outcomes)
                 .ends_with(" took up to 1% of the CPUs, and the host of this virtual machine up to 0%.")
         );
-        for (_, outcome) in &mut outcomes {
-            let Outcome::Measured(measured) = outcome else { panic!("measured") };
+        for entry in &mut outcomes {
+            let Outcome::Measured(measured) = &mut entry.outcome else { panic!("measured") };
             measured.others = None;
         }
         assert_eq!(most_taken(&outcomes), "");
@@ -340,7 +402,8 @@ mod tests {
 
     #[test]
     fn without_lock_bound_programs_there_is_no_word_of_one_cpu() {
-        let outcomes = [program("free", None), (program("gone", Some(1.0)).0, Outcome::Skipped("not here".to_owned()))];
+        let gone = Entry { outcome: Outcome::Skipped("not here".to_owned()), ..program("gone", Some(1.0)) };
+        let outcomes = [program("free", None), gone];
         let mut page = String::new();
         table(&mut page, &outcomes).unwrap();
         bars(&mut page, &outcomes[1..]).unwrap();

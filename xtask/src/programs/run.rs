@@ -3,13 +3,16 @@
 use super::prepare::Ready;
 use super::table::Program;
 use super::{POLICIES, table};
+use crate::results::built;
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 use rustix::thread::{CpuSet, sched_getaffinity};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use turnwise_present::others::Others;
 
 /// No run of any program takes longer.
 const LIMIT_S: u64 = 120;
@@ -23,7 +26,11 @@ pub(super) struct Turnwise {
 pub(super) type Speed = [f64; 3];
 
 /// What a comparison found.
-pub(super) struct Measured {
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// The figures of all runs, by policy or arm, in order.
+    #[serde(default)]
+    pub(super) runs: BTreeMap<String, Vec<f64>>,
     /// Median of each policy.
     pub(super) medians: Vec<f64>,
     /// Middle half of each policy, as a share of its median.
@@ -43,19 +50,21 @@ pub(super) struct Measured {
 #[derive(Deserialize)]
 struct Comparison {
     summaries: Vec<Summary>,
+    #[serde(default)]
+    runs: Vec<Run>,
     machine: Machine,
     others: Option<Others>,
 }
 
-/// Shares of the CPUs' time that others took meanwhile.
-#[derive(Deserialize, Clone, Copy)]
-pub(super) struct Others {
-    pub(super) programs: f64,
-    pub(super) host: f64,
+#[derive(Deserialize)]
+struct Run {
+    policy: String,
+    warmup: bool,
+    printed: BTreeMap<String, f64>,
 }
 
 /// Where it was measured.
-#[derive(Deserialize, Clone)]
+#[derive(Serialize, Deserialize, Clone)]
 pub(super) struct Machine {
     pub(super) cpus: u32,
     pub(super) cpu_model: String,
@@ -83,16 +92,7 @@ struct Ratio {
 impl Turnwise {
     /// Builds it.
     pub(super) fn build() -> Result<Turnwise> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let status = Command::new(cargo)
-            .args(["build", "--release", "--package", "turnwise-cli"])
-            .status()
-            .context("cannot run cargo")?;
-        if !status.success() {
-            bail!("turnwise cannot be built");
-        }
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-        let path = target.join("release/turnwise").canonicalize().context("cannot find what was built")?;
+        let path = built("turnwise-cli", "turnwise")?;
         Ok(Turnwise { path })
     }
 
@@ -131,7 +131,7 @@ impl Turnwise {
         compare.args(["--timeout", &LIMIT_S.to_string(), "--metric", &format!("(?m){metric}")]);
         compare.arg(format!("--json={}", json.display()));
         if program.bound {
-            let turnwise = self.path.to_str().context("the path of turnwise is no text")?;
+            let turnwise = self.path.to_str().context("the path of turnwise is not UTF-8")?;
             let quoted = shlex::try_quote(turnwise).context("the path of turnwise cannot be quoted")?;
             compare.args(["--arm", &format!("{ONE_CPU}: taskset -c {}", last_cpu()?)]);
             compare.args(["--arm", &format!("{RECORDED}: {quoted} profile --")]);
@@ -167,8 +167,13 @@ fn read(text: &str, lower: bool, bound: bool) -> Result<Measured> {
         found.with_context(|| format!("the comparison has no figures of {policy}"))
     };
     let all = POLICIES.iter().map(|policy| of(policy)).collect::<Result<Vec<_>>>()?;
+    let mut runs: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for run in comparison.runs.iter().filter(|run| !run.warmup) {
+        runs.entry(run.policy.clone()).or_default().extend(run.printed.get(&metric));
+    }
     let arm = |name: &str| bound.then(|| of(name).and_then(|summary| speed(summary, lower))).transpose();
     Ok(Measured {
+        runs,
         medians: all.iter().map(|summary| summary.median).collect(),
         spread: all.iter().map(|summary| (summary.q3 - summary.q1) / summary.median).collect(),
         speed: speed(all[1], lower)?,
@@ -229,7 +234,12 @@ mod tests {
             summary(ONE_CPU, 150.0, ratio(1.5, 1.25, 2.0)),
             summary(RECORDED, 90.0, ratio(0.9, 0.8, 1.0)),
         ];
-        serde_json::json!({ "summaries": summaries, "machine": machine }).to_string()
+        let run = |warmup: bool, ops: f64| {
+            let printed = serde_json::json!({ "ops": ops, "other": 1.0 });
+            serde_json::json!({ "policy": "libc", "warmup": warmup, "printed": printed })
+        };
+        let runs = [run(true, 1.0), run(false, 90.0), run(false, 110.0)];
+        serde_json::json!({ "summaries": summaries, "runs": runs, "machine": machine }).to_string()
     }
 
     #[test]
@@ -238,6 +248,7 @@ mod tests {
         assert_eq!((measured.speed, measured.one_cpu), ([2.0, 1.6, 2.5], Some([1.5, 1.25, 2.0])));
         assert_eq!(measured.recorded, Some([0.9, 0.8, 1.0]));
         assert_eq!(measured.medians, [100.0, 200.0]);
+        assert_eq!(measured.runs["libc"], [90.0, 110.0], "without the warm-up");
         assert_eq!(read(&comparison(), false, false).unwrap().one_cpu, None);
         assert!(read(&comparison().replace(RECORDED, "another"), false, true).is_err());
     }

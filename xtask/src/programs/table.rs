@@ -55,7 +55,7 @@ mod tests {
                 assert!(program.equal.is_some() && !program.bound, "{}: only its results count", program.name);
             }
             assert!(program.equal.as_deref().is_none_or(|equal| regex::Regex::new(equal).is_ok()), "{}", program.name);
-            assert!(program.source.is_some() || !program.needs.is_empty(), "{} is no command", program.name);
+            assert!(program.source.is_some() || !program.needs.is_empty(), "{} is not a command", program.name);
         }
         let names: std::collections::HashSet<_> = programs.iter().map(|program| &program.name).collect();
         assert_eq!(names.len(), programs.len(), "two programs have one name");

@@ -19,6 +19,18 @@ pub(super) const RULES: &[Rule] = &[
         check: design_page,
     },
     Rule {
+        name: "design-words",
+        what: "a page of docs/design has at most 900 words",
+        remedy: "move experiments to docs/lab, and what people look up to a page in docs; link what the source says",
+        check: design_words,
+    },
+    Rule {
+        name: "book-complete",
+        what: "docs/SUMMARY.md lists every page below docs",
+        remedy: "add the page to its part of docs/SUMMARY.md",
+        check: book_complete,
+    },
+    Rule {
         name: "link-resolves",
         what: "links to local files resolve",
         remedy: "correct the link",
@@ -94,6 +106,30 @@ fn design_page(tree: &Tree, report: &mut Report<'_>) {
         let Some(name) = file.path.strip_prefix("docs/design/") else { continue };
         if name != "README.md" && name.ends_with(".md") && !index.contains(&format!("({name})")) {
             report.add(&file.path, 1, "docs/design/README.md does not link to it");
+        }
+    }
+}
+
+/// As `wc -w` counts them.
+const DESIGN_WORDS: usize = 900;
+
+fn design_words(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|f| f.path.starts_with("docs/design/") && f.is(&["md"])) {
+        let words = file.text.split_whitespace().count();
+        if words > DESIGN_WORDS {
+            report.add(&file.path, 1, format!("{words} words"));
+        }
+    }
+}
+
+const SUMMARY: &str = "docs/SUMMARY.md";
+
+fn book_complete(tree: &Tree, report: &mut Report<'_>) {
+    let Some(summary) = tree.get(SUMMARY) else { return };
+    for file in tree.files.iter().filter(|f| f.is(&["md"]) && f.path != SUMMARY) {
+        let Some(page) = file.path.strip_prefix("docs/") else { continue };
+        if !summary.text.contains(&format!("({page})")) {
+            report.add(&file.path, 1, format!("{SUMMARY} does not list it"));
         }
     }
 }
@@ -184,6 +220,19 @@ mod tests {
         ];
         assert_eq!(lines("design-page", &files).len(), 2);
         assert_eq!(lines("design-page", &files[..1]), [1]);
+    }
+
+    #[test]
+    fn design_words() {
+        let (full, over) = ("word ".repeat(900), "word ".repeat(901));
+        let files = [("docs/design/a.md", &*full), ("docs/design/b.md", &*over), ("docs/c.md", &*over)];
+        assert_eq!(lines("design-words", &files).len(), 1);
+    }
+
+    #[test]
+    fn book_complete() {
+        let files = [("docs/SUMMARY.md", "- [a](lab/a.md)\n"), ("docs/lab/a.md", ""), ("docs/b.md", "")];
+        assert_eq!(lines("book-complete", &files).len(), 1);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Rules about Rust code.
+//! Rules about Rust code that neither clippy nor rustc has: theirs do not count comments in a function's lines, and see
+//! neither `unsafe extern` blocks nor the code of other architectures.
 
 use super::{Report, Rule};
 use crate::tidy::tree::{Tree, span_lines};
@@ -24,18 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "write `// SAFETY:` above it and say why the contract holds",
         check: safety_comment,
     },
-    Rule {
-        name: "leftover-code",
-        what: "no unfinished or debugging macros, no ignored tests",
-        remedy: "finish it or remove it",
-        check: leftover_code,
-    },
-    Rule {
-        name: "no-cfg-loom",
-        what: "models run the code that ships: no cfg(loom)",
-        remedy: "make the code generic over `Platform` instead",
-        check: no_cfg_loom,
-    },
+    Rule { name: "ignored-test", what: "no test is ignored", remedy: "let it run, or remove it", check: ignored_test },
     Rule {
         name: "atomic-types",
         what: "in lock code, atomic types only in platform/ and in const constructors",
@@ -155,51 +145,14 @@ fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
     matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-const MACROS: &[&str] = &["todo", "unimplemented", "dbg"];
-
-fn leftover_code(tree: &Tree, report: &mut Report<'_>) {
+fn ignored_test(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         rust.each_token(&mut |tokens, index| {
-            let TokenTree::Ident(ident) = &tokens[index] else { return };
-            let line = ident.span().start().line;
-            let name = ident.to_string();
-            if MACROS.contains(&name.as_str()) && is_mark(tokens.get(index + 1), '!') {
-                report.add(&file.path, line, format!("`{name}!`"));
-            }
             // Alone in its brackets, or with a reason.
-            if name == "ignore" && index == 0 && (tokens.len() == 1 || is_mark(tokens.get(1), '=')) {
-                report.add(&file.path, line, "`#[ignore]`");
+            if is_word(&tokens[index], "ignore") && index == 0 && (tokens.len() == 1 || is_mark(tokens.get(1), '=')) {
+                report.add(&file.path, tokens[index].span().start().line, "`#[ignore]`");
             }
         });
-    }
-}
-
-fn no_cfg_loom(tree: &Tree, report: &mut Report<'_>) {
-    for (file, rust) in tree.rust() {
-        rust.each_token(&mut |tokens, index| {
-            let TokenTree::Group(group) = &tokens[index] else { return };
-            let is_cfg = index > 0 && ["cfg", "cfg_attr", "cfg_select"].iter().any(|w| is_word(&tokens[index - 1], w));
-            let mut words = false;
-            Words(&mut |word| words |= word == "loom").visit(group.stream());
-            if is_cfg && words {
-                report.add(&file.path, group.span().start().line, "cfg(loom)");
-            }
-        });
-    }
-}
-
-/// Calls a function for each identifier.
-struct Words<'a>(&'a mut dyn FnMut(&str));
-
-impl Words<'_> {
-    fn visit(&mut self, tokens: proc_macro2::TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Ident(ident) => (self.0)(&ident.to_string()),
-                TokenTree::Group(group) => self.visit(group.stream()),
-                _ => {}
-            }
-        }
     }
 }
 
@@ -255,16 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn leftover_code() {
-        let text =
-            "fn f() {\n    todo!();\n    dbg!(1);\n    let todo = 1;\n}\n#[test]\n#[ignore = \"slow\"]\nfn t() {}\n";
-        assert_eq!(lines("leftover-code", &[("a.rs", text)]), [2, 3, 7]);
-    }
-
-    #[test]
-    fn no_cfg_loom() {
-        let text = "#[cfg(not(loom))]\nfn f() {}\nfn g() { loom::model(|| {}) }\n#[cfg(test)]\nfn h() {}\n";
-        assert_eq!(lines("no-cfg-loom", &[("a.rs", text)]), [1]);
+    fn ignored_test() {
+        let text = "#[test]\n#[ignore = \"slow\"]\nfn t() {}\n#[test]\n#[ignore]\nfn u(ignore: u32) {}\n";
+        assert_eq!(lines("ignored-test", &[("a.rs", text)]), [2, 5]);
     }
 
     #[test]

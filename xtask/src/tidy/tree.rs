@@ -148,7 +148,9 @@ pub(crate) fn is_test(item: &syn::Item) -> bool {
     };
     attributes.iter().any(|a| {
         let syn::Meta::List(list) = &a.meta else { return false };
-        list.path.is_ident("cfg") && list.tokens.to_string().starts_with("test")
+        let condition = list.tokens.to_string();
+        let condition = condition.strip_prefix("all (").unwrap_or(&condition);
+        list.path.is_ident("cfg") && condition.starts_with("test")
     })
 }
 

@@ -4,9 +4,7 @@ use crate::load::counted::Counter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use turnwise::platform::Platform;
-use turnwise::{LockRef, RawLock};
-use turnwise_lineage::d_count::{self, DCount};
+use turnwise_catalogue::RefCount;
 
 /// `Arc`: cloned and dropped.
 impl Counter for Arc<()> {
@@ -91,49 +89,27 @@ impl Counter for Exchanges {
     }
 }
 
-impl<P: Platform> Counter for LockRef<P> {
+/// A count of the catalogue.
+pub struct Count<C>(C);
+
+impl<C: RefCount> Counter for Count<C> {
     type Held = ();
 
     fn new() -> Self {
-        LockRef::new_in(1)
+        Count(C::new_in())
     }
 
     #[inline]
     fn get(&self) {
-        LockRef::get(self);
+        self.0.get();
     }
 
     #[inline]
     fn put(&self, (): ()) {
-        LockRef::put(self);
+        self.0.put();
     }
 
     fn count(&self) -> u64 {
-        LockRef::count(self).into()
-    }
-}
-
-/// `dget` and `dput`.
-impl<V: d_count::Policy, P: Platform> Counter for DCount<V, P> {
-    type Held = ();
-
-    fn new() -> Self {
-        let count: Self = RawLock::new_in();
-        count.get();
-        count
-    }
-
-    #[inline]
-    fn get(&self) {
-        DCount::get(self);
-    }
-
-    #[inline]
-    fn put(&self, (): ()) {
-        DCount::put(self);
-    }
-
-    fn count(&self) -> u64 {
-        DCount::count(self).into()
+        self.0.count()
     }
 }

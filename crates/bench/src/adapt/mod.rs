@@ -1,6 +1,7 @@
 //! The locks that are compared, in the shape that the workloads want: one file for each sort.
 
 pub mod counters;
+pub mod listed;
 pub mod mutexes;
 pub mod pthread;
 pub mod raw;

@@ -1,9 +1,8 @@
 //! Locks for one thread at a time.
 
 use crate::load::exclusive::Lock;
-use turnwise::platform::{Native, Platform};
-use turnwise::raw::{GuardSend, RawLock};
-use turnwise::{McsLock, Permits, Semaphore};
+use turnwise::platform::Platform;
+use turnwise::{McsLock, RawLock};
 
 /// A lock whose `lock` returns a guard; `$new` makes one.
 macro_rules! guarded {
@@ -45,37 +44,5 @@ impl<T: Send + 'static> Lock<T> for std::sync::Mutex<T> {
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.lock().expect("no workload panics with the lock held"))
-    }
-}
-
-/// A semaphore with one permit, which only its owner gives back.
-pub struct OnePermit<const FAIR: bool, P: Platform = Native>(Semaphore<FAIR, P>);
-
-// SAFETY: there is one permit, nobody else can get at the semaphore, and giving it back orders owners.
-unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
-    type Platform = P;
-    type GuardMarker = GuardSend;
-
-    fn new_in() -> Self {
-        OnePermit(Semaphore::new_in(1))
-    }
-
-    #[inline]
-    fn lock(&self) {
-        self.0.acquire().forget();
-    }
-
-    #[inline]
-    fn try_lock(&self) -> bool {
-        self.0.try_acquire().map(Permits::forget).is_some()
-    }
-
-    #[inline]
-    unsafe fn unlock(&self) {
-        self.0.release(1);
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.available() == 0
     }
 }

@@ -2,12 +2,11 @@
 
 use crate::load::exclusive::Lock;
 use crate::load::shared::{Record, SharedLock};
-use turnwise::platform::Platform;
 
 /// A lock whose `read` and `write` return guards, or what `$guard` makes of them.
 macro_rules! guarded {
-    ($lock:ty, $new:path $(, $guard:ident)? $(; $generic:ident: $bound:path)?) => {
-        impl$(<$generic: $bound>)? SharedLock for $lock {
+    ($lock:ty, $new:path $(, $guard:ident)?) => {
+        impl SharedLock for $lock {
             fn new(value: Record) -> Self {
                 $new(value)
             }
@@ -27,7 +26,6 @@ macro_rules! guarded {
 
 const NO_PANIC: &str = "no workload panics with the lock held";
 
-guarded!(turnwise::RwSem<Record, P>, turnwise::RwSem::new_in; P: Platform);
 guarded!(std::sync::RwLock<Record>, std::sync::RwLock::new, expect);
 guarded!(parking_lot::RwLock<Record>, parking_lot::RwLock::new);
 guarded!(spin::RwLock<Record>, spin::RwLock::new);

@@ -9,6 +9,7 @@ pub mod seqlock;
 pub mod spin;
 pub mod vfs;
 
+use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Exhibit;
 use crate::load::{counted, exclusive, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
@@ -36,10 +37,17 @@ pub struct LockInfo {
     pub waiting: Waiting,
     /// One to judge, rather than one to judge by.
     pub ours: bool,
-    /// Its name in the [catalogue](crate::catalogue), if it is a lock of this project.
-    pub entry: Option<&'static str>,
-    /// Measures one sample of a workload with this lock.
-    pub sample: fn(&Plan) -> anyhow::Result<Outcome>,
+    sampler: Sampler,
+}
+
+/// How a sample of a lock is measured.
+enum Sampler {
+    /// By this function.
+    By(Sample),
+    /// As a lock of the catalogue.
+    Catalogue,
+    /// As a count of references under a lock of the catalogue.
+    CountUnder,
 }
 
 impl LockInfo {
@@ -49,7 +57,7 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, ours: false, entry: None, sample: exclusive::sample::<L> }
+        LockInfo::by(exclusive::sample::<L>, name, waiting, help)
     }
 
     /// A peer for readers and writers.
@@ -58,7 +66,7 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, ours: false, entry: None, sample: shared::sample::<L> }
+        LockInfo::by(shared::sample::<L>, name, waiting, help)
     }
 
     /// A peer that counts references.
@@ -67,17 +75,46 @@ impl LockInfo {
         waiting: Waiting,
         help: &'static str,
     ) -> LockInfo {
-        LockInfo { name, help, waiting, ours: false, entry: None, sample: counted::sample::<C> }
+        LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
 
-    /// The same, as a lock of this project.
-    pub(crate) const fn ours(self, entry: &'static str) -> LockInfo {
-        LockInfo { ours: true, ..self.made_of(entry) }
+    const fn by(sample: Sample, name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
+        LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
     }
 
-    /// The same, made of a lock of this project to compare another with.
-    pub(crate) const fn made_of(self, entry: &'static str) -> LockInfo {
-        LockInfo { entry: Some(entry), ..self }
+    /// A lock of the catalogue, to compare others with.
+    pub(crate) const fn listed(name: &'static str) -> LockInfo {
+        let entry = turnwise_catalogue::get(name);
+        let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
+        LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
+    }
+
+    /// A lock of the catalogue, to judge.
+    pub(crate) const fn own(name: &'static str) -> LockInfo {
+        LockInfo::listed(name).ours()
+    }
+
+    /// A count of references under a lock of the catalogue, to compare others with.
+    pub(crate) const fn count_under(name: &'static str) -> LockInfo {
+        LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
+    }
+
+    /// The same, to judge.
+    pub(crate) const fn ours(self) -> LockInfo {
+        LockInfo { ours: true, ..self }
+    }
+
+    /// Measures one sample of a workload with this lock.
+    ///
+    /// # Errors
+    /// When a thread cannot be started, or when the lock broke its promise.
+    pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
+        let sample = match self.sampler {
+            Sampler::By(sample) => sample,
+            Sampler::Catalogue => turnwise_catalogue::visit(self.name, AsItself),
+            Sampler::CountUnder => turnwise_catalogue::visit(self.name, CountUnder),
+        };
+        sample(plan)
     }
 }
 

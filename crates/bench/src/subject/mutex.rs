@@ -1,13 +1,9 @@
 //! The mutex and its peers.
 
 use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
-use crate::adapt::mutexes::OnePermit;
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
-use crate::adapt::raw::Behind;
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
-use turnwise::backoff::{Exponential, Proportional};
-use turnwise::{McsLock, QueuedSpinLock, RawReentrantMutex, SpinLock, TicketLock};
 
 /// The mutex and its peers.
 pub static SUBJECT: Subject = Subject {
@@ -34,7 +30,7 @@ static MUTEX: Group = Group {
     name: "mutex",
     help: "all scenarios that compare mutexes",
     locks: LOCKS,
-    default: &["turnwise", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
+    default: &["mutex", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
     reference: &[],
 };
 
@@ -42,28 +38,21 @@ static ON_CPU: Group = Group {
     name: "on-cpu",
     help: "all scenarios that show what the on_cpu layer brings",
     locks: LOCKS,
-    default: &["turnwise", "turnwise-blind"],
-    reference: &["turnwise-blind"],
+    default: &["mutex", "mutex-blind"],
+    reference: &["mutex-blind"],
 };
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::exclusive::<turnwise::Mutex<Protected>>("turnwise", Sleeps, "our adaptive mutex").ours("Mutex"),
+    LockInfo::own("mutex"),
     LockInfo::exclusive::<turnwise::Mutex<Protected, Blind>>(
-        "turnwise-blind",
+        "mutex-blind",
         Sleeps,
         "our adaptive mutex without the on_cpu layer",
     )
-    .ours("Mutex"),
-    LockInfo::exclusive::<Behind<RawReentrantMutex, Protected>>("turnwise-reentrant", Sleeps, "our re-entrant mutex")
-        .ours("ReentrantMutex"),
-    LockInfo::exclusive::<Behind<OnePermit<false>, Protected>>(
-        "turnwise-semaphore",
-        Sleeps,
-        "our semaphore with one permit",
-    )
-    .ours("Semaphore"),
-    LockInfo::exclusive::<Behind<OnePermit<true>, Protected>>("turnwise-fair-semaphore", Sleeps, "the same, fair")
-        .ours("FairSemaphore"),
+    .ours(),
+    LockInfo::own("reentrant"),
+    LockInfo::own("semaphore"),
+    LockInfo::own("fair-semaphore"),
     LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
     LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Normal>>("pthread", Sleeps, "the C library's default mutex"),
@@ -73,23 +62,12 @@ static LOCKS: &[LockInfo] = &[
         "the C library's mutex of type PTHREAD_MUTEX_ADAPTIVE_NP",
     ),
     LockInfo::exclusive::<spin::mutex::SpinMutex<Protected>>("spin", Spins, "spin 0.12's test-and-set lock"),
-    LockInfo::exclusive::<SpinLock<Protected>>("ttas", Spins, "our test-and-test-and-set lock").ours("SpinLock"),
-    LockInfo::exclusive::<SpinLock<Protected, Exponential>>(
-        "ttas-backoff",
-        Spins,
-        "the same with exponential back-off",
-    )
-    .ours("SpinLock"),
-    LockInfo::exclusive::<TicketLock<Protected>>("ticket", Spins, "our ticket lock").ours("TicketLock"),
-    LockInfo::exclusive::<TicketLock<Protected, Proportional>>(
-        "ticket-backoff",
-        Spins,
-        "the same with proportional back-off",
-    )
-    .ours("TicketLock"),
-    LockInfo::exclusive::<QueuedSpinLock<Protected>>("queued", Spins, "our queued spin lock, nodes in static memory")
-        .ours("QueuedSpinLock"),
-    LockInfo::exclusive::<McsLock<Protected>>("mcs", Spins, "our MCS lock, nodes on the stack").ours("McsLock"),
+    LockInfo::own("ttas"),
+    LockInfo::own("ttas-backoff"),
+    LockInfo::own("ticket"),
+    LockInfo::own("ticket-backoff"),
+    LockInfo::own("queued"),
+    LockInfo::own("mcs"),
 ];
 
 static SCENARIOS: &[Scenario] = &[

@@ -4,7 +4,6 @@ use super::{Cast, Group, LockInfo, Scenario, Subject, Waiting::*};
 use crate::adapt::pthread::PthreadRwLock;
 use crate::adapt::rwlocks::Alone;
 use crate::load::shared::Record;
-use turnwise::RwSem;
 
 /// The readers-writer lock and its peers.
 pub static SUBJECT: Subject = Subject {
@@ -31,12 +30,12 @@ static RWLOCK: Group = Group {
     name: "rwlock",
     help: "all scenarios",
     locks: LOCKS,
-    default: &["turnwise", "std", "parking_lot", "pthread", "pthread-writers", "spin", "turnwise-mutex"],
+    default: &["rwsem", "std", "parking_lot", "pthread", "pthread-writers", "spin", "mutex"],
     reference: &[],
 };
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::shared::<RwSem<Record>>("turnwise", Sleeps, "our readers-writer lock").ours("RwSem"),
+    LockInfo::own("rwsem"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),
     LockInfo::shared::<PthreadRwLock<false>>("pthread", Sleeps, "the C library's default, which prefers readers"),
@@ -46,8 +45,7 @@ static LOCKS: &[LockInfo] = &[
         "the same of kind PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP",
     ),
     LockInfo::shared::<spin::RwLock<Record>>("spin", Spins, "spin 0.12's RwLock"),
-    LockInfo::shared::<Alone<turnwise::Mutex<Record>>>("turnwise-mutex", Sleeps, "our mutex: readers one at a time")
-        .ours("Mutex"),
+    LockInfo::shared::<Alone<turnwise::Mutex<Record>>>("mutex", Sleeps, "our mutex: readers one at a time").ours(),
     LockInfo::shared::<Alone<std::sync::Mutex<Record>>>("std-mutex", Sleeps, "std::sync::Mutex, likewise"),
 ];
 

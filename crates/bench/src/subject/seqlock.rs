@@ -1,7 +1,7 @@
 //! The sequence lock and its peers: reads that write nothing.
 
 use super::{Cast, Group, LockInfo, Scenario, Subject, Waiting::*};
-use crate::adapt::seqlocks::{Blocking, Optimistic, With};
+use crate::adapt::seqlocks::{Blocking, With};
 use crate::load::shared::Record;
 
 /// The sequence lock and its peers.
@@ -28,7 +28,7 @@ static OPTIMISTIC: Group = Group {
     name: "optimistic",
     help: "all scenarios with optimistic readers",
     locks: LOCKS,
-    default: &["turnwise", "turnwise-with", "seqlock", "std", "parking_lot"],
+    default: &["seqrwlock", "seqrwlock-with", "seqlock", "std", "parking_lot"],
     reference: &["seqlock"],
 };
 
@@ -36,15 +36,14 @@ static BLOCKING: Group = Group {
     name: "blocking",
     help: "all scenarios with readers that keep writers out",
     locks: LOCKS,
-    default: &["turnwise-blocking", "std", "parking_lot"],
+    default: &["seqrwlock-blocking", "std", "parking_lot"],
     reference: &[],
 };
 
 static LOCKS: &[LockInfo] = &[
-    LockInfo::shared::<Optimistic>("turnwise", Sleeps, "our sequence lock: readers copy").ours("SeqRwLock"),
-    LockInfo::shared::<With>("turnwise-with", Sleeps, "the same, with read_with").ours("SeqRwLock"),
-    LockInfo::shared::<Blocking>("turnwise-blocking", Sleeps, "the same, with readers that keep writers out")
-        .ours("SeqRwLock"),
+    LockInfo::own("seqrwlock"),
+    LockInfo::shared::<With>("seqrwlock-with", Sleeps, "the same, with read_with").ours(),
+    LockInfo::shared::<Blocking>("seqrwlock-blocking", Sleeps, "the same, with readers that keep writers out").ours(),
     LockInfo::shared::<seqlock::SeqLock<Record>>("seqlock", Sleeps, "the seqlock crate 0.2"),
     LockInfo::shared::<std::sync::RwLock<Record>>("std", Sleeps, "std::sync::RwLock"),
     LockInfo::shared::<parking_lot::RwLock<Record>>("parking_lot", Sleeps, "parking_lot 0.13's RwLock"),

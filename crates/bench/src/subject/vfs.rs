@@ -20,16 +20,12 @@ pub static SUBJECT: Subject = Subject {
 impl LockInfo {
     /// What finds names.
     const fn tree<T: Tree, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
-        LockInfo { name, help, waiting: Sleeps, ours: false, entry: None, sample: names::look_ups::<T, W> }
+        LockInfo::by(names::look_ups::<T, W>, name, Sleeps, help)
     }
 
     /// What knows paths.
     const fn paths<T: Paths, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
-        LockInfo { name, help, waiting: Sleeps, ours: false, entry: None, sample: names::paths::<T, W> }
-    }
-
-    const fn judged(self) -> LockInfo {
-        LockInfo { ours: true, ..self }
+        LockInfo::by(names::paths::<T, W>, name, Sleeps, help)
     }
 }
 
@@ -67,7 +63,7 @@ static HELD: Group = Group {
     name: "held-shared",
     help: "look-ups of the same files, which are held for a moment: a reference is taken and given back",
     locks: &[
-        LockInfo::tree::<Holding<Today>, Shared>("turnwise", TODAY).judged(),
+        LockInfo::tree::<Holding<Today>, Shared>("turnwise", TODAY).ours(),
         LockInfo::tree::<Holding<Linux37>, Shared>("linux-3.7", OLD),
         LockInfo::tree::<Holding<Linux310>, Shared>("linux-3.10", BEFORE),
         LockInfo::tree::<Holding<Linux310Dcache>, Shared>("linux-3.10-dcache", PATCHED),
@@ -95,7 +91,7 @@ static PATH_DISJOINT: Group = Group {
 
 const fn trees<W: Whose>() -> [LockInfo; 8] {
     [
-        LockInfo::tree::<Ours<Today>, W>("turnwise", TODAY).judged(),
+        LockInfo::tree::<Ours<Today>, W>("turnwise", TODAY).ours(),
         LockInfo::tree::<Ours<Linux37>, W>("linux-3.7", OLD),
         LockInfo::tree::<Ours<Linux310>, W>("linux-3.10", BEFORE),
         LockInfo::tree::<Ours<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),
@@ -108,7 +104,7 @@ const fn trees<W: Whose>() -> [LockInfo; 8] {
 
 const fn paths<W: Whose>() -> [LockInfo; 6] {
     [
-        LockInfo::paths::<Ours<Today>, W>("turnwise", TODAY).judged(),
+        LockInfo::paths::<Ours<Today>, W>("turnwise", TODAY).ours(),
         LockInfo::paths::<Ours<Linux37>, W>("linux-3.7", OLD),
         LockInfo::paths::<Ours<Linux310>, W>("linux-3.10", BEFORE),
         LockInfo::paths::<Ours<Linux310Dcache>, W>("linux-3.10-dcache", PATCHED),

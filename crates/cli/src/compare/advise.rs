@@ -57,7 +57,7 @@ fn contender(
         Scope::Locks(locks) => {
             let Some(text) = policy_file(experiment.policy, locks, profile) else { return Ok(None) };
             let name = format!("{} (finding {number})", experiment.policy);
-            let file = PolicyFile::parse(&name, text.clone()).context("advice made a policy file that is none")?;
+            let file = PolicyFile::parse(&name, text.clone()).context("the advised policy file is not valid")?;
             let (contender, _) = Contender::file(&file, target)?;
             Ok(Some((contender, Some(text))))
         }
@@ -217,9 +217,9 @@ pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, tar
         let tried = trials.len();
         let _ = match tried {
             0 if advice.findings.is_empty() => {
-                writeln!(text, "In {PROFILED} profiled runs nothing was found that other locks could change.")
+                writeln!(text, "{PROFILED} profiled runs showed nothing that other locks could improve.")
             }
-            0 => writeln!(text, "None of the findings can be tried with other locks."),
+            0 => writeln!(text, "No finding can be tested by changing locks."),
             _ => writeln!(text, "No other lock was proved better (tried: {tried})."),
         };
     }
@@ -227,7 +227,8 @@ pub(crate) fn conclusion(advice: &Advice, trials: &[Trial], report: &Report, tar
         if finding.experiment.is_some() && !trials.iter().any(|trial| trial.finding == number) {
             let _ = writeln!(
                 text,
-                "Finding {number} was not tried by itself: its experiment is another's, or rules cannot name its locks."
+                "Finding {number} was not tried by itself: it shares the experiment of another finding, or \
+                 rules cannot name its locks."
             );
         }
     }

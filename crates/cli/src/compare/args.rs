@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use turnwise_preload_abi::Policy;
 
-/// Compare lock policies under a program that nobody rebuilds
+/// Compare lock policies under an unmodified program
 ///
 /// Runs the program again and again, in rounds of one run per policy, in random order within a round, until it can tell
 /// the policies apart, or gives up. Prints median, spread, and the ratio to the first policy with its 95% bootstrap
@@ -19,44 +19,45 @@ use turnwise_preload_abi::Policy;
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
-    /// Policies to compare, repeated or with commas; the first is the baseline; one alone is compared with libc
+    /// Policies to compare, repeated or comma-separated; the first is the baseline, or libc if there is only one
     #[arg(long = "lock", value_name = "POLICY", value_delimiter = ',', value_parser = policy::parser(),
           default_values = [Policy::Libc.name(), policy::DEFAULT.name()])]
     pub(super) locks: Vec<Policy>,
-    /// A policy file to compare, too (docs/policy-files.md); repeat it for several
+    /// A policy file to compare as well (docs/policy-files.md); may be repeated
     #[arg(long = "policy", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// The program once more, behind a command, with POLICY (libc unless told); repeat it for several
+    /// An arm that runs the program behind a command, with POLICY [default: libc]; may be repeated
     ///
     /// Words are split as a shell would. The command must start what follows it, as taskset, numactl, env and
-    /// `turnwise profile --` do. 'again:' alone is libc a second time: what differs then is chance.
+    /// `turnwise profile --` do. 'again:' alone is libc a second time: any difference is then noise.
     #[arg(long = "arm", value_name = "NAME: [--lock POLICY] [COMMAND ...]", value_parser = Arm::parse)]
     pub(super) arms: Vec<Arm>,
     /// Profile the program first, and compare libc with what the profile advises
     #[arg(long, conflicts_with_all = ["locks", "files"])]
     pub(super) advise: bool,
-    /// Runs per policy, neither more nor fewer; without it, as many as the verdict needs
+    /// Exact number of runs per policy [default: as many as the verdict needs]
     ///
-    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for so many looks. It
-    /// ends once every policy is told from the first, or is no more than --margin away, or at --max-runs or --max-time.
+    /// Without it, the interval is looked at after 8, 12, 18, 27 and 40 runs of each, and allows for repeated
+    /// looks. It ends once every policy is distinguished from the first, or within --margin of it, or at --max-runs or
+    /// --max-time.
     #[arg(long, value_name = "N", value_parser = parse_runs, conflicts_with_all = ["max_runs", "max_time"])]
     pub(super) runs: Option<u32>,
-    /// Runs per policy at most, while there is no verdict
+    /// Maximum number of runs per policy
     #[arg(long, value_name = "N", default_value_t = looks::MOST, value_parser = parse_max_runs)]
     pub(super) max_runs: u32,
-    /// Seconds at most, while there is no verdict; 8 runs per policy are made however long they take
+    /// Maximum time in seconds; the first 8 runs per policy are made regardless
     #[arg(long, value_name = "S", default_value = "600", value_parser = parse_timeout)]
     pub(super) max_time: Duration,
-    /// A difference that does not matter, percent
+    /// Ignore differences up to this many percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_margin)]
     pub(super) margin: f64,
-    /// Runs per policy before those that count
+    /// Warm-up runs per policy, which are not counted
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) warmup: u32,
-    /// Figure in the program's output: its first group is the number; a named group names it
+    /// Regular expression for a figure in the program's output: its first group is the number; a named group names it
     #[arg(long = "metric", value_name = "REGEX")]
     pub(super) metrics: Vec<String>,
-    /// If a metric matches several times in a run
+    /// How to combine several matches of a metric in one run
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Combine::Sum)]
     pub(super) metric_combine: Combine,
     /// Higher is better for all --metric (assumed, unless the pattern speaks of time)
@@ -65,16 +66,16 @@ pub(crate) struct Args {
     /// Lower is better for all --metric (assumed if the pattern speaks of time)
     #[arg(long)]
     pub(super) lower_is_better: bool,
-    /// Kill a run that takes longer, seconds
+    /// Kill a run after this many seconds
     #[arg(long, value_name = "S", default_value = "300", value_parser = parse_timeout)]
     pub(super) timeout: Duration,
-    /// Take a run for good whatever its exit status; else only 0 is
+    /// Count runs that exit with a non-zero status
     #[arg(long)]
     pub(super) any_status: bool,
-    /// Write everything as one JSON document, too; - prints it instead of the text
+    /// Also write everything as one JSON document; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Show what the program prints, on standard error
+    /// Show the output of the program on standard error
     #[arg(long)]
     pub(super) show_output: bool,
     /// Random seed

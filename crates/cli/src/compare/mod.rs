@@ -45,7 +45,7 @@ use turnwise_profile::model::Profile;
 /// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.advise && !args.arms.is_empty() {
-        bail!("--advise compares libc with what the profile advises, and nothing else; leave out --advise or --arm");
+        bail!("--advise compares only libc with what the profile advises; leave out --advise or --arm");
     }
     let policies = policies(&args.locks, !(args.files.is_empty() && args.arms.is_empty()))?;
     let target = Target::find(&args.command)?;
@@ -215,7 +215,7 @@ fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
     let mut policies = named.to_vec();
     if let ([only], false) = (named, with_files) {
         if *only == Policy::Libc {
-            bail!("--lock {} alone has nothing to be compared with; name a second policy", only);
+            bail!("--lock {} alone has no baseline to compare with; name a second policy", only);
         }
         policies.insert(0, Policy::Libc);
     }

@@ -1,5 +1,5 @@
 //! The result of a comparison: every run, the summaries, the verdicts. `compare --json` prints it as it is; its
-//! fields are described in `crates/cli/README.md`.
+//! fields are described in `docs/compare.md`.
 
 use super::advise::Advised;
 use super::notes::notes;
@@ -65,7 +65,7 @@ impl Report {
     ) -> anyhow::Result<Report> {
         let rounds = complete_rounds(&runs, settings.policies.len()).len();
         if rounds == 0 {
-            let message = "interrupted before one round was complete; there is nothing to report";
+            let message = "interrupted before the first round was complete; nothing to report";
             return Err(Failure::error(INTERRUPTED, message.to_owned()));
         }
         let summaries = summarise(metrics, settings, &runs);

@@ -194,8 +194,8 @@ impl std::fmt::Display for Place<'_> {
 fn explain(place: &Place, metric: &Metric, missing: &Missing, output: &str) -> anyhow::Error {
     let pattern = metric.pattern().map_or(metric.name.as_str(), |(pattern, _)| pattern);
     let what = match missing {
-        Missing::NoMatch => "matches nothing that the program printed".to_owned(),
-        Missing::NotANumber(text) => format!("caught {text:?}, which is no number; use a group such as ([0-9.]+)"),
+        Missing::NoMatch => "matches nothing in the output of the program".to_owned(),
+        Missing::NotANumber(text) => format!("captured {text:?}, which is not a number; use a group such as ([0-9.]+)"),
     };
     anyhow!("{place}: --metric {pattern:?} {what}\n{}", excerpt("first", output.lines().take(EXCERPT_LINES)))
 }

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_present::ending::{CHECK_FAILED, print};
 
-/// Look at a policy file: which locks its rules are about
+/// Check a policy file: which locks its rules match
 ///
-/// Policy files give single locks of a program other policies than the rest; docs/policy-files.md is the manual.
+/// Policy files give individual locks of a program their own policies; docs/policy-files.md is the manual.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -25,10 +25,10 @@ enum Command {
     Check(CheckArgs),
 }
 
-/// Show what each rule finds in a program
+/// Show what each rule matches in a program
 ///
 /// Reads the program, the shared objects that it starts with and the programs that the rules name; starts nothing.
-/// Without CMD, only the file itself is checked. Exit status 1: a rule finds nothing.
+/// Without CMD, only the file itself is checked. Exit status 1: a rule matches nothing.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct CheckArgs {

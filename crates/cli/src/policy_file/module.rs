@@ -52,7 +52,7 @@ impl Module {
     pub(crate) fn read(path: &Path) -> Result<Module> {
         let data = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let fingerprint = fingerprint(&FileImage(&data))
-            .ok_or_else(|| anyhow!("{} is no program or shared object of this machine", path.display()))?;
+            .ok_or_else(|| anyhow!("{} is not a program or shared object for this machine", path.display()))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let separate = {
             let damaged = || format!("{} is damaged; build or install it again", path.display());
@@ -145,6 +145,6 @@ mod tests {
     #[test]
     fn other_files_are_no_modules() {
         let complaint = Module::read(Path::new("/etc/passwd")).err().unwrap().to_string();
-        assert!(complaint.contains("no program"), "{complaint}");
+        assert!(complaint.contains("not a program"), "{complaint}");
     }
 }

@@ -52,7 +52,7 @@ impl PolicyFile {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read the policy file {origin}"))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
-            anyhow!("the policy file {origin} is no text in UTF-8: line {line} has other bytes; save it as UTF-8")
+            anyhow!("{origin}: line {line} is not valid UTF-8")
         })?;
         let file = Self::parse(&origin, text)?;
         if !file.old_names.is_empty() {
@@ -156,7 +156,7 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
     if matches!(subject, Ok(Subject::All)) && program.is_none() && module.is_none() {
         let remedy = "add one of `symbol`, `function`, `line`, `module`, `program`; for all locks, set `default` \
                       above the rules";
-        problems.push(Problem::error(place.clone(), "the rule says of no lock that it is about it", remedy));
+        problems.push(Problem::error(place.clone(), "this rule matches no lock", remedy));
     }
     match (policy, subject) {
         (Ok(policy), Ok(subject)) if problems.is_empty() => {
@@ -187,7 +187,7 @@ fn subject(
                     Some(distance) => Ok(Subject::Symbol(Spanned::new(place, name), Some(distance))),
                     None => Err(Problem::error(
                         place,
-                        format!("{text:?} is no number of bytes"),
+                        format!("{text:?} is not a number of bytes"),
                         "write `name+40` or `name+0x28`",
                     )),
                 },
@@ -235,7 +235,7 @@ fn lines(written: Spanned<String>) -> Result<Subject, Problem> {
             Ok(Subject::Lines { written, file, first, last })
         }
         _ => {
-            let what = format!("{:?} is no line of a source file", written.get_ref());
+            let what = format!("{:?} is not a line of a source file", written.get_ref());
             Err(Problem::error(written.span(), what, "write `cache.c:120`, or `src/cache.c:100-140` for several lines"))
         }
     }
@@ -300,13 +300,13 @@ mod tests {
         complaint("[[rule]]\nsymbl = \"x\"\nlock = \"queued\"", &["no such key: `symbl`", "p.toml:2:1", "`symbol`"]);
         complaint("default = \"adaptve\"", &["no such lock: \"adaptve\"", "p.toml:1:11", "did you mean `adaptive`?"]);
         complaint("[[rule]]\nsymbol = \"x\"", &["the rule has no `lock`", "p.toml:1:1", "`ticket`"]);
-        complaint("[[rule]]\nlock = \"queued\"", &["of no lock", "add one of `symbol`"]);
+        complaint("[[rule]]\nlock = \"queued\"", &["matches no lock", "add one of `symbol`"]);
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \" \"", &["an empty name", "p.toml:3:10"]);
         complaint("[[rule]]\nlock = 3\nsymbol = \"x\"", &["invalid type", "p.toml:2:8", "text in quotes"]);
         complaint("rule = \"x", &["not TOML", "p.toml:1:"]);
-        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["no line of a source file", "`cache.c:120`"]);
-        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["no line of a source file"]);
-        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["no number of bytes"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["is not a line of a source file", "`cache.c:120`"]);
+        complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["is not a line of a source file"]);
+        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["is not a number of bytes"]);
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
     }
 
@@ -315,12 +315,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"default = \"libc\"\n# caf\xe9\n").unwrap();
         let Err(error) = PolicyFile::read(file.path()) else { panic!("it was taken") };
-        assert!(error.to_string().contains("no text in UTF-8: line 2"), "{error}");
+        assert!(error.to_string().contains("line 2 is not valid UTF-8"), "{error}");
     }
 
     #[test]
     fn every_problem_is_told_at_once() {
-        complaint("default = \"x\"\n[[rule]]\nlock = \"y\"\n", &["\"x\"", "\"y\"", "of no lock"]);
+        complaint("default = \"x\"\n[[rule]]\nlock = \"y\"\n", &["\"x\"", "\"y\"", "matches no lock"]);
     }
 
     #[test]

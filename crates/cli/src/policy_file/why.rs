@@ -66,7 +66,10 @@ impl World {
         let mut modules = scope.iter().map(|index| &self.modules[*index]);
         let is_known = modules.any(|module| module.code().files().any(|path| is_end_of_path(file, path)));
         let (what, remedy) = if is_known {
-            ("there is no code on these lines", "name the line of the call, or several: `file.c:100-140`".to_owned())
+            (
+                "no code was compiled from these lines",
+                "name the line of the call, or several: `file.c:100-140`".to_owned(),
+            )
         } else {
             ("no such source file", self.without_names(scope, |module| !module.code().is_there))
         };

@@ -33,11 +33,7 @@ pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
             Err(error) => refused += &format!("\n  {}: {error:#}", directory.display()),
         }
     }
-    bail!(
-        "there is no private directory to put {}{} in; set XDG_CACHE_HOME to one{refused}",
-        payload.stem,
-        payload.suffix
-    )
+    bail!("found no private directory for {}{}; set XDG_CACHE_HOME to one{refused}", payload.stem, payload.suffix)
 }
 
 /// Lasting places first: a server may start programs long after its user has logged out.

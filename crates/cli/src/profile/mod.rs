@@ -28,7 +28,7 @@ struct Locks {
     /// The locks to run on
     #[arg(long, value_name = "POLICY", value_parser = policy::parser(), default_value = Policy::Libc.name())]
     lock: Policy,
-    /// A policy file: single locks go by its rules (docs/policy-files.md)
+    /// A policy file, which gives individual locks their own policies (docs/policy-files.md)
     #[arg(long, value_name = "FILE", conflicts_with = "lock")]
     policy: Option<PathBuf>,
 }
@@ -50,10 +50,10 @@ impl Locks {
     }
 }
 
-/// Record what a program does with its locks, and say which of them cost how much, and where
+/// Record how a program uses its locks, and report what each of them costs, and where
 ///
-/// The program keeps its input and output; the report follows on standard output when it has ended (Ctrl-C reaches the
-/// program). The exit status is the program's.
+/// The program keeps its input and output; the report follows on standard output when the program has ended (Ctrl-C
+/// reaches the program). Exits with the status of the program.
 #[derive(clap::Args)]
 #[command(after_help = SAMPLE_HELP, after_long_help = LONG_HELP.as_str())]
 pub(crate) struct Args {
@@ -66,17 +66,17 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     recording: Option<PathBuf>,
     /// Trace the kernel's futex calls instead of pthread's functions: for Go, static programs, Rust's std, raw futexes.
-    /// Needs root or CAP_PERFMON. What no library can be loaded into is traced so by itself
+    /// Needs root or CAP_PERFMON. Programs that cannot load a library are traced this way automatically
     #[arg(long, conflicts_with_all = ["lock", "policy", "recording", "from"])]
     futex: bool,
-    /// Trace a process that runs already, until Ctrl-C, --seconds, or its end. This is --futex: the recorder must be
-    /// there from the start
+    /// Trace a running process until Ctrl-C, --seconds, or its end. Implies --futex: the recorder must be loaded
+    /// from the start
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
     pid: Option<u32>,
-    /// Stop after so long
+    /// Stop after this time
     #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"], value_parser = seconds)]
     seconds: Option<std::time::Duration>,
-    /// Report on a recording or a JSON profile that is there already, instead of running a program
+    /// Report on an existing recording or JSON profile instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
     from: Option<PathBuf>,
     #[command(flatten)]
@@ -124,7 +124,7 @@ pub(crate) fn of_one_run(
         match outcome.end {
             End::Ended(status) if status.success() || any_status && status.code().is_some() => Ok(status),
             End::Interrupted => {
-                let message = "interrupted while the program was profiled; there is nothing to report";
+                let message = "interrupted while the program was being profiled; nothing to report";
                 Err(Failure::error(INTERRUPTED, message.to_owned()))
             }
             end => {

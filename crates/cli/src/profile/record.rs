@@ -96,7 +96,9 @@ impl Place {
         };
         let directory = match fits.then(|| builder().tempdir_in(memory)) {
             Some(Ok(directory)) => directory,
-            _ => builder().tempdir().context("there is no directory for the recording; set TMPDIR to one")?,
+            _ => builder()
+                .tempdir()
+                .context("cannot create a directory for the recording; set TMPDIR to one that is writable")?,
         };
         Ok(Place { file: directory.path().join("recording"), directory: Some(directory) })
     }
@@ -116,13 +118,13 @@ fn check(file: &Path) -> Result<()> {
     match File::open(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
-            return folder.map_or(Ok(()), |folder| bail!("there is no folder {}", folder.display()));
+            return folder.map_or(Ok(()), |folder| bail!("the folder {} does not exist", folder.display()));
         }
-        _ if file.metadata().is_ok_and(|found| !found.is_file()) => bail!("it is no file; name one"),
+        _ if file.metadata().is_ok_and(|found| !found.is_file()) => bail!("it is not a regular file; name one"),
         opened => opened?.take(8).read_to_end(&mut start)?,
     };
     if !start.is_empty() && start != MAGIC.to_ne_bytes() {
-        bail!("a file of this name is there, and it is no recording; name another, or remove it");
+        bail!("the file exists and is not a recording; name another, or remove it");
     }
     Ok(())
 }

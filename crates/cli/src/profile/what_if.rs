@@ -19,7 +19,8 @@ pub(crate) struct WhatIf {
     #[arg(long = "what-if-cpus", value_name = "N", value_parser = clap::value_parser!(u32).range(1..),
           conflicts_with_all = ["futex", "pid"])]
     cpus: Option<u32>,
-    /// That machine: a name or a file, as for turnwise-lab sim; unless told, graviton4, or mesh-1024 if it is too small
+    /// The simulated machine: a name or a file, as for turnwise-lab sim [default: graviton4, or mesh-1024 if more CPUs
+    /// are needed]
     #[arg(long = "what-if-machine", value_name = "MACHINE", requires = "cpus")]
     machine: Option<String>,
 }

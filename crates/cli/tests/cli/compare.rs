@@ -174,7 +174,7 @@ fn missing_metrics_are_explained() {
     let silent = of_script(&["--metric", "qps: ([0-9]+)"], "true");
     expect_complaint(2, &silent, &["matches nothing", "it printed nothing"]);
     let word = of_script(&["--metric", "ops: (\\S+)"], "echo ops: many");
-    expect_complaint(2, &word, &["caught \"many\", which is no number", "([0-9.]+)"]);
+    expect_complaint(2, &word, &["captured \"many\", which is not a number", "([0-9.]+)"]);
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
         let options: Vec<&str> = arms.iter().flat_map(|arm| ["--arm", arm]).collect();
         expect_complaint(2, &of_script(&options, &script), &[told]);
     }
-    expect_complaint(2, &["compare", "--advise", "--arm", "a: env", "true"], &["--advise compares libc with"]);
+    expect_complaint(2, &["compare", "--advise", "--arm", "a: env", "true"], &["--advise compares only libc with"]);
     assert!(!trace.exists(), "the program was run");
     expect_complaint(
         2,

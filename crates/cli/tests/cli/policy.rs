@@ -175,7 +175,7 @@ fn what_is_wrong_is_said_with_its_place() {
     };
     warned(&rule("symbol = \"hott\"", "queued"), &["no variable `hott`", "p.toml:2:10", "did you mean `hot`?"]);
     warned(&rule("function = \"make_jobs\"", "queued"), &["no function `make_jobs`", "did you mean `make_job`?"]);
-    warned(&rule("line = \"locks.c:9999\"", "queued"), &["there is no code on these lines: locks.c:9999"]);
+    warned(&rule("line = \"locks.c:9999\"", "queued"), &["no code was compiled from these lines: locks.c:9999"]);
     warned(&rule("line = \"other.c:1\"", "queued"), &["no such source file: other.c:1"]);
     warned(&rule("module = \"libnone.so\"", "queued"), &["no program here starts with a module libnone.so"]);
     warned(&rule("module = \"/nowhere.so\"", "queued"), &["this module cannot be looked at", "p.toml:2:10"]);

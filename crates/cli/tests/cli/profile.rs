@@ -55,7 +55,7 @@ fn files_that_are_no_profiles_are_refused() {
     std::fs::write(&text, "{\"schema\": 1}").unwrap();
     expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text)]);
     std::fs::write(&text, b"TWISErec\x01").unwrap();
-    expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text), "cut off"]);
+    expect_complaint(2, &["profile", "--from", shown(&text)], &[shown(&text), "truncated"]);
     expect_complaint(2, &["profile", "--from", "/no/such/file"], &["/no/such/file"]);
 }
 
@@ -98,10 +98,10 @@ fn files_that_would_be_lost_are_refused_beforehand() {
     refused(&["--json", file, "--html", file], &["--json and --html name the same file", file]);
     refused(&["--folded", file, "--recording", file], &["--recording and --folded name the same file"]);
     std::fs::write(file, "notes").unwrap();
-    refused(&["--recording", file], &["it is no recording", "name another"]);
+    refused(&["--recording", file], &["is not a recording", "name another"]);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "notes");
-    refused(&["--recording", shown(directory.path())], &["it is no file"]);
-    refused(&["--recording", "/no/such/folder/r"], &["/no/such/folder/r", "no folder /no/such/folder"]);
+    refused(&["--recording", shown(directory.path())], &["it is not a regular file"]);
+    refused(&["--recording", "/no/such/folder/r"], &["/no/such/folder/r", "the folder /no/such/folder does not exist"]);
     refused(&["--what-if-cpus", "4096"], &["--what-if-cpus 4096", "1024 CPUs"]);
     refused(&["--what-if-cpus", "64", "--futex"], &["cannot be used with"]);
 }
@@ -181,7 +181,7 @@ fn a_process_that_ends_while_it_is_traced_is_said_to_have_ended() {
 
 #[test]
 fn running_processes_are_traced_for_a_time() {
-    expect_complaint(2, &["profile", "--pid", "4294967295"], &["--pid 4294967295", "there is no process"]);
+    expect_complaint(2, &["profile", "--pid", "4294967295"], &["--pid 4294967295", "no process has the id"]);
     expect_complaint(2, &["profile", "--pid", "1", "--", "true"], &["cannot be used with"]);
     expect_complaint(2, &["profile", "--seconds", "1", "--", "true"], &["cannot be used with"]);
     expect_complaint(2, &["profile", "--seconds", "1"], &["--pid"]);

@@ -33,7 +33,7 @@ pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec
         remarks.push(format!("{number} did not sleep, since the value had changed: in no figure"));
     }
     if known.left_out > 0 {
-        remarks.push(format!("{} futexes are left out: nobody waited long for them", known.left_out));
+        remarks.push(format!("{} futexes are left out: no thread waited long for them", known.left_out));
     }
     remarks.extend(others(known));
     remarks.extend(troubles);

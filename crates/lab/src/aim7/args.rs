@@ -19,22 +19,22 @@ use turnwise_vfs::journal;
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The mix of jobs: a name (`--list` has them), or a file of your own
+    /// The mix of jobs: a name (see `--list`) or a file of your own
     #[arg(long, short, value_name = "NAME|FILE")]
     pub(crate) workfile: Option<String>,
     /// Numbers of users: 10..2000 goes by tens to 100 and then by hundreds; also 1,4-8,10-90:10
     #[arg(long, short, value_name = "RANGES", default_value = "10", value_parser = parsed::<Ramp>)]
     pub(crate) users: Ramp,
-    /// Sets of locks, repeated or with commas (`--list` has them)
+    /// Sets of locks, repeated or comma-separated (see `--list`)
     #[arg(long, value_name = "SET", value_delimiter = ',', default_value = "today", value_parser = set_parser())]
     pub(crate) locks: Vec<String>,
-    /// Run in the simulator, on this machine: a name (`turnwise-lab sim --list` has them) or a machine file
+    /// Run in the simulator, on this machine: a name (see `turnwise-lab sim --list`) or a machine file
     #[arg(long, value_name = "NAME|FILE", value_parser = MachineParser)]
     pub(crate) machine: Option<String>,
-    /// Use the first N nodes of the simulated machine, as numactl has it; default: all
+    /// Use the first N nodes of the simulated machine, as numactl would [default: all]
     #[arg(long, value_name = "N", requires = "machine")]
     pub(crate) nodes: Option<u32>,
-    /// Each job does the n-th part of everything that it does, and JPM is scaled back [default: 1; simulated: 50]
+    /// Divide the work of each job by n, and scale JPM back [default: 1; simulated: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) scale: Option<u32>,
     /// What a job computes for itself, the same for every job [default: 1ms; simulated: 3ms]
@@ -43,19 +43,19 @@ pub(crate) struct Args {
     /// Directories that files go into
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) directories: u32,
-    /// File systems that the directories are spread over; there are as many directories at least
+    /// File systems that the directories are spread over; at most one per directory
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) file_systems: u32,
     /// Whether file systems have a journal, and after how many handles a transaction is committed: off or a number
     #[arg(long, value_name = "OFF|N", default_value = "off", value_parser = parsed::<Journal>)]
     pub(crate) journal: Journal,
-    /// A profiler asks for the path of everything that a program maps, as `perf record` does
+    /// Look up the path of every file that a program maps, as `perf record` does
     #[arg(long)]
     pub(crate) profiler: bool,
-    /// Simulated time that is measured
+    /// Simulated time to measure
     #[arg(long, value_name = "TIME", default_value = "40ms", value_parser = time, requires = "machine")]
     pub(crate) duration: Duration,
-    /// Simulated time before it
+    /// Simulated warm-up time before it
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = time, requires = "machine")]
     pub(crate) warm_up: Duration,
     /// Simulate every user from its first job to its last, instead of a window
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// List workfiles, jobs and sets of locks, and run nothing
+    /// List workfiles, jobs and sets of locks, and exit
     #[arg(long)]
     pub(crate) list: bool,
 }
@@ -93,7 +93,7 @@ impl FromStr for Journal {
         let handles = text.parse().ok().filter(|&handles: &u32| handles > 0);
         handles
             .map(|handles| Journal(Some(handles)))
-            .with_context(|| format!("{text:?} is neither off nor a number above 0"))
+            .with_context(|| format!("expected off or a number above 0, got {text:?}"))
     }
 }
 

@@ -56,6 +56,9 @@ pub(crate) struct Flags {
     /// Write the report as Markdown, too
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Show a report that --json wrote, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["subject", "lock", "scenario", "against", "list"])]
+    pub(crate) from: Option<PathBuf>,
     /// List the locks and scenarios (of all subjects unless one is named), and run nothing
     #[arg(long)]
     pub(crate) list: bool,

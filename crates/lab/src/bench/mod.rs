@@ -29,7 +29,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     setting::hold(&args.set)?;
     let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
     let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
-    let report = measured(args)?;
+    let report = args.from.as_deref().map_or_else(|| measured(args), Report::read)?;
     json::publish(&report, &text::render(&report, Style::Plain), json)?;
     if let Some(draft) = markdown {
         draft.write(text::render(&report, Style::Markdown).as_bytes())?;

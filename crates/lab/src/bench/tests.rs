@@ -23,7 +23,7 @@ fn args(line: &str) -> BenchArgs {
 #[test]
 fn wrong_names_and_numbers_are_refused_with_the_right_ones() {
     let cases = [
-        ("--lock mutex", "parking_lot"),
+        ("--lock turnwise", "parking_lot"),
         ("--lock parkinglot", "a similar value exists: 'parking_lot'"),
         ("rwlok", "a similar value exists: 'rwlock'"),
         ("rwlock --lock pthread-adaptive", "pthread-writers"),
@@ -48,7 +48,7 @@ fn a_file_that_cannot_be_written_is_found_out_at_once() {
 
 #[test]
 fn the_report_survives_json_and_names_everything_in_both_styles() {
-    let report = measured(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock turnwise,std,spin"));
+    let report = measured(&args("--samples 2 --sample-ms 5 --scenario uncontended 2x50/100 --lock mutex,std,spin"));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
     let json = serde_json::to_string(&report).expect("a report has a JSON form");
     let again: Report = serde_json::from_str(&json).expect("what was written can be read");
@@ -57,13 +57,13 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
     for scenario in &again.scenarios {
         assert_eq!(scenario.reference.as_deref(), Some("std"), "spin only spins");
         let names: Vec<_> = scenario.locks.iter().map(|l| l.name.as_str()).collect();
-        assert_eq!(names, ["turnwise", "std", "spin"]);
+        assert_eq!(names, ["mutex", "std", "spin"]);
         assert!(scenario.locks.iter().all(|l| l.rounds_ns.len() == 2), "{}", scenario.name);
     }
     assert!(again.scenarios[0].locks[0].wait.is_none(), "nobody waits alone");
     for style in [Style::Plain, Style::Markdown] {
         let text = render(&report, style);
-        for part in ["uncontended", "2x50/100", "turnwise", "on_cpu layer", "longest wait", "speed / std"] {
+        for part in ["uncontended", "2x50/100", "mutex", "on_cpu layer", "longest wait", "speed / std"] {
             assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
         }
     }
@@ -71,7 +71,7 @@ fn the_report_survives_json_and_names_everything_in_both_styles() {
 
 #[test]
 fn the_lock_to_compare_with_runs_too() {
-    let report = measured(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock turnwise --against pthread"));
+    let report = measured(&args("--samples 1 --sample-ms 2 --scenario uncontended --lock mutex --against pthread"));
     let report = report.expect("it runs");
     let scenario = &report.scenarios[0];
     assert_eq!(scenario.locks.len(), 2);
@@ -81,7 +81,7 @@ fn the_lock_to_compare_with_runs_too() {
 
 #[test]
 fn reads_and_writes_are_reported_apart_and_survive_json() {
-    let report = measured(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock turnwise,std"));
+    let report = measured(&args("rwlock --samples 1 --sample-ms 5 --scenario 2x50/50,1w7r --lock rwsem,std"));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
     assert_eq!((report.format.as_str(), report.subject.as_str()), ("turnwise-bench/2", "rwlock"));
     let json = serde_json::to_string(&report).expect("a report has a JSON form");
@@ -101,7 +101,9 @@ fn reads_and_writes_are_reported_apart_and_survive_json() {
 
 #[test]
 fn documents_are_laid_beside_what_was_measured() {
-    let report = measured(&args("lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock fifo,stealing"));
+    let report = measured(&args(
+        "lineage --samples 2 --sample-ms 5 --scenario rwsem-8 --lock rwsem-spinlock-fifo,rwsem-spinlock-stealing",
+    ));
     let report = report.unwrap_or_else(|e| panic!("{e:#}"));
     let switches = report.documents.iter().find(|row| row.unit == "voluntary switches/s").expect("they were counted");
     let published = switches.published.as_ref().expect("the document counted them, too");
@@ -111,7 +113,12 @@ fn documents_are_laid_beside_what_was_measured() {
     let again: Report = serde_json::from_str(&json).expect("what was written can be read");
     for style in [Style::Plain, Style::Markdown] {
         let text = render(&again, style);
-        for part in ["the documents, here and as published", "fifo -> stealing", "157915561", "rwsem_stealing"] {
+        for part in [
+            "the documents, here and as published",
+            "rwsem-spinlock-fifo -> rwsem-spinlock-stealing",
+            "157915561",
+            "rwsem_stealing",
+        ] {
             assert!(text.contains(part), "{style:?} lacks {part}:\n{text}");
         }
     }
@@ -142,6 +149,6 @@ fn a_scenario_without_any_lock_asked_for_is_left_out() {
 fn a_group_brings_its_own_locks_and_reference() {
     let report = measured(&args("--samples 1 --sample-ms 2 --scenario on-cpu-2-short")).expect("it runs");
     let names: Vec<_> = report.scenarios[0].locks.iter().map(|l| l.name.as_str()).collect();
-    assert_eq!(names, ["turnwise", "turnwise-blind"]);
-    assert_eq!(report.scenarios[0].reference.as_deref(), Some("turnwise-blind"));
+    assert_eq!(names, ["mutex", "mutex-blind"]);
+    assert_eq!(report.scenarios[0].reference.as_deref(), Some("mutex-blind"));
 }

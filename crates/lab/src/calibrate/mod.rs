@@ -13,7 +13,7 @@ use turnwise_present::{json, progress};
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
 /// Cache-line transfers, instructions, memory, system calls, switches, wake-ups and time slices, each repeated.
-/// Needs no privileges, and a machine that does nothing else.
+/// Needs no privileges, but an otherwise idle machine.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

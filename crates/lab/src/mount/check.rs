@@ -45,11 +45,11 @@ fn directory_is_free(directory: &Path) -> Result<()> {
             "{shown}: the program that served this mount has died: clean up first (fusermount3 -u {shown}, or \
              umount -l {shown})"
         ),
-        Err(Errno::NOENT) => bail!("{shown}: there is no such directory: make it first (mkdir -p {shown})"),
+        Err(Errno::NOENT) => bail!("{shown}: no such directory; make it first (mkdir -p {shown})"),
         Err(error) => return Err(error).with_context(|| format!("{shown} cannot be looked at")),
     };
     if u32::from(status.stx_mode) & 0o170_000 != 0o040_000 {
-        bail!("{shown} is no directory: a file system is mounted on an empty directory");
+        bail!("{shown} is not a directory; a file system is mounted on an empty directory");
     }
     if status.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT)
         && status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)
@@ -60,7 +60,7 @@ fn directory_is_free(directory: &Path) -> Result<()> {
     }
     match std::fs::read_dir(directory).map(|mut entries| entries.next().is_some()) {
         Ok(false) => Ok(()),
-        Ok(true) => bail!("{shown} is not empty, and the mount would hide what it holds: take an empty directory"),
+        Ok(true) => bail!("{shown} is not empty, and the mount would hide its contents; use an empty directory"),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             bail!("{shown} may not be read: take a directory of your own")
         }

@@ -68,7 +68,7 @@ fn serve(events: &Receiver<Event>, directory: &Path, statistics: impl Fn()) -> R
             Event::Signal(_) => (asked, detached) = (true, unmount(directory)?),
         }
     }
-    Err(anyhow!("nobody is left who could tell of the end"))
+    Err(anyhow!("the thread that reports the end has exited"))
 }
 
 /// Unmounts it; whether it was busy and is only out of sight.

@@ -25,9 +25,9 @@ use turnwise_vfs::LockSet;
 use turnwise_vfs::inode::PAGE_BYTES;
 use turnwise_vfs::locks::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
 
-/// Mount an in-memory file system that is built of these locks, and serve it until it is unmounted
+/// Mount an in-memory file system built on these locks, and serve it until it is unmounted
 ///
-/// It ends with Ctrl-C, SIGTERM or SIGHUP, or when somebody unmounts the directory; everything in it is gone then.
+/// The file system ends with Ctrl-C, SIGTERM or SIGHUP, or when the directory is unmounted; its contents are then lost.
 /// SIGUSR1 prints statistics.
 #[derive(clap::Args)]
 #[command(after_help = "\
@@ -38,23 +38,23 @@ pub(crate) struct Args {
     /// An empty directory
     directory: PathBuf,
 
-    /// Bytes of data that it may hold, such as 512MiB or 2GiB; writing more fails with ENOSPC
+    /// Maximum bytes of data, such as 512MiB or 2GiB; writing more fails with ENOSPC
     #[arg(long, default_value = "1GiB", value_name = "BYTES")]
     size: ByteSize,
 
-    /// Files, directories and other nodes that there may be
+    /// Maximum number of files, directories and other nodes
     #[arg(long, default_value_t = 1_000_000, value_name = "NUMBER")]
     inodes: u64,
 
-    /// Bytes of names that are cached without being in use
+    /// Maximum bytes of unused names in the cache
     #[arg(long, default_value = "64MiB", value_name = "BYTES")]
     cache: ByteSize,
 
-    /// The locks that it is built of
+    /// The locks to build the file system on
     #[arg(long, value_enum, default_value_t = Locks::Today, value_name = "SET")]
     locks: Locks,
 
-    /// Threads that serve requests; default: one for each CPU, and at least two
+    /// Threads that serve requests [default: one for each CPU, and at least two]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
@@ -74,24 +74,24 @@ pub(crate) struct Args {
 /// The lock sets by the names that all commands have for them.
 #[derive(Clone, Copy, ValueEnum)]
 enum Locks {
-    /// Those of this project
+    /// The locks of this project
     Today,
     /// Linux 3.7, before the patches to its mutex
     #[value(name = "linux-3.7")]
     Linux37,
-    /// The same with the first of them: spinners look before they leap
+    /// Linux 3.7 with the first patch: spinners look before they try
     #[value(name = "linux-3.7-patch-1")]
     Linux37Patch1,
-    /// The same with both: spinners queue
+    /// Linux 3.7 with both patches: spinners queue
     #[value(name = "linux-3.7-patch-2")]
     Linux37Patch2,
     /// Linux 3.10: the dentry's count under its lock
     #[value(name = "linux-3.10")]
     Linux310,
-    /// The same with the patches: compare-exchange, and a sequence read/write lock for renames
+    /// Linux 3.10 with the patches: compare-exchange, and a sequence read/write lock for renames
     #[value(name = "linux-3.10-dcache")]
     Linux310Dcache,
-    /// Linux 3.12: what became of them
+    /// Linux 3.12: the form in which the patches were merged
     #[value(name = "linux-3.12")]
     Linux312,
 }

@@ -4,20 +4,20 @@ use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use turnwise_reproduce::DOCUMENTS;
 
-/// Print every figure that the documents published beside what their workloads give here, simulated
+/// Print every figure that the case studies published beside what their workloads give in simulation
 ///
-/// Runs the documents' workloads on the locks as they were and as the documents made them, on simulated machines like
+/// Runs the workloads of the case studies on the locks before and after each change, on simulated machines like
 /// those that they were measured on, and prints machine, workload, facts, what was fitted on which rows, and for each
 /// published row: published, ours, error. What was fitted are constants of workloads, never latencies, and fewer than
 /// there are rows. The same workload runs on this machine, too, and with today's locks. The same command gives the same
 /// figures on every host, but for those on metal.
 ///
-/// A missed bar is told, not an error. Exit status: 0 fine, 2 bad usage or I/O.
+/// A missed bar is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Documents to reproduce [default: all]
-    #[arg(value_name = "DOCUMENT", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
+    /// Case studies to reproduce [default: all]
+    #[arg(value_name = "CASE", value_parser = PossibleValuesParser::new(DOCUMENTS.iter().map(|d| d.name)))]
     pub(crate) documents: Vec<String>,
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]
@@ -25,19 +25,22 @@ pub(crate) struct Args {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Simulations at a time; default: the host's CPUs. The figures do not depend on it
+    /// Simulations to run in parallel [default: the CPUs of the host]; the figures do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Do not run the workloads on this machine
+    /// Skip the runs on this machine
     #[arg(long)]
     pub(crate) no_metal: bool,
-    /// Write the report as JSON, too; - prints it instead of the text
+    /// Show a report that --json wrote, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "no_metal"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write it as a page for the browser, too: one file, needs no network
+    /// Also write the report as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Write it as Markdown, too
+    /// Also write the report as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 }
@@ -46,7 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   turnwise-lab reproduce
   turnwise-lab reproduce spin_backoff handoff_spin --quick
-  turnwise-lab reproduce --markdown docs/results/reproduction.md
+  turnwise-lab reproduce --json report.json --markdown report.md
   turnwise-lab reproduce rwsem_stealing --no-metal --json rwsem.json --html rwsem.html";
 
 impl Args {

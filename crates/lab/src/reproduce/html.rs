@@ -19,7 +19,7 @@ h3 { font-size: 15px; margin: 18px 0 6px; } ul { padding-left: 20px; }
 /// The page.
 pub(crate) fn page(report: &Reproduction) -> String {
     let mut body = format!(
-        "<header><h1>The documents, reproduced</h1><p>{}</p></header>\n",
+        "<header><h1>The case studies, reproduced</h1><p>{}</p></header>\n",
         escaped(&view::origin(report).replace('`', ""))
     );
     let _ = writeln!(body, "<section>{}</section>", table(&view::summary(report), "h2"));
@@ -29,7 +29,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>The documents, reproduced</title>\n<style>\n{STYLE}{MORE}</style>\n</head>\n<body>\n<main>\n{body}\
+         <title>The case studies, reproduced</title>\n<style>\n{STYLE}{MORE}</style>\n</head>\n<body>\n<main>\n{body}\
          </main>\n</body>\n</html>\n"
     )
 }

@@ -7,7 +7,7 @@ use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 /// The page.
 pub(crate) fn page(report: &Reproduction) -> String {
     let mut text = format!(
-        "# The documents, reproduced\n\n\
+        "# The case studies, reproduced\n\n\
          Written by {}; do not edit. [How it works](../reproduce.md).\n\n\
          Facts go in, predictions come out. What was fitted are constants of workloads, on the rows named; latencies \
          never. Error: (ours - published) / published, or the difference in points. `today` is the same workload with \
@@ -15,7 +15,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
         view::origin(report)
     );
     if report.quick {
-        text += "\n**Short version (`--quick`)**: each document says what it left out.\n";
+        text += "\n**Short version (`--quick`)**: each case study says what it left out.\n";
     }
     let _ = write!(text, "\n{}", table(&view::summary(report), "##"));
     for document in &report.documents {

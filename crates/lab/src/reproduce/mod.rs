@@ -16,7 +16,7 @@ mod view;
 
 pub(crate) use args::Args;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let json = draft("--json", args.json.as_deref())?;
     let html = draft("--html", args.html.as_deref())?;
     let markdown = draft("--markdown", args.markdown.as_deref())?;
-    let report = reproduction(args)?;
+    let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
     json::publish(&report, &text::text(&report), json)?;
     if let Some(draft) = html {
         draft.write(html::page(&report).as_bytes())?;
@@ -48,6 +48,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
     file.map(|file| Draft::open(flag, file)).transpose()
+}
+
+fn read(file: &Path) -> Result<Reproduction> {
+    let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
+    ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    Ok(report)
 }
 
 fn reproduction(args: &Args) -> Result<Reproduction> {

@@ -72,7 +72,7 @@ pub(crate) fn score(document: &DocumentReport) -> String {
 /// One line for each document.
 pub(crate) fn summary(report: &Reproduction) -> Listing {
     let mut listing =
-        Listing::new("All documents", &["document", "machine", "fitted", "rows within bounds", "bars met"]);
+        Listing::new("All case studies", &["case study", "machine", "fitted", "rows within bounds", "bars met"]);
     for document in &report.documents {
         let (met, all) = document.judged();
         let bars = document.bars.iter().filter(|bar| bar.met).count();

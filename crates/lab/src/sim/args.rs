@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
 }
 
-/// Write what the simulator is worth: its predictions beside published and measured figures
+/// Validate the simulator: its predictions beside published and measured figures
 ///
 /// Takes a minute or two. The table of metal against simulator needs a benchmark's report, and the machine that
 /// `turnwise-lab calibrate` wrote on the same host.
@@ -45,7 +45,7 @@ pub(crate) struct ValidateArgs {
     /// The machine file of that host
     #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = world::MachineParser)]
     pub(crate) machine: String,
-    /// Write the page there instead of to standard output
+    /// Write the page to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
 }
@@ -55,9 +55,9 @@ Examples:
   turnwise-lab calibrate && turnwise-lab bench mutex --lock all --json bench.json
   turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md";
 
-/// Put the parts of a sweep together (`--partition`)
+/// Merge the parts of a sweep (`--partition`)
 ///
-/// The result is byte for byte what the sweep gives in one go.
+/// The result equals that of the undivided sweep, byte for byte.
 #[derive(clap::Args)]
 #[command(after_long_help = MERGE_EXAMPLES)]
 pub(crate) struct MergeArgs {
@@ -67,74 +67,74 @@ pub(crate) struct MergeArgs {
     /// Write the whole report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write it as a page for the browser, too
+    /// Also write the report as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
 pub(crate) struct Flags {
-    /// The machine: a name (`--list` has them), or a machine file (with a `/`, or ending in .toml); `here` is what
+    /// The machine: a name (see `--list`) or a machine file (with a `/`, or ending in .toml); `here` is what
     /// `turnwise-lab calibrate` measured
     #[arg(long, value_name = "NAME|FILE", default_value = "westmere-ex-80", value_parser = world::MachineParser)]
     pub(crate) machine: String,
-    /// Locks to run, repeated or with commas (`--list` has them)
+    /// Locks to run, repeated or comma-separated (see `--list`)
     #[arg(long = "lock", value_name = "NAME", value_delimiter = ',', value_parser = world::lock_parser(),
           default_values = world::DEFAULT_LOCKS)]
     pub(crate) locks: Vec<String>,
-    /// What the threads do (`--list` has the forms)
+    /// What the threads do (see `--list` for the forms)
     #[arg(long, value_name = "W", default_value = world::DEFAULT_WORKLOAD, value_parser = world::workload)]
     pub(crate) workload: String,
     /// The first N CPUs, with one pinned thread on each unless --threads is given; default: powers of two, and all
     #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>, conflicts_with = "nodes")]
     pub(crate) cpus: Option<Ranges>,
-    /// So many threads, which the scheduler places on --cpus or --nodes, or else on all CPUs
+    /// Number of threads, which the scheduler places on --cpus or --nodes, or else on all CPUs
     #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) threads: Option<Ranges>,
-    /// All CPUs of the first N nodes, as numactl has it
+    /// All CPUs of the first N nodes, as numactl would
     #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
     pub(crate) nodes: Option<Ranges>,
-    /// Simulated time that is measured
+    /// Simulated time to measure
     #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = simulated_time)]
     pub(crate) duration: Duration,
-    /// Simulated time before it
+    /// Simulated warm-up time before it
     #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
     pub(crate) warm_up: Duration,
-    /// Let our locks wait by another number, repeated or with commas (`--list` has them)
+    /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `--list`)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
     pub(crate) set: Vec<Setting>,
     /// Random seed; each cell's own is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
-    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: threads stand still, 1000 times in
-    /// a million operations, for up to 50us; pct: the same, and they run at different speeds; or stalls:N:TIME
+    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: stall a thread on 0.1% of
+    /// operations for up to 50us; pct: stall threads, and run them at different speeds; or stalls:N:TIME
     #[arg(long, value_name = "HOW", default_value = "none", value_parser = parsed::<Schedule>)]
     pub(crate) perturb: Schedule,
-    /// A thread that waits for a lock for so long starves, and its cell is stuck; default: nobody looks
+    /// Report a cell as stuck if a thread waits for a lock for this long [default: never]
     #[arg(long, value_name = "TIME", value_parser = simulated_time)]
     pub(crate) starvation: Option<Duration>,
     /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write the report as a page for the browser, too: one file, needs no network
+    /// Also write the report as a self-contained HTML page
     #[arg(long, value_name = "FILE", conflicts_with = "partition")]
     pub(crate) html: Option<PathBuf>,
-    /// Write what every CPU did, for ui.perfetto.dev; of a single cell
+    /// Write a trace of every CPU for ui.perfetto.dev; needs a single cell
     #[arg(long, value_name = "FILE", conflicts_with = "partition")]
     pub(crate) trace: Option<PathBuf>,
     /// Run the k-th of n shares of the sweep, and write it as JSON (to standard output without --json)
     #[arg(long, value_name = "k/n", value_parser = parsed::<Part>)]
     pub(crate) partition: Option<Part>,
-    /// Cells at a time; default: the host's CPUs. The report does not depend on it
+    /// Cells to run in parallel [default: the CPUs of the host]; the report does not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// List machines, locks and workloads, and run nothing
+    /// List machines, locks and workloads, and exit
     #[arg(long)]
     pub(crate) list: bool,
-    /// Print the machine's numbers and where each comes from, and run nothing
+    /// Print the machine's numbers and the source of each, and exit
     #[arg(long)]
     pub(crate) describe: bool,
-    /// Measure how fast the simulator is on this host, on the machine named, and run nothing else
+    /// Measure how fast the simulator runs the named machine on this host, and exit
     #[arg(long)]
     pub(crate) self_bench: bool,
 }
@@ -150,7 +150,7 @@ Examples:
   turnwise-lab sim --machine epyc-milan-2s --lock mutex --cpus 8 --threads 4-64:4
   turnwise-lab sim --lock mutex --set spin_ns=20000 --cpus 16,64
   turnwise-lab sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
-  turnwise-lab sim --lock lineage-osv --threads 8 --cpus 4 --perturb pct --starvation 10ms
+  turnwise-lab sim --lock osv-mutex-no-spin --threads 8 --cpus 4 --perturb pct --starvation 10ms
   turnwise-lab sim --cpus 1-80 --partition 3/8 --json part3.json
   turnwise-lab sim merge part*.json --html curves.html";
 

@@ -29,14 +29,14 @@ pub(crate) fn merge(files: &[PathBuf]) -> Result<SimReport> {
 fn read(file: &Path) -> Result<Read<'_>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
-    let json: serde_json::Value = serde_json::from_str(&text).with_context(|| format!("{name} is no JSON"))?;
+    let json: serde_json::Value = serde_json::from_str(&text).with_context(|| format!("{name} is not JSON"))?;
     match json.get("format").and_then(serde_json::Value::as_str) {
         Some(FORMAT) => {}
         Some(other) => bail!("{name} has format {other}, this program reads {FORMAT}: use the same version for all"),
-        None => bail!("{name} is no report of `turnwise-lab sim --json`: it names no format"),
+        None => bail!("{name} is not a report of `turnwise-lab sim --json`: it has no field `format`"),
     }
     // From the text again: a `Value` would round the numbers.
-    let report: SimReport = serde_json::from_str(&text).with_context(|| format!("{name} is no complete report"))?;
+    let report: SimReport = serde_json::from_str(&text).with_context(|| format!("{name} is not a complete report"))?;
     let beyond = report.cells.iter().find(|cell| cell.index >= report.cells_in_all);
     if let Some(cell) = beyond {
         bail!("{name} has a cell {} of {}: the file is damaged", cell.index, report.cells_in_all);
@@ -89,7 +89,7 @@ fn whole(parts: &[Read<'_>]) -> Result<SimReport> {
     if let Some(index) = (0..report.cells_in_all).find(|index| !owners.contains_key(index)) {
         let files: Vec<String> = parts.iter().map(|part| part.file.display().to_string()).collect();
         bail!(
-            "{} of {} cells are in none of the files, the first is cell {index} of part {}: add its file to {}",
+            "{} of {} cells are missing; the first is cell {index} of part {}: add its file to {}",
             report.cells_in_all as usize - owners.len(),
             report.cells_in_all,
             Part::owning(index, report.part.1.max(1)),
@@ -177,8 +177,8 @@ mod tests {
         refused(&[first.clone(), third], &["3 of 9 cells", "cell 1 of part 2/3", "1of3.json"]);
         let file = files.directory.path().join("other.json");
         for (content, word) in [
-            ("{", "other.json is no JSON"),
-            ("{}", "names no format"),
+            ("{", "other.json is not JSON"),
+            ("{}", "has no field `format`"),
             ("{\"format\": \"turnwise-sim/0\"}", "other.json has format turnwise-sim/0"),
             ("{\"format\": \"turnwise-sim/1\"}", "no complete report"),
         ] {

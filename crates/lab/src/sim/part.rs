@@ -33,7 +33,7 @@ impl FromStr for Part {
     fn from_str(text: &str) -> Result<Part> {
         let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
         let (k, n) = parts.context("write k/n: 1/8 is the first of eight parts")?;
-        ensure!(k >= 1 && k <= n, "of {n} parts there is no part {k}: they are 1/{n} to {n}/{n}");
+        ensure!(k >= 1 && k <= n, "there is no part {k} of {n}; the parts are 1/{n} to {n}/{n}");
         Ok(Part { k, n })
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     fn parts_are_numbered_from_one() {
         assert_eq!("3/8".parse::<Part>().unwrap(), Part { k: 3, n: 8 });
         let complaint = |text: &str| text.parse::<Part>().unwrap_err().to_string();
-        assert!(complaint("3/2").contains("of 2 parts there is no part 3"));
+        assert!(complaint("3/2").contains("there is no part 3 of 2"));
         assert!(complaint("0/2").contains("1/2 to 2/2"));
         for text in ["3", "3/", "/", "a/b", "1/-2", "1/2/3"] {
             assert!(complaint(text).contains("write k/n"), "{text}");

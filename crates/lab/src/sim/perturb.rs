@@ -36,9 +36,9 @@ impl FromStr for Schedule {
 fn amounts(text: &str) -> Result<(u32, u64)> {
     let (often, long) = text.split_once(':').with_context(|| format!("{text:?} is not N:TIME, as 1000:50us"))?;
     let per_million = often.parse().ok().filter(|n| (1..=1_000_000).contains(n));
-    let per_million = per_million.with_context(|| format!("{often:?} is no number of 1 to 1000000"))?;
+    let per_million = per_million.with_context(|| format!("expected a number from 1 to 1000000, got {often:?}"))?;
     let time =
-        humantime::parse_duration(long).with_context(|| format!("{long:?} is no time; write for example 50us"))?;
+        humantime::parse_duration(long).with_context(|| format!("expected a duration such as 50us, got {long:?}"))?;
     let max_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     ensure!((1..=LONGEST_NS).contains(&max_ns), "{long}: a stall takes at least 1ns and at most 1s");
     Ok((per_million, max_ns))

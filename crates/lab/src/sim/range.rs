@@ -47,7 +47,7 @@ fn expand(part: &str) -> Result<impl Iterator<Item = u32> + use<>> {
 
 fn number(text: &str) -> Result<u32> {
     let number = text.parse().ok().filter(|&number| number > 0);
-    number.with_context(|| format!("{text:?} is no whole number above zero; write for example 1,2,4-8,10-80:10"))
+    number.with_context(|| format!("{text:?} is not a whole number above zero; write for example 1,2,4-8,10-80:10"))
 }
 
 #[cfg(test)]
@@ -72,8 +72,8 @@ mod tests {
     fn what_is_wrong_is_named() {
         let complaint = |text: &str| format!("{:#}", text.parse::<Ranges>().unwrap_err());
         for (text, part) in [
-            ("", "\"\" is no whole number"),
-            ("4,", "no whole number"),
+            ("", "\"\" is not a whole number"),
+            ("4,", "not a whole number"),
             ("0", "above zero"),
             ("1,x", "in \"x\""),
             ("8-4", "8 is above 4"),
@@ -81,7 +81,7 @@ mod tests {
             ("1-9:0", "above zero"),
             ("1-4,3", "3 is there twice"),
             ("1-4000000000", "more than 4096"),
-            ("5000000000", "no whole number"),
+            ("5000000000", "not a whole number"),
         ] {
             assert!(complaint(text).contains(part), "{text}: {}", complaint(text));
         }

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     const SHAPES: [(u32, u32); 5] = [(1, 1), (10, 10), (20, 20), (40, 40), (80, 80)];
-    const LOCKS: [&str; 6] = ["mutex", "lineage-mutex-baseline", "lineage-mutex-mcs", "ttas", "ticket", "mcs"];
+    const LOCKS: [&str; 6] = ["mutex", "linux-mutex-baseline", "linux-mutex-patch1-and-2", "ttas", "ticket", "mcs"];
 
     #[test]
     fn everything_is_said_within_a_hundred_columns() {
@@ -269,7 +269,7 @@ mod tests {
             "workload: 100/4000",
             "20ms after a warm-up of 2ms",
             "provisional: coherence.load_modified, coherence",
-            "lineage-mutex-baseline",
+            "linux-mutex-baseline",
             "last/peak",
             "last/1 node",
             "peak at",

@@ -2,11 +2,11 @@
 
 use super::args::ValidateArgs;
 use super::world;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use turnwise_bench::report::{FORMAT, Report};
+use turnwise_bench::report::Report;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
 use turnwise_present::machine::commit;
@@ -35,11 +35,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
 }
 
 fn read(file: &Path) -> Result<Report> {
-    let complaint = || format!("--bench {}: not a report of `turnwise-lab bench mutex --json`", file.display());
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read --bench {}", file.display()))?;
-    let report: Report = serde_json::from_str(&text).with_context(complaint)?;
-    anyhow::ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
-    anyhow::ensure!(report.subject == "mutex", "{}: it is about {}", complaint(), report.subject);
+    let report = Report::read(file).context("--bench")?;
+    ensure!(report.subject == "mutex", "--bench {}: it is about {}, not mutex", file.display(), report.subject);
     Ok(report)
 }
 

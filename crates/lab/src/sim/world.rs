@@ -20,7 +20,7 @@ use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
 
 /// What the document on mutex spinners is about, and what to hold against it.
 pub(crate) const DEFAULT_LOCKS: [&str; 6] =
-    ["mutex", "lineage-mutex-baseline", "lineage-mutex-mcs", "ttas", "ticket", "mcs"];
+    ["mutex", "linux-mutex-baseline", "linux-mutex-patch1-and-2", "ttas", "ticket", "mcs"];
 /// Nothing but the lock: where a collapse shows first.
 pub(crate) const DEFAULT_WORKLOAD: &str = "tight";
 /// The machine that `turnwise-lab calibrate` measured.

@@ -101,7 +101,7 @@ fn what_makes_no_sense_is_refused() {
     expect_complaint(2, &["aim7", "-w", "short", "--nodes", "2"], &["--machine"]);
     expect_complaint(2, &["aim7", "-w", "short", "--duration", "1ms"], &["--machine"]);
     expect_complaint(2, &["aim7", "-w", "short", "--machine", "desktop-4", "--nodes", "2"], &["desktop-4 has 1 nodes"]);
-    expect_complaint(2, &["aim7", "-w", "short", "--journal", "0"], &["neither off nor a number"]);
+    expect_complaint(2, &["aim7", "-w", "short", "--journal", "0"], &["expected off or a number"]);
     expect_complaint(2, &["aim7", "-w", "short", "--json", "/no/such/place.json"], &["cannot write --json"]);
     expect_complaint(2, &["aim7", "-w", "short", "--compute", "5s"], &["more than 4 s"]);
 }

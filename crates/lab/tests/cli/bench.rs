@@ -31,6 +31,11 @@ fn a_short_run_writes_both_files() {
     let files = ["--json", shown(&json), "--markdown", shown(&markdown)];
     let (text, _) = expect(0, &[args.as_slice(), &files].concat());
     assert!(text.contains("speed / seqlock"), "{text}");
+    let again = directory.path().join("again.md");
+    let (text_again, _) = expect(0, &["bench", "--from", shown(&json), "--markdown", shown(&again)]);
+    assert_eq!(text_again, text, "the report can be shown again");
+    assert!(std::fs::read(&again).unwrap() == std::fs::read(&markdown).unwrap());
+    expect_complaint(2, &["bench", "--from", shown(&markdown)], &["r.md", "not a report"]);
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(report["format"], "turnwise-bench/2");
     assert_eq!(report["subject"], "seqlock");

@@ -28,16 +28,20 @@ fn a_document_is_reproduced_in_all_forms() {
     assert!(page.contains("<svg") && page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("All open and read the same file: wall time"));
     let page = read("r.md");
-    assert!(page.starts_with("# The documents, reproduced\n"), "{page}");
+    assert!(page.starts_with("# The case studies, reproduced\n"), "{page}");
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, spin lock, wall |")).collect();
     assert!(rows.len() == 1 && rows[0].contains("| 3.99 |") && rows[0].contains("fitted"), "{page}");
     assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7 --no-metal"), "{page}");
     assert!(!page.contains("on metal here"), "{page}");
+    let (text_again, _) = expect(0, &["reproduce", "--from", &json, "--markdown", &file("again.md")]);
+    assert!(text_again == text && read("again.md") == page, "the report can be shown again");
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
     expect_complaint(2, &["reproduce", "spin_backof"], &["invalid value 'spin_backof'", "similar", "'spin_backoff'"]);
     expect_complaint(2, &["reproduce", "--jobs", "0"], &["--jobs", "1.."]);
+    expect_complaint(2, &["reproduce", "--from", "r.json", "--quick"], &["cannot be used with"]);
+    expect_complaint(2, &["reproduce", "--from", "/no/such/r.json"], &["cannot read /no/such/r.json"]);
     expect_complaint(2, &["reproduce", "--markdown", "/no/such/folder/r.md"], &["cannot write --markdown"]);
 }

@@ -158,7 +158,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
     /// Releases the lock.
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
         unsafe { self.words.unlock() };
     }
 

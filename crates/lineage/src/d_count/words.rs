@@ -86,7 +86,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
         unsafe { self.d_lock.unlock() };
     }
 }

@@ -158,7 +158,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
         self.wait_lock.with(|| {
             // ORDERING linux_mutex.release: as in `unlock`. From here on another thread may have the lock.
             self.count.store(FREE, Release);
-            // SAFETY: we have the list's lock.
+            // SAFETY: contract of `List::first`: we have the list's lock.
             if let Some(first) = unsafe { self.list.first() } {
                 first.wake();
             }
@@ -219,12 +219,13 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     fn lock_asleep(&self) {
         let me = Waiter::new(Kind::Write, AWAKE);
         self.wait_lock.lock();
-        // SAFETY: we have the list's lock; the node stays until it is removed below.
+        // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed below.
         unsafe { self.list.push(&me) };
         if !self.claim() {
             while !self.claim() {
                 me.word.store(ASLEEP, Relaxed);
-                // SAFETY: locked above, or at the end of the last round.
+                // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above, or at the end of the
+                // last round.
                 unsafe { self.wait_lock.unlock() };
                 P::preempt_on();
                 me.sleep();
@@ -232,13 +233,13 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
                 self.wait_lock.lock();
             }
         }
-        // SAFETY: we have the list's lock, and are in the list.
+        // SAFETY: contract of `List::remove`: we have the list's lock, and are in the list.
         unsafe { self.list.remove(&me) };
         self.set_owner();
         if self.list.is_empty() {
             self.count.store(HELD, Relaxed);
         }
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread locked `wait_lock` above.
         unsafe { self.wait_lock.unlock() };
     }
 

@@ -3,8 +3,8 @@
 //! A thread is suspended right before each operation on something that others see. One step of the search is one such
 //! operation with all that the thread does after it on its own.
 
-use super::check::{Machine, Size};
 use super::memory::{Arena, Suspend};
+use super::setting::{Machine, Size};
 use super::state::{Choice, DEADLINE, GRAVES, NOT_RUNNING, Pending, State};
 use crate::lab;
 use std::cell::{Cell, RefCell};

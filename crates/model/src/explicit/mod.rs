@@ -7,7 +7,8 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`check`] | a check, its sizes, what came out of it |
+//! | [`check`] | a check, and what came out of it |
+//! | `setting` | how large a check is, and what its machine is like |
 //! | `state` | what each thread is about to do, who sleeps, what time it is; the ways to go on |
 //! | `machine` | what the threads ask for |
 //! | `memory` | the memory that a check's objects lie in, and the threads' stacks, saved and restored |
@@ -15,7 +16,7 @@
 //! | [`platform`] | [`Explicit`] and its words |
 //! | `checks` | the checks, one file per lock |
 //!
-//! The README says what is explored, why equal bytes are equal states, and what the checks do not show.
+//! `docs/models.md` says what is explored, why equal bytes are equal states, and what the checks do not show.
 
 pub mod check;
 mod checks;
@@ -23,8 +24,10 @@ mod machine;
 mod memory;
 pub mod platform;
 mod search;
+mod setting;
 mod state;
 
-pub use check::{Check, Machine, Outcome, Size};
+pub use check::{Check, Outcome};
 pub use checks::of;
 pub use platform::{Explicit, ExplicitWord};
+pub use setting::{Machine, Size};

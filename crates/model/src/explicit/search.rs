@@ -4,9 +4,9 @@
 //! objects, and the threads that run in it. After it has seen all that follows, it copies that back. Of the states seen
 //! it keeps 128 bits each.
 
-use super::check::Machine;
 use super::machine::{self, with};
 use super::memory::{Fiber, Suspend};
+use super::setting::Machine;
 use super::state::{Choice, State, THREADS};
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! All that is not memory of the threads: what each is about to do, who sleeps where, what time it is, and what the
 //! environment may still do to them.
 
-use super::check::{Machine, Size};
+use super::setting::{Machine, Size};
 use turnwise::platform::{Lane, Parked};
 
 /// Threads that a check may have.

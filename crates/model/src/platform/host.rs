@@ -11,10 +11,9 @@
 //! Nothing is dropped, so that a use of freed memory is a message and not a crash.
 
 use super::Loom;
+use super::memory::Retired;
 use super::world::{self, with};
-use loom::cell::UnsafeCell;
 use loom::sync::atomic::AtomicU32;
-use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::rc::Rc;
@@ -24,72 +23,12 @@ use turnwise_vfs::{Host, Work};
 /// Memory on the model checker. Only usable inside of a model.
 pub struct LoomHost;
 
-/// What one execution knows about memory.
-#[derive(Default)]
-pub(super) struct Memory {
-    blocks: Vec<Block>,
-    any_freed: bool,
-    /// The pins that exist.
-    pins: BTreeSet<u32>,
-    last_pin: u32,
-    retired: Vec<Retired>,
-    /// Written by who retires, read by who pins later; there since the first allocation, before there are threads.
-    epoch: Option<Rc<AtomicU32>>,
-    any_retired: bool,
-    on_charge: Option<Rc<dyn Fn(Work)>>,
-}
-
-struct Block {
-    from: usize,
-    bytes: usize,
-    what: &'static str,
-    /// Written by its maker, read by those who follow a pointer to it.
-    made: Rc<UnsafeCell<()>>,
-    freed: bool,
-}
-
-struct Retired {
-    at: usize,
-    waits_for: BTreeSet<u32>,
-}
-
-impl Memory {
-    fn block(&mut self, address: usize) -> Option<&mut Block> {
-        let holds = |block: &&mut Block| (block.from..block.from + block.bytes).contains(&address);
-        self.blocks.iter_mut().find(holds)
-    }
-
-    fn begin(&mut self, from: usize, bytes: usize, what: &'static str) {
-        self.blocks.push(Block { from, bytes, what, made: Rc::new(UnsafeCell::new(())), freed: false });
-    }
-
-    fn free(&mut self, address: usize) -> Result<(), &'static str> {
-        self.any_freed = true;
-        let block = self.block(address).expect("only what was allocated is freed");
-        if std::mem::replace(&mut block.freed, true) { Err(block.what) } else { Ok(()) }
-    }
-
-    /// Frees what waited for the last of its pins.
-    fn unpin(&mut self, pin: u32) -> Result<(), &'static str> {
-        self.pins.remove(&pin);
-        self.retired.iter_mut().for_each(|retired| retired.waits_for.retain(|other| *other != pin));
-        let (due, later) = std::mem::take(&mut self.retired).into_iter().partition(|r| r.waits_for.is_empty());
-        self.retired = later;
-        let due: Vec<Retired> = due;
-        due.into_iter().try_for_each(|retired| self.free(retired.at))
-    }
-}
-
 /// Fails the model if a word lies in memory that was freed.
 pub(super) fn check_alive(address: usize) {
-    let dead = with(|w| if w.memory.any_freed { dead(&mut w.memory, address) } else { None });
+    let dead = with(|w| if w.memory.any_freed { w.memory.dead(address) } else { None });
     if let Some(what) = dead.filter(|_| !std::thread::panicking()) {
         panic!("{} uses a word of a {what} after it was freed", world::name());
     }
-}
-
-fn dead(memory: &mut Memory, address: usize) -> Option<&'static str> {
-    memory.block(address).filter(|block| block.freed).map(|block| block.what)
 }
 
 /// The calling thread has loaded a pointer and means to follow it.
@@ -104,7 +43,7 @@ pub(super) fn follow(address: usize) {
 
 /// Whether what is there was freed.
 pub fn is_freed<T>(at: NonNull<T>) -> bool {
-    with(|w| dead(&mut w.memory, at.addr().get()).is_some())
+    with(|w| w.memory.dead(at.addr().get()).is_some())
 }
 
 /// From now on in this execution, `f` runs at each [`Host::charge`].

@@ -15,7 +15,9 @@
 //! | `generation` | 0, and one more after each [`forked`] |
 
 mod host;
+mod memory;
 mod park;
+mod sleeper;
 mod word;
 mod world;
 

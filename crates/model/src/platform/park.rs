@@ -6,29 +6,13 @@
 //! A sleeper is a coroutine that yields. When loom schedules one that nobody woke, then its time is out, or (in a
 //! model with spurious wake-ups) it woke for no reason, or it yields again.
 
+use super::sleeper::Sleeper;
 use super::word::LoomU32;
 use super::world::{self, with};
 use crate::lab;
-use std::fmt;
 use std::panic::Location;
+use std::ptr;
 use turnwise::platform::{Deadline, Lane, Parked};
-
-/// A thread asleep.
-#[derive(Clone, Copy)]
-pub(super) struct Sleeper {
-    pub(super) thread: usize,
-    word: *const LoomU32,
-    lane: Lane,
-    expected: u32,
-    moved: bool,
-}
-
-impl fmt::Display for Sleeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moved = if self.moved { ", moved there by a requeue" } else { "" };
-        write!(f, "word {:p} in lane {:?}, which held {:#x}{moved}", self.word, self.lane, self.expected)
-    }
-}
 
 #[track_caller]
 pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
@@ -43,7 +27,7 @@ pub(super) fn park(word: &LoomU32, expected: u32, lane: Lane, deadline: Option<D
         return Parked::Changed;
     }
     world::saw("slept");
-    with(|w| w.sleepers.push(Sleeper { thread, word, lane, expected, moved: false }));
+    with(|w| w.sleepers.push(Sleeper { thread, word: ptr::from_ref(word).cast(), lane, expected, moved: false }));
     if lane == Lane::First {
         world::saw("slept in the first lane");
     }
@@ -88,7 +72,7 @@ fn leave_word(thread: usize) {
     loop {
         let word_of = |w: &mut world::World| w.sleepers.iter().find(|s| s.thread == thread).map(|s| s.word);
         let Some(word) = with(word_of) else { return };
-        LoomU32::touch(word);
+        LoomU32::touch(word.cast());
         if with(word_of).is_none_or(|now| now == word) {
             return;
         }
@@ -103,7 +87,7 @@ pub(super) fn wake(word: *const LoomU32, lane: Lane, count: u32) -> u32 {
     let woken = with(|w| {
         let mut woken = 0;
         while woken < count {
-            let sleeps = |s: &Sleeper| s.word == word && s.lane == lane;
+            let sleeps = |s: &Sleeper| s.word == word.cast() && s.lane == lane;
             let newest = w.setup.newest_first;
             let found = if newest { w.sleepers.iter().rposition(sleeps) } else { w.sleepers.iter().position(sleeps) };
             let Some(index) = found else { break };
@@ -138,7 +122,7 @@ pub(super) fn requeue(from: &LoomU32, expected: u32, to: *const LoomU32) -> Opti
 /// Wakes the first, moves the others; `most`: so many in all.
 fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32, most: u32) -> u32 {
     let (mine, mut others): (Vec<Sleeper>, Vec<Sleeper>) =
-        w.sleepers.drain(..).partition(|s| std::ptr::eq(s.word, from));
+        w.sleepers.drain(..).partition(|s| ptr::eq(s.word.cast(), from));
     let first = if w.setup.newest_first { mine.len().min(most as usize).saturating_sub(1) } else { 0 };
     for (index, sleeper) in mine.iter().enumerate() {
         if index >= most as usize {
@@ -147,7 +131,7 @@ fn move_all(w: &mut world::World, from: &LoomU32, to: *const LoomU32, most: u32)
             w.wake_thread(sleeper.thread);
         } else {
             world::saw("moved a sleeper");
-            others.push(Sleeper { word: to, lane: Lane::Waiters, moved: true, ..*sleeper });
+            others.push(Sleeper { word: to.cast(), lane: Lane::Waiters, moved: true, ..*sleeper });
         }
     }
     w.sleepers = others;

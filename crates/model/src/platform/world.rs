@@ -4,7 +4,9 @@
 //! relies on one is found out. It needs no locks either, since loom runs the threads of a model as coroutines and
 //! switches only inside its own operations. No borrow of the state may be held across one of these.
 
-use super::{Identity, Loom, Races, Setup, host::Memory, park::Sleeper};
+use super::memory::Memory;
+use super::sleeper::Sleeper;
+use super::{Identity, Loom, Races, Setup};
 use loom::sync::atomic::AtomicU32;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

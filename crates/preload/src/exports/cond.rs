@@ -61,7 +61,7 @@ unsafe fn either(
     ours: fn(&Cond),
     theirs: unsafe fn(*mut pthread_cond_t) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `either`: the pointer is to a live object.
     let cond = unsafe { Cond::of(object) };
     if cond::is_foreign(cond) {
         // SAFETY: it is the C library's.
@@ -128,7 +128,7 @@ const OWN_CLOCK: clockid_t = -1;
 /// # Safety
 /// `waiter` and `clock` are valid; `time` is valid or null.
 unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `begin`, which includes that of `begin_if`.
     unsafe { begin_if(waiter, clock, time, cond::is_foreign) }
 }
 
@@ -185,7 +185,7 @@ unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
 /// # Safety
 /// `unlock` answered 0 for `waiter`.
 unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock`, which includes that of `lock_after_wait`.
     unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted) }
 }
 
@@ -197,7 +197,7 @@ unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
         1 => Leave::Woken,
         _ => Leave::Cancelled,
     };
-    // SAFETY: the caller's promise; the condition variable lives until `leave` returns, the mutex beyond.
+    // SAFETY: contract of `end`; the condition variable lives until `leave` returns, the mutex beyond.
     unsafe {
         cond::leave(Cond::of((*waiter).cond), (*waiter).sequence, how);
         lock(waiter)
@@ -207,14 +207,14 @@ unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
 /// # Safety
 /// The C library's mutex, locked.
 unsafe extern "C" fn real_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `real_unlock`, which is that of `real::mutex_unlock`.
     unsafe { real::mutex_unlock(mutex) }
 }
 
 /// # Safety
 /// The C library's mutex.
 unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `real_lock`, which is that of `real::mutex_lock`.
     unsafe { real::mutex_lock(mutex) }
 }
 
@@ -233,6 +233,6 @@ pub(super) static OLD_OPS: Ops = Ops { begin: begin_old, ..OPS };
 /// As `begin`.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn begin_old(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `begin_old`, which includes that of `begin_if`.
     unsafe { begin_if(waiter, clock, time, |_| false) }
 }

@@ -15,10 +15,10 @@ const ERROR: c_int = 2;
 /// # Safety
 /// As POSIX says of `pthread_key_create`.
 unsafe fn create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `create`, which is that of `real::key_create`.
     match unsafe { real::key_create(key, destructor) } {
         // The last key is the program's, too; its threads do without what needs ours.
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `create`, which is that of `real::key_create`.
         EAGAIN if end_exit_key() => unsafe { real::key_create(key, destructor) },
         answer => answer,
     }
@@ -27,7 +27,7 @@ unsafe fn create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
 /// # Safety
 /// As POSIX says of `pthread_key_delete`.
 unsafe fn delete(key: pthread_key_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `delete`, which is that of `real::key_delete`.
     if is_alien_key(key) { EINVAL } else { unsafe { real::key_delete(key) } }
 }
 
@@ -35,7 +35,7 @@ unsafe fn delete(key: pthread_key_t) -> c_int {
 /// As POSIX says of `pthread_setspecific`.
 #[inline]
 unsafe fn set(key: pthread_key_t, value: *const c_void) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `set`, which is that of `real::setspecific`.
     if is_alien_key(key) { EINVAL } else { unsafe { real::setspecific(key, value) } }
 }
 
@@ -45,7 +45,7 @@ unsafe fn set(key: pthread_key_t, value: *const c_void) -> c_int {
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_key_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `pthread_key_create` (POSIX, C11), which includes that of `create`.
     unsafe { create(key, destructor) }
 }
 
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn pthread_key_create(key: *mut pthread_key_t, dest
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __pthread_key_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `__pthread_key_create` (POSIX, C11), which includes that of `create`.
     unsafe { create(key, destructor) }
 }
 
@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn __pthread_key_create(key: *mut pthread_key_t, de
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `pthread_key_delete` (POSIX, C11), which includes that of `delete`.
     unsafe { delete(key) }
 }
 
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int 
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `pthread_setspecific` (POSIX, C11), which includes that of `set`.
     unsafe { set(key, value) }
 }
 
@@ -95,7 +95,7 @@ pub(crate) unsafe extern "C" fn tss_create(key: *mut pthread_key_t, destructor: 
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn tss_delete(key: pthread_key_t) {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `tss_delete` (POSIX, C11), which includes that of `delete`.
     unsafe { delete(key) };
 }
 
@@ -105,6 +105,6 @@ pub(crate) unsafe extern "C" fn tss_delete(key: pthread_key_t) {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn tss_set(key: pthread_key_t, value: *mut c_void) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `tss_set` (POSIX, C11), which includes that of `set`.
     if unsafe { set(key, value) } == 0 { SUCCESS } else { ERROR }
 }

@@ -33,14 +33,14 @@ with_caller! {
 /// As POSIX says; so for all functions here.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `pthread_mutex_lock` (POSIX): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_lock` (POSIX), which includes that of `lock_plain`.
         Path::Plain => unsafe { mutex::lock_plain(object) },
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_lock` (POSIX), which includes that of `lock_owned`.
         Path::Owned => unsafe { mutex::lock_owned(object) },
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_lock` (POSIX), which includes that of `lock_slowly`.
         Path::Slow => unsafe { lock_slowly(object) },
     }
 }
@@ -51,14 +51,14 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t)
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `pthread_mutex_unlock` (POSIX): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
         // SAFETY: POSIX requires that the caller has it.
         Path::Plain => unsafe { mutex::unlock_plain(object) },
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_unlock` (POSIX), which includes that of `unlock_owned`.
         Path::Owned => unsafe { mutex::unlock_owned(object) },
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_unlock` (POSIX), which includes that of `unlock`.
         Path::Slow => unsafe { mutex::unlock(object) },
     }
 }
@@ -69,14 +69,14 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `pthread_mutex_trylock` (POSIX): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
         Path::Plain if mutex.lock.adaptive().try_lock() => 0,
         Path::Plain => libc::EBUSY,
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_trylock` (POSIX), which includes that of `try_lock_owned`.
         Path::Owned => unsafe { mutex::try_lock_owned(object) },
-        // SAFETY: the caller's mutex.
+        // SAFETY: contract of `pthread_mutex_trylock` (POSIX), which includes that of `try_lock_slowly`.
         Path::Slow => unsafe { try_lock_slowly(object) },
     }
 }
@@ -86,7 +86,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex
 pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's mutex and time.
     unsafe { lock_until(object, CLOCK_REALTIME, at, caller) }
-        // SAFETY: the C library's mutex.
+        // SAFETY: contract of `timedlock`, which is that of `real::mutex_timedlock`: the object is the C library's.
         .unwrap_or_else(|| unsafe { real::mutex_timedlock(object, at) })
 }
 
@@ -100,7 +100,7 @@ unsafe extern "C" fn clocklock(
 ) -> c_int {
     // SAFETY: the caller's mutex and time.
     unsafe { lock_until(object, clock, at, caller) }
-        // SAFETY: the C library's mutex.
+        // SAFETY: contract of `clocklock`, which is that of `real::mutex_clocklock`: the object is the C library's.
         .unwrap_or_else(|| unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
@@ -112,7 +112,7 @@ unsafe fn lock_until(
     at: *const timespec,
     caller: Caller,
 ) -> Option<c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_until`: the pointer is to a live object, and `at` is null or points to a time.
     let (mutex, at) = unsafe { (Mutex::of(object), at.as_ref()) };
     match (time::clock(clock), at) {
         (Ok(clock), Some(at)) => mutex::lock_until(mutex, caller, time::deadline(clock, at)),
@@ -127,7 +127,7 @@ unsafe fn lock_until(
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_destroy(object: *mut pthread_mutex_t) -> c_int {
-    // SAFETY: the caller's mutex.
+    // SAFETY: contract of `pthread_mutex_destroy` (POSIX): the pointer is to a live object.
     mutex::destroy(unsafe { Mutex::of(object) })
 }
 

@@ -27,7 +27,7 @@ unsafe extern "C" fn init(object: *mut pthread_cond_t, attributes: *const pthrea
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_destroy_2_2_5")]
 unsafe extern "C" fn destroy(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `destroy`: the pointer is to a live object.
     cond::destroy(unsafe { Cond::of(object) });
     0
 }
@@ -38,7 +38,7 @@ unsafe extern "C" fn destroy(object: *mut pthread_cond_t) -> c_int {
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_signal_2_2_5")]
 unsafe extern "C" fn signal(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `signal`: the pointer is to a live object.
     cond::signal(unsafe { Cond::of(object) });
     0
 }
@@ -49,7 +49,7 @@ unsafe extern "C" fn signal(object: *mut pthread_cond_t) -> c_int {
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_broadcast_2_2_5")]
 unsafe extern "C" fn broadcast(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `broadcast`: the pointer is to a live object.
     cond::broadcast(unsafe { Cond::of(object) });
     0
 }

@@ -46,7 +46,7 @@ macro_rules! acquire {
             /// As POSIX says.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name(object: Object) -> c_int {
-                // SAFETY: the caller's lock.
+                // SAFETY: contract of `$name` (POSIX): the pointer is to a live object.
                 let lock = unsafe { RwLock::of(object) };
                 match if lock.is_fast() { $quick(lock) } else { None } {
                     Some(answer) => answer,
@@ -58,7 +58,7 @@ macro_rules! acquire {
             /// # Safety
             /// As POSIX says.
             pub(crate) unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
-                // SAFETY: the caller's lock.
+                // SAFETY: contract of `$slow`, which includes that of `either`.
                 unsafe { either(object, caller, $ours, $theirs) }
             }
         )*
@@ -91,7 +91,7 @@ acquire! {
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `pthread_rwlock_destroy` (POSIX), which includes that of `either`.
     unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
 }
 
@@ -104,7 +104,7 @@ unsafe fn either(
     ours: impl FnOnce(&RwLock) -> c_int,
     theirs: unsafe fn(Object) -> c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `either`: the pointer is to a live object.
     let lock = unsafe { RwLock::of(object) };
     if !lock.is_fast() && lock.is_foreign(caller) {
         // SAFETY: it is the C library's.
@@ -124,7 +124,7 @@ unsafe fn timed(
     caller: Caller,
     wait: fn(&RwLock, Option<Deadline>) -> c_int,
 ) -> Option<c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `timed`: the pointer is to a live object, and `at` is null or points to a time.
     let (lock, at) = unsafe { (RwLock::of(object), at.as_ref()) };
     if !lock.is_fast() && lock.is_foreign(caller) {
         return None;
@@ -138,7 +138,8 @@ unsafe fn timed(
 unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::read) }
-        // SAFETY: the C library's lock.
+        // SAFETY: contract of `timedrdlock`, which is that of `real::rwlock_timedrdlock`: the object is the C
+        // library's.
         .unwrap_or_else(|| unsafe { real::rwlock_timedrdlock(object, at) })
 }
 
@@ -147,7 +148,8 @@ unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Ca
 unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, clock, at, caller, rwlock::read) }
-        // SAFETY: the C library's lock.
+        // SAFETY: contract of `clockrdlock`, which is that of `real::rwlock_clockrdlock`: the object is the C
+        // library's.
         .unwrap_or_else(|| unsafe { real::rwlock_clockrdlock(object, clock, at) })
 }
 
@@ -156,7 +158,8 @@ unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const ti
 unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::write) }
-        // SAFETY: the C library's lock.
+        // SAFETY: contract of `timedwrlock`, which is that of `real::rwlock_timedwrlock`: the object is the C
+        // library's.
         .unwrap_or_else(|| unsafe { real::rwlock_timedwrlock(object, at) })
 }
 
@@ -165,7 +168,8 @@ unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Ca
 unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
     // SAFETY: the caller's lock and time.
     unsafe { timed(object, clock, at, caller, rwlock::write) }
-        // SAFETY: the C library's lock.
+        // SAFETY: contract of `clockwrlock`, which is that of `real::rwlock_clockwrlock`: the object is the C
+        // library's.
         .unwrap_or_else(|| unsafe { real::rwlock_clockwrlock(object, clock, at) })
 }
 
@@ -175,12 +179,12 @@ unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const ti
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `pthread_rwlock_unlock` (POSIX): the pointer is to a live object.
     let lock = unsafe { RwLock::of(object) };
     if lock.is_fast() && rwlock::unlock_quickly(lock) {
         return 0;
     }
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `pthread_rwlock_unlock` (POSIX), which includes that of `unlock_slowly`.
     unsafe { unlock_slowly(object) }
 }
 
@@ -188,7 +192,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
 /// As POSIX says of `pthread_rwlock_unlock`.
 #[cold]
 unsafe extern "C" fn unlock_slowly(object: Object) -> c_int {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `unlock_slowly`, which includes that of `either`.
     unsafe { either(object, Caller::UNKNOWN, rwlock::unlock, real::rwlock_unlock) }
 }
 

@@ -75,14 +75,14 @@ unsafe extern "C" fn timedlock(object: *mut Mtx, at: *const timespec, caller: Ca
 /// # Safety
 /// As C11 says of `mtx_lock`.
 unsafe extern "C" fn lock(object: *mut Mtx, caller: Caller) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `lock`, which includes that of `mutex::lock`.
     code(unsafe { mutex::lock(object, caller) })
 }
 
 /// # Safety
 /// As C11 says of `mtx_trylock`.
 unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `try_lock`, which includes that of `mutex::try_lock`.
     code(unsafe { mutex::try_lock(object, caller) })
 }
 
@@ -92,14 +92,14 @@ unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
 /// As C11 says; so for all functions here.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `mtx_lock` (C11): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
         // SAFETY: the caller's object. Of a plain mutex there is no error, and success is 0 here, too.
         Path::Plain => unsafe { mutex::lock_plain(object) },
-        // SAFETY: the caller's object.
+        // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_owned`.
         Path::Owned => code(unsafe { mutex::lock_owned(object) }),
-        // SAFETY: the caller's object.
+        // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_slowly`.
         Path::Slow => unsafe { lock_slowly(object) },
     }
 }
@@ -110,14 +110,14 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `mtx_trylock` (C11): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
         Path::Plain if mutex.lock.adaptive().try_lock() => SUCCESS,
         Path::Plain => BUSY,
-        // SAFETY: the caller's object.
+        // SAFETY: contract of `mtx_trylock` (C11), which includes that of `try_lock_owned`.
         Path::Owned => code(unsafe { mutex::try_lock_owned(object) }),
-        // SAFETY: the caller's object.
+        // SAFETY: contract of `mtx_trylock` (C11), which includes that of `try_lock_slowly`.
         Path::Slow => unsafe { try_lock_slowly(object) },
     }
 }
@@ -128,7 +128,7 @@ pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `mtx_unlock` (C11), which includes that of `pthread_mutex_unlock`.
     code(unsafe { exports::pthread_mutex_unlock(object) })
 }
 
@@ -138,7 +138,7 @@ pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `mtx_destroy` (C11), which includes that of `pthread_mutex_destroy`.
     unsafe { exports::pthread_mutex_destroy(object) };
 }
 
@@ -158,7 +158,7 @@ pub(crate) unsafe extern "C" fn cnd_init(object: *mut Cnd) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_signal(object: *mut Cnd) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `cnd_signal` (C11), which includes that of `pthread_cond_signal`.
     code(unsafe { cond::pthread_cond_signal(object) })
 }
 
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C" fn cnd_signal(object: *mut Cnd) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_broadcast(object: *mut Cnd) -> c_int {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `cnd_broadcast` (C11), which includes that of `pthread_cond_broadcast`.
     code(unsafe { cond::pthread_cond_broadcast(object) })
 }
 
@@ -178,7 +178,7 @@ pub(crate) unsafe extern "C" fn cnd_broadcast(object: *mut Cnd) -> c_int {
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
-    // SAFETY: the caller's object.
+    // SAFETY: contract of `cnd_destroy` (C11), which includes that of `pthread_cond_destroy`.
     unsafe { cond::pthread_cond_destroy(object) };
 }
 

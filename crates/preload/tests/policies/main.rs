@@ -143,7 +143,7 @@ fn tables_that_cannot_be_used_end_the_process_before_main() {
     );
     let damaged = program.beside("damaged");
     for (content, complaint) in
-        [(&b"twpolicy\x01"[..], "is damaged"), (b"hello, world", "is no table"), (b"", "is no table")]
+        [(&b"twpolicy\x01"[..], "is damaged"), (b"hello, world", "is not a table"), (b"", "is not a table")]
     {
         std::fs::write(&damaged, content).unwrap();
         let (status, told) = program.run_table(damaged.to_str().unwrap());

@@ -96,7 +96,7 @@ impl<'a> Context<'a> {
     pub(super) fn futex_verdict(&self) -> String {
         let waited: u64 = self.profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum();
         if waited == 0 {
-            return "No thread slept in a futex call, joins aside: other locks would change nothing.".to_owned();
+            return "Apart from joins, no thread slept in a futex call: other locks would change nothing.".to_owned();
         }
         format!(
             "Threads slept {} in futex calls, {} of their time. Whether that is contention or waiting for work, the \
@@ -111,7 +111,7 @@ impl<'a> Context<'a> {
         let spent =
             format!("threads waited {} for locks, {} of their time", time(waited), percent(waited, self.thread_ns));
         if headlines::took_none(self.profile) {
-            "There is nothing to judge: if the program has locks of its own, trace its sleeps: \
+            "The recording has no lock to judge: if the program has locks of its own, trace its sleeps: \
              `turnwise profile --futex -- CMD`."
                 .to_owned()
         } else if waited == 0 {

@@ -9,7 +9,7 @@ fn without_contention_nothing_is_found_and_that_is_said() {
     let advice = advise(&profile);
     assert!(advice.findings.is_empty());
     assert!(advice.verdict.starts_with("No thread waited"), "{}", advice.verdict);
-    assert!(advise(&Profile::default()).verdict.starts_with("There is nothing to judge"));
+    assert!(advise(&Profile::default()).verdict.starts_with("The recording has no lock to judge"));
     lock_with_site(&mut profile, usage(1_000_000, 10, 1_000, 100));
     assert!(advise(&profile).verdict.starts_with("Locks do not slow this program: threads waited 10.0 us"));
 }

@@ -182,8 +182,9 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     }
     if left_out.0 > 0 {
         let (locks, acquisitions) = left_out;
-        remarks
-            .push(format!("{locks} locks with {acquisitions} acquisitions are left out: nobody waited long for them"));
+        remarks.push(format!(
+            "{locks} locks with {acquisitions} acquisitions are left out: no thread waited long for them"
+        ));
     }
     let of_holders: u64 = recording.threads.iter().map(|thread| thread.dropped).sum();
     if of_holders > 0 {

@@ -46,9 +46,8 @@ fn without_unknown(mut profile: Value) -> Value {
 /// # Errors
 /// It is no profile, one of another version, or not whole. The error says what to do.
 pub fn read(text: &[u8]) -> Result<Profile> {
-    let head: Head = serde_json::from_slice(text).context(
-        "this is no profile: it is not JSON with a field `schema`. `turnwise profile --json FILE` writes one",
-    )?;
+    let head: Head = serde_json::from_slice(text)
+        .context("not a profile: it is not JSON with a field `schema`. `turnwise profile --json FILE` writes one")?;
     if head.schema != SCHEMA {
         bail!(
             "this profile has schema {}, and this turnwise reads schema {SCHEMA}: {}",

@@ -17,7 +17,7 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
                 design.name,
                 names::lock_in_sentence(&profile.locks[lock as usize].name)
             ),
-            None => format!("With {} no lock becomes a wall.", design.name),
+            None => format!("With {} no lock becomes a bottleneck.", design.name),
         })
         .collect();
     let check = &scaling.check;

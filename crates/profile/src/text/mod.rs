@@ -113,7 +113,7 @@ fn conditions(text: &mut String, profile: &Profile) {
     }
     let _ = writeln!(
         text,
-        "\nCONDITION VARIABLES\n     waits for nothing  timed out   signals  broadcasts  mean wait  variable"
+        "\nCONDITION VARIABLES\n     spurious wake-ups  timed out   signals  broadcasts  mean wait  variable"
     );
     for condition in used.iter().take(LINES) {
         let figures = format!(

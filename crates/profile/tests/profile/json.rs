@@ -41,7 +41,7 @@ fn other_schemas_and_broken_files_are_told_what_to_do() {
     assert!(refusal(&cut).contains("turnwise profile --json FILE"));
     for text in ["", "{", "[]", "null", "{\"schema\": \"1\"}", "\u{0}\u{1}"] {
         let error = json::read(text.as_bytes()).expect_err("it is refused");
-        assert!(format!("{error:#}").contains("this is no profile"), "{text}: {error:#}");
+        assert!(format!("{error:#}").contains("not a profile"), "{text}: {error:#}");
     }
 }
 

@@ -2,9 +2,8 @@
 
 use crate::acquire;
 use crate::cond::{self, Wait};
-use crate::locks::{self, Kind};
+use crate::locks::Kind;
 use crate::real;
-use crate::state::enter;
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use turnwise_interpose::{export_with_static, with_caller};
@@ -35,10 +34,8 @@ pub(super) unsafe extern "C" fn init(
 ) -> c_int {
     // SAFETY: the caller's memory.
     let result = unsafe { real::cond_init(object, attributes) };
-    if result == 0
-        && let Some(state) = enter()
-    {
-        locks::created(&state, Kind::Condition, object as u64, site);
+    if result == 0 {
+        acquire::created(Kind::Condition, object as u64, site);
     }
     result
 }
@@ -61,7 +58,7 @@ with_caller! {
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_destroy")]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
-    acquire::ended(object as u64);
+    acquire::destroyed(object as u64);
     // SAFETY: the caller's object.
     unsafe { real::cond_destroy(object) }
 }

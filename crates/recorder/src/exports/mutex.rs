@@ -2,9 +2,8 @@
 
 use crate::acquire::{self, Place};
 use crate::alone;
-use crate::locks::{self, Kind};
+use crate::locks::Kind;
 use crate::real;
-use crate::state::enter;
 use libc::{c_int, clockid_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
@@ -24,14 +23,14 @@ pub(super) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, site: u64) ->
         false => unsafe { real::mutex_trylock(object) },
     };
     // SAFETY: the caller's mutex.
-    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_lock(object) })
+    acquire::lock(place(object, site), attempt, move || unsafe { real::mutex_lock(object) })
 }
 
 /// # Safety
 /// As POSIX says.
 pub(super) unsafe extern "C" fn trylock(object: *mut pthread_mutex_t, site: u64) -> c_int {
     // SAFETY: the caller's mutex.
-    acquire::tried(place(object, site), move || unsafe { real::mutex_trylock(object) })
+    acquire::try_lock(place(object, site), move || unsafe { real::mutex_trylock(object) })
 }
 
 /// # Safety
@@ -40,7 +39,7 @@ pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *con
     // SAFETY: the caller's mutex.
     let attempt = move || unsafe { real::mutex_trylock(object) };
     // SAFETY: the caller's mutex and time.
-    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_timedlock(object, at) })
+    acquire::lock(place(object, site), attempt, move || unsafe { real::mutex_timedlock(object, at) })
 }
 
 /// # Safety
@@ -54,7 +53,7 @@ unsafe extern "C" fn clocklock(
     // SAFETY: the caller's mutex.
     let attempt = move || unsafe { real::mutex_trylock(object) };
     // SAFETY: the caller's mutex and time.
-    acquire::acquired(place(object, site), attempt, move || unsafe { real::mutex_clocklock(object, clock, at) })
+    acquire::lock(place(object, site), attempt, move || unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
 /// # Safety
@@ -66,10 +65,8 @@ pub(super) unsafe extern "C" fn init(
 ) -> c_int {
     // SAFETY: the caller's memory.
     let result = unsafe { real::mutex_init(object, attributes) };
-    if result == 0
-        && let Some(state) = enter()
-    {
-        locks::created(&state, Kind::Mutex, object as u64, site);
+    if result == 0 {
+        acquire::created(Kind::Mutex, object as u64, site);
     }
     result
 }
@@ -100,7 +97,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's mutex.
-    acquire::release(object as u64, move || unsafe { real::mutex_unlock(object) })
+    acquire::unlock(object as u64, move || unsafe { real::mutex_unlock(object) })
 }
 
 /// Ends a mutex's life.
@@ -109,7 +106,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_destroy(object: *mut pthread_mutex_t) -> c_int {
-    acquire::ended(object as u64);
+    acquire::destroyed(object as u64);
     // SAFETY: the caller's mutex.
     unsafe { real::mutex_destroy(object) }
 }

@@ -1,9 +1,8 @@
 //! `pthread_rwlock_*`.
 
 use crate::acquire::{self, Place};
-use crate::locks::{self, Kind};
+use crate::locks::Kind;
 use crate::real;
-use crate::state::enter;
 use libc::{c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
@@ -23,14 +22,14 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock.
-            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real(object) })
+            acquire::lock(place(object, $op, site), attempt, move || unsafe { $real(object) })
         }
 
         /// # Safety
         /// As POSIX says.
         unsafe extern "C" fn $trylock(object: *mut pthread_rwlock_t, site: u64) -> c_int {
             // SAFETY: the caller's lock.
-            acquire::tried(place(object, $op, site), move || unsafe { $try(object) })
+            acquire::try_lock(place(object, $op, site), move || unsafe { $try(object) })
         }
 
         /// # Safety
@@ -39,7 +38,7 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real_timed(object, at) })
+            acquire::lock(place(object, $op, site), attempt, move || unsafe { $real_timed(object, at) })
         }
 
         /// # Safety
@@ -53,7 +52,7 @@ macro_rules! acquire {
             // SAFETY: the caller's lock.
             let attempt = move || unsafe { $try(object) };
             // SAFETY: the caller's lock and time.
-            acquire::acquired(place(object, $op, site), attempt, move || unsafe { $real_clocked(object, clock, at) })
+            acquire::lock(place(object, $op, site), attempt, move || unsafe { $real_clocked(object, clock, at) })
         }
     };
 }
@@ -68,10 +67,8 @@ acquire!(Op::Acquire, real::rwlock_trywrlock; wrlock = real::rwlock_wrlock, tryw
 unsafe extern "C" fn init(object: *mut pthread_rwlock_t, attributes: *const pthread_rwlockattr_t, site: u64) -> c_int {
     // SAFETY: the caller's memory.
     let result = unsafe { real::rwlock_init(object, attributes) };
-    if result == 0
-        && let Some(state) = enter()
-    {
-        locks::created(&state, Kind::RwLock, object as u64, site);
+    if result == 0 {
+        acquire::created(Kind::RwLock, object as u64, site);
     }
     result
 }
@@ -114,7 +111,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller's lock.
-    acquire::release(object as u64, move || unsafe { real::rwlock_unlock(object) })
+    acquire::unlock(object as u64, move || unsafe { real::rwlock_unlock(object) })
 }
 
 /// Ends a lock's life.
@@ -123,7 +120,7 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: *mut pthread_rwloc
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: *mut pthread_rwlock_t) -> c_int {
-    acquire::ended(object as u64);
+    acquire::destroyed(object as u64);
     // SAFETY: the caller's lock.
     unsafe { real::rwlock_destroy(object) }
 }

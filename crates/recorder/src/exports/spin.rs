@@ -1,9 +1,8 @@
 //! `pthread_spin_*`.
 
 use crate::acquire::{self, Place};
-use crate::locks::{self, Kind};
+use crate::locks::Kind;
 use crate::real;
-use crate::state::enter;
 use libc::{c_int, pthread_spinlock_t};
 use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
@@ -19,14 +18,14 @@ unsafe extern "C" fn lock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: the caller's lock.
     let attempt = move || unsafe { real::spin_trylock(object) };
     // SAFETY: the caller's lock.
-    acquire::acquired(place(object, site), attempt, move || unsafe { real::spin_lock(object) })
+    acquire::lock(place(object, site), attempt, move || unsafe { real::spin_lock(object) })
 }
 
 /// # Safety
 /// As POSIX says.
 unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_int {
     // SAFETY: the caller's lock.
-    acquire::tried(place(object, site), move || unsafe { real::spin_trylock(object) })
+    acquire::try_lock(place(object, site), move || unsafe { real::spin_trylock(object) })
 }
 
 /// # Safety
@@ -34,10 +33,8 @@ unsafe extern "C" fn trylock(object: *mut pthread_spinlock_t, site: u64) -> c_in
 unsafe extern "C" fn init(object: *mut pthread_spinlock_t, shared: c_int, site: u64) -> c_int {
     // SAFETY: the caller's memory.
     let result = unsafe { real::spin_init(object, shared) };
-    if result == 0
-        && let Some(state) = enter()
-    {
-        locks::created(&state, Kind::Spin, object as u64, site);
+    if result == 0 {
+        acquire::created(Kind::Spin, object as u64, site);
     }
     result
 }
@@ -58,7 +55,7 @@ export_with_caller! {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_unlock(object: *mut pthread_spinlock_t) -> c_int {
     // SAFETY: the caller's lock.
-    acquire::release(object as u64, move || unsafe { real::spin_unlock(object) })
+    acquire::unlock(object as u64, move || unsafe { real::spin_unlock(object) })
 }
 
 /// Ends a spin lock's life.
@@ -67,7 +64,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_unlock(object: *mut pthread_spinloc
 /// As POSIX says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_spin_destroy(object: *mut pthread_spinlock_t) -> c_int {
-    acquire::ended(object as u64);
+    acquire::destroyed(object as u64);
     // SAFETY: the caller's lock.
     unsafe { real::spin_destroy(object) }
 }

@@ -6,13 +6,13 @@ mod today;
 use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
 use super::bracket::{self, Nearest, Tried};
-use super::published::{self, Dcache};
 use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_aim7::Comm;
 use turnwise_aim7::Outcome;
 use turnwise_aim7::meter::COMMS;
+use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
 
 const NAME: &str = "dcache";
@@ -205,17 +205,11 @@ fn notes(published: &Dcache, profiled: &[Sample], tried: &[Tried]) -> Vec<String
         ),
         format!(
             "Windows of a steady state: jobs of a {SCALE}th, users forked one after the other over {} ms, and some \
-             more before the window. With whole jobs the first kernel's queue still grew after tens of milliseconds.",
+             more before the window.",
             RAMP_NS / 1_000_000
         ),
         who(published, profiled),
-        "The patched kernel's row: the model has d_lock at the ends of walks and in paths, the lists of sleepers, \
-         process numbers, signals, sockets, and batches of pages from one zone. It has no page tables' locks, no run \
-         queues, no stacks from the zone, no count of committed memory, and not the ext4 file system's own locks: how \
-         often `high_systime` takes these, and for how long, our facts do not tell."
-            .to_owned(),
-        "`find`, `cat /proc/*/maps` and `git diff` need a mount (`turnwise-lab mount`); they are not run here."
-            .to_owned(),
+        crate::page(NAME),
     ];
     if (ours / wanted - 1.0).abs() > 0.1 {
         notes.push(format!("The fit does not reach its figure: {}% of {wanted}%.", digits(ours)));
@@ -276,7 +270,7 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
     let title = format!("Who waits there, of the {sum:.1}% that these three are together");
     let split = Table { title, unit: "%".to_owned(), today: None, rows };
     let neutral = (0..published.neutral.len())
-        .map(|n| Ok(Row::of(format!("{NAME}.neutral[{n}]"), "neutral")?.remark("not run here: see the notes")));
+        .map(|n| Ok(Row::of(format!("{NAME}.neutral[{n}]"), "neutral")?.remark("needs a mount: not run here")));
     let rows = neutral.collect::<Result<_>>()?;
     Ok(vec![spin, split, Table { title: "In words".to_owned(), unit: String::new(), today: None, rows }])
 }
@@ -290,7 +284,7 @@ fn bars(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Bar> {
             &format!("total spin-lock time {:.1}% -> {:.1}%, the second within 25%", wanted[0], wanted[1]),
             format!("{before:.1}% -> {after:.1}%"),
             (after / wanted[1] - 1.0).abs() <= 0.25,
-            "the notes say which spin locks the model lacks, and that the first figure lies on a cliff",
+            "docs/reproduction/dcache.md says which spin locks the model lacks; the first figure lies on a cliff",
         ),
         Bar::new(
             "without the profiler next to nothing (below 5%)",

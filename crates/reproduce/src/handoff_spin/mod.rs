@@ -4,19 +4,18 @@
 mod load;
 mod tables;
 
+use super::Context;
 use super::here::here;
+use super::locks::{WithLock, with_lock};
 use super::report::{DocumentReport, Simulated};
-use super::{Context, published};
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
-use published::HandoffSpin;
 use std::sync::Arc;
-use turnwise::platform::{Native, Platform};
-use turnwise::{Mutex, SpinLock};
+use turnwise::RawLock;
+use turnwise::platform::Native;
 use turnwise_bench::adapt::raw::Behind;
-use turnwise_bench::load::exclusive::Lock;
+use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_bench::world::World;
-use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
@@ -34,73 +33,39 @@ const LETTER_NS: u64 = 10_000;
 const ROUND_NS: u64 = 12;
 const DOCUMENTS_ROUNDS: u32 = 1_000_000;
 
-/// A lock that can be in the benchmark.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    NoSpin,
-    Spin,
-    ToOne,
-    Polling,
-    AfterPush,
-    SpinLock,
-    Today,
-}
-
-type Osv<V, P> = Behind<OsvMutex<V, P>, Shared>;
-
-impl Kind {
-    const ALL: [Kind; 7] =
-        [Kind::NoSpin, Kind::Spin, Kind::ToOne, Kind::Polling, Kind::AfterPush, Kind::SpinLock, Kind::Today];
-
-    fn name(self) -> &'static str {
-        match self {
-            Kind::NoSpin => "no spin",
-            Kind::Spin => "spin (technique 2, the document's)",
-            Kind::ToOne => "technique 1: until the count is one",
-            Kind::Polling => "technique 3: by tries, uncounted",
-            Kind::AfterPush => "spin when queued",
-            Kind::SpinLock => "a spin lock",
-            Kind::Today => "turnwise Mutex",
-        }
-    }
-
-    fn play<P: Platform, T>(self, play: &impl Play<P, T>) -> T {
-        match self {
-            Kind::NoSpin => play.with::<Osv<NoSpin, P>>(),
-            Kind::Spin => play.with::<Osv<Spin, P>>(),
-            Kind::ToOne => play.with::<Osv<SpinToOne, P>>(),
-            Kind::Polling => play.with::<Osv<SpinPolling, P>>(),
-            Kind::AfterPush => play.with::<Osv<SpinAfterPush, P>>(),
-            Kind::SpinLock => play.with::<SpinLock<Shared, turnwise::backoff::NoBackoff, P>>(),
-            Kind::Today => play.with::<Mutex<Shared, P>>(),
-        }
-    }
-}
-
-/// Something to do with any of the locks.
-trait Play<P: Platform, T> {
-    fn with<L: Lock<Shared>>(&self) -> T;
-}
+/// The lock as it was, and with the document's spin.
+const NO_SPIN: &str = "osv-mutex-no-spin";
+const SPIN: &str = "osv-mutex-spin";
+/// A lock that does nothing else.
+const SPIN_LOCK: &str = "ttas";
+const TODAY: &str = "mutex";
+/// The locks that are in the benchmark: techniques 2 (the document's), 1 and 3 of the issue among them.
+const LOCKS: [&str; 7] =
+    [NO_SPIN, SPIN, "osv-mutex-spin-to-one", "osv-mutex-spin-polling", "osv-mutex-spin-after-push", SPIN_LOCK, TODAY];
 
 struct Run {
     machine: Arc<Machine>,
     cpus: u32,
-    kind: Kind,
+    lock: &'static str,
     shape: Shape,
     seed: u64,
 }
 
-impl Play<Sim, Result<Shown>> for Run {
-    fn with<L: Lock<Shared>>(&self) -> Result<Shown> {
-        let crew = MiscMutex::<Sim, L>::new(self.shape);
+impl WithLock<Sim> for &Run {
+    type Out = Result<Shown>;
+
+    fn with<L: RawLock>(self) -> Result<Shown> {
+        let crew = MiscMutex::<Sim, Behind<L, Shared>>::new(self.shape);
         let scene = Scene::of(&self.machine, self.shape.threads.min(self.cpus), self.seed);
         Ok(scene.run("the mutex", crew, |crew| crew.shown(0))?.end)
     }
 }
 
-impl Play<Native, Shown> for Shape {
-    fn with<L: Lock<Shared>>(&self) -> Shown {
-        let crew = MiscMutex::<Native, L>::new(*self);
+impl WithLock<Native> for Shape {
+    type Out = Shown;
+
+    fn with<L: RawLock>(self) -> Shown {
+        let crew = MiscMutex::<Native, Behind<L, Shared>>::new(self);
         let begin = <Native as World>::stamp();
         here(&crew);
         crew.shown(begin)
@@ -115,26 +80,26 @@ fn shape(threads: u32, rounds: u32, round_ns: u64) -> Shape {
 }
 
 /// Every lock with every number of threads.
-struct Curves(Vec<(Kind, Vec<Shown>)>);
+struct Curves(Vec<(&'static str, Vec<Shown>)>);
 
 impl Curves {
     fn run(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Curves> {
         let rounds = |threads: u32| context.choose(40_000, 200_000) / threads;
-        let run = |kind, threads| Run {
+        let run = |lock, threads| Run {
             machine: Arc::clone(machine),
             cpus: CPUS,
-            kind,
+            lock,
             shape: shape(threads, rounds(threads), ROUND_NS),
             seed: context.seed,
         };
-        let runs: Vec<Run> = Kind::ALL.iter().flat_map(|&kind| THREADS.map(|threads| run(kind, threads))).collect();
-        let shown = context.pool.map(NAME, &runs, |run| run.kind.play::<Sim, _>(run))?;
+        let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| THREADS.map(|threads| run(lock, threads))).collect();
+        let shown = context.pool.map(NAME, &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
         let rows = shown.chunks(THREADS.len()).map(<[Shown]>::to_vec);
-        Ok(Curves(Kind::ALL.into_iter().zip(rows).collect()))
+        Ok(Curves(LOCKS.into_iter().zip(rows).collect()))
     }
 
-    fn at(&self, kind: Kind, threads: u32) -> Shown {
-        let row = self.0.iter().find(|(other, _)| *other == kind).map(|(_, row)| row);
+    fn at(&self, lock: &str, threads: u32) -> Shown {
+        let row = self.0.iter().find(|(other, _)| *other == lock).map(|(_, row)| row);
         let place = THREADS.iter().position(|n| *n == threads);
         row.zip(place).map(|(row, place)| row[place]).expect("all locks ran with these threads")
     }
@@ -170,17 +135,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         bars: curves.bars(&published),
         listings,
         plots,
-        notes: vec![NOTE.to_owned()],
+        notes: vec![crate::page(NAME)],
         left_out: context.choose(vec!["four fifths of the rounds; threads to 1024 (mesh-1024)".to_owned()], Vec::new()),
     })
 }
-
-const NOTE: &str = "33 and 153 ns are possible on such a machine only if a thread mostly follows itself: one increment \
-    takes four writes of one line, and a line takes 21 ns from one core to the next. The listing shows what our \
-    spinning lock does: how much of the run the threads overlap, and how long one of them goes on before another \
-    comes. The model lets a spinner see an offer as soon as its copy of the line has come, so runs are short. 1800 ns \
-    without spinning at 4 threads need wake-ups that find a halted CPU; the model's CPUs poll for 45 us before they \
-    halt, as OSv's did since August 2013, and are asked sooner. Nothing was tuned to get there.";
 
 fn facts() -> Vec<String> {
     let own = [

@@ -1,14 +1,15 @@
 //! The published rows beside ours; the other techniques; the same workload here.
 
 use super::load::Shown;
-use super::{Curves, Kind, NAME, ROUND_NS, Run, shape};
+use super::{Curves, LOCKS, NAME, NO_SPIN, ROUND_NS, Run, SPIN, SPIN_LOCK, TODAY, shape};
 use crate::Context;
-use crate::published::HandoffSpin;
+use crate::locks::with_lock;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
+use turnwise_bench::published::HandoffSpin;
 use turnwise_present::figures;
 use turnwise_sim::Sim;
 
@@ -16,13 +17,13 @@ impl Curves {
     pub(super) fn table(&self, published: &HandoffSpin) -> Result<Table> {
         let mut rows = Vec::new();
         for (n, row) in published.rows.iter().enumerate() {
-            for (variant, kind) in [Kind::NoSpin, Kind::Spin].into_iter().enumerate() {
+            for (variant, lock) in [NO_SPIN, SPIN].into_iter().enumerate() {
                 let key = format!("{NAME}.rows[{n}].ns[{variant}]");
-                let shown = self.at(kind, row.threads);
+                let shown = self.at(lock, row.threads);
                 let words = format!("overlap {:.0}%, runs of {:.1}", shown.overlap * 100.0, shown.run_length);
-                let row = Row::of(key, format!("{} threads, {}", row.threads, kind.name()))?
+                let row = Row::of(key, format!("{} threads, {}", row.threads, lock))?
                     .ours(shown.each_ns)
-                    .today(self.at(Kind::Today, row.threads).each_ns);
+                    .today(self.at(TODAY, row.threads).each_ns);
                 rows.push(row.within(Bound::Factor(1.5)).remark(words));
             }
         }
@@ -31,13 +32,13 @@ impl Curves {
     }
 
     pub(super) fn unchanged(&self) -> Result<Table> {
-        let pair = |threads| [Kind::NoSpin, Kind::Spin].map(|kind| digits(self.at(kind, threads).each_ns));
+        let pair = |threads| [NO_SPIN, SPIN].map(|lock| digits(self.at(lock, threads).each_ns));
         let words = |threads| {
             let [before, after] = pair(threads);
             format!("{before} ns without spinning, {after} ns with it")
         };
         let spin_lock = |threads| {
-            let [ours, spin] = [Kind::Spin, Kind::SpinLock].map(|kind| digits(self.at(kind, threads).each_ns));
+            let [ours, spin] = [SPIN, SPIN_LOCK].map(|lock| digits(self.at(lock, threads).each_ns));
             format!("{threads} threads: {ours} ns, a spin lock {spin} ns")
         };
         let rows = vec![
@@ -51,16 +52,16 @@ impl Curves {
     pub(super) fn bars(&self, published: &HandoffSpin) -> Vec<Bar> {
         let pair = |n: usize| {
             let threads = published.rows[n].threads;
-            let [before, after] = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, threads).each_ns);
+            let [before, after] = [NO_SPIN, SPIN].map(|lock| self.at(lock, threads).each_ns);
             let [said_before, said_after] = published.rows[n].ns;
             let holds = |said: f64, ours: f64| (1.0 / 1.5..=1.5).contains(&(ours / said));
             let found = format!("{} -> {} ns", digits(before), digits(after));
             (found, holds(said_before, before) && holds(said_after, after))
         };
-        let many = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 20).each_ns);
-        let one = [Kind::NoSpin, Kind::Spin].map(|kind| self.at(kind, 1).each_ns);
+        let many = [NO_SPIN, SPIN].map(|lock| self.at(lock, 20).each_ns);
+        let one = [NO_SPIN, SPIN].map(|lock| self.at(lock, 1).each_ns);
         let ((two_found, two), (four_found, four)) = (pair(0), pair(1));
-        let why = "see the notes, and the overlap and runs beside each row";
+        let why = "docs/reproduction/handoff_spin.md, and the overlap and runs beside each row";
         vec![
             Bar::new("2 threads: 800 -> 33 ns within a factor 1.5", two_found, two, why),
             Bar::new("4 threads: 1800 -> 153 ns within a factor 1.5", four_found, four, why),
@@ -83,8 +84,8 @@ impl Curves {
         let columns = ["lock", "1 thread", "2 threads", "4 threads", "20 threads"];
         let mut times = Listing::new("All techniques of the issue behind it: nanoseconds for an acquisition", &columns);
         let mut runs = Listing::new("The same: overlap of the threads, acquisitions in a row by one thread", &columns);
-        for (kind, row) in &self.0 {
-            let name = || [kind.name().to_owned()].into_iter();
+        for (lock, row) in &self.0 {
+            let name = || [(*lock).to_owned()].into_iter();
             times.rows.push(name().chain(row.iter().map(|shown| digits(shown.each_ns))).collect());
             let run = |shown: &Shown| format!("{:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length);
             runs.rows.push(name().chain(row.iter().map(run)).collect());
@@ -98,9 +99,9 @@ impl Curves {
             Series { name: "no spin".to_owned(), published: true, points: said(0) },
             Series { name: "spin".to_owned(), published: true, points: said(1) },
         ];
-        for (kind, row) in &self.0 {
+        for (lock, row) in &self.0 {
             let points = super::THREADS.iter().zip(row).map(|(n, shown)| (f64::from(*n), shown.each_ns)).collect();
-            series.push(Series { name: kind.name().to_owned(), published: false, points });
+            series.push(Series { name: (*lock).to_owned(), published: false, points });
         }
         let title = "misc-mutex: nanoseconds for an acquisition".to_owned();
         Plot { title, x: "threads".to_owned(), y: "ns".to_owned(), series }
@@ -111,18 +112,18 @@ impl Curves {
 pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
     const ROUNDS: u32 = 20_000;
     let machine = scaling::machine()?;
-    let run = |kind, threads| Run {
+    let run = |lock, threads| Run {
         machine: Arc::clone(&machine),
         cpus: threads,
-        kind,
+        lock,
         shape: shape(threads, (ROUNDS / threads).max(20), ROUND_NS),
         seed: context.seed,
     };
-    let runs: Vec<Run> = Kind::ALL.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
-    let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| run.kind.play::<Sim, _>(run))?;
+    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| MANY.map(|threads| run(lock, threads))).collect();
+    let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
     let mut scaling = Scaling::new("time for an acquisition", "ns", "threads", &MANY);
-    for (kind, row) in Kind::ALL.into_iter().zip(shown.chunks(MANY.len())) {
-        scaling.push(kind.name(), row.iter().map(|shown| shown.each_ns));
+    for (lock, row) in LOCKS.into_iter().zip(shown.chunks(MANY.len())) {
+        scaling.push(lock, row.iter().map(|shown| shown.each_ns));
     }
     Ok(scaling)
 }
@@ -132,12 +133,12 @@ pub(super) fn metal(context: &Context<'_>) -> Listing {
     let title = format!("The same workload on metal here, {threads} CPUs: nanoseconds, overlap, run length");
     let counts = [1, 2, 4];
     let mut listing = Listing::new(&title, &["lock", "1 thread", "2 threads", "4 threads"]);
-    for kind in Kind::ALL {
-        let mut cells = vec![kind.name().to_owned()];
+    for lock in LOCKS {
+        let mut cells = vec![lock.to_owned()];
         for threads in counts {
             // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
             let rounds = context.choose(20_000, 200_000) / threads;
-            let shown = kind.play::<Native, _>(&shape(threads, rounds, 0));
+            let shown = with_lock::<Native, _>(lock, shape(threads, rounds, 0));
             let time = figures::time(shown.each_ns);
             cells.push(format!("{time}, {:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length));
         }

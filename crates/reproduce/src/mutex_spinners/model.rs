@@ -4,10 +4,10 @@ use crate::Context;
 use crate::aim7_runs::{self, Constants, Run, Sample};
 use crate::bracket::{self, Tried, nearest};
 use crate::fit::three_digits;
-use crate::published::{self, MutexSpinners};
 use crate::report::{Fitted, Listing};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
+use turnwise_bench::published::{self, MutexSpinners};
 use turnwise_sim::spec::Machine;
 
 /// The kernels of the three columns.

@@ -5,10 +5,10 @@ use super::markov::chain;
 use super::model::{DIRECTORIES, Model, TODAY, VARIANTS, is_fitted, seeds, share, users};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
-use crate::published::{MutexSpinners, WorkloadRow};
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use anyhow::{Context as _, Result, anyhow};
 use turnwise_aim7::{self, Set, Setup, Workfile};
+use turnwise_bench::published::{MutexSpinners, WorkloadRow};
 use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
 
 /// A change below this is none, per cent.
@@ -96,7 +96,7 @@ impl Cells {
         let peaks: Vec<u32> = (0..3).map(|column| self.peak(column)).collect();
         let falls = (0..3).all(|column| self.jpm(0, column) < self.jpm(1, column));
         let (met, all) = judged(workloads);
-        let why = "see the notes: what everybody waits for on 4 nodes and more";
+        let why = "see docs/reproduction/mutex_spinners.md: what everybody waits for on 4 nodes and more";
         vec![
             Bar::new(
                 "throughput peaks at 4 nodes in all columns",

@@ -51,8 +51,7 @@ pub(super) fn note() -> String {
     format!(
         "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms after \
          {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
-         1500; one seed. What the document's kernels have with 64 directories at 1024 CPUs hangs on the start: \
-         with users forked all at once the unpatched one had several times as much.",
+         1500; one seed.",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,
         WARM_UP_NS / 1_000_000,

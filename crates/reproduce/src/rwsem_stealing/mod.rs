@@ -11,12 +11,12 @@ mod load;
 mod model;
 mod tables;
 
+use super::Context;
 use super::report::{DocumentReport, Fitted, Simulated};
-use super::{Context, published};
 use anyhow::Result;
 use model::Model;
-use published::RwsemStealing;
 use tables::Found;
+use turnwise_bench::published::{self, RwsemStealing};
 
 const NAME: &str = "rwsem_stealing";
 /// CPUs of the main run: the smallest of the machines that the later commit names (Nehalem-EP, two sockets).
@@ -94,14 +94,6 @@ fn notes() -> Vec<String> {
         "Windows of steady state, not whole runs: absolute counts of switches are those of a window, scaled by the \
          number of forks for which the first row comes out."
             .to_owned(),
-        "Context switches fall less than published. In the model a writer at the head of the list is woken by every \
-         release, finds the lock taken again and sleeps again, and each of these sleeps counts; the fewer idle CPUs \
-         there are to run it, the later it comes and the fewer such sleeps there are: the table of CPU counts shows \
-         the ratio rising as the machine gets smaller. So a smaller machine, or a kernel whose woken writers run \
-         later than the model's, would come closer; which it was the document does not say."
-            .to_owned(),
-        "An extra prediction: the mutex that the rwsem had replaced, in the same workload. Its loss of 50% is what the \
-         stealing recovered."
-            .to_owned(),
+        crate::page(NAME),
     ]
 }

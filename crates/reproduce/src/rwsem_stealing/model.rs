@@ -3,80 +3,32 @@
 use super::load::{ForkTest, Shape};
 use crate::Context;
 use crate::fit::{Unknown, distance, fit};
+use crate::locks::{WithLock, with_lock};
 use anyhow::Result;
 use std::sync::Arc;
-use turnwise::platform::Platform;
-use turnwise::{RawLock, RawMutex, RawRwSem};
+use turnwise::RawLock;
 use turnwise_bench::simulated::Spread;
-use turnwise_lineage::linux_mutex::{self, LinuxMutex};
-use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
-use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
 
-/// The root lock in one of its versions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Mutex,
-    Fifo,
-    Stealing,
-    XaddFifo,
-    XaddStealing,
-    XaddFast,
-    Today,
-    TodayMutex,
-}
-
-impl Kind {
-    pub(super) const ALL: [Kind; 8] = [
-        Kind::Mutex,
-        Kind::Fifo,
-        Kind::Stealing,
-        Kind::XaddFifo,
-        Kind::XaddStealing,
-        Kind::XaddFast,
-        Kind::Today,
-        Kind::TodayMutex,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::Mutex => "mutex, before 3.8",
-            Kind::Fifo => "rwsem-spinlock, granted in order",
-            Kind::Stealing => "rwsem-spinlock, stealing",
-            Kind::XaddFifo => "xadd rwsem, granted in order",
-            Kind::XaddStealing => "xadd rwsem, stealing",
-            Kind::XaddFast => "xadd rwsem, stealing also on the way in",
-            Kind::Today => "turnwise RwSem",
-            Kind::TodayMutex => "turnwise Mutex",
-        }
-    }
-
-    pub(super) fn play<P: Platform, T>(self, play: &impl Play<P, T>) -> T {
-        match self {
-            Kind::Mutex => play.with::<LinuxMutex<linux_mutex::Baseline, P>>(),
-            Kind::Fifo => play.with::<RwsemSpinlock<rwsem_spinlock::Fifo, P>>(),
-            Kind::Stealing => play.with::<RwsemSpinlock<rwsem_spinlock::Stealing, P>>(),
-            Kind::XaddFifo => play.with::<RwsemXadd<rwsem_xadd::Fifo, P>>(),
-            Kind::XaddStealing => play.with::<RwsemXadd<rwsem_xadd::Stealing, P>>(),
-            Kind::XaddFast => play.with::<RwsemXadd<rwsem_xadd::FastStealing, P>>(),
-            Kind::Today => play.with::<RawRwSem<P>>(),
-            Kind::TodayMutex => play.with::<RawMutex<P>>(),
-        }
-    }
-}
-
-/// Something to do with any of the locks.
-pub(super) trait Play<P: Platform, T> {
-    fn with<L: RawLock>(&self) -> T;
-}
+/// The root lock before 3.8.
+pub(super) const MUTEX: &str = "linux-mutex-baseline";
+/// The document's two.
+pub(super) const FIFO: &str = "rwsem-spinlock-fifo";
+pub(super) const STEALING: &str = "rwsem-spinlock-stealing";
+/// The other rwsem, two kernels later.
+pub(super) const XADD_FAST: &str = "rwsem-xadd-fast-stealing";
+pub(super) const TODAY: &str = "rwsem";
+/// The root lock in all its versions.
+pub(super) const LOCKS: [&str; 8] =
+    [MUTEX, FIFO, STEALING, "rwsem-xadd-fifo", "rwsem-xadd-stealing", XADD_FAST, TODAY, "mutex"];
 
 /// One run on the simulated machine.
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) machine: Arc<Machine>,
-    pub(super) kind: Kind,
+    pub(super) lock: &'static str,
     pub(super) cpus: u32,
     pub(super) shape: Shape,
     pub(super) seed: u64,
@@ -96,12 +48,14 @@ const WARM_UP_NS: u64 = 20_000_000;
 
 impl Run {
     pub(super) fn run(&self) -> Result<Shown> {
-        self.kind.play::<Sim, _>(self)
+        with_lock::<Sim, _>(self.lock, self)
     }
 }
 
-impl Play<Sim, Result<Shown>> for Run {
-    fn with<L: RawLock>(&self) -> Result<Shown> {
+impl WithLock<Sim> for &Run {
+    type Out = Result<Shown>;
+
+    fn with<L: RawLock>(self) -> Result<Shown> {
         let crew = ForkTest::<Sim, L>::new(self.shape, Spread::percent(50), 0);
         let scene = Scene {
             pinned: false,
@@ -147,18 +101,18 @@ impl Model {
         let machine = Model::machine()?;
         let model = |compute_ns| Model { machine: Arc::clone(&machine), cpus, hold_ns, compute_ns };
         let found = fit(&[COMPUTE], context.rounds(8, 14), |values| {
-            let run = model(values[0]).run(context, Kind::Fifo);
+            let run = model(values[0]).run(context, FIFO);
             let shown = context.pool.map("rwsem_stealing: fit", &[run], Run::run)?;
             Ok(distance(&[(shown[0].cpu_percent, wanted)]))
         })?;
         Ok(model(found.values[0]))
     }
 
-    pub(super) fn run(&self, context: &Context<'_>, kind: Kind) -> Run {
+    pub(super) fn run(&self, context: &Context<'_>, lock: &'static str) -> Run {
         let end_ns = WARM_UP_NS + context.choose(40_000_000, 150_000_000);
         Run {
             machine: Arc::clone(&self.machine),
-            kind,
+            lock,
             cpus: self.cpus,
             shape: self.shape(Self::USERS, end_ns),
             seed: context.seed,

@@ -1,23 +1,24 @@
 //! The published rows beside ours; other locks, machines and hold times; the same workload here.
 
 use super::load::{ForkTest, Shape};
-use super::model::{Kind, Model, Play, Run, Shown};
+use super::model::{FIFO, LOCKS, MUTEX, Model, Run, STEALING, Shown, TODAY, XADD_FAST};
 use super::{CPUS, NAME};
 use crate::Context;
 use crate::here::{here, voluntary};
-use crate::published::RwsemStealing;
+use crate::locks::{WithLock, with_lock};
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, FEW, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::RawLock;
 use turnwise::platform::Native;
+use turnwise_bench::published::RwsemStealing;
 use turnwise_bench::world::World;
 
 /// What all locks showed on one machine.
 pub(super) struct Found {
     compute_ns: f64,
-    shown: Vec<(Kind, Shown)>,
+    shown: Vec<(&'static str, Shown)>,
 }
 
 /// From `before` to `after`, per cent.
@@ -27,34 +28,34 @@ fn change(before: f64, after: f64) -> f64 {
 
 impl Found {
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Found> {
-        let runs: Vec<Run> = Kind::ALL.iter().map(|&kind| model.run(context, kind)).collect();
+        let runs: Vec<Run> = LOCKS.iter().map(|&lock| model.run(context, lock)).collect();
         let shown = context.pool.map("rwsem_stealing: locks", &runs, Run::run)?;
-        Ok(Found { compute_ns: model.compute_ns, shown: Kind::ALL.into_iter().zip(shown).collect() })
+        Ok(Found { compute_ns: model.compute_ns, shown: LOCKS.into_iter().zip(shown).collect() })
     }
 
-    fn of(&self, kind: Kind) -> Shown {
-        self.shown.iter().find(|(other, _)| *other == kind).expect("all of them ran").1
+    fn of(&self, lock: &str) -> Shown {
+        self.shown.iter().find(|(other, _)| *other == lock).expect("all of them ran").1
     }
 
     /// Forks of the whole run, if the lock granted in order is to have as many switches as published.
     pub(super) fn forks(&self, published: &RwsemStealing) -> f64 {
-        (published.voluntary_context_switches[0] / self.of(Kind::Fifo).switches).round()
+        (published.voluntary_context_switches[0] / self.of(FIFO).switches).round()
     }
 
     fn speedup(&self) -> f64 {
-        self.of(Kind::Stealing).forks_per_s / self.of(Kind::Fifo).forks_per_s
+        self.of(STEALING).forks_per_s / self.of(FIFO).forks_per_s
     }
 
     fn fewer_switches(&self) -> f64 {
-        self.of(Kind::Fifo).switches / self.of(Kind::Stealing).switches
+        self.of(FIFO).switches / self.of(STEALING).switches
     }
 
     fn loss(&self) -> f64 {
-        change(self.of(Kind::Mutex).forks_per_s, self.of(Kind::Fifo).forks_per_s)
+        change(self.of(MUTEX).forks_per_s, self.of(FIFO).forks_per_s)
     }
 
     pub(super) fn tables(&self, published: &RwsemStealing) -> Result<Vec<Table>> {
-        let (fifo, stealing, today) = (self.of(Kind::Fifo), self.of(Kind::Stealing), self.of(Kind::Today));
+        let (fifo, stealing, today) = (self.of(FIFO), self.of(STEALING), self.of(TODAY));
         let forks = self.forks(published);
         let share = Bound::Share(0.25);
         let cpu = |n: usize, what: &str| Row::of(format!("{NAME}.cpu_percent[{n}]"), format!("CPU, {what}"));
@@ -89,7 +90,7 @@ impl Found {
             today: Some("turnwise RwSem".to_owned()),
             rows,
         };
-        let recovered = change(self.of(Kind::Mutex).forks_per_s, stealing.forks_per_s);
+        let recovered = change(self.of(MUTEX).forks_per_s, stealing.forks_per_s);
         let words = format!("mutex to rwsem granted in order {:+.0}%, to stealing {recovered:+.0}%", self.loss());
         let claim = Row::of(format!("{NAME}.before"), "claim")?.remark(words);
         Ok(vec![measured, Table { title: "In words".to_owned(), unit: String::new(), today: None, rows: vec![claim] }])
@@ -102,7 +103,7 @@ impl Found {
                 "context-switch ratio 4.06 within 15%",
                 digits(ratio),
                 (ratio / 4.06 - 1.0).abs() <= 0.15,
-                "see the notes: it depends on how late a woken writer runs",
+                "docs/reproduction/rwsem_stealing.md: it depends on how late a woken writer runs",
             ),
             Bar::new(
                 "throughput doubles, within 25%",
@@ -122,16 +123,16 @@ impl Found {
     pub(super) fn listing(&self) -> Listing {
         let title = format!("All versions of the lock on {CPUS} CPUs");
         let mut listing = Listing::new(&title, &["lock", "forks/s", "CPU, %", "switches for a fork"]);
-        for (kind, shown) in &self.shown {
+        for (lock, shown) in &self.shown {
             let figures = [shown.forks_per_s.round(), shown.cpu_percent, shown.switches].map(digits);
-            listing.rows.push([kind.name().to_owned()].into_iter().chain(figures).collect());
+            listing.rows.push([(*lock).to_owned()].into_iter().chain(figures).collect());
         }
         listing
     }
 
     pub(super) fn plot(&self) -> Plot {
-        let series = self.shown.iter().map(|(kind, shown)| Series {
-            name: kind.name().to_owned(),
+        let series = self.shown.iter().map(|(lock, shown)| Series {
+            name: (*lock).to_owned(),
             published: false,
             points: vec![(shown.cpu_percent, shown.forks_per_s)],
         });
@@ -146,8 +147,8 @@ impl Found {
     fn row(&self, name: String) -> Vec<String> {
         let figures = [
             self.compute_ns / 1e3,
-            self.of(Kind::Fifo).cpu_percent,
-            self.of(Kind::Stealing).cpu_percent,
+            self.of(FIFO).cpu_percent,
+            self.of(STEALING).cpu_percent,
             self.fewer_switches(),
             self.speedup(),
         ];
@@ -191,21 +192,21 @@ pub(super) fn by_hold(context: &Context<'_>, wanted: f64) -> Result<Listing> {
 
 /// The same workload on a machine of 1024 CPUs, a user for each.
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
-    const KINDS: [Kind; 4] = [Kind::Fifo, Kind::Stealing, Kind::XaddFast, Kind::Today];
+    const SOME: [&str; 4] = [FIFO, STEALING, XADD_FAST, TODAY];
     const END_NS: u64 = 25_000_000;
     let machine = scaling::machine_of_a_kernel()?;
-    let run = |kind, cpus| Run {
+    let run = |lock, cpus| Run {
         machine: Arc::clone(&machine),
-        kind,
+        lock,
         cpus,
         shape: model.shape(cpus, END_NS),
         seed: context.seed,
     };
-    let runs: Vec<Run> = KINDS.iter().flat_map(|&kind| FEW.map(|cpus| run(kind, cpus))).collect();
+    let runs: Vec<Run> = SOME.iter().flat_map(|&lock| FEW.map(|cpus| run(lock, cpus))).collect();
     let shown = context.pool.map("rwsem_stealing: 1024 CPUs", &runs, Run::run)?;
     let mut scaling = Scaling::new("forks, a user for each CPU", "thousand/s", "CPUs", &FEW);
-    for (kind, row) in KINDS.iter().zip(shown.chunks(FEW.len())) {
-        scaling.push(kind.name(), row.iter().map(|shown| shown.forks_per_s / 1e3));
+    for (lock, row) in SOME.iter().zip(shown.chunks(FEW.len())) {
+        scaling.push(lock, row.iter().map(|shown| shown.forks_per_s / 1e3));
     }
     Ok(scaling)
 }
@@ -217,17 +218,19 @@ pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let title = format!("The same workload on metal here, {USERS} users on {cpus} CPUs");
     let mut listing = Listing::new(&title, &["lock", "forks/s", "switches for a fork"]);
     let shape = model.shape(USERS, context.choose(100_000_000, 500_000_000));
-    for kind in Kind::ALL {
-        let (forks, switches) = kind.play::<Native, _>(&shape);
+    for lock in LOCKS {
+        let (forks, switches) = with_lock::<Native, _>(lock, &shape);
         let per_s = forks * 1e9 / shape.end_ns as f64;
         let each = switches as f64 / forks.max(1.0);
-        listing.rows.push(vec![kind.name().to_owned(), digits(per_s.round()), digits(each)]);
+        listing.rows.push(vec![lock.to_owned(), digits(per_s.round()), digits(each)]);
     }
     Ok(listing)
 }
 
-impl Play<Native, (f64, u64)> for Shape {
-    fn with<L: RawLock>(&self) -> (f64, u64) {
+impl WithLock<Native> for &Shape {
+    type Out = (f64, u64);
+
+    fn with<L: RawLock>(self) -> (f64, u64) {
         let before = voluntary();
         let crew = ForkTest::<Native, L>::new(*self, (), <Native as World>::stamp());
         here(&crew);

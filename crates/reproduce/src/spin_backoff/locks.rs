@@ -1,51 +1,76 @@
-//! The locks that the file is behind: the document's two, what it chose instead, and others.
+//! The locks that the file is behind: readers take those that know readers for reading.
 
 use super::load::FileLock;
-use turnwise::platform::Platform;
-use turnwise::{McsLock, Mutex, RawLock, RawRwLock, RwSem};
-use turnwise_lineage::inode_lock::{InodeLock, Policy};
+use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::reentrant::Threads;
+use turnwise::{McsLock, RawMcsLock};
+use turnwise_catalogue::{Of, Visit, visit};
 
-impl<V: Policy, P: Platform> FileLock for InodeLock<V, P> {
-    fn new() -> Self {
-        InodeLock::new_in()
+/// Something to do with any of the locks.
+pub(super) trait WithLock<P> {
+    type Out;
+    fn with<L: FileLock>(self) -> Self::Out;
+}
+
+/// Does it with the lock of this name.
+pub(super) fn with_lock<P: Threads, W: WithLock<P>>(name: &str, what: W) -> W::Out {
+    visit::<P, _>(name, Readers(what))
+}
+
+struct Readers<W>(W);
+
+impl<P: Threads, W: WithLock<P>> Visit<P> for Readers<W> {
+    type Out = W::Out;
+
+    fn exclusive<R: RawLock>(self, _: Of<R>) -> W::Out {
+        self.0.with::<Alone<R>>()
     }
-
-    fn with(&self, section: impl FnOnce()) {
-        self.read();
-        section();
-        // SAFETY: acquired above.
-        unsafe { self.unlock_read() };
+    fn shared<R: RawRwLock>(self, _: Of<R>) -> W::Out {
+        self.0.with::<Together<R>>()
+    }
+    fn mcs(self, _: Of<RawMcsLock<P>>) -> W::Out {
+        self.0.with::<McsLock<(), P>>()
     }
 }
 
-impl<P: Platform> FileLock for McsLock<(), P> {
+/// A lock that readers take one at a time.
+struct Alone<R>(R);
+
+impl<R: RawLock> FileLock for Alone<R> {
+    fn new() -> Self {
+        Alone(R::new_in())
+    }
+
+    fn with(&self, section: impl FnOnce()) {
+        self.0.lock();
+        section();
+        // SAFETY: acquired above.
+        unsafe { self.0.unlock() };
+    }
+}
+
+/// A lock that readers take for reading.
+struct Together<R>(R);
+
+impl<R: RawRwLock> FileLock for Together<R> {
+    fn new() -> Self {
+        Together(R::new_in())
+    }
+
+    fn with(&self, section: impl FnOnce()) {
+        self.0.read();
+        section();
+        // SAFETY: acquired above.
+        unsafe { self.0.unlock_read() };
+    }
+}
+
+impl<P: Threads> FileLock for McsLock<(), P> {
     fn new() -> Self {
         McsLock::new_in(())
     }
 
     fn with(&self, section: impl FnOnce()) {
         McsLock::with(self, |()| section());
-    }
-}
-
-impl<P: Platform> FileLock for Mutex<(), P> {
-    fn new() -> Self {
-        Mutex::new_in(())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        let _held = self.lock();
-        section();
-    }
-}
-
-impl<P: Platform> FileLock for RwSem<(), P> {
-    fn new() -> Self {
-        RwSem::new_in(())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        let _held = self.read();
-        section();
     }
 }

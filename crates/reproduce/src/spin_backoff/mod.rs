@@ -13,10 +13,11 @@ mod locks;
 mod model;
 mod tables;
 
+use super::Context;
 use super::report::{DocumentReport, Simulated};
-use super::{Context, published};
 use anyhow::Result;
 use model::Model;
+use turnwise_bench::published;
 
 /// The document.
 ///
@@ -47,7 +48,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         bars: curves.bars(),
         listings,
         plots,
-        notes: notes(),
+        notes: vec![crate::page(name)],
         left_out: context.choose(vec!["curves to 1024 CPUs (mesh-1024)".to_owned()], Vec::new()),
     })
 }
@@ -62,22 +63,6 @@ fn facts() -> Vec<String> {
          busy; 63.25 at 64, where the machine is full: 63 workers and that one",
         "user time is what workers spin at the barrier, and all of the busy thread's; all else is system time",
         "thread n is on CPU n: where the document's threads were is not known",
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
-fn notes() -> Vec<String> {
-    [
-        "Why three figures of two rows were fitted on, where the plan has one row: system and user time add up to \
-         9 x wall time, so the row of 8 CPUs has two independent figures, and the time that the lock is held and the \
-         number of files can stand for each other in both. The second row is that of 64 CPUs, as for a n + b n^2, so \
-         that both have seen the same rows; the errors at 16 and 32 can be compared.",
-        "Private work before each acquisition is 5 us, not fitted: between 1 and 60 us the curves hardly change.",
-        "The model's quadratic part comes from the waiters alone: when the lock is released all of them read its line \
-         again, and many try. Back-off takes that away, so the model has it gain more the more CPUs there are. The \
-         document has the opposite: the quadratic part stays and a constant goes. So what grew with n on that machine \
-         was not the spinning on this word. What else it was the document does not say.",
     ]
     .map(str::to_owned)
     .to_vec()

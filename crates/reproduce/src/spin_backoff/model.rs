@@ -1,64 +1,25 @@
 //! Runs of the workload, and the constants that are not known.
 
 use super::load::{FileLock, SameFile, Shape, Took};
+use super::locks::{WithLock, with_lock};
 use crate::Context;
 use crate::fit::{Unknown, distance, fit};
-use crate::published::{self, SpinBackoff};
 use crate::report::Fitted;
 use anyhow::Result;
 use std::sync::Arc;
-use turnwise::platform::Platform;
-use turnwise::{McsLock, Mutex, RwSem};
+use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Spread;
 use turnwise_bench::world::World;
-use turnwise_lineage::inode_lock::{BackOff, InodeLock, Rwsem, Spin};
 use turnwise_sim::Sim;
 use turnwise_sim::scene::Scene;
 use turnwise_sim::spec::{self, Machine};
 
-/// A lock that the file can be behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    Spin,
-    BackOff,
-    Rwsem,
-    Mcs,
-    TodayMutex,
-    TodayRwSem,
-}
-
-impl Kind {
-    pub(super) const ALL: [Kind; 6] =
-        [Kind::Spin, Kind::BackOff, Kind::Rwsem, Kind::Mcs, Kind::TodayMutex, Kind::TodayRwSem];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Kind::Spin => "spin lock",
-            Kind::BackOff => "with back-off",
-            Kind::Rwsem => "rwsem, for reading",
-            Kind::Mcs => "MCS lock",
-            Kind::TodayMutex => "turnwise Mutex",
-            Kind::TodayRwSem => "turnwise RwSem, for reading",
-        }
-    }
-
-    /// Runs the workload with this lock.
-    pub(super) fn play<P: Platform, T>(self, play: &impl Play<P, T>) -> T {
-        match self {
-            Kind::Spin => play.with::<InodeLock<Spin, P>>(),
-            Kind::BackOff => play.with::<InodeLock<BackOff, P>>(),
-            Kind::Rwsem => play.with::<InodeLock<Rwsem, P>>(),
-            Kind::Mcs => play.with::<McsLock<(), P>>(),
-            Kind::TodayMutex => play.with::<Mutex<(), P>>(),
-            Kind::TodayRwSem => play.with::<RwSem<(), P>>(),
-        }
-    }
-}
-
-/// Something to do with any of the locks.
-pub(super) trait Play<P: Platform, T> {
-    fn with<L: FileLock>(&self) -> T;
-}
+/// The locks that the file can be behind: the document's two, and what it chose instead.
+pub(super) const SPIN: &str = "inode-lock-spin";
+pub(super) const BACK_OFF: &str = "inode-lock-backoff";
+pub(super) const RWSEM: &str = "inode-lock-rwsem";
+pub(super) const TODAY: &str = "rwsem";
+pub(super) const LOCKS: [&str; 6] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY];
 
 /// What is the same in every run.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +42,7 @@ impl Constants {
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) machine: Arc<Machine>,
-    pub(super) kind: Kind,
+    pub(super) lock: &'static str,
     pub(super) threads: u32,
     pub(super) constants: Constants,
     /// Acquisitions of all threads, about.
@@ -93,7 +54,7 @@ impl Run {
     /// What a file takes.
     pub(super) fn run(&self) -> Result<Took> {
         let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
-        let took = self.kind.play::<Sim, Result<Took>>(&(self, self.constants.shape(self.threads, files)))?;
+        let took = with_lock::<Sim, _>(self.lock, (self, self.constants.shape(self.threads, files)))?;
         let per_file = |ns: f64| ns / f64::from(files);
         Ok(Took {
             wall_ns: per_file(took.wall_ns),
@@ -103,10 +64,12 @@ impl Run {
     }
 }
 
-impl Play<Sim, Result<Took>> for (&Run, Shape) {
-    fn with<L: FileLock>(&self) -> Result<Took> {
+impl WithLock<Sim> for (&Run, Shape) {
+    type Out = Result<Took>;
+
+    fn with<L: FileLock>(self) -> Result<Took> {
         let (run, shape) = self;
-        let crew = SameFile::<Sim, L>::new(*shape, Spread::percent(50));
+        let crew = SameFile::<Sim, L>::new(shape, Spread::percent(50));
         Ok(Scene::of(&run.machine, run.threads, run.seed).run("the file's lock", crew, SameFile::took)?.end)
     }
 }
@@ -140,7 +103,7 @@ impl Model {
             let constants = Constants { hold_ns: values[0], acquisitions: values[1] as u32 };
             let runs = [(first.cpus, 4), (last.cpus, 1)].map(|(cpus, longer)| Run {
                 machine: Arc::clone(&machine),
-                kind: Kind::Spin,
+                lock: SPIN,
                 threads: workers(cpus),
                 constants,
                 effort: longer * context.choose(2_000, 8_000),
@@ -175,10 +138,10 @@ impl Model {
     }
 
     /// A run of this workload.
-    pub(super) fn run(&self, context: &Context<'_>, kind: Kind, cpus: u32) -> Run {
+    pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, cpus: u32) -> Run {
         Run {
             machine: Arc::clone(&self.machine),
-            kind,
+            lock,
             threads: workers(cpus),
             constants: self.constants,
             effort: if cpus == 8 { 4 } else { 1 } * context.choose(2_000, 8_000),

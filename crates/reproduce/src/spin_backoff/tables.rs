@@ -1,15 +1,16 @@
 //! The published rows beside ours; other locks; the same workload here.
 
 use super::load::{FileLock, Shape, Took};
-use super::model::{Constants, Kind, Model, ON, Play, Run, crew};
+use super::locks::{WithLock, with_lock};
+use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, crew};
 use crate::Context;
 use crate::here::here;
-use crate::published::SpinBackoff;
 use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
+use turnwise_bench::published::SpinBackoff;
 use turnwise_present::figures;
 
 const CPUS: [u32; 4] = [8, 16, 32, 64];
@@ -20,40 +21,40 @@ const BASELINE: f64 = 0.066;
 /// Every lock on every number of CPUs.
 pub(super) struct Curves {
     /// Seconds: wall, system, user.
-    seconds: Vec<(Kind, Vec<[f64; 3]>)>,
+    seconds: Vec<(&'static str, Vec<[f64; 3]>)>,
     published: SpinBackoff,
 }
 
 impl Curves {
     pub(super) fn run(context: &Context<'_>, model: &Model) -> Result<Curves> {
-        let runs = Kind::ALL.iter().flat_map(|&kind| CPUS.map(|cpus| model.run(context, kind, cpus)));
+        let runs = LOCKS.iter().flat_map(|&lock| CPUS.map(|cpus| model.run(context, lock, cpus)));
         let runs: Vec<Run> = runs.collect();
         let took: Vec<Took> = context.pool.map("spin_backoff: locks", &runs, Run::run)?;
-        let seconds = Kind::ALL.iter().zip(took.chunks(CPUS.len()));
-        let seconds = seconds.map(|(&kind, row)| (kind, row.iter().map(|took| model.seconds(*took)).collect()));
+        let seconds = LOCKS.iter().zip(took.chunks(CPUS.len()));
+        let seconds = seconds.map(|(&lock, row)| (lock, row.iter().map(|took| model.seconds(*took)).collect()));
         Ok(Curves { seconds: seconds.collect(), published: model.published.clone() })
     }
 
-    fn of(&self, kind: Kind) -> &[[f64; 3]] {
-        let found = self.seconds.iter().find(|(other, _)| *other == kind);
+    fn of(&self, lock: &str) -> &[[f64; 3]] {
+        let found = self.seconds.iter().find(|(other, _)| *other == lock);
         found.map_or(&[], |(_, seconds)| seconds)
     }
 
     fn gains(&self) -> Vec<(f64, f64)> {
-        let ours = self.of(Kind::Spin).iter().zip(self.of(Kind::BackOff));
+        let ours = self.of(SPIN).iter().zip(self.of(BACK_OFF));
         let ours = ours.map(|(spin, backoff)| change(spin[0], backoff[0]));
         self.published.rows.iter().map(|row| change(row.spin[0], row.backoff[0])).zip(ours).collect()
     }
 
     pub(super) fn tables(&self, _model: &Model) -> Result<Vec<Table>> {
-        let today = self.of(Kind::TodayRwSem);
+        let today = self.of(TODAY);
         let mut seconds = Vec::new();
-        for (variant, kind) in [("spin", Kind::Spin), ("backoff", Kind::BackOff)] {
+        for (variant, lock) in [("spin", SPIN), ("backoff", BACK_OFF)] {
             for (n, cpus) in CPUS.into_iter().enumerate() {
                 for (figure, name) in FIGURES.into_iter().enumerate() {
                     let key = format!("spin_backoff.rows[{n}].{variant}[{figure}]");
-                    let row = Row::of(&key, format!("{cpus} CPUs, {}, {name}", kind.name()))?;
-                    let row = row.ours(self.of(kind)[n][figure]).today(today[n][figure]);
+                    let row = Row::of(&key, format!("{cpus} CPUs, {}, {name}", lock))?;
+                    let row = row.ours(self.of(lock)[n][figure]).today(today[n][figure]);
                     let tight = variant == "spin" && figure == 0;
                     let bound = if tight { Bound::Share(BASELINE) } else { Bound::Share(0.25) };
                     seconds.push(row.within(bound).fitted_if(ON.contains(&key.as_str())));
@@ -67,7 +68,7 @@ impl Curves {
     }
 
     fn in_words(&self) -> Result<Table> {
-        let (spin, rwsem) = (self.of(Kind::Spin)[3][0], self.of(Kind::Rwsem)[3][0]);
+        let (spin, rwsem) = (self.of(SPIN)[3][0], self.of(RWSEM)[3][0]);
         let (backoff, rwsem) = (self.gains()[3].1, change(spin, rwsem));
         let words = format!("at 64 CPUs back-off {backoff:+.1}% wall time, the rwsem {rwsem:+.1}%");
         let rows = vec![Row::of("spin_backoff.conclusion", "conclusion")?.remark(words)];
@@ -102,15 +103,15 @@ impl Curves {
             let (before, after) = (parabola(spin), parabola(backoff));
             [change(before[0], after[0]), change(before[1], after[1])]
         };
-        let ours = |kind: Kind| [self.of(kind)[0][0], self.of(kind)[3][0]];
+        let ours = |lock: &str| [self.of(lock)[0][0], self.of(lock)[3][0]];
         (
             both(published(|n, p| p.rows[n].spin[0]), published(|n, p| p.rows[n].backoff[0])),
-            both(ours(Kind::Spin), ours(Kind::BackOff)),
+            both(ours(SPIN), ours(BACK_OFF)),
         )
     }
 
     pub(super) fn bars(&self) -> Vec<Bar> {
-        let spin = self.of(Kind::Spin);
+        let spin = self.of(SPIN);
         let errors = [1, 2].map(|n| spin[n][0] / self.published.rows[n].spin[0] - 1.0);
         let better = errors.iter().all(|error| error.abs() < BASELINE);
         let found = format!("{:+.1}% at 16 CPUs, {:+.1}% at 32", errors[0] * 100.0, errors[1] * 100.0);
@@ -118,7 +119,8 @@ impl Curves {
         let near = gains.iter().all(|(published, ours)| (published - ours).abs() <= 10.0);
         let shown: Vec<String> = gains.iter().map(|(p, o)| format!("{o:+.1}% ({p:+.1}%)")).collect();
         let ([_, _], [linear, quadratic]) = self.parts();
-        let why = "see the notes: the model's quadratic part is the spinning itself, the document's is not";
+        let why = "the model's quadratic part is the spinning itself, the document's is not: \
+            docs/reproduction/spin_backoff.md";
         vec![
             Bar::new("wall time of unfitted rows within 6.6%, which a n + b n^2 reaches", found, better, ""),
             Bar::new(
@@ -141,9 +143,9 @@ impl Curves {
             "What the document did not publish: wall seconds with other locks",
             &["lock", "8 CPUs", "16 CPUs", "32 CPUs", "64 CPUs"],
         );
-        for (kind, seconds) in &self.seconds {
+        for (lock, seconds) in &self.seconds {
             let cells = seconds.iter().map(|all| digits(all[0]));
-            listing.rows.push([kind.name().to_owned()].into_iter().chain(cells).collect());
+            listing.rows.push([(*lock).to_owned()].into_iter().chain(cells).collect());
         }
         listing
     }
@@ -156,8 +158,8 @@ impl Curves {
             Series { name: "spin lock, published".to_owned(), published: true, points: points(&|n| rows[n].spin[0]) },
             Series { name: "back-off, published".to_owned(), published: true, points: points(&|n| rows[n].backoff[0]) },
         ];
-        for (kind, seconds) in &self.seconds {
-            series.push(Series { name: kind.name().to_owned(), published: false, points: points(&|n| seconds[n][0]) });
+        for (lock, seconds) in &self.seconds {
+            series.push(Series { name: (*lock).to_owned(), published: false, points: points(&|n| seconds[n][0]) });
         }
         let title = "All open and read the same file: wall time".to_owned();
         Plot { title, x: "CPUs".to_owned(), y: "seconds".to_owned(), series }
@@ -195,21 +197,20 @@ pub(super) fn baseline(published: &SpinBackoff) -> Listing {
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
     let machine = scaling::machine()?;
     let constants = Constants { acquisitions: 2, ..model.constants };
-    let run = |kind, threads| Run {
+    let run = |lock, threads| Run {
         machine: Arc::clone(&machine),
-        kind,
+        lock,
         threads,
         constants,
         effort: 4_000,
         seed: context.seed,
     };
-    let kinds = Kind::ALL;
-    let runs: Vec<Run> = kinds.iter().flat_map(|&kind| MANY.map(|threads| run(kind, threads))).collect();
+    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| MANY.map(|threads| run(lock, threads))).collect();
     let took = context.pool.map("spin_backoff: 1024 CPUs", &runs, Run::run)?;
     let mut scaling = Scaling::new("time for an acquisition", "us", "threads", &MANY);
-    for (kind, row) in kinds.iter().zip(took.chunks(MANY.len())) {
+    for (lock, row) in LOCKS.iter().zip(took.chunks(MANY.len())) {
         let acquisitions = |threads: u32| f64::from(threads * constants.acquisitions);
-        scaling.push(kind.name(), row.iter().zip(MANY).map(|(took, n)| took.wall_ns / 1e3 / acquisitions(n)));
+        scaling.push(lock, row.iter().zip(MANY).map(|(took, n)| took.wall_ns / 1e3 / acquisitions(n)));
     }
     Ok(scaling)
 }
@@ -223,23 +224,20 @@ pub(super) fn metal(model: &Model) -> Result<Listing> {
     );
     let acquisitions = model.constants.acquisitions;
     let shape = model.constants.shape(threads, (40_000 / (threads * acquisitions)).max(2));
-    for kind in Kind::ALL {
-        let took = kind.play::<Native, Took>(&shape);
+    for lock in LOCKS {
+        let took = with_lock::<Native, _>(lock, shape);
         let each = took.wall_ns / f64::from(shape.files) / f64::from(threads * acquisitions);
         let share = |ns: f64| format!("{:.2}", ns / took.wall_ns);
-        listing.rows.push(vec![
-            kind.name().to_owned(),
-            figures::time(each),
-            share(took.system_ns),
-            share(took.user_ns),
-        ]);
+        listing.rows.push(vec![lock.to_owned(), figures::time(each), share(took.system_ns), share(took.user_ns)]);
     }
     Ok(listing)
 }
 
-impl Play<Native, Took> for Shape {
-    fn with<L: FileLock>(&self) -> Took {
-        let crew = crew::<Native, L>(*self, ());
+impl WithLock<Native> for Shape {
+    type Out = Took;
+
+    fn with<L: FileLock>(self) -> Took {
+        let crew = crew::<Native, L>(self, ());
         here(&crew);
         crew.took()
     }

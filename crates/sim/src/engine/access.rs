@@ -9,59 +9,14 @@
 //! only the line is busy. Whose request comes first is drawn by lot.
 
 use super::charge::{Doing, Kind};
+use super::cpu::{Activity, Request};
 use super::lines::Op;
 use super::queue::What;
-use super::sched::Activity;
+use super::thread::{SpinEnded, Watch};
 use super::trace::Happened;
 use super::{Engine, Flow};
 use crate::spec::{Class, Ps};
 use std::panic::Location;
-
-/// A request on its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    line: u32,
-    op: Op,
-    travel: Ps,
-}
-
-/// What a spinning thread waits for.
-pub(crate) struct Watch {
-    lines: [u32; 3],
-    count: u8,
-    /// Whether it also ends when somebody wants its CPU.
-    pub(super) need_resched: bool,
-    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
-    ready: *mut dyn FnMut() -> bool,
-}
-
-impl Watch {
-    /// # Safety
-    /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
-    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, ready: *mut dyn FnMut() -> bool) -> Watch {
-        Watch { lines, count, need_resched: false, ready }
-    }
-
-    /// The same, which ends when somebody wants its CPU.
-    pub(crate) fn until_resched(self, need_resched: bool) -> Watch {
-        Watch { need_resched, ..self }
-    }
-
-    fn lines(&self) -> &[u32] {
-        &self.lines[..self.count as usize]
-    }
-}
-
-/// Why a parked spinner goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum SpinEnded {
-    /// A line was written, and its copy has come.
-    Reloaded,
-    /// Its time is over, or somebody wants its CPU.
-    Deadline,
-    /// It was preempted, and runs again.
-    Rescheduled,
-}
 
 impl Engine {
     /// The line of an address; a new one has its memory on the node of the running thread.

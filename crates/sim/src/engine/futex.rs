@@ -6,7 +6,7 @@
 use super::charge::{Doing, Kind};
 use super::lines::Op;
 use super::queue::What;
-use super::sched::At;
+use super::thread::At;
 use super::trace::Happened;
 use super::{Engine, Flow};
 use crate::spec::Ps;

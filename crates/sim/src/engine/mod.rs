@@ -21,6 +21,7 @@
 //! | file | what |
 //! |---|---|
 //! | `run.rs` | a simulation from start to end |
+//! | `cpu.rs`, `thread.rs` | what is known about a CPU and about a thread |
 //! | `queue.rs` | events |
 //! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
 //! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
@@ -31,6 +32,7 @@
 
 mod access;
 mod charge;
+mod cpu;
 mod futex;
 mod grace;
 mod heap;
@@ -45,6 +47,7 @@ mod queue;
 mod run;
 mod sched;
 mod stuck;
+mod thread;
 mod trace;
 
 pub use charge::{Kind, ProfileEntry};
@@ -56,24 +59,26 @@ pub use run::{Affinity, Config, Counters, MAX_THREADS, Outcome, Simulation, Snap
 pub use stuck::{Stuck, StuckKind};
 pub use trace::{Happened, TraceEvent};
 
-pub(crate) use access::{SpinEnded, Watch};
 pub(crate) use charge::Doing;
+pub(crate) use cpu::Posted;
 pub(crate) use lines::Op;
 pub(crate) use objects::{allocate, free, live, retire};
-pub(crate) use posted::Posted;
+pub(crate) use thread::{SpinEnded, Watch};
 
 use crate::platform::{Sim, SimWord};
 use crate::spec::{Machine, Ps};
 use charge::{Profile, Scope};
 use corosensei::Yielder;
+use cpu::Cpu;
 use holders::Known;
 use lines::Lines;
 use memory::LineTable;
 use queue::{Queue, What};
 use rustc_hash::FxHashMap;
-use sched::{Cpu, IdleCpus, Thread};
+use sched::IdleCpus;
 use std::cell::Cell;
 use std::sync::Arc;
+use thread::Thread;
 use turnwise::platform::ThreadSlot;
 
 /// How the running thread must go on.
@@ -289,7 +294,7 @@ impl Engine {
             return Flow::On;
         }
         let (cpu, generation) = (self.current_cpu, self.cpu().generation);
-        self.cpu().activity = sched::Activity::Operation;
+        self.cpu().activity = cpu::Activity::Operation;
         self.queue.push(time, What::Resume { cpu, generation });
         Flow::Suspend
     }
@@ -331,7 +336,7 @@ impl Engine {
     pub(crate) fn seen_off(&self, thread: u32) -> bool {
         let cpu = self.last_cpu(thread);
         let there = &self.cpus[cpu as usize];
-        cpu == self.current_cpu || (there.activity == sched::Activity::Spin && there.thread != Some(thread))
+        cpu == self.current_cpu || (there.activity == cpu::Activity::Spin && there.thread != Some(thread))
     }
 
     /// Whether the other thread of the core is busy.
@@ -340,7 +345,7 @@ impl Engine {
         let first = self.current_cpu / per_core * per_core;
         let busy = |cpu: u32| {
             let activity = self.cpus[cpu as usize].activity;
-            cpu != self.current_cpu && !matches!(activity, sched::Activity::Idle | sched::Activity::Spin)
+            cpu != self.current_cpu && !matches!(activity, cpu::Activity::Idle | cpu::Activity::Spin)
         };
         per_core > 1 && (first..first + per_core).any(busy)
     }

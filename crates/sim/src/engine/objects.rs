@@ -29,7 +29,7 @@ impl Memory {
         }
         let (nobody, no_engine) = (BUILDING.replace(self).is_null(), WHOLE.get().is_null());
         let _reset = Reset;
-        assert!(nobody && no_engine, "a simulation is built outside of every other");
+        assert!(nobody && no_engine, "a simulation cannot be created inside another");
         f()
     }
 }

@@ -10,47 +10,13 @@
 //!   where they are: a stack's words may be gone by the time the line comes.
 //! - A thread that leaves its CPU takes nothing along: its stores happen at once; so do stores to memory that is freed.
 
+use super::cpu::{Activity, Posted, StoreBuffer};
 use super::lines::Op;
 use super::queue::What;
-use super::sched::Activity;
 use super::{Engine, Flow};
-use crate::spec::Ps;
-use std::collections::VecDeque;
-use std::mem::MaybeUninit;
 
 /// Stores that a buffer holds: small beside the hardware's, and more than any lock leaves there.
 const DEPTH: usize = 16;
-
-/// A store that waits for its line.
-pub(crate) struct Posted {
-    line: u32,
-    travel: Ps,
-    word: *mut u8,
-    value: MaybeUninit<u64>,
-    bytes: usize,
-    number: u32,
-    /// Its line has come.
-    ready: bool,
-}
-
-impl Posted {
-    /// # Safety
-    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends or they are freed;
-    /// `value` holds as many.
-    pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
-        Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
-    }
-}
-
-/// A CPU's buffer.
-#[derive(Default)]
-pub(crate) struct StoreBuffer {
-    waiting: VecDeque<Posted>,
-    /// Stores so far: events name them by it.
-    made: u32,
-    /// The thread can do nothing until the buffer is empty.
-    drains: bool,
-}
 
 impl Engine {
     #[inline]

@@ -7,40 +7,13 @@
 //! - A spinner that looks at `need_resched` is told at once; others spin on.
 //! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
 
-use super::access::SpinEnded;
+use super::cpu::Activity;
 use super::queue::What;
-use super::sched::{Activity, At};
+use super::thread::{At, Place, SpinEnded};
 use super::trace::Happened;
 use super::{Engine, Flow};
 use crate::spec::OnCpuView;
 use std::fmt::Write;
-use std::panic::Location;
-
-type Place = &'static Location<'static>;
-
-/// The sections that a thread is in.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Sections {
-    /// With preemption off.
-    depth: u32,
-    /// Calls into the kernel: in one of them the thread may sleep.
-    calls: u32,
-    /// Where the outermost began.
-    since: Option<Place>,
-}
-
-impl Sections {
-    pub(super) fn any(&self) -> bool {
-        self.depth > 0 || self.calls > 0
-    }
-
-    /// Says that preemption is off, in a report or a panic.
-    pub(super) fn describe(&self, text: &mut String) {
-        if let Some(since) = self.since.filter(|_| self.depth > 0) {
-            let _ = write!(text, ", with preemption off since {}:{}", since.file(), since.line());
-        }
-    }
-}
 
 impl Engine {
     fn is_kernel(&self) -> bool {

@@ -1,14 +1,16 @@
 //! A simulation from start to end.
 
 use super::charge::ProfileEntry;
+use super::cpu::{Activity, Cpu};
 use super::heap::Heap;
 use super::lines::Lines;
 use super::memory::{LineTable, Placed, Region, StackOf};
 use super::objects::Memory;
 use super::perturb::{self, Perturb};
 use super::queue::{Queue, What};
-use super::sched::{Activity, At, Cpu, IdleCpus, Thread};
+use super::sched::IdleCpus;
 use super::stuck::{Stuck, StuckKind};
+use super::thread::{At, Thread};
 use super::trace::{Happened, TraceEvent};
 use super::{Counts, ENGINE, Engine, Handoffs, WHOLE, YIELDER};
 use crate::platform::SimWord;

@@ -1,7 +1,7 @@
 //! A run in which nobody gets on: who has what, and who waits for what.
 
 use super::Engine;
-use super::sched::At;
+use super::thread::At;
 use crate::spec::NS;
 use std::fmt::{self, Write};
 

@@ -145,7 +145,7 @@ unsafe impl Platform for Sim {
 
     #[track_caller]
     fn park(word: &SimWord<u32>, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-        assert!(engine::inside(), "nobody would ever wake what is not a simulated thread");
+        assert!(engine::inside(), "only a simulated thread can sleep: no other would ever be woken");
         let (at, futex) = (Location::caller(), address(word));
         half_call(at);
         engine::step(|e| e.lock_bucket(futex, Op::Rmw, at));

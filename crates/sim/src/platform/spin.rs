@@ -20,7 +20,7 @@ pub(super) fn spin<R>(
     at: Place,
     mut look: impl FnMut() -> Option<R>,
 ) -> Result<R, SpinEnd> {
-    assert!(engine::inside(), "nobody would ever end a spin outside of a simulated thread");
+    assert!(engine::inside(), "only a simulated thread can spin: no other spin would ever end");
     let mut checks = Checks::new(limit);
     let mut rests = limit.stay_away;
     load(words, at);

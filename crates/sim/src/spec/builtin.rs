@@ -39,7 +39,7 @@ pub fn load(name_or_path: &str) -> Result<Machine, SpecError> {
     }
     match FILES.iter().find(|(name, _)| *name == name_or_path) {
         Some((name, text)) => file::parse(text, &format!("{name}.toml")),
-        None => Err(unusable(name_or_path, "no machine of this name".to_owned(), known())),
+        None => Err(unusable(name_or_path, "unknown machine".to_owned(), known())),
     }
 }
 

@@ -239,7 +239,7 @@ fn nobody_else_allocates() {
 }
 
 #[test]
-#[should_panic(expected = "built outside of every other")]
+#[should_panic(expected = "cannot be created inside another")]
 fn a_simulation_is_not_built_inside_of_another() {
     let mut sim = Simulation::new(config(&support::shared(1, 1), 1), 1);
     sim.build(|| Simulation::new(config(&support::shared(1, 1), 1), 1).build(|| ()));

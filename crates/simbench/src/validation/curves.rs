@@ -15,8 +15,8 @@ pub(super) const LOCKS: [(&str, Option<bool>); 7] = [
     ("mcs", Some(false)),
     ("queued", Some(false)),
     ("mutex", Some(false)),
-    ("lineage-mutex-baseline", None),
-    ("lineage-mutex-mcs", None),
+    ("linux-mutex-baseline", None),
+    ("linux-mutex-patch1-and-2", None),
 ];
 /// What the threads do: the second is where nothing happens but the lock.
 pub(super) const WORKLOADS: [&str; 2] = ["100/4000", "tight"];

@@ -13,14 +13,7 @@ const DURATION_NS: u64 = 100_000_000;
 
 /// The simulated lock that a benchmark's lock is.
 fn simulated(bench: &str) -> Option<&'static SimLock> {
-    let name = match bench {
-        "turnwise" => "mutex",
-        "turnwise-reentrant" => "reentrant",
-        "turnwise-semaphore" => "semaphore",
-        "turnwise-fair-semaphore" => "fair-semaphore",
-        other => other,
-    };
-    LOCKS.iter().find(|lock| lock.name == name)
+    LOCKS.iter().find(|lock| lock.name == bench)
 }
 
 /// A cell that can be expressed.

@@ -64,7 +64,7 @@ fn percent(share: f64) -> String {
 #[must_use]
 pub fn runs(inputs: &Inputs) -> usize {
     let metal = inputs.metal.as_ref().map_or(0, |(report, _)| metal::count(report));
-    handoff::RUNS + curves::count() + osv::RUNS + metal
+    handoff::RUNS + curves::count() + osv::count() + metal
 }
 
 /// The page, as Markdown; calls `tick` after each run.
@@ -87,7 +87,7 @@ fn head(inputs: &Inputs) -> String {
     format!(
         "# What the simulator is worth\n\n\
          Written by `{}`, commit {}; do not edit. [How it works](design/simulation.md); [its \
-         machines](design/machine-files.md).\n\n\
+         machines](machine-files.md).\n\n\
          Facts go in, predictions come out: the machine files hold latencies that others read or measured, and none \
          was fitted to a table of locks. Errors: (predicted - measured) / measured.\n",
         inputs.command,
@@ -189,7 +189,7 @@ mod tests {
         let machine = serde_json::json!({ "cpus": 2, "arch": "x86_64", "on_cpu_layer": "rseq" });
         let method = serde_json::json!({ "samples": 1, "timed_samples": 1, "sample_ms": 1, "seed": 1 });
         let scenario = serde_json::json!({
-            "name": "uncontended", "help": "", "threads": 1, "locks": [lock("turnwise", 10.0), lock("std", 10.0)],
+            "name": "uncontended", "help": "", "threads": 1, "locks": [lock("mutex", 10.0), lock("std", 10.0)],
         });
         let report = serde_json::json!({
             "format": turnwise_bench::report::FORMAT, "subject": "mutex",
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(runs(&inputs) - runs(&without), 1, "std cannot be simulated");
         let mut ticks = 0;
         let text = on_metal(&inputs, &mut || ticks += 1).expect("the cell can be run");
-        assert!(text.contains("| uncontended | turnwise | 10.0 |") && !text.contains("| std |"), "{text}");
+        assert!(text.contains("| uncontended | mutex | 10.0 |") && !text.contains("| std |"), "{text}");
         assert!(text.contains("of 1 cells within 25%") && ticks == 1, "{text}");
     }
 

@@ -5,18 +5,23 @@ use crate::run::{Plan, run};
 use crate::{SimLock, Workload};
 use anyhow::Result;
 use std::sync::Arc;
+use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_sim::spec;
 
-/// Lock, threads, published nanoseconds per acquisition (`published.toml`, `handoff_spin`).
-const PUBLISHED: [(&str, u32, f64); 4] = [
-    ("lineage-osv", 2, 800.0),
-    ("lineage-osv", 4, 1800.0),
-    ("lineage-osv-spin", 2, 33.0),
-    ("lineage-osv-spin", 4, 153.0),
-];
+/// The locks, in the order of the columns of `handoff_spin` in `published.toml`.
+const LOCKS: [&str; 2] = ["osv-mutex-no-spin", "osv-mutex-spin"];
+
+/// Lock, threads, published nanoseconds per acquisition.
+fn rows() -> Result<Vec<(&'static str, u32, f64)>> {
+    let published: HandoffSpin = published::typed("handoff_spin")?;
+    let column = |(n, lock)| published.rows.iter().map(move |row| (lock, row.threads, row.ns[n]));
+    Ok(LOCKS.into_iter().enumerate().flat_map(column).collect())
+}
 
 /// How many runs the table takes.
-pub(super) const RUNS: usize = PUBLISHED.len();
+pub(super) fn count() -> usize {
+    rows().map_or(0, |rows| rows.len())
+}
 
 /// The table, as Markdown.
 pub(super) fn table(mut tick: impl FnMut()) -> Result<String> {
@@ -24,7 +29,7 @@ pub(super) fn table(mut tick: impl FnMut()) -> Result<String> {
     let mut text = String::from(
         "| lock | threads | published, ns | simulated, ns | error | run length |\n|---|---|---|---|---|---|\n",
     );
-    for (lock, threads, published) in PUBLISHED {
+    for (lock, threads, published) in rows()? {
         let workload: Workload = format!("lineage:osv-{threads}").parse()?;
         let plan = Plan {
             cpus: (0..threads.min(machine.topology.cpus())).collect(),

@@ -13,11 +13,12 @@ mod shared;
 mod tree;
 
 use crate::locks;
-use crate::ops::{LockRecord, Nature, Ops};
+use crate::ops::{LockRecord, Ops};
 use crate::verdict::Verdict;
 use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, NoOrder, Starved, TwoOwners};
 use tree::{DeafToRenames, RaisesTheDead};
 use turnwise::platform::Native;
+use turnwise_catalogue::Nature;
 use turnwise_vfs::locks::LockSet;
 
 /// A lock that is wrong on purpose.
@@ -92,7 +93,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     lock("hasty", "a timed wait ends before its time", exclusive::HASTY, &[("timed", EarlyTimeout)]),
     lock("gives-up-late", "a timed wait that gives up has the lock", exclusive::GIVES_UP_LATE, &[("timed", Hang)]),
     lock("keeps-fair", "a fair release does not release", exclusive::KEEPS_FAIR, &[("fair", Hang)]),
-    lock("lost-wake-up", "a release wakes nobody", exclusive::LOST_WAKE_UP, &[("sleepy", Hang)]),
+    lock("lost-wake-up", "a release wakes no waiter", exclusive::LOST_WAKE_UP, &[("sleepy", Hang)]),
     lock("one-wake-up", "who was woken forgets that others sleep", exclusive::ONE_WAKE_UP, &[("sleepy", Hang)]),
     lock("no-handoff", "a waiter waits for a quiet moment", exclusive::NO_HANDOFF, &[("starvation", Starved)]),
     lock(
@@ -195,7 +196,12 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     permits("keeps-claim", "a waiter that gave up keeps the others out", permits::KEEPS_CLAIM, &[("permits", Hang)]),
     permits("hasty-permits", "a timed wait does not wait", permits::HASTY, &[("permits", EarlyTimeout)]),
-    permits("barges", "who comes at the right moment is served", permits::BARGES, &[("permits-line", Starved)]),
+    permits(
+        "barges",
+        "a late arrival at the right moment overtakes the queue",
+        permits::BARGES,
+        &[("permits-line", Starved)],
+    ),
     lock(
         "forgets-depth",
         "the inner of two releases lets others in",
@@ -262,7 +268,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     tree::<RaisesTheDead>(
         "vfs-raises-the-dead",
-        "who finds a dentry does not ask whether it is dead",
+        "a look-up does not check whether the dentry is dead",
         &[("tree-names", Crash)],
     ),
 ];

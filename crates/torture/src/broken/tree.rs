@@ -51,7 +51,7 @@ impl Rename for Deaf {
     }
 }
 
-/// Today's locks, but who finds a dentry does not ask whether it is dead.
+/// Today's locks, but a look-up does not check whether the dentry is dead.
 pub(super) struct RaisesTheDead;
 
 impl LockSet<Native> for RaisesTheDead {

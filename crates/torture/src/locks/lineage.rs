@@ -1,7 +1,7 @@
 //! The operations of the documents' locks, where they are more than those of a raw lock.
 
 use crate::object::{Object, debug_of, of};
-use crate::ops::{Change, Exclusive, LockRecord, Nature, Ops, Payload, References, Sequence, Shared};
+use crate::ops::{Change, Exclusive, Ops, Payload, References, Sequence, Shared};
 use std::fmt::Debug;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -10,47 +10,33 @@ use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::rename_lock::{self, RenameLock};
 use turnwise_lineage::{RwsemSpinlock, RwsemXadd, rwsem_spinlock, rwsem_xadd};
 
-const fn rwsem<L: RawRwLock + Default + Debug>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-    downgrade: Change,
-) -> LockRecord {
+const fn rwsem<L: RawRwLock + Debug>(downgrade: Change) -> Ops {
     let shared = Shared { downgrade: Some(downgrade), ..Shared::raw::<L>() };
-    let ops = Ops { shared: Some(shared), ..Ops::lock(Exclusive::raw::<L>(), debug_of::<L>) };
-    LockRecord::new::<L>(name, about, nature, ops)
+    Ops { shared: Some(shared), ..Ops::lock(Exclusive::raw::<L>(), debug_of::<L>) }
 }
 
-pub(super) const fn rwsem_spinlock<V: rwsem_spinlock::Policy>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-) -> LockRecord {
+pub(super) const fn rwsem_spinlock<V: rwsem_spinlock::Policy>() -> Ops {
     // SAFETY: the caller has the write lock.
-    rwsem::<RwsemSpinlock<V>>(name, about, nature, |lock| unsafe { of::<RwsemSpinlock<V>>(lock).downgrade() })
+    rwsem::<RwsemSpinlock<V>>(|lock| unsafe { of::<RwsemSpinlock<V>>(lock).downgrade() })
 }
 
-pub(super) const fn rwsem_xadd<V: rwsem_xadd::Policy>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-) -> LockRecord {
+pub(super) const fn rwsem_xadd<V: rwsem_xadd::Policy>() -> Ops {
     // SAFETY: the caller has the write lock.
-    rwsem::<RwsemXadd<V>>(name, about, nature, |lock| unsafe { of::<RwsemXadd<V>>(lock).downgrade() })
+    rwsem::<RwsemXadd<V>>(|lock| unsafe { of::<RwsemXadd<V>>(lock).downgrade() })
 }
 
-pub(super) const fn d_count<V: d_count::Policy>(name: &'static str, about: &'static str, nature: Nature) -> LockRecord {
+pub(super) const fn d_count<V: d_count::Policy>() -> Ops {
     let references = References {
         get: |lock| _ = of::<DCount<V>>(lock).get(),
         put: |lock, at_last| _ = of::<DCount<V>>(lock).put_with(at_last),
         count: |lock| of::<DCount<V>>(lock).count(),
     };
     let lock = Ops::lock(Exclusive::raw::<DCount<V>>(), debug_of::<DCount<V>>);
-    LockRecord::new::<DCount<V>>(name, about, nature, Ops { references: Some(references), ..lock })
+    Ops { references: Some(references), ..lock }
 }
 
 /// What `rename_lock` keeps still: a payload.
-struct Tree<V: rename_lock::Policy> {
+pub(super) struct Tree<V: rename_lock::Policy> {
     lock: RenameLock<V>,
     payload: [AtomicU64; 4],
 }
@@ -97,11 +83,7 @@ fn rename<V: rename_lock::Policy>(lock: Object<'_>) -> &RenameLock<V> {
     &of::<Tree<V>>(lock).lock
 }
 
-pub(super) const fn rename_lock<V: rename_lock::Policy>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-) -> LockRecord {
+pub(super) const fn rename_lock<V: rename_lock::Policy>() -> Ops {
     let exclusive = Exclusive {
         acquire: |lock| {
             rename::<V>(lock).lock();
@@ -120,5 +102,5 @@ pub(super) const fn rename_lock<V: rename_lock::Policy>(
         set: |lock, value| of::<Tree<V>>(lock).set(value),
     };
     let lock = Ops::lock(exclusive, |lock| format!("{:?}", rename::<V>(lock)));
-    LockRecord::new::<Tree<V>>(name, about, nature, Ops { sequence: Some(sequence), ..lock })
+    Ops { sequence: Some(sequence), ..lock }
 }

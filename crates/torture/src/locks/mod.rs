@@ -1,51 +1,101 @@
-//! One record per lock.
+//! One record per lock: those of the catalogue, with all that each can do, and a few in special circumstances.
 
 mod lineage;
 mod own;
 
 use crate::object::{Object, debug_of, of};
-use crate::ops::{Exclusive, LockRecord, Nature, Ops, Shared, place};
+use crate::ops::{Exclusive, LockRecord, Ops, Shared, place};
 use crate::tree::FileSystem;
 use own::{CountedLock, MutexAndCondvar, SeqLock};
 use std::fmt::Debug;
-use turnwise::backoff::{Exponential, Proportional};
+use std::iter::once;
+use std::sync::LazyLock;
 use turnwise::platform::Native;
 use turnwise::platform::native::assume_cpus;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
 use turnwise::wait::Policy;
-use turnwise::{RawMcsLock, RawQueuedSpinLock, RawReentrantMutex, RawRwSem, RawSpinLock, RawTicketLock};
-use turnwise_lineage::ia64_spin::{self, Ia64SpinLock};
+use turnwise::{LockRef, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
+use turnwise_catalogue::{Entry, Nature, Of, Visit};
+use turnwise_lineage::d_count::{self, DCount};
 use turnwise_lineage::inode_lock::{self, InodeLock};
-use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2};
-use turnwise_lineage::osv_mutex::{self, OsvMutex};
-use turnwise_lineage::{BiasedRwLock, KernelTicketLock, QueuedRwLock};
-use turnwise_lineage::{d_count, rename_lock, rwsem_spinlock, rwsem_xadd};
+use turnwise_lineage::osv_mutex::{OsvMutex, OwnerAtWake, Spin};
+use turnwise_lineage::rename_lock::{self, RenameLock};
+use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
+use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
 use turnwise_vfs::locks::{Linux37, Linux37Patch2, Linux310, Linux310Dcache, Linux312, LockSet, Today};
 
-/// The record of a lock that can do what every raw lock can.
-const fn raw<L: RawLock + Default + Debug>(name: &'static str, about: &'static str, nature: Nature) -> LockRecord {
-    LockRecord::new::<L>(name, about, nature, Ops::lock(Exclusive::raw::<L>(), debug_of::<L>))
+/// Visits a lock of the catalogue to make its record.
+struct Record(&'static Entry);
+
+impl Record {
+    fn of<L: Default + Send + Sync + 'static>(self, ops: Ops) -> LockRecord {
+        LockRecord::new::<L>(self.0.name, self.0.summary, self.0.nature, ops)
+    }
+
+    fn raw<L: RawLock>(self, ops: Ops) -> LockRecord {
+        LockRecord::raw::<L>(self.0.name, self.0.summary, self.0.nature, ops)
+    }
 }
 
-/// The same, and one can give up waiting for it.
-const fn timed<L: RawTimedLock + Default + Debug>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-) -> LockRecord {
-    LockRecord::new::<L>(name, about, nature, Ops::lock(Exclusive::timed::<L>(), debug_of::<L>))
-}
+impl Visit<Native> for Record {
+    type Out = LockRecord;
 
-/// The same as [`raw`], and readers are beside one another.
-const fn shared<L: RawRwLock + Default + Debug>(name: &'static str, about: &'static str, nature: Nature) -> LockRecord {
-    let ops = Ops { shared: Some(Shared::raw::<L>()), ..Ops::lock(Exclusive::raw::<L>(), debug_of::<L>) };
-    LockRecord::new::<L>(name, about, nature, ops)
+    fn exclusive<L: RawLock + Debug>(self, _: Of<L>) -> LockRecord {
+        self.raw::<L>(Ops::lock(Exclusive::raw::<L>(), debug_of::<L>))
+    }
+    fn timed<L: RawTimedLock + Debug>(self, _: Of<L>) -> LockRecord {
+        self.raw::<L>(Ops::lock(Exclusive::timed::<L>(), debug_of::<L>))
+    }
+    fn shared<L: RawRwLock + Debug>(self, _: Of<L>) -> LockRecord {
+        let lock = Ops::lock(Exclusive::raw::<L>(), debug_of::<L>);
+        self.raw::<L>(Ops { shared: Some(Shared::raw::<L>()), ..lock })
+    }
+    fn mcs(self, _: Of<RawMcsLock>) -> LockRecord {
+        self.of::<RawMcsLock>(own::MCS)
+    }
+    fn sequence(self, _: Of<RawSeqRwLock>) -> LockRecord {
+        self.of::<SeqLock>(own::SEQUENCE)
+    }
+    fn mutex(self, _: Of<RawMutex>) -> LockRecord {
+        self.of::<MutexAndCondvar>(own::MUTEX)
+    }
+    fn reentrant(self, _: Of<RawReentrantMutex>) -> LockRecord {
+        self.of::<RawReentrantMutex>(own::REENTRANT)
+    }
+    fn semaphore<const FAIR: bool>(self, _: Of<Semaphore<FAIR>>) -> LockRecord {
+        self.of::<own::OnePermit<FAIR>>(own::one_permit::<FAIR>())
+    }
+    fn rwsem(self, _: Of<RawRwSem>) -> LockRecord {
+        self.of::<RawRwSem>(own::RWSEM)
+    }
+    fn lockref(self, _: Of<LockRef>) -> LockRecord {
+        self.of::<CountedLock>(own::COUNTS)
+    }
+    fn rwsem_spinlock<V: rwsem_spinlock::Policy>(self, _: Of<RwsemSpinlock<V>>) -> LockRecord {
+        self.of::<RwsemSpinlock<V>>(lineage::rwsem_spinlock::<V>())
+    }
+    fn rwsem_xadd<V: rwsem_xadd::Policy>(self, _: Of<RwsemXadd<V>>) -> LockRecord {
+        self.of::<RwsemXadd<V>>(lineage::rwsem_xadd::<V>())
+    }
+    fn d_count<V: d_count::Policy>(self, _: Of<DCount<V>>) -> LockRecord {
+        self.of::<DCount<V>>(lineage::d_count::<V>())
+    }
+    fn rename_lock<V: rename_lock::Policy>(self, _: Of<RenameLock<V>>) -> LockRecord {
+        self.of::<lineage::Tree<V>>(lineage::rename_lock::<V>())
+    }
+    /// What it is made of has readers, and is tortured with them.
+    fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V>>) -> LockRecord
+    where
+        V::Inner<Native>: Debug,
+    {
+        self.exclusive(lock)
+    }
 }
 
 /// The record of a file system on these locks.
 pub(crate) const fn tree<L: LockSet<Native>>(name: &'static str, about: &'static str) -> LockRecord {
     let ops = Ops { tree: Some(|fs| of::<FileSystem<L>>(fs)), ..Ops::none(|_| "a file system".to_owned()) };
-    LockRecord::new::<FileSystem<L>>(name, about, LINEAGE, ops)
+    LockRecord::new::<FileSystem<L>>(name, about, Nature::LINEAGE, ops)
 }
 
 /// # Safety
@@ -56,85 +106,46 @@ unsafe fn place_among_many<L: Default + Send + Sync + 'static>(at: *mut u8) -> O
     unsafe { place::<L>(at) }
 }
 
-/// The same lock on what it takes for a large machine, where it waits in other ways. Its cell has a process of its own.
-const fn among_many<L: Default + Send + Sync + 'static>(name: &'static str, nature: Nature, ops: Ops) -> LockRecord {
+/// A lock of the catalogue on what it takes for a large machine, where it waits in other ways. Its cell has a process
+/// of its own.
+fn among_many<L: Default + Send + Sync + 'static>(name: &'static str, of: &str, ops: Ops) -> LockRecord {
+    let nature = turnwise_catalogue::get(of).nature;
     let record = LockRecord::new::<L>(name, "the same, as among many CPUs", nature, ops);
     LockRecord { place: place_among_many::<L>, ..record }
 }
 
-const SLEEPER: Nature =
-    Nature { bounded: true, lets_go: true, forks: true, signals: true, slots: true, in_line: false, crowd: 32 };
-const WRITERS: Nature = Nature { bounded: false, ..SLEEPER };
-const SPINNER: Nature = Nature { bounded: false, slots: false, crowd: 12, ..SLEEPER };
-/// A line that is copied into a forked child has waiters that nobody runs there.
-const LINE: Nature = Nature { bounded: true, forks: false, crowd: 4, ..SPINNER };
-const QUEUED: Nature = Nature { slots: true, ..LINE };
-const MCS: Nature = Nature { signals: false, ..LINE };
-/// As they were in 2013: waiters stand in lists and lines that a forked child must leave alone, and a handler that
-/// interrupts a section under the `wait_lock` must not lock.
-const LINEAGE: Nature = Nature { signals: false, forks: false, ..SPINNER };
-const LINUX_MUTEX: Nature = Nature { slots: true, lets_go: false, ..LINEAGE };
-const RWSEM: Nature = Nature { lets_go: false, ..LINEAGE };
-const KERNEL_RWLOCK: Nature = Nature { crowd: 4, ..LINEAGE };
-const KERNEL_LINE: Nature = Nature { bounded: true, crowd: 4, ..LINEAGE };
-
-/// A handler would stand in line behind a thread that cannot get on.
-const SEMAPHORE: Nature = Nature { signals: false, slots: false, ..SLEEPER };
-/// A handler that interrupted an acquisition cannot tell how far it came. The child's thread has the parent's name.
-const REENTRANT: Nature = Nature { signals: false, ..SLEEPER };
+/// Locks that are another lock of the catalogue under a second name.
+const LIKE_OTHERS: [&str; 2] = ["inode-lock-spin", "inode-lock-backoff"];
 
 /// The locks.
-pub static LOCKS: &[LockRecord] = &[
-    LockRecord::new::<MutexAndCondvar>("mutex", "Mutex and Condvar", SLEEPER, own::MUTEX),
-    among_many::<MutexAndCondvar>("mutex-many-cpus", SLEEPER, own::MUTEX),
-    LockRecord::new::<SeqLock>("seqrwlock", "SeqRwLock, and its writers", WRITERS, own::SEQUENCE),
-    LockRecord::new::<CountedLock>("lockref", "LockRef", WRITERS, own::COUNTS),
-    LockRecord::new::<RawRwSem>("rwsem", "RwSem", SLEEPER, own::RWSEM),
-    among_many::<RawRwSem>("rwsem-many-cpus", SLEEPER, own::RWSEM),
-    timed::<RawSpinLock>("ttas", "SpinLock, no back-off", SPINNER),
-    timed::<RawSpinLock<Exponential>>("ttas-exponential", "SpinLock, exponential back-off", SPINNER),
-    timed::<RawTicketLock>("ticket", "TicketLock, no back-off", LINE),
-    timed::<RawTicketLock<Proportional>>("ticket-proportional", "TicketLock, proportional back-off", LINE),
-    timed::<RawQueuedSpinLock>("queued", "QueuedSpinLock", QUEUED),
-    LockRecord::new::<RawMcsLock>("mcs", "McsLock", MCS, own::MCS),
-    raw::<KernelTicketLock>("kernel-ticket", "the kernel's ticket lock", KERNEL_LINE),
-    raw::<LinuxMutex<Baseline>>("linux-mutex", "Linux mutex of 3.7", LINUX_MUTEX),
-    raw::<LinuxMutex<Patch1>>("linux-mutex-1", "Linux mutex of 3.7 with patch 1", LINUX_MUTEX),
-    raw::<LinuxMutex<Patch1And2>>("linux-mutex-2", "Linux mutex of 3.7 with patches 1 and 2", LINUX_MUTEX),
-    raw::<LinuxMutex<NoSpin>>("linux-mutex-no-spin", "the same without spinning", LINUX_MUTEX),
-    lineage::rwsem_spinlock::<rwsem_spinlock::Fifo>("rwsem-spinlock-fifo", "rwsem on a spin lock", RWSEM),
-    lineage::rwsem_spinlock::<rwsem_spinlock::Stealing>("rwsem-spinlock", "the same with writer stealing", RWSEM),
-    lineage::rwsem_xadd::<rwsem_xadd::Fifo>("rwsem-xadd-fifo", "rwsem by exchange and add, 3.8", RWSEM),
-    lineage::rwsem_xadd::<rwsem_xadd::Stealing>("rwsem-xadd", "the same with writer stealing, 3.9", RWSEM),
-    lineage::rwsem_xadd::<rwsem_xadd::FastStealing>("rwsem-xadd-fast", "the same, 3.10", RWSEM),
-    shared::<BiasedRwLock>("biased-rwlock", "the kernel's rwlock of 3.7", LINEAGE),
-    shared::<QueuedRwLock>("queued-rwlock", "the kernel's queued rwlock", KERNEL_RWLOCK),
-    lineage::d_count::<d_count::UnderLock>("d-count", "d_count under d_lock", KERNEL_LINE),
-    lineage::d_count::<d_count::CmpXchg>("d-count-cmpxchg", "d_count by compare-exchange", KERNEL_LINE),
-    lineage::d_count::<d_count::LockRef>("d-count-lockref", "d_count and d_lock in one word", KERNEL_LINE),
-    lineage::rename_lock::<rename_lock::Exclusive>("rename-lock", "rename_lock", KERNEL_RWLOCK),
-    lineage::rename_lock::<rename_lock::SeqRw>(
-        "rename-seqrw",
-        "rename_lock as sequence read/write lock",
-        KERNEL_RWLOCK,
-    ),
-    raw::<Ia64SpinLock<ia64_spin::Plain>>("ia64", "the ia64 spin lock", SPINNER),
-    raw::<Ia64SpinLock<ia64_spin::ExponentialCode>>("ia64-code", "the same with back-off", SPINNER),
-    raw::<Ia64SpinLock<ia64_spin::ExponentialProse>>("ia64-prose", "the same, back-off as in the prose", SPINNER),
-    raw::<InodeLock<inode_lock::Rwsem>>("inode-rwsem", "the inode lock as rwsem", RWSEM),
-    raw::<OsvMutex>("osv", "OSv's mutex", Nature { bounded: true, ..LINUX_MUTEX }),
-    raw::<OsvMutex<osv_mutex::Spin>>("osv-spin", "OSv's mutex with the document's spin", LINUX_MUTEX),
-    raw::<OsvMutex<osv_mutex::SpinToOne>>("osv-to-one", "the same, technique 1", LINUX_MUTEX),
-    raw::<OsvMutex<osv_mutex::SpinPolling>>("osv-polling", "the same, technique 3", LINUX_MUTEX),
-    raw::<OsvMutex<osv_mutex::SpinAfterPush>>("osv-after-push", "the same, spin in the queue", LINUX_MUTEX),
-    raw::<OsvMutex<osv_mutex::OwnerAtWake<osv_mutex::Spin>>>("osv-at-wake", "the same, owner set at wake", LINUX_MUTEX),
-    own::one_permit::<false>("semaphore", "Semaphore of one permit", SEMAPHORE),
-    own::one_permit::<true>("semaphore-fair", "FairSemaphore of one permit", Nature { in_line: true, ..SEMAPHORE }),
-    LockRecord::new::<RawReentrantMutex>("reentrant", "ReentrantMutex, entered twice", REENTRANT, own::REENTRANT),
-    tree::<Today>("vfs", "file system on today's locks"),
-    tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
-    tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "the same with both mutex patches"),
-    tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
-    tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "the same with the document's patch"),
-    tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
-];
+pub static LOCKS: LazyLock<Vec<LockRecord>> = LazyLock::new(|| {
+    let entries = turnwise_catalogue::LOCKS.iter().filter(|entry| !LIKE_OTHERS.contains(&entry.name));
+    let locks = entries.flat_map(|entry| {
+        let record = once(turnwise_catalogue::visit(entry.name, Record(entry)));
+        record.chain(match entry.name {
+            "mutex" => Some(among_many::<MutexAndCondvar>("mutex-many-cpus", "mutex", own::MUTEX)),
+            "rwsem" => Some(among_many::<RawRwSem>("rwsem-many-cpus", "rwsem", own::RWSEM)),
+            _ => None,
+        })
+    });
+    locks.chain(others()).collect()
+});
+
+fn others() -> [LockRecord; 7] {
+    type AtWake = OsvMutex<OwnerAtWake<Spin>>;
+    let at_wake = Ops::lock(Exclusive::raw::<AtWake>(), debug_of::<AtWake>);
+    [
+        LockRecord::new::<AtWake>(
+            "osv-mutex-owner-at-wake",
+            "OSv's mutex with the spin from its case study, owner set at wake",
+            Nature::LINUX_MUTEX,
+            at_wake,
+        ),
+        tree::<Today>("vfs", "file system on today's locks"),
+        tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
+        tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "the same with both mutex patches"),
+        tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
+        tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its case study"),
+        tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),
+    ]
+}

@@ -2,7 +2,7 @@
 
 use crate::counts::{Counts, Op, Said, State};
 use crate::object::{Object, debug_of, of, words_of};
-use crate::ops::{Condvar, Exclusive, LockRecord, Nature, Ops, Payload, Permits, Sequence, Shared, Upgrade};
+use crate::ops::{Condvar, Exclusive, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
 use std::mem;
 use turnwise::raw::{RawLock, RawTimedLock};
@@ -141,7 +141,7 @@ pub(super) const MCS: Ops = Ops::lock(
 );
 
 /// A semaphore with one permit.
-struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
+pub(super) struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
 
 impl<const FAIR: bool> Default for OnePermit<FAIR> {
     fn default() -> Self {
@@ -153,12 +153,8 @@ fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
     &of::<OnePermit<FAIR>>(lock).0
 }
 
-/// The record of a [`Semaphore`].
-pub(super) const fn one_permit<const FAIR: bool>(
-    name: &'static str,
-    about: &'static str,
-    nature: Nature,
-) -> LockRecord {
+/// The operations of a [`Semaphore`].
+pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
     let exclusive = Exclusive {
         acquire: |lock| {
             semaphore::<FAIR>(lock).acquire().forget();
@@ -180,8 +176,7 @@ pub(super) const fn one_permit<const FAIR: bool>(
         },
         give: |lock, n| semaphore::<FAIR>(lock).release(n),
     };
-    let ops = Ops { permits: Some(permits), ..Ops::lock(exclusive, words_of::<OnePermit<FAIR>>) };
-    LockRecord::new::<OnePermit<FAIR>>(name, about, nature, ops)
+    Ops { permits: Some(permits), ..Ops::lock(exclusive, words_of::<OnePermit<FAIR>>) }
 }
 
 /// The typed sequence lock; as a lock without data, its writers.

@@ -133,7 +133,7 @@ fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, hol
         }
     });
     if (guarded.ops.try_acquire)(guarded.lock).is_none() {
-        arena.fail(Verdict::Hang, "in a forked child: nobody has the lock, and it cannot be had");
+        arena.fail(Verdict::Hang, "in a forked child: the lock is free, but cannot be acquired");
     }
 }
 

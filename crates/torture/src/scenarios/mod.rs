@@ -91,7 +91,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("last-words", "threads lock after they gave their slot back", |r| {
         lock(r, life::last_words).filter(|_| r.nature.signals)
     }),
-    scenario("destroy", "the last owner unmaps the lock at once: nobody touches it after its release", |r| {
+    scenario("destroy", "the last owner unmaps the lock at once: no thread touches it after its release", |r| {
         lock(r, memory::destroy).filter(|_| r.nature.lets_go)
     }),
     scenario("destroy-condvar", "the last of those notified unmaps lock and condition variable at once", |r| {
@@ -106,7 +106,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("count-order", "some order of the operations on a count explains what they say", |r| {
         by(r, r.ops.counts?, counts::order)
     }),
-    scenario("destroy-last", "who gives the last reference back unmaps the count at once", |r| {
+    scenario("destroy-last", "the thread that gives back the last reference unmaps the count at once", |r| {
         by(r, r.ops.counts?, memory::destroy_last)
     }),
     scenario("references", "threads take and give back references: the last one is alone", |r| {
@@ -135,7 +135,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         let shared = r.ops.shared?;
         by(r, (r.ops.exclusive?, shared, shared.downgrade?), shared::downgrade)
     }),
-    scenario("upgrade", "one reader at a time becomes a writer, and none comes between", |r| {
+    scenario("upgrade", "one reader at a time upgrades to a writer, atomically", |r| {
         let shared = r.ops.shared?;
         by(r, (r.ops.exclusive?, shared, shared.upgrade?, shared.downgrade?), shared::upgrade)
     }),

@@ -51,7 +51,7 @@ macro_rules! raw_mutex {
 
             #[inline]
             unsafe fn unlock(&self, _guard: $guard) {
-                // SAFETY: the caller has the lock.
+                // SAFETY: contract of `RawLock::unlock`: the caller has the lock.
                 unsafe { RawLock::unlock(self) }
             }
 
@@ -60,7 +60,7 @@ macro_rules! raw_mutex {
             }
         }
 
-        // SAFETY: as above.
+        // SAFETY: contract of `RawTimedLock`: what `RawLock` says of `try_lock` holds for `lock_until`.
         unsafe impl$(<$generics: Backoff>)? lock_api::RawMutexTimed for $lock {
             type Duration = Duration;
             type Instant = Deadline;
@@ -85,7 +85,7 @@ raw_mutex!(, RawQueuedSpinLock, RawQueuedSpinLock::new(), GuardSend);
 // SAFETY: as for `RawMutex`; whoever is granted the lock acquires (mutex.acquire) what was released before.
 unsafe impl lock_api::RawMutexFair for RawMutex {
     unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has the lock.
+        // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the lock.
         unsafe { RawMutex::unlock_fair(self) }
     }
 }

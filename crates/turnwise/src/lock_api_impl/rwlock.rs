@@ -30,7 +30,7 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
 
     #[inline]
     unsafe fn unlock_shared(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has a read lock.
+        // SAFETY: contract of `RawRwSem::unlock_read`: the caller has a read lock.
         unsafe { self.unlock_read() }
     }
 
@@ -47,7 +47,7 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
 
     #[inline]
     unsafe fn unlock_exclusive(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has the write lock.
+        // SAFETY: contract of `RawRwSem::unlock_write`: the caller has the write lock.
         unsafe { self.unlock_write() }
     }
 
@@ -63,7 +63,7 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
 // SAFETY: as above; what a downgrade keeps excludes writers from the exchange on that releases the rest.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwSem {
     unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: the caller has the write lock.
+        // SAFETY: contract of `RawRwSem::downgrade`: the caller has the write lock.
         unsafe { RawRwSem::downgrade(self) };
         guard
     }
@@ -110,7 +110,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     }
 
     unsafe fn unlock_upgradable(&self, _guard: GuardNoSend) {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::unlock_upgradable`: the caller has the upgradable read lock.
         unsafe { RawRwSem::unlock_upgradable(self) }
     }
 
@@ -121,7 +121,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     }
 
     unsafe fn try_upgrade(&self, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::try_upgrade`: the caller has the upgradable read lock.
         upgraded(unsafe { RawRwSem::try_upgrade(self) }, guard)
     }
 }
@@ -129,13 +129,13 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
 // SAFETY: as above.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwSem {
     unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::downgrade_upgradable`: the caller has the upgradable read lock.
         unsafe { RawRwSem::downgrade_upgradable(self) };
         guard
     }
 
     unsafe fn downgrade_to_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: the caller has the write lock.
+        // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the caller has the write lock.
         unsafe { RawRwSem::downgrade_to_upgradable(self) };
         guard
     }

@@ -473,6 +473,12 @@ impl Waiter {
     }
 }
 
+impl<P: Platform> core::fmt::Debug for RawMutex<P> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RawMutex").field("locked", &self.is_locked()).finish_non_exhaustive()
+    }
+}
+
 #[cfg(all(test, feature = "native"))]
 mod tests {
     use super::*;

@@ -84,7 +84,7 @@ macro_rules! guard {
             #[inline]
             fn drop(&mut self) {
                 released(self.lock.name());
-                // SAFETY: the guard has the lock in this mode.
+                // SAFETY: contract of `RawRwSem::$unlock`: the guard has the lock in this mode.
                 unsafe { self.lock.raw.$unlock() }
             }
         }
@@ -120,7 +120,7 @@ macro_rules! mapped {
             #[inline]
             fn drop(&mut self) {
                 released(core::ptr::from_ref(self.raw).addr());
-                // SAFETY: the guard has the lock in this mode.
+                // SAFETY: contract of `RawRwSem::$unlock`: the guard has the lock in this mode.
                 unsafe { self.raw.$unlock() }
             }
         }
@@ -180,7 +180,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemReadGuard<'a, T, P> {
     pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
         let raw = &this.lock.raw;
         let _suspended = suspend(this.lock.name());
-        // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
+        // SAFETY: contract of `RawRwSem::unlock_read`: the guard has the lock; it is acquired again before the guard
+        // can be used, panic or not.
         unsafe { raw.unlock_read() };
         let _relock = Finally(|| raw.read());
         f()
@@ -211,7 +212,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
     /// Becomes a reader; readers that wait come in beside it, and no writer was in between.
     pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
         let lock = Self::forget(this);
-        // SAFETY: the forgotten guard had the write lock, which is a read lock from here on.
+        // SAFETY: contract of `RawRwSem::downgrade`: the forgotten guard had the write lock, which is a read lock from
+        // here on.
         unsafe {
             lock.raw.downgrade();
             RwSemReadGuard::new(lock)
@@ -221,7 +223,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
     /// Becomes an upgradable reader; readers that wait come in beside it, and no writer was in between.
     pub fn downgrade_to_upgradable(this: Self) -> RwSemUpgradableGuard<'a, T, P> {
         let lock = Self::forget(this);
-        // SAFETY: as in `downgrade`.
+        // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the forgotten guard had the write lock, which is an
+        // upgradable read lock from here on.
         unsafe {
             lock.raw.downgrade_to_upgradable();
             RwSemUpgradableGuard::new(lock)
@@ -230,7 +233,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
 
     /// A guard of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
-        // SAFETY: the guard has the write lock, and is used for nothing else from here on.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is not used from
+        // here on but to end it.
         let data = NonNull::from(part(unsafe { &mut *this.lock.data.get() }));
         MappedRwSemWriteGuard { raw: &Self::forget(this).raw, data, owns: PhantomData }
     }
@@ -243,7 +247,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
         this: Self,
         part: impl FnOnce(&mut T) -> Option<&mut U>,
     ) -> Result<MappedRwSemWriteGuard<'a, U, P>, Self> {
-        // SAFETY: as in `map`; if there is no part, nothing is left of the borrow.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1), as in `map`; without a part, nothing is left of the
+        // borrow.
         let Some(data) = part(unsafe { &mut *this.lock.data.get() }).map(NonNull::from) else { return Err(this) };
         Ok(MappedRwSemWriteGuard { raw: &Self::forget(this).raw, data, owns: PhantomData })
     }
@@ -252,7 +257,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
     pub fn unlocked<R>(this: &mut Self, f: impl FnOnce() -> R) -> R {
         let raw = &this.lock.raw;
         let _suspended = suspend(this.lock.name());
-        // SAFETY: the guard has the lock; it is acquired again before the guard can be used, panic or not.
+        // SAFETY: contract of `RawRwSem::unlock_write`: the guard has the lock; it is acquired again before the guard
+        // can be used, panic or not.
         unsafe { raw.unlock_write() };
         let _relock = Finally(|| raw.write());
         f()
@@ -262,7 +268,8 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
 impl<T: ?Sized, P: Platform> DerefMut for RwSemWriteGuard<'_, T, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the write lock, and is borrowed exclusively.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is borrowed
+        // exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
 }
@@ -270,7 +277,8 @@ impl<T: ?Sized, P: Platform> DerefMut for RwSemWriteGuard<'_, T, P> {
 impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
     /// A guard of a part of the part.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
-        // SAFETY: the guard has the write lock, and is used for nothing else from here on.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is not used from
+        // here on but to end it.
         let data = NonNull::from(part(unsafe { &mut *this.data.as_ptr() }));
         MappedRwSemWriteGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
     }
@@ -283,7 +291,8 @@ impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
         this: Self,
         part: impl FnOnce(&mut T) -> Option<&mut U>,
     ) -> Result<MappedRwSemWriteGuard<'a, U, P>, Self> {
-        // SAFETY: as in `map`; if there is no part, nothing is left of the borrow.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1), as in `map`; without a part, nothing is left of the
+        // borrow.
         let Some(data) = part(unsafe { &mut *this.data.as_ptr() }).map(NonNull::from) else { return Err(this) };
         Ok(MappedRwSemWriteGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData })
     }
@@ -292,7 +301,8 @@ impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
 impl<T: ?Sized, P: Platform> DerefMut for MappedRwSemWriteGuard<'_, T, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the write lock, and is borrowed exclusively.
+        // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is borrowed
+        // exclusively.
         unsafe { self.data.as_mut() }
     }
 }
@@ -313,7 +323,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// # Errors
     /// The guard itself, when somebody else reads.
     pub fn try_upgrade(this: Self) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
-        // SAFETY: the guard has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::try_upgrade`: the guard has the upgradable read lock.
         Self::upgraded_if(this, |raw| unsafe { raw.try_upgrade() })
     }
 
@@ -338,14 +348,15 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
         if !upgraded(&this.lock.raw) {
             return Err(this);
         }
-        // SAFETY: the forgotten guard had what is now the write lock.
+        // SAFETY: contract of `RwSemWriteGuard::new`: the forgotten guard had what is now the write lock.
         Ok(unsafe { RwSemWriteGuard::new(Self::forget(this)) })
     }
 
     /// Becomes an ordinary reader.
     pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
         let lock = Self::forget(this);
-        // SAFETY: the forgotten guard had the upgradable read lock, which is a read lock from here on.
+        // SAFETY: contract of `RawRwSem::downgrade_upgradable`: the forgotten guard had the upgradable read lock, which
+        // is a read lock from here on.
         unsafe {
             lock.raw.downgrade_upgradable();
             RwSemReadGuard::new(lock)

@@ -85,7 +85,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         self.class.before(self.name(), How::Read);
         self.raw.read();
         self.class.acquired(self.name(), How::Read);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
         unsafe { RwSemReadGuard::new(self) }
     }
 
@@ -97,7 +97,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Read);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemReadGuard::new(self) })
     }
 
@@ -118,7 +118,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Read);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemReadGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemReadGuard::new(self) })
     }
 
@@ -129,7 +129,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         self.class.before(self.name(), How::Write);
         self.raw.write();
         self.class.acquired(self.name(), How::Write);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemWriteGuard::new`: the calling thread has just acquired the lock in this mode.
         unsafe { RwSemWriteGuard::new(self) }
     }
 
@@ -141,7 +141,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Write);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemWriteGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemWriteGuard::new(self) })
     }
 
@@ -162,7 +162,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Write);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemWriteGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemWriteGuard::new(self) })
     }
 
@@ -174,7 +174,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         self.class.before(self.name(), How::Upgradable);
         self.raw.upgradable_read();
         self.class.acquired(self.name(), How::Upgradable);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemUpgradableGuard::new`: the calling thread has just acquired the lock in this mode.
         unsafe { RwSemUpgradableGuard::new(self) }
     }
 
@@ -186,7 +186,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Upgradable);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemUpgradableGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
 
@@ -207,7 +207,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
             return None;
         }
         self.class.acquired(self.name(), How::Upgradable);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RwSemUpgradableGuard::new`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { RwSemUpgradableGuard::new(self) })
     }
 }

@@ -3,6 +3,7 @@
 use super::RawRwSem;
 use crate::platform::{Deadline, Platform};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
+use core::fmt;
 
 // SAFETY: one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
 // (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
@@ -64,5 +65,11 @@ unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
     unsafe fn unlock_read(&self) {
         // SAFETY: the caller has a read lock.
         unsafe { self.unlock_read() }
+    }
+}
+
+impl<P: Platform> fmt::Debug for RawRwSem<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawRwSem").field("locked", &self.is_locked()).finish_non_exhaustive()
     }
 }

@@ -41,7 +41,7 @@ impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
     #[inline]
     fn drop(&mut self) {
         released(self.lock.name());
-        // SAFETY: the guard has the lock.
+        // SAFETY: contract of `RawSeqRwLock::unlock_blocking_read`: the guard has a blocking read lock.
         unsafe { self.lock.raw.unlock_blocking_read() }
     }
 }
@@ -72,7 +72,8 @@ impl<'a, T: Copy, P: Platform> SeqWriteGuard<'a, T, P> {
     /// Publishes the copy now, and goes on with the lock held.
     pub fn publish(this: &mut Self) {
         this.lock.raw.begin_change();
-        // SAFETY: the guard has the lock for writing.
+        // SAFETY: Invariant 2 of `raw`: the guard has the write lock, and changes the data between the two stores to
+        // the sequence.
         unsafe { this.lock.value.store(this.copy) };
         this.lock.raw.end_change();
     }
@@ -98,7 +99,7 @@ impl<T: Copy, P: Platform> Drop for SeqWriteGuard<'_, T, P> {
     fn drop(&mut self) {
         Self::publish(self);
         released(self.lock.name());
-        // SAFETY: the guard has the lock for writing.
+        // SAFETY: contract of `RawRwSem::unlock_write`: the guard has the write lock.
         unsafe { self.lock.raw.lock().unlock_write() }
     }
 }

@@ -132,7 +132,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     pub fn blocking_read(&self) -> SeqReadGuard<'_, T, P> {
         self.class.before(self.name(), How::Read);
         self.raw.blocking_read();
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
         unsafe { self.reading() }
     }
 
@@ -143,7 +143,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         if !self.raw.try_blocking_read() {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { self.reading() })
     }
 
@@ -163,7 +163,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         if !self.raw.blocking_read_until(deadline) {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::reading`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { self.reading() })
     }
 
@@ -173,7 +173,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     unsafe fn reading(&self) -> SeqReadGuard<'_, T, P> {
         self.class.acquired(self.name(), How::Read);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqReadGuard::new`: the calling thread has just acquired the lock in this mode.
         unsafe { SeqReadGuard::new(self) }
     }
 
@@ -184,7 +184,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     pub fn write(&self) -> SeqWriteGuard<'_, T, P> {
         self.class.before(self.name(), How::Write);
         self.raw.lock().write();
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
         unsafe { self.writing() }
     }
 
@@ -195,7 +195,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         if !self.raw.lock().try_write() {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { self.writing() })
     }
 
@@ -215,7 +215,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         if !self.raw.lock().write_until(deadline) {
             return None;
         }
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqRwLock::writing`: the calling thread has just acquired the lock in this mode.
         Some(unsafe { self.writing() })
     }
 
@@ -225,7 +225,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     unsafe fn writing(&self) -> SeqWriteGuard<'_, T, P> {
         self.class.acquired(self.name(), How::Write);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `SeqWriteGuard::new`: the calling thread has just acquired the lock in this mode.
         unsafe { SeqWriteGuard::new(self) }
     }
 

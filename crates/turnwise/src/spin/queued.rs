@@ -144,7 +144,7 @@ unsafe impl<P: Platform> RawLock for RawQueuedSpinLock<P> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: invariants 1 and 4 hold for `lock_until` as for `try_lock`.
 unsafe impl<P: Platform> RawTimedLock for RawQueuedSpinLock<P> {
     fn lock_until(&self, deadline: Deadline) -> bool {
         let wait = || attempt_until::<P>(deadline, |until| self.compete(Some(until)));
@@ -261,7 +261,7 @@ mod tests {
         assert!(!lock.try_lock());
         assert!(lock.compete(Some(0)));
         assert_eq!(lock.word.load(Relaxed), HELD | 9);
-        // SAFETY: just acquired.
+        // SAFETY: contract of `RawLock::unlock`: this thread has just acquired the lock.
         unsafe { lock.unlock() };
         assert_eq!(lock.word.load(Relaxed), 9);
     }

@@ -185,7 +185,7 @@ unsafe impl<B: Backoff, P: Platform> RawLock for RawTicketLock<B, P> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: invariants 1 and 2 hold for `lock_until` as for `try_lock`.
 unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawTicketLock<B, P> {
     fn lock_until(&self, deadline: Deadline) -> bool {
         let wait = || attempt_until::<P>(deadline, |until| self.attempt(until));
@@ -273,7 +273,7 @@ mod tests {
         for _ in 0..4 {
             lock.lock();
             assert!(lock.is_locked() && !lock.try_lock());
-            // SAFETY: just acquired.
+            // SAFETY: contract of `RawLock::unlock`: this thread has just acquired the lock.
             unsafe { lock.unlock() };
         }
         assert_eq!(lock.word.load(Relaxed), word(2, 2));

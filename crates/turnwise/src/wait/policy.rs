@@ -87,7 +87,7 @@ table! {
     spin_ns = 50_000 ns, 0..=1_000_000_000;
     /// The same for each CPU, if that is more. A line of spinners is at most as long as there are CPUs: where each has
     /// its turn within this, the last need not give up and sleep. On 80 simulated CPUs most did otherwise, and waited
-    /// milliseconds (`docs/design/mutex.md`).
+    /// milliseconds (`docs/design/wait.md`).
     spin_ns_per_cpu = 2_000 ns, 0..=1_000_000_000;
     /// Longest spin of a patient thread, whose lock is taken again and again by the same owner: a sleeper would be
     /// woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all while the owner

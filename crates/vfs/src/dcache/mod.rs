@@ -88,7 +88,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         }
         self.rename.0.read_blocking();
         let found = self.table.find(parent, hash, name);
-        // SAFETY: locked above.
+        // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
         unsafe { self.rename.0.unlock_blocking() };
         found
     }
@@ -98,7 +98,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     pub(crate) fn get_cached(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         loop {
             let found = self.find_for_sure(parent, hash, name)?;
-            // SAFETY: the caller is pinned.
+            // SAFETY: the caller is pinned (invariant 1 of `dentry`).
             if unsafe { found.as_ref() }.busy.count.get_live() {
                 return Some(found);
             }
@@ -255,7 +255,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         over: Option<DentryPtr<H, L>>,
     ) {
         let (parent, hash, name) = to;
-        // SAFETY: the caller has references.
+        // SAFETY: contract of `Dcache::get`: the caller has references.
         let dentry = unsafe {
             self.get(parent);
             moved.as_ref()
@@ -266,7 +266,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             self.table.unhash(over);
         }
         let old = self.rehash(moved, dentry, place);
-        // SAFETY: locked above.
+        // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
         unsafe { self.rename.0.unlock_write() };
         if let Some(over) = over {
             // SAFETY: the caller has a reference.
@@ -288,7 +288,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
         self.rename.0.write();
         let old = [self.rehash(a, in_a, place_b), self.rehash(b, in_b, place_a)];
-        // SAFETY: locked above.
+        // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
         unsafe { self.rename.0.unlock_write() };
         // The references to the parents change hands as the places do.
         let pin = H::pin();
@@ -325,7 +325,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let dentry = unsafe { at.as_ref() };
         let place = dentry.place_ptr();
         if let Some(inode) = dentry.inode() {
-            // SAFETY: the dentry's reference.
+            // SAFETY: contract of `Inode::put`: the dentry's reference.
             unsafe { Inode::put(NonNull::from(inode), &self.space, &pin) };
         }
         self.counters.add(Counter::Killed);

@@ -68,14 +68,14 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             PathsBy::Writer => {
                 rename.write();
                 let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: locked above.
+                // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
                 unsafe { rename.unlock_write() };
                 reached
             }
             PathsBy::Blocking => {
                 rename.read_blocking();
                 let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: locked above.
+                // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
                 unsafe { rename.unlock_blocking() };
                 reached
             }
@@ -90,7 +90,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                 self.counters.add(Counter::ReadAgain);
                 rename.read_blocking();
                 let reached = self.climb(&pin, spot, root, out, free);
-                // SAFETY: locked above.
+                // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
                 unsafe { rename.unlock_blocking() };
                 reached
             }
@@ -137,7 +137,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
                 if dentry.place().parent() == parent {
                     return parent;
                 }
-                // SAFETY: the reference from above.
+                // SAFETY: contract of `Dcache::put`: the reference from above.
                 unsafe { self.put(parent) };
             }
         }
@@ -147,7 +147,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     /// does. The caller has a reference to the dentry.
     pub(crate) fn parent_number(&self, dentry: &Dentry<H, L>) -> u64 {
         let _pin = H::pin();
-        // SAFETY: pinned since before it was loaded.
+        // SAFETY: pinned since before it was loaded (invariant 1 of `dentry`).
         let parent = unsafe { dentry.place().parent().as_ref() };
         parent.inode().map_or(0, Inode::number)
     }
@@ -189,7 +189,7 @@ fn locked<H: Host, L: LockSet<H::Platform>>(
 ) -> Result<(), Errno> {
     dentry.busy.count.lock();
     let added = out.add(place.name());
-    // SAFETY: locked above.
+    // SAFETY: contract of `Count::unlock`: this thread locked it above.
     unsafe { dentry.busy.count.unlock() };
     added
 }

@@ -81,7 +81,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         dentry.next.store(bucket.head.load(Relaxed), Release);
         // ORDERING chain.link: pairs with the loads in `find`.
         bucket.head.store(at.as_ptr(), Release);
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
         unsafe { bucket.lock.unlock() };
     }
 
@@ -102,7 +102,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         }
         // ORDERING chain.link: pairs with the loads in `find`: what this one saw, who skips it sees too.
         link.store(dentry.next.load(Relaxed), Release);
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
         unsafe { bucket.lock.unlock() };
     }
 
@@ -130,7 +130,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
                 len += 1;
                 at = dentry.next.load(Relaxed);
             }
-            // SAFETY: locked above.
+            // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
             unsafe { bucket.lock.unlock() };
             longest = longest.max(len);
             used += usize::from(len > 0);

@@ -121,7 +121,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         // SAFETY: made with a reference, the entry's.
         let in_inode = unsafe { inode.as_ref() };
         if let Err(errno) = directory.insert(name, in_inode) {
-            // SAFETY: its only reference, still ours.
+            // SAFETY: contract of `put_inode`: its only reference, still ours.
             unsafe { self.put_inode(inode) };
             return Err(errno);
         }
@@ -267,7 +267,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         inode.get(); // the entry's
         directory.insert(name, inode).inspect_err(|_| {
             inode.drop_link();
-            // SAFETY: the reference from above.
+            // SAFETY: contract of `put_inode`: the reference from above.
             unsafe { self.put_inode(inode.into()) };
         })
     }

@@ -28,7 +28,7 @@ pub(crate) struct Ref<'fs, H: Host, L: LockSet<H::Platform>> {
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Ref<'_, H, L> {
     fn drop(&mut self) {
-        // SAFETY: our reference.
+        // SAFETY: contract of `Dcache::put`: the reference is ours, and given back once.
         unsafe { self.fs.dcache.put(self.at) };
     }
 }

@@ -38,14 +38,14 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         let inode = Inode::root(&self.dcache.space, 0o755, cx.uid, cx.gid)?;
         // SAFETY: just made; the dentry takes over its reference.
         let root = self.dcache.root(unsafe { inode.as_ref() });
-        // SAFETY: `point` has a reference. One more, for the mount.
+        // SAFETY: contract of `Dcache::get`: `point` has a reference. One more, for the mount.
         unsafe { self.dcache.get(point.dentry) };
         let mount = H::allocate(Mount::new(root, Some((point.mount, point.dentry))));
         mounts.push(mount);
         point.dentry().set_mounted(Some(mount));
         drop(locked);
         drop(mounts);
-        // SAFETY: the mount has a reference to its root.
+        // SAFETY: contract of `Dcache::get`: the mount has a reference to its root.
         unsafe { self.dcache.get(root) };
         Ok(Path { fs: self, mount, dentry: root })
     }

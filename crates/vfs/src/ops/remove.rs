@@ -38,7 +38,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             self.dcache.detach(entry.at);
             drop(handle);
             drop(directory);
-            // SAFETY: the reference that the directory had.
+            // SAFETY: contract of `put_inode`: the reference that the directory had.
             unsafe { self.put_inode(removed) };
             Ok(())
         })
@@ -78,7 +78,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
             drop(handle);
             drop(victim);
             drop(directory);
-            // SAFETY: the reference that the directory had.
+            // SAFETY: contract of `put_inode`: the reference that the directory had.
             unsafe { self.put_inode(removed) };
             Ok(())
         })

@@ -227,7 +227,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
                 None => victim.drop_link(),
             }
             let removed = locks.to().remove(new)?;
-            // SAFETY: the reference that the directory had; the dentry still has one.
+            // SAFETY: contract of `put_inode`: the reference that the directory had; the dentry still has one.
             unsafe { self.put_inode(removed) };
         } else {
             locks.to().may_insert(new)?;
@@ -257,7 +257,8 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         in_a.renamed();
         in_b.renamed();
         self.dcache.exchange(a.at, b.at);
-        // SAFETY: the references of the two entries that were replaced; the dentries have theirs.
+        // SAFETY: contract of `put_inode`: the references of the two entries that were replaced; the dentries have
+        // theirs.
         unsafe {
             self.put_inode(of_a);
             self.put_inode(of_b);

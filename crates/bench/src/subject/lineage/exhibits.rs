@@ -12,16 +12,16 @@ const fn exhibit(
     Exhibit { scenario, before, after, measure, published }
 }
 
-const SPINNERS: (&str, &str) = ("baseline", "patch1+2");
-const LOOKING: (&str, &str) = ("baseline", "patch1");
-const STEALING: (&str, &str) = ("fifo", "stealing");
-const XADD: (&str, &str) = ("xadd-fifo", "xadd-stealing");
-const CMPXCHG: (&str, &str) = ("d_lock", "cmpxchg");
-const LOCKREF: (&str, &str) = ("d_lock", "lockref");
-const D_PATH: (&str, &str) = ("exclusive", "seqrwlock");
-const BACK_OFF: (&str, &str) = ("spin", "back-off");
-const REDESIGN: (&str, &str) = ("spin", "rwsem");
-const SPINNING: (&str, &str) = ("no-spin", "spin");
+const SPINNERS: (&str, &str) = ("linux-mutex-baseline", "linux-mutex-patch1-and-2");
+const LOOKING: (&str, &str) = ("linux-mutex-baseline", "linux-mutex-patch1");
+const STEALING: (&str, &str) = ("rwsem-spinlock-fifo", "rwsem-spinlock-stealing");
+const XADD: (&str, &str) = ("rwsem-xadd-fifo", "rwsem-xadd-stealing");
+const CMPXCHG: (&str, &str) = ("d-count-under-lock", "d-count-cmpxchg");
+const LOCKREF: (&str, &str) = ("d-count-under-lock", "d-count-lockref");
+const D_PATH: (&str, &str) = ("rename-lock-exclusive", "rename-lock-seqrw");
+const BACK_OFF: (&str, &str) = ("inode-lock-spin", "inode-lock-backoff");
+const REDESIGN: (&str, &str) = ("inode-lock-spin", "inode-lock-rwsem");
+const SPINNING: (&str, &str) = ("osv-mutex-no-spin", "osv-mutex-spin");
 
 pub(super) static EXHIBITS: &[Exhibit] = &[
     exhibit("mutex-2", SPINNERS, Throughput, Some("mutex-patch2-1-node")),
@@ -46,5 +46,5 @@ pub(super) static EXHIBITS: &[Exhibit] = &[
     exhibit("osv-2", SPINNING, Time, Some("osv-2")),
     exhibit("osv-4", SPINNING, Time, Some("osv-4")),
     exhibit("osv-20", SPINNING, Time, None),
-    exhibit("rwlock-4", ("biased", "queued"), Throughput, None),
+    exhibit("rwlock-4", ("biased-rwlock", "queued-rwlock"), Throughput, None),
 ];

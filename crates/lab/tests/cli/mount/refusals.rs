@@ -10,8 +10,8 @@ fn directories_that_will_not_do() {
     expect_complaint(2, &["mount", shown(&missing)], &["missing", "no such directory", "mkdir -p"]);
     let file = scratch.path().join("file");
     std::fs::write(&file, "").unwrap();
-    expect_complaint(2, &["mount", shown(&file)], &["file", "is no directory"]);
-    expect_complaint(2, &["mount", shown(scratch.path())], &["is not empty", "take an empty directory"]);
+    expect_complaint(2, &["mount", shown(&file)], &["file", "is not a directory"]);
+    expect_complaint(2, &["mount", shown(scratch.path())], &["is not empty", "use an empty directory"]);
     expect_complaint(2, &["mount", "/proc"], &["/proc", "something is mounted there already"]);
 }
 

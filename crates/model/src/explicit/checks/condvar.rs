@@ -3,7 +3,8 @@
 use super::mutex::Guarded as Locked;
 use super::{SOON, sleeps};
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Size, Stage};
+use crate::explicit::Size;
+use crate::explicit::check::{Check, Stage};
 use crate::platform::saw;
 use std::cell::Cell;
 use turnwise::RawCondvar;

@@ -2,7 +2,8 @@
 
 use super::{SOON, Section, check};
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury};
+use crate::explicit::check::{Check, Record, Stage, bury};
+use crate::explicit::{Machine, Size};
 use crate::platform::{Identity, saw};
 use std::cell::Cell;
 use turnwise::LockRef;

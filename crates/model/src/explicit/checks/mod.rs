@@ -12,8 +12,9 @@ mod semaphore;
 mod slots;
 
 use super::ExplicitWord;
-use super::check::{Check, Machine, Size, Stage, bury};
+use super::check::{Check, Stage, bury};
 use super::memory::scrub;
+use super::{Machine, Size};
 use crate::check::Lock;
 use crate::platform::saw;
 use std::cell::Cell;

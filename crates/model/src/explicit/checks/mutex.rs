@@ -1,8 +1,9 @@
 //! The adaptive mutex.
 
 use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, as_thread, fork};
+use crate::explicit::check::{Check, Record, Stage, as_thread, fork};
 use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
 use crate::platform::{Identity, saw};
 use turnwise::RawMutex;
 use turnwise::raw::{RawLock, RawTimedLock};

@@ -2,7 +2,8 @@
 
 use super::Section;
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Size, Stage, fork};
+use crate::explicit::check::{Check, Stage, fork};
+use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use turnwise::osq::Osq;
 use turnwise::platform::Platform;

@@ -2,8 +2,9 @@
 //! a mutex of the simplest kind.
 
 use super::{SOON, Section, Shows};
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, bury, choose};
+use crate::explicit::check::{Check, Record, Stage, bury, choose};
 use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use protocol::{Leave, Words};
 use std::cell::Cell;

@@ -5,7 +5,8 @@ mod line;
 
 use super::Section;
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Machine, Size, Stage, fork};
+use crate::explicit::check::{Check, Stage, fork};
+use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use line::{Lined, RENEWING};
 use turnwise::RawLock;

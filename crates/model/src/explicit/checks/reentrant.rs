@@ -2,7 +2,8 @@
 
 use super::{SOON, Section, sleeps};
 use crate::explicit::Explicit;
-use crate::explicit::check::{Check, Size, Stage};
+use crate::explicit::Size;
+use crate::explicit::check::{Check, Stage};
 use crate::platform::saw;
 use turnwise::RawReentrantMutex;
 

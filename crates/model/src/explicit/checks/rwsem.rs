@@ -1,8 +1,9 @@
 //! The readers-writer lock, with upgrades and downgrades.
 
 use super::{Claim, SOON, Section, Shows, check, word};
-use crate::explicit::check::{Check, Machine, Record, Size, Stage, fork};
+use crate::explicit::check::{Check, Record, Stage, fork};
 use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
 use crate::platform::saw;
 use Role::{
     Demotes, DemotesToUpgradable, HastyReader, HastyWriter, Insists, Reads, ReadsFirst, Tries, Upgrades, Writes,

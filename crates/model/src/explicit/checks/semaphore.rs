@@ -1,7 +1,8 @@
 //! The semaphore, fair and barging.
 
 use super::{SOON, Shows, sleeps, word};
-use crate::explicit::check::{Check, Record, Size, Stage, fork};
+use crate::explicit::Size;
+use crate::explicit::check::{Check, Record, Stage, fork};
 use crate::explicit::memory::scrub;
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;

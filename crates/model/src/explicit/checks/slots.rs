@@ -3,7 +3,8 @@
 //! compares the two.
 
 use super::sleeps;
-use crate::explicit::check::{Check, Size, Stage, bury};
+use crate::explicit::Size;
+use crate::explicit::check::{Check, Stage, bury};
 use crate::explicit::{Explicit, ExplicitWord};
 use crate::platform::saw;
 use std::cell::Cell;

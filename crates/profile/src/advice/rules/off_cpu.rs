@@ -35,7 +35,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
         let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
         let crowded = threads > cpus as usize;
-        let fewer = format!("; if nothing in it blocks: {threads} threads share {cpus} CPUs, have fewer");
+        let fewer = format!("; if nothing in the section blocks: {threads} threads share {cpus} CPUs, so use fewer");
         finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
         Some(finding)
     });

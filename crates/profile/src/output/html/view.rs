@@ -216,7 +216,7 @@ fn limits(profile: &Profile) -> Vec<String> {
     if headlines::took_none(profile) {
         return Vec::new();
     }
-    let mut limits = vec!["Acquisitions, contention and wait times are counted whole, none is estimated.".to_owned()];
+    let mut limits = vec!["Acquisitions, contention and wait times are exact counts, not estimates.".to_owned()];
     limits.push(match recording.hold_one_in {
         0 | 1 => "Every hold was timed.".to_owned(),
         one_in => format!(
@@ -242,7 +242,7 @@ fn limits(profile: &Profile) -> Vec<String> {
     });
     if recording.acquisitions_unattributed > 0 {
         let number = plural(recording.acquisitions_unattributed, "acquisition", "acquisitions");
-        limits.push(format!("{number} could not be told apart by lock and call site, for want of room."));
+        limits.push(format!("{number} could not be attributed to a lock and call site, because the tables were full."));
     }
     limits.extend(recording.remarks.iter().cloned());
     limits

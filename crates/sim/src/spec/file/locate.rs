@@ -29,15 +29,17 @@ fn fault(message: &str, key: &str) -> Fault {
         let full = if key.is_empty() { names[0].to_owned() } else { format!("{key}.{}", names[0]) };
         Fault::new(full, "missing", remedy_of_missing(names[0]))
     } else {
-        Fault::new(key, message, "give a value of the kind that docs/design/machine-files.md names for this key")
+        Fault::new(key, message, "give a value of the kind that docs/machine-files.md names for this key")
     }
 }
 
 fn remedy_of_missing(name: &str) -> &'static str {
     match name {
-        "source" => "say where the numbers come from; if nobody says so, add `provisional = true` and how you got them",
+        "source" => {
+            "say where the numbers come from; if there is no source, add `provisional = true` and how you got them"
+        }
         "unit" => "add `unit = \"ns\"` or `unit = \"cycles\"`",
-        _ => "add it; docs/design/machine-files.md says what it means",
+        _ => "add it; docs/machine-files.md says what it means",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Machine files: the types of the TOML, one field for each key, and the way to a [`Machine`].
 //!
-//! `turnwise-lab calibrate` writes files with the same types that [`parse`] reads. `docs/design/machine-files.md`
+//! `turnwise-lab calibrate` writes files with the same types that [`parse`] reads. `docs/machine-files.md`
 //! explains each key to those who write one by hand. Every number has a source; times are in nanoseconds or, with
 //! `cpu.ghz`, in cycles.
 

@@ -43,7 +43,7 @@ impl Numbers {
     /// Notes a source.
     pub(super) fn note(&mut self, key: &str, value: String, source: &str, provisional: bool) -> Result<(), Fault> {
         if source.trim().is_empty() {
-            let remedy = "say where the numbers come from: a document, a measurement, or how they were derived";
+            let remedy = "say where the numbers come from: a publication, a measurement, or how they were derived";
             return Err(Fault::new(format!("{key}.source"), "empty", remedy));
         }
         let source = source.to_owned();
@@ -71,7 +71,7 @@ impl Numbers {
         }
         if exits.is_empty() {
             let remedy = "list at least `{ after_ns = 0, ns = ..., source = \"...\" }`";
-            return Err(Fault::new(key, "empty: nothing says how long an idle CPU takes to notice a thread", remedy));
+            return Err(Fault::new(key, "empty, so the time until an idle CPU notices a thread is not known", remedy));
         }
         Ok(exits)
     }
@@ -93,7 +93,7 @@ impl Numbers {
     pub(super) fn node_table(&mut self, key: &str, table: &Table, topology: &Topology) -> Result<ByClass, Fault> {
         for (name, value) in [("same_core", table.same_core), ("same_cluster", table.same_cluster)] {
             if value.is_some() {
-                let problem = "means nothing here: memory belongs to nodes, not to cores";
+                let problem = "not allowed here: memory belongs to nodes, not to cores";
                 return Err(Fault::new(format!("{key}.{name}"), problem, "leave it out; `same_node` is the nearest"));
             }
         }
@@ -105,7 +105,7 @@ impl Numbers {
         if table.hops.len() != farthest {
             return Err(Fault::new(
                 format!("{key}.hops"),
-                format!("{} given, {farthest} needed: so many hops lie between the farthest nodes", table.hops.len()),
+                format!("{} given, {farthest} needed: the farthest nodes are {farthest} hops apart", table.hops.len()),
                 "give one number for each, for 1 hop first",
             ));
         }
@@ -132,7 +132,8 @@ impl Numbers {
         self.note(key, format!("{} times", factor.factor), &factor.source, factor.provisional)?;
         if !(1.0..=HIGHEST_FACTOR).contains(&factor.factor) {
             let problem = format!("{} is not a slowdown", factor.factor);
-            let remedy = format!("give 1 (no slowdown) to {HIGHEST_FACTOR}; 2 means that two threads bring nothing");
+            let remedy =
+                format!("give 1 (no slowdown) to {HIGHEST_FACTOR}; 2 means that a second thread adds no throughput");
             return Err(Fault::new(format!("{key}.factor"), problem, remedy));
         }
         // In bounds, as checked above.
@@ -145,7 +146,7 @@ impl Numbers {
             (Unit::Cycles, Some(ghz)) => amount / ghz,
             (Unit::Cycles, None) => {
                 let remedy = "add `ghz` to `[cpu]`, or give the number in nanoseconds";
-                return Err(Fault::new(key, "in cycles, but nothing says how long a cycle is", remedy));
+                return Err(Fault::new(key, "in cycles, but the length of a cycle is not given", remedy));
             }
         };
         picoseconds(ns, zero).map_err(|(problem, remedy)| Fault::new(key, problem, remedy))
@@ -166,7 +167,7 @@ fn picoseconds(ns: f64, zero: Zero) -> Result<Ps, (String, String)> {
     // At most 1e15, as checked above.
     let ps = (ns * 1000.0).round() as Ps;
     if ps == 0 && zero == Zero::Refused {
-        let remedy = "give a time above 0: in a loop of these, simulated time would stand still";
+        let remedy = "give a time above 0: otherwise a loop of these would never advance simulated time";
         return Err(("zero".to_owned(), remedy.to_owned()));
     }
     Ok(ps)
@@ -186,7 +187,7 @@ fn either(key: &str, ns: Option<f64>, cycles: Option<f64>) -> Result<(f64, Unit,
 fn needed<T>(key: &str, value: Option<T>, count: u32, count_key: &str) -> Result<(), Fault> {
     if count > 1 && value.is_none() {
         let problem = format!("missing, but `topology.{count_key}` is {count}");
-        return Err(Fault::new(key, problem, "add it; docs/design/machine-files.md says what it means"));
+        return Err(Fault::new(key, problem, "add it; docs/machine-files.md says what it means"));
     }
     Ok(())
 }

@@ -5,15 +5,19 @@
 //! | `tls.rs` | the three words that every thread has of its own, reached without a call |
 //! | `thread.rs` | slots and tokens: who a thread is |
 //! | `exit.rs` | noticing that a thread exits, which gives its slot back |
+//! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
+//! | `cpus.rs` | how many CPUs the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
 //! | `generation.rs` | which forked child this is |
 //! | `offer.rs` | yields, and what they give away |
 //! | `sys.rs` | the system calls |
 
+mod cpus;
 mod exit;
 mod generation;
 mod offer;
 mod on_cpu;
+mod rseq;
 mod spin;
 mod sys;
 mod thread;
@@ -22,9 +26,10 @@ mod tls;
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
+pub use cpus::assume_cpus;
 pub use exit::{end_exit_key, is_alien_key};
 pub use generation::generation;
-pub use on_cpu::{OnCpuLayer, assume_cpus, on_cpu_layer};
+pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use thread::SLOTS;
 
 /// A number that no other live thread has: where the calling thread's words lie. Unlike a token every thread has one.
@@ -43,6 +48,34 @@ pub(crate) const THREAD_COUNTS: usize = 8;
 pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
     // SAFETY: they live as long as the thread, and the reference does not leave it: callers use it at once.
     unsafe { &*tls::counts() }
+}
+
+/// Runs before `main`, or when the library is loaded: what needs the loader or may allocate happens here, never on a
+/// lock path.
+extern "C" fn start() {
+    generation::start();
+    cpus::start();
+    rseq::start();
+    spin::start();
+    exit::start();
+    // Miri knows no fork.
+    if !cfg!(miri) {
+        // SAFETY: registers a handler that touches statics only.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+/// Runs in a forked child.
+extern "C" fn in_child() {
+    generation::in_child();
+    thread::forget_others();
+    exit::forget_others();
+}
+
+/// Runs when the process ends by `exit`, or when the library that contains this is unloaded: then a thread that exits
+/// later must not find our code. The loader unregisters `in_child` by itself.
+extern "C" fn end() {
+    exit::end_exit_key();
 }
 
 /// The Linux platform.
@@ -122,15 +155,15 @@ unsafe impl Platform for Native {
     }
 
     fn cpu() -> u32 {
-        on_cpu::cpu()
+        rseq::cpu()
     }
 
     fn cpus() -> u32 {
-        on_cpu::cpus()
+        cpus::cpus()
     }
 
     fn node() -> u32 {
-        on_cpu::node()
+        rseq::node()
     }
 
     #[inline]

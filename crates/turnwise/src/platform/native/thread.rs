@@ -5,7 +5,7 @@
 //! Taking a slot allocates nothing and takes no lock: the free slots are a stack of indices.
 
 use super::super::{Me, ThreadSlot, Token};
-use super::{Native, exit, generation, on_cpu, tls};
+use super::{Native, exit, rseq, tls};
 use crate::osq::Node;
 use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -28,7 +28,7 @@ const STAGE_GONE: u32 = 2;
 
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
-    pub(super) area: on_cpu::Area,
+    pub(super) area: rseq::Area,
     /// While free: the next free slot's index + 1, or 0.
     next_free: AtomicU32,
 }
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 static TABLE: [Entry; SLOTS] = [const {
     Entry {
         slot: ThreadSlot { node: Node::new(), released: AtomicU32::new(0), private: Private::new() },
-        area: on_cpu::Area::new(),
+        area: rseq::Area::new(),
         next_free: AtomicU32::new(0),
     }
 }; SLOTS];
@@ -168,42 +168,22 @@ fn push_free(index: u32) {
     }
 }
 
-/// Runs before `main`, or when the library is loaded: what needs the loader or may allocate happens here, never
-/// on a lock path.
-extern "C" fn start() {
-    generation::start();
-    on_cpu::start();
-    super::spin::start();
-    exit::start();
-    // Miri knows no fork.
-    if !cfg!(miri) {
-        // SAFETY: registers a handler that touches statics only.
-        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    }
-}
-
 /// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited
 /// queue may still name them.
-extern "C" fn in_child() {
-    generation::in_child();
+pub(super) fn forget_others() {
     let own = tls::token().get().checked_sub(FIRST);
     for (index, entry) in (0..).zip(taken()) {
         entry.area.forget_others(own == Some(index));
     }
-    exit::forget_others();
 }
 
+// Here, though they are about all files of this folder: a linker that takes single objects out of a static library
+// takes this one, since every lock that waits needs its slots.
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
 #[cfg_attr(miri, unsafe(link_section = ".init_array"))] // the one section that Miri runs
-static START: extern "C" fn() = start;
-
-/// Runs when the process ends by `exit`, or when the library that contains this is unloaded: then a thread that exits
-/// later must not find our code. The loader unregisters `in_child` by itself.
-extern "C" fn end() {
-    exit::end_exit_key();
-}
+static START: extern "C" fn() = super::start;
 
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".fini_array.00101"))]
-static END: extern "C" fn() = end;
+static END: extern "C" fn() = super::end;

@@ -1,0 +1,181 @@
+//! Code that is generic over locks.
+
+use std::fmt::{self, Debug};
+use std::marker::PhantomData;
+use turnwise::platform::Platform;
+use turnwise::raw::{GuardSend, RawLock, RawRwLock, RawTimedLock};
+use turnwise::reentrant::Threads;
+use turnwise::{LockRef, Permits, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
+use turnwise_lineage::d_count::{self, DCount};
+use turnwise_lineage::inode_lock::{self, InodeLock};
+use turnwise_lineage::rename_lock::{self, RenameLock};
+use turnwise_lineage::rwsem_spinlock::{self, RwsemSpinlock};
+use turnwise_lineage::rwsem_xadd::{self, RwsemXadd};
+
+/// Names a lock's type.
+pub type Of<R> = PhantomData<R>;
+
+/// Something to do with a lock whose type it does not know. Methods for a lock of a certain type are for visitors that
+/// know more of it than what its kind can do.
+pub trait Visit<P: Threads>: Sized {
+    /// What comes out.
+    type Out;
+
+    /// A lock that one thread has at a time.
+    fn exclusive<R: RawLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
+    /// A lock that many read under, or one writes.
+    fn shared<R: RawRwLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out;
+    /// The MCS lock, whose callers bring the nodes.
+    fn mcs(self, _: Of<RawMcsLock<P>>) -> Self::Out {
+        unreachable!("this visitor is for other kinds of locks")
+    }
+    /// The sequence lock, whose readers copy the data that it protects.
+    fn sequence(self, _: Of<RawSeqRwLock<P>>) -> Self::Out {
+        unreachable!("this visitor is for other kinds of locks")
+    }
+    /// A count of references.
+    fn counted<C: RefCount>(self, _: Of<C>) -> Self::Out {
+        unreachable!("this visitor is for other kinds of locks")
+    }
+
+    /// A lock that one can give up waiting for.
+    fn timed<R: RawTimedLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out {
+        self.exclusive(lock)
+    }
+    /// The mutex.
+    fn mutex(self, lock: Of<RawMutex<P>>) -> Self::Out {
+        self.timed(lock)
+    }
+    /// The re-entrant mutex.
+    fn reentrant(self, lock: Of<RawReentrantMutex<P>>) -> Self::Out {
+        self.exclusive(lock)
+    }
+    /// A semaphore.
+    fn semaphore<const FAIR: bool>(self, _: Of<Semaphore<FAIR, P>>) -> Self::Out {
+        self.exclusive(PhantomData::<OnePermit<FAIR, P>>)
+    }
+    /// The readers-writer lock.
+    fn rwsem(self, lock: Of<RawRwSem<P>>) -> Self::Out {
+        self.shared(lock)
+    }
+    /// The count with a lock in one word.
+    fn lockref(self, lock: Of<LockRef<P>>) -> Self::Out {
+        self.counted(lock)
+    }
+    /// A version of the rwsem on a spin lock.
+    fn rwsem_spinlock<V: rwsem_spinlock::Policy>(self, lock: Of<RwsemSpinlock<V, P>>) -> Self::Out {
+        self.shared(lock)
+    }
+    /// A version of the rwsem by exchange and add.
+    fn rwsem_xadd<V: rwsem_xadd::Policy>(self, lock: Of<RwsemXadd<V, P>>) -> Self::Out {
+        self.shared(lock)
+    }
+    /// A version of the count of a dentry.
+    fn d_count<V: d_count::Policy>(self, lock: Of<DCount<V, P>>) -> Self::Out {
+        self.counted(lock)
+    }
+    /// A version of the lock around renames.
+    fn rename_lock<V: rename_lock::Policy>(self, lock: Of<RenameLock<V, P>>) -> Self::Out {
+        self.shared(lock)
+    }
+    /// A version of the inode lock.
+    fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V, P>>) -> Self::Out
+    where
+        V::Inner<P>: Debug,
+    {
+        self.shared(lock)
+    }
+}
+
+/// A count of references, which starts at one.
+pub trait RefCount: Send + Sync + 'static {
+    /// One reference, the owner's.
+    fn new_in() -> Self;
+    /// One more.
+    fn get(&self);
+    /// One less; never the last.
+    fn put(&self);
+    /// How many there are.
+    fn count(&self) -> u64;
+}
+
+impl<P: Platform> RefCount for LockRef<P> {
+    fn new_in() -> Self {
+        LockRef::new_in(1)
+    }
+
+    #[inline]
+    fn get(&self) {
+        LockRef::get(self);
+    }
+
+    #[inline]
+    fn put(&self) {
+        LockRef::put(self);
+    }
+
+    fn count(&self) -> u64 {
+        LockRef::count(self).into()
+    }
+}
+
+/// `dget` and `dput`.
+impl<V: d_count::Policy, P: Platform> RefCount for DCount<V, P> {
+    fn new_in() -> Self {
+        let count: Self = RawLock::new_in();
+        count.get();
+        count
+    }
+
+    #[inline]
+    fn get(&self) {
+        DCount::get(self);
+    }
+
+    #[inline]
+    fn put(&self) {
+        DCount::put(self);
+    }
+
+    fn count(&self) -> u64 {
+        DCount::count(self).into()
+    }
+}
+
+/// A semaphore with one permit, which only its owner gives back.
+pub struct OnePermit<const FAIR: bool, P: Platform>(Semaphore<FAIR, P>);
+
+// SAFETY: there is one permit, nobody else can get at the semaphore, and giving it back orders owners.
+unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
+    type Platform = P;
+    type GuardMarker = GuardSend;
+
+    fn new_in() -> Self {
+        OnePermit(Semaphore::new_in(1))
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.0.acquire().forget();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0.try_acquire().map(Permits::forget).is_some()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        self.0.release(1);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.available() == 0
+    }
+}
+
+impl<const FAIR: bool, P: Platform> Debug for OnePermit<FAIR, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,102 @@
+//! Waits that are kept one by one.
+
+use crate::holder::Holder;
+use crate::mapping::add;
+use crate::sampling::Sampling;
+use crate::writer::{Cursor, Writer};
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise_recording::{ChunkKind, Entry, Episode, PAGE, Ref};
+
+/// A thread's episodes.
+pub(crate) struct Episodes {
+    cursor: Cursor,
+    /// The one that shows brief waits while they last; null: none.
+    under_way: Cell<*const Episode>,
+}
+
+impl Episodes {
+    /// Keeps the wait one by one, if there is room. As it gets scarce, a part of the waits: the end of a long run is to
+    /// be seen, too.
+    pub(crate) fn begin(
+        &self,
+        (writer, sampling): (&Writer, &Sampling),
+        entry: &'static Entry,
+        stack: Option<(Ref, u32)>,
+        holder: Option<Holder>,
+    ) -> *const Episode {
+        /// Pages of episodes at most: 64 MB.
+        const MOST: u64 = (64 << 20) / PAGE;
+        let header = writer.mapping().header();
+        let pages = header.episode_pages.load(Relaxed);
+        let one_in = match pages * 8 / MOST {
+            0..=3 => 1,
+            4..=5 => 8,
+            6 => 64,
+            7 => 512,
+            _ => u64::MAX,
+        };
+        let before = self.cursor.pages();
+        let taken = if sampling.waits().is_multiple_of(one_in) {
+            self.cursor.take(writer, ChunkKind::Episodes, size_of::<Episode>())
+        } else {
+            None
+        };
+        // Other threads look at the header: it is written only if there is something to write.
+        if self.cursor.pages() != before {
+            header.episode_pages.fetch_add(u64::from(self.cursor.pages() - before), Relaxed);
+        }
+        let Some(at) = taken else {
+            add(&writer.record().dropped, 1);
+            return ptr::null();
+        };
+        // SAFETY: room for it, aligned; zero bytes are one.
+        let episode: &Episode = unsafe { &*at.cast() };
+        episode.entry.store(writer.mapping().place_of(entry), Relaxed);
+        episode.thread.store(writer.index(), Relaxed);
+        describe(episode, stack, holder);
+        episode
+    }
+
+    /// Counts the last that was begun: from now on the reader looks at it.
+    pub(crate) fn publish(&self) {
+        self.cursor.publish();
+    }
+
+    /// An episode that the thread keeps for brief waits under way: its entry is 0 in between, and readers pass it by.
+    pub(crate) fn for_brief_waits(
+        &self,
+        (writer, sampling): (&Writer, &Sampling),
+        entry: &'static Entry,
+    ) -> *const Episode {
+        if self.under_way.get().is_null() {
+            let episode = self.begin((writer, sampling), entry, None, None);
+            // SAFETY: null, or an episode in the file.
+            if let Some(episode) = unsafe { episode.as_ref() } {
+                episode.entry.store(0, Relaxed);
+                self.publish();
+            }
+            self.under_way.set(episode);
+        }
+        // SAFETY: as above.
+        if let Some(episode) = unsafe { self.under_way.get().as_ref() } {
+            episode.thread.store(writer.index(), Relaxed);
+        }
+        self.under_way.get()
+    }
+
+    /// The wait under way turned out to be one to keep: the next one takes another episode.
+    pub(crate) fn keep_brief_wait(&self) {
+        self.under_way.set(ptr::null());
+    }
+}
+
+/// Notes from where the wait came, and who had the lock.
+pub(crate) fn describe(episode: &Episode, stack: Option<(Ref, u32)>, holder: Option<Holder>) {
+    episode.stack.store(stack.map_or(0, |(stack, _)| stack), Relaxed);
+    if let Some(holder) = holder {
+        episode.holder.store(holder.thread + 1, Relaxed);
+        episode.holder_site.store(holder.site, Relaxed);
+    }
+}

@@ -1,0 +1,186 @@
+//! The locks that a thread holds, in the order in which it took them. Other threads look for the holder of a lock here.
+
+use core::cell::Cell;
+use core::hint::cold_path;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, compiler_fence};
+use turnwise_recording::Entry;
+
+/// Locks that a thread is known to hold, at most. Beyond, the oldest is forgotten.
+pub(crate) const HELD: usize = 32;
+/// Contexts that a thread remembers to have seen.
+const CONTEXTS: usize = 1024;
+/// No lock has this address.
+const NEVER_HELD: u64 = 1;
+/// 2^64 by the root of 2. (Another than that of the table: it need not be kept from before the call.)
+const MIX: u64 = 0xb504_f333_f9de_6485;
+
+/// [`Held::lock`]: something is to be counted after the release. (Locks lie at multiples of 4.)
+pub(crate) const PENDING: u64 = 2;
+/// [`Held::lock`]: a brief wait alone is to be counted after the release.
+pub(crate) const PENDING_BRIEF: u64 = 1;
+
+/// A lock that the thread holds.
+pub(crate) struct Held {
+    /// Its address, and [`PENDING`] or [`PENDING_BRIEF`].
+    pub(crate) lock: AtomicU64,
+    pub(crate) entry: AtomicPtr<Entry>,
+    /// Stands for the entry, those of the locks that were held before, in their order, and the thread: the next one
+    /// goes on with its entries, but knows none of its orders. In the first, for the thread alone.
+    context: AtomicU64,
+}
+
+impl Held {
+    /// Where its lock lies.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> u64 {
+        self.lock.load(Relaxed) & !(PENDING | PENDING_BRIEF)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, lock: u64, entry: *const Entry, context: u64) {
+        self.entry.store(entry.cast_mut(), Relaxed);
+        self.context.store(context, Relaxed);
+        self.lock.store(lock, Relaxed);
+    }
+}
+
+/// All locks that a thread holds.
+#[repr(C)]
+pub(crate) struct HeldLocks {
+    /// The first is never held. (They come first, so that to reach one takes no address of its own.)
+    held: [Held; HELD + 1],
+    /// Locks in `held`.
+    depth: AtomicUsize,
+}
+
+/// Contexts in which a thread took a lock before.
+pub(crate) struct Contexts([Cell<u64>; CONTEXTS]);
+
+impl Contexts {
+    /// Forgets all.
+    pub(crate) fn clear(&self) {
+        self.0.iter().for_each(|known| known.set(0));
+    }
+
+    #[inline(always)]
+    fn knows(&self, context: u64) -> bool {
+        self.slot(context).get() == context
+    }
+
+    /// Remembers that the thread took a lock under all others of a context.
+    pub(crate) fn remember(&self, context: u64) {
+        self.slot(context).set(context);
+    }
+
+    #[inline(always)]
+    fn slot(&self, context: u64) -> &Cell<u64> {
+        &self.0[(context >> (64 - CONTEXTS.ilog2())) as usize]
+    }
+}
+
+impl HeldLocks {
+    /// Begins with the thread of this number.
+    pub(crate) fn begin(&self, index: u32) {
+        self.end();
+        self.held[0].lock.store(NEVER_HELD, Relaxed);
+        self.held[0].context.store(u64::from(index) << 48, Relaxed);
+    }
+
+    /// Forgets all locks.
+    pub(crate) fn end(&self) {
+        self.depth.store(0, Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn depth(&self) -> usize {
+        self.depth.load(Relaxed)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_depth(&self, depth: usize) {
+        // ORDERING recorder.held: Release; a waiter that looks for the holder sees the lock before the depth.
+        self.depth.store(depth, Release);
+    }
+
+    /// The lock at a depth, from 1.
+    #[inline(always)]
+    pub(crate) fn at(&self, depth: usize) -> &Held {
+        &self.held[depth]
+    }
+
+    /// All that are held.
+    pub(crate) fn all(&self) -> &[Held] {
+        &self.held[1..=self.depth()]
+    }
+
+    /// All that another thread holds.
+    pub(crate) fn of_another(&self) -> &[Held] {
+        // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change while we look: then a
+        // neighbour's site is counted once.
+        &self.held[1..=self.depth.load(Acquire).min(HELD)]
+    }
+
+    /// The depth of a lock that the thread is known to hold.
+    pub(crate) fn find(&self, address: u64) -> Option<usize> {
+        (1..=self.depth()).rfind(|depth| self.held[*depth].address() == address)
+    }
+
+    /// What stands for an entry, all those that the thread holds below it, and the thread. `depth`: how many these are.
+    #[inline(always)]
+    pub(crate) fn context(&self, depth: usize, entry: *const Entry) -> u64 {
+        let (below, own) = (self.held[depth].context.load(Relaxed), entry.addr() as u64);
+        match depth {
+            0 => own ^ below,
+            _ => (below.rotate_left(32) ^ own).wrapping_mul(MIX),
+        }
+    }
+
+    /// Writes a lock that the thread is about to try where it will stand if the thread gets it. `ordered`: it would
+    /// wait. `false`: it holds others, and takes this one under them for the first time; or it holds too many.
+    #[inline(always)]
+    pub(crate) fn announce(&self, contexts: &Contexts, entry: &Entry, address: u64, ordered: bool) -> bool {
+        let depth = self.depth();
+        if depth >= HELD {
+            return false;
+        }
+        let context = self.context(depth, entry);
+        if depth != 0 && ordered && entry.mutex_or_under.load(Relaxed) != context {
+            if !contexts.knows(context) {
+                return false;
+            }
+            entry.mutex_or_under.store(context, Relaxed);
+        }
+        self.held[depth + 1].set(address, entry, context);
+        true
+    }
+
+    /// The thread has the lock that it announced, and did not wait for it. (If a signal handler forked in between, the
+    /// child changes memory that it does not look at before it has begun it.)
+    #[inline(always)]
+    pub(crate) fn confirm(&self, entry: &Entry, address: u64) {
+        let depth = self.depth();
+        let Some(held) = self.held.get(depth + 1) else { return };
+        self.set_depth(depth + 1);
+        compiler_fence(SeqCst);
+        // A signal handler that came in between used the same place, and has left it: those that come now use the next.
+        if !ptr::eq(held.entry.load(Relaxed), entry) {
+            cold_path();
+            held.set(address, entry, self.context(depth, entry));
+        }
+    }
+
+    /// The thread gives the lock back that it took last, and nothing is to be counted. `false`: it is another, or
+    /// something is.
+    #[inline(always)]
+    pub(crate) fn pop(&self, address: u64) -> bool {
+        let depth = self.depth();
+        // Before the first there is one that is never held.
+        let last = self.held.get(depth).is_some_and(|held| held.lock.load(Relaxed) == address);
+        if last {
+            self.depth.store(depth.wrapping_sub(1), Relaxed);
+        }
+        last
+    }
+}

@@ -1,0 +1,84 @@
+//! Which acquisitions and waits of a thread are measured, and which have their stack taken.
+
+use core::cell::Cell;
+
+/// One in so many uncontended acquisitions has its hold time measured.
+pub(crate) const HOLD_ONE_IN: u32 = 512;
+/// One in so many short waits has its stack.
+pub(crate) const STACK_ONE_IN: u32 = 64;
+/// Of waits that turned out to be long, mean interval of those whose stack is taken: it is taken with the lock held.
+pub(crate) const LONG_STACK_ONE_IN: u32 = 8;
+/// Acquisitions of an entry that are all measured, while there are not too many entries: rare locks have hold times,
+/// too.
+const FIRST_ACQUISITIONS: u64 = 4;
+
+/// A thread's countdowns.
+pub(crate) struct Sampling {
+    random: Cell<u64>,
+    stack_countdown: Cell<u32>,
+    /// Counts single long waits.
+    long_countdown: Cell<u32>,
+    waits: Cell<u64>,
+    first_acquisitions: Cell<u64>,
+}
+
+impl Sampling {
+    /// Begins with a thread.
+    pub(crate) fn begin(&self, seed: u64) {
+        self.waits.set(0);
+        self.first_acquisitions.set(FIRST_ACQUISITIONS);
+        self.random.set(seed);
+    }
+
+    /// Begins to sample stacks.
+    pub(crate) fn begin_stacks(&self) {
+        self.stack_countdown.set(self.interval(STACK_ONE_IN));
+    }
+
+    /// A random number of calls, `mean` in the mean, so that no rhythm of the program meets that of the sample.
+    pub(crate) fn interval(&self, mean: u32) -> u32 {
+        let mut x = self.random.get();
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        self.random.set(x);
+        1 + ((x >> 32) as u32) % (2 * mean - 1)
+    }
+
+    /// Whether the stack of this short wait is taken.
+    pub(crate) fn is_stack_due(&self) -> bool {
+        self.is_due(&self.stack_countdown, STACK_ONE_IN)
+    }
+
+    /// Whether the stack of this long wait is taken, at a site whose waits are short.
+    pub(crate) fn is_long_stack_due(&self) -> bool {
+        self.is_due(&self.long_countdown, LONG_STACK_ONE_IN)
+    }
+
+    fn is_due(&self, countdown: &Cell<u32>, mean: u32) -> bool {
+        let left = countdown.get();
+        let due = left <= 1;
+        countdown.set(if due { self.interval(mean) } else { left - 1 });
+        due
+    }
+
+    /// Waits so far.
+    pub(crate) fn waits(&self) -> u64 {
+        self.waits.get()
+    }
+
+    /// Counts a wait.
+    pub(crate) fn count_wait(&self) {
+        self.waits.set(self.waits.get() + 1);
+    }
+
+    /// Acquisitions of an entry that are all measured.
+    pub(crate) fn first_acquisitions(&self) -> u64 {
+        self.first_acquisitions.get()
+    }
+
+    /// Measures no more first acquisitions: there are too many entries.
+    pub(crate) fn end_first_acquisitions(&self) {
+        self.first_acquisitions.set(0);
+    }
+}

@@ -1,0 +1,138 @@
+//! What is counted of a wait: its length, what it was made of, its stack and the holder.
+
+use crate::clock;
+use crate::detail::{self, Acquisition, Limit};
+use crate::events::Events;
+use crate::holder::Holder;
+use crate::writer::Writer;
+use core::sync::atomic::Ordering::Relaxed;
+use turnwise_recording::{Detail, Entry, Ref, TALLY_HOLDER, TALLY_LOOKED, TALLY_OFF_CPU, TALLY_STACK};
+
+/// Waits of a thread at a site that are all kept whole.
+pub(crate) const FIRST: u64 = 64;
+/// Length from which on a wait is kept, and mean length from which on all are, whole. They are then rare enough.
+const LONG_NS: u64 = 100_000;
+/// Length from which on what is done with the lock held is a small part of a wait.
+const VERY_LONG_NS: u64 = 10 * LONG_NS;
+
+/// Whether a wait, or the mean of some, is long.
+pub(crate) fn is_long(ticks: u64) -> bool {
+    ticks >= clock::ticks_in(LONG_NS)
+}
+
+/// Whether a wait, or the mean of some, is very long.
+pub(crate) fn is_very_long(ticks: u64) -> bool {
+    ticks >= clock::ticks_in(VERY_LONG_NS)
+}
+
+/// A wait of which nothing is kept but its length and its events.
+#[derive(Clone, Copy)]
+pub(crate) struct BriefWait {
+    pub(crate) ticks: u64,
+    pub(crate) events: Events,
+}
+
+/// A wait with what was looked at when it began.
+#[derive(Clone, Copy)]
+pub(crate) struct WholeWait {
+    pub(crate) wait: BriefWait,
+    /// The stack, and the waits that it stands for.
+    pub(crate) stack: Option<(Ref, u32)>,
+    pub(crate) holder: Option<Holder>,
+}
+
+impl BriefWait {
+    /// Counts the wait for an acquisition at `at`; answers the site's distributions.
+    pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
+        let what = Acquisition { at, weight: 1, waited: Some(self.ticks) };
+        in_both(writer, entry, |detail| {
+            detail::acquired(writer, detail, what);
+            self.events.count(detail);
+        })
+    }
+
+    /// Counts a wait that was given up at `at`: its time, but no acquisition.
+    pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) -> Option<&'static Detail> {
+        in_both(writer, entry, |detail| detail::gave_up(writer, detail, at, self.ticks))
+    }
+}
+
+/// Counts in the thread's distributions and the site's; answers the latter.
+fn in_both(writer: &Writer, entry: &Entry, count: impl Fn(&Detail)) -> Option<&'static Detail> {
+    let [_, detail] = [&writer.record().detail, &entry.detail]
+        .map(|word| detail::of(writer, word, Limit::Waits).inspect(|d| count(d)));
+    detail
+}
+
+impl WholeWait {
+    /// Counts the wait for an acquisition at `at`.
+    pub(crate) fn count(&self, writer: &Writer, entry: &Entry, at: u64) {
+        if let Some(detail) = self.wait.count(writer, entry, at) {
+            self.tally(writer, detail);
+        }
+    }
+
+    /// Counts a wait that was given up at `at`.
+    pub(crate) fn count_in_vain(&self, writer: &Writer, entry: &Entry, at: u64) {
+        if let Some(detail) = self.wait.count_in_vain(writer, entry, at) {
+            self.tally(writer, detail);
+        }
+    }
+
+    fn tally(&self, writer: &Writer, detail: &Detail) {
+        if let Some((stack, weight)) = self.stack {
+            detail::tally(writer, detail, TALLY_STACK, u64::from(stack), weight, self.wait.ticks);
+        }
+        if let Some(holder) = self.holder {
+            let tally = |kind| detail::tally(writer, detail, kind, holder.site, holder.weight, self.wait.ticks);
+            tally(TALLY_HOLDER);
+            if let Some(off_cpu) = holder.off_cpu {
+                tally(TALLY_LOOKED);
+                if off_cpu {
+                    tally(TALLY_OFF_CPU);
+                }
+            }
+        }
+    }
+
+    /// Of sampled waits, those that are long stand for themselves: all of them are kept. Holders that had to be
+    /// searched for are known of the sampled ones alone.
+    pub(crate) fn weigh(&mut self, one_in: u32, searched: bool) {
+        let weight = if is_long(self.wait.ticks) { 1 } else { one_in };
+        if let Some((_, stands_for)) = &mut self.stack {
+            *stands_for = weight;
+        }
+        if let Some(holder) = &mut self.holder {
+            holder.weight = if searched { one_in } else { weight };
+        }
+    }
+}
+
+/// A thread's waits at a site so far.
+#[derive(Clone, Copy)]
+pub(crate) struct PastWaits {
+    pub(crate) number: u64,
+    ticks: u64,
+}
+
+impl PastWaits {
+    pub(crate) fn of(writer: &Writer, entry: &Entry) -> PastWaits {
+        let place = entry.detail.load(Relaxed);
+        if place == 0 {
+            return PastWaits { number: 0, ticks: 0 };
+        }
+        // SAFETY: the word refers to distributions.
+        let detail: &Detail = unsafe { writer.mapping().at(place) };
+        PastWaits { number: detail.contended.load(Relaxed), ticks: detail.wait_sum.load(Relaxed) }
+    }
+
+    /// Whether they are long in the mean, or there were none.
+    pub(crate) fn are_long(self) -> bool {
+        self.mean().is_none_or(is_long)
+    }
+
+    /// Their mean length; `None`: there were none.
+    pub(crate) fn mean(self) -> Option<u64> {
+        self.ticks.checked_div(self.number)
+    }
+}

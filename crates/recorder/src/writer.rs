@@ -1,0 +1,127 @@
+//! A thread's own records in the file. Each thread writes into chunks of its own.
+
+use crate::mapping::Mapping;
+use crate::memory;
+use core::cell::Cell;
+use core::ptr;
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use turnwise_recording as file;
+use turnwise_recording::{Chunk, ChunkKind, Ref, Thread};
+
+/// What a thread needs to write records.
+#[repr(C)]
+pub(crate) struct Writer {
+    record: Cell<*const Thread>,
+    mapping: Cell<*const Mapping>,
+    index: Cell<u32>,
+    arena: Cursor,
+    /// Entries, which the thread's table finds again.
+    pub(crate) entries: Cursor,
+}
+
+/// Where a thread takes records of one kind from.
+pub(crate) struct Cursor {
+    chunk: Cell<*const Chunk>,
+    next: Cell<usize>,
+    end: Cell<usize>,
+    /// Of the present chunk.
+    pages: Cell<u32>,
+    /// Of all.
+    taken: Cell<u32>,
+}
+
+impl Writer {
+    /// Sets the file, for good.
+    pub(crate) fn prepare(&self, mapping: &'static Mapping) {
+        self.mapping.set(mapping);
+    }
+
+    /// Begins with a thread, which has this number.
+    pub(crate) fn begin(&self, record: &'static Thread, index: u32) {
+        self.index.set(index);
+        self.record.set(record);
+    }
+
+    /// The file.
+    #[inline]
+    pub(crate) fn mapping(&self) -> &'static Mapping {
+        // SAFETY: set by `prepare`, to one that stays.
+        unsafe { &*self.mapping.get() }
+    }
+
+    /// The thread's number.
+    pub(crate) fn index(&self) -> u32 {
+        self.index.get()
+    }
+
+    /// The thread's record; `None`: the memory was wiped.
+    #[inline(always)]
+    pub(crate) fn record_if_there(&self) -> Option<&'static Thread> {
+        // SAFETY: null, or set by `begin`; the file stays mapped.
+        unsafe { self.record.get().as_ref() }
+    }
+
+    /// The thread's record.
+    #[inline(always)]
+    pub(crate) fn record(&self) -> &'static Thread {
+        // SAFETY: set by `begin`; the file stays mapped.
+        unsafe { &*self.record.get() }
+    }
+
+    /// The thread's name as the system has it now.
+    pub(crate) fn note_name(&self) {
+        let mut name = [0_u8; 16];
+        // SAFETY: the request writes 16 bytes.
+        unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+        for (byte, value) in self.record().name.iter().zip(name) {
+            byte.store(value, Relaxed);
+        }
+    }
+
+    /// `bytes` of the arena, zero.
+    pub(crate) fn arena(&self, bytes: usize) -> Option<(*mut u8, Ref)> {
+        let at = self.arena.take(self, ChunkKind::Arena, bytes.next_multiple_of(file::REF_UNIT as usize))?;
+        Some((at, self.mapping().place_of(at)))
+    }
+}
+
+impl Cursor {
+    /// Room for a record; `None`: the file is full.
+    pub(crate) fn take(&self, writer: &Writer, kind: ChunkKind, bytes: usize) -> Option<*mut u8> {
+        if self.next.get() + bytes > self.end.get() {
+            self.refill(writer, kind, bytes)?;
+        }
+        let at = self.next.get();
+        self.next.set(at + bytes);
+        Some(ptr::with_exposed_provenance_mut(at))
+    }
+
+    /// Pages taken so far.
+    pub(crate) fn pages(&self) -> u32 {
+        self.taken.get()
+    }
+
+    /// Counts the last taken record: from now on the reader looks at it.
+    pub(crate) fn publish(&self) {
+        // SAFETY: `take` has set the chunk; it stays mapped.
+        let chunk = unsafe { &*self.chunk.get() };
+        // ORDERING recorder.records: Release; a reader that looks while the program runs finds the record filled.
+        chunk.count.store(chunk.count.load(Relaxed) + 1, Release);
+    }
+
+    #[cold]
+    fn refill(&self, writer: &Writer, kind: ChunkKind, bytes: usize) -> Option<()> {
+        /// Small chunks for threads that do little, large ones for the others.
+        const MOST_PAGES: u32 = 16;
+        let needed = (bytes as u64 + file::CHUNK_HEADER).div_ceil(file::PAGE) as u32;
+        let pages = (self.pages.get() * 2).clamp(1, MOST_PAGES).max(needed);
+        let chunk = memory::keeping_errno(|| writer.mapping().chunk(kind, pages, writer.index() + 1))?;
+        self.pages.set(pages);
+        self.taken.set(self.taken.get() + pages);
+        self.chunk.set(chunk);
+        let start = chunk.expose_provenance();
+        self.next.set(start + file::CHUNK_HEADER as usize);
+        self.end.set(start + pages as usize * file::PAGE as usize);
+        Some(())
+    }
+}

@@ -1,0 +1,117 @@
+//! What the engine knows about a CPU: its thread, its run queue, its store buffer, its request on the way.
+
+use super::charge::Doing;
+use super::lines::Op;
+use crate::spec::Ps;
+use std::collections::VecDeque;
+use std::mem::MaybeUninit;
+
+/// What a CPU is up to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Activity {
+    /// Nothing.
+    Idle,
+    /// It was idle, and a thread waits for it to notice.
+    Wakes,
+    /// It switches to its thread.
+    Switches,
+    /// Its thread is in an operation, which cannot be interrupted.
+    Operation,
+    /// Its thread computes until then.
+    Busy {
+        /// When it is done.
+        end: Ps,
+    },
+    /// Its thread is parked on lines.
+    Spin,
+}
+
+/// A CPU.
+pub(crate) struct Cpu {
+    pub(crate) thread: Option<u32>,
+    pub(crate) activity: Activity,
+    pub(crate) doing: Doing,
+    /// Up to then its time is charged.
+    pub(crate) accounted: Ps,
+    /// Events for its thread with another number are void.
+    pub(crate) generation: u32,
+    pub(crate) request: Option<Request>,
+    pub(crate) stores: StoreBuffer,
+    /// Its thread must go as soon as its operation is done, or its section.
+    pub(super) resched: bool,
+    /// Ready threads, in no order.
+    pub(super) ready: Vec<u32>,
+    /// CPU time had: that of the thread which had least, never falling.
+    pub(super) min_vruntime: Ps,
+    pub(super) slice_start: Ps,
+    pub(super) slice_generation: u32,
+    pub(super) idle_since: Ps,
+}
+
+impl Cpu {
+    /// How long it has had nothing to do.
+    pub(crate) fn idle_for(&self, now: Ps) -> Option<Ps> {
+        (self.activity == Activity::Idle).then(|| now - self.idle_since)
+    }
+
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    pub(crate) fn new() -> Cpu {
+        Cpu {
+            thread: None,
+            activity: Activity::Idle,
+            doing: Doing::IDLE,
+            accounted: 0,
+            generation: 0,
+            request: None,
+            stores: StoreBuffer::default(),
+            resched: false,
+            ready: Vec::new(),
+            min_vruntime: 0,
+            slice_start: 0,
+            slice_generation: 0,
+            idle_since: 0,
+        }
+    }
+}
+
+/// A request on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(super) line: u32,
+    pub(super) op: Op,
+    pub(super) travel: Ps,
+}
+
+/// A store that waits for its line.
+pub(crate) struct Posted {
+    pub(super) line: u32,
+    pub(super) travel: Ps,
+    pub(super) word: *mut u8,
+    pub(super) value: MaybeUninit<u64>,
+    pub(super) bytes: usize,
+    pub(super) number: u32,
+    /// Its line has come.
+    pub(super) ready: bool,
+}
+
+impl Posted {
+    /// # Safety
+    /// `word` points to so many bytes, at most 8, that stay in place until the simulation ends or they are freed;
+    /// `value` holds as many.
+    pub(crate) unsafe fn new(line: u32, word: *mut u8, value: MaybeUninit<u64>, bytes: usize) -> Posted {
+        Posted { line, travel: 0, word, value, bytes, number: 0, ready: false }
+    }
+}
+
+/// A CPU's buffer.
+#[derive(Default)]
+pub(crate) struct StoreBuffer {
+    pub(super) waiting: VecDeque<Posted>,
+    /// Stores so far: events name them by it.
+    pub(super) made: u32,
+    /// The thread can do nothing until the buffer is empty.
+    pub(super) drains: bool,
+}

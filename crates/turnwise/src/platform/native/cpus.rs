@@ -1,0 +1,53 @@
+//! How many CPUs the process may use.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// CPUs that the process may use, as of its start.
+static ALLOWED: AtomicU32 = AtomicU32::new(1);
+
+/// See [`super::super::Platform::cpus`].
+pub(super) fn cpus() -> u32 {
+    ALLOWED.load(Relaxed)
+}
+
+/// Lets the locks of this process believe that so many CPUs are theirs, instead of those that it could use when it
+/// started: where that has changed since then, and for tests of what they do on other machines.
+pub fn assume_cpus(cpus: u32) {
+    ALLOWED.store(cpus.max(1), Relaxed);
+}
+
+/// Counts them. Called once, by the constructor.
+pub(super) fn start() {
+    ALLOWED.store(count_cpus(), Relaxed);
+}
+
+/// CPUs that the process may use: fewer than the system has where a container or `taskset` says so.
+fn count_cpus() -> u32 {
+    #[cfg(not(miri))]
+    {
+        // SAFETY: all bytes zero is a valid, empty set.
+        let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+        // SAFETY: `set` is writable and has the size given.
+        if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) } == 0 {
+            // SAFETY: `set` is initialized.
+            return unsafe { libc::CPU_COUNT(&set) }.max(1) as u32;
+        }
+    }
+    // A system with more CPUs than a set holds.
+    // SAFETY: no pointers are involved; a negative answer means that the system cannot say.
+    unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.clamp(1, 1 << 16) as u32
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    extern crate std;
+
+    #[test]
+    fn cpus_are_those_that_the_process_may_use() {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+        let mask = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).expect("it names the CPUs");
+        let allowed: u32 = mask.chars().filter_map(|digit| digit.to_digit(16)).map(u32::count_ones).sum();
+        assert_eq!(super::cpus(), allowed);
+    }
+}

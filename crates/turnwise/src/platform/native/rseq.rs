@@ -1,0 +1,266 @@
+//! The area that the C library registers for each thread's restartable sequences, in which the kernel keeps the number
+//! of the CPU that the thread runs on, or last ran on.
+//!
+//! The area lies in the thread's own memory, which may vanish when the thread exits. A thread that looks at it first
+//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until nobody looks. In a forked
+//! child nobody looks at areas of its parent's threads, nor waits for its observers: they bear another generation.
+
+use super::super::Patience;
+use super::{Native, generation::generation};
+use core::ptr;
+use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
+
+/// Offset of the area from the thread pointer; 0: none registered.
+static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
+
+/// The part of the kernel's `struct rseq` that we read.
+#[repr(C)]
+struct Rseq {
+    cpu_id_start: AtomicU32,
+    cpu_id: AtomicU32,
+    rseq_cs: AtomicU64,
+    flags: AtomicU32,
+    node_id: AtomicU32,
+}
+
+/// CPU numbers from here up mean "not registered".
+const CPU_LIMIT: u32 = 1 << 31;
+
+/// Finds the area. Called once, by the constructor: `dlsym` takes the loader's lock.
+pub(super) fn start() {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
+    unsafe {
+        let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>();
+        let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr()).cast::<u32>();
+        if !offset.is_null() && !size.is_null() && *size > 0 {
+            AREA_OFFSET.store(*offset, Relaxed);
+        }
+    }
+}
+
+/// Whether the C library registers areas.
+pub(super) fn is_registered() -> bool {
+    AREA_OFFSET.load(Relaxed) != 0
+}
+
+fn thread_pointer() -> usize {
+    let base: usize;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: the ABI keeps the thread pointer at %fs:0.
+    unsafe {
+        core::arch::asm!("mov {}, qword ptr fs:[0]", out(reg) base, options(pure, nomem, nostack, preserves_flags));
+    }
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: the ABI keeps the thread pointer in TPIDR_EL0.
+    unsafe {
+        core::arch::asm!("mrs {}, tpidr_el0", out(reg) base, options(pure, nomem, nostack, preserves_flags));
+    }
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    {
+        base = 0;
+    }
+    base
+}
+
+/// The calling thread's area, or null.
+fn own_area() -> *mut Rseq {
+    match AREA_OFFSET.load(Relaxed) {
+        0 => ptr::null_mut(),
+        offset => match thread_pointer() {
+            0 => ptr::null_mut(),
+            base => base.wrapping_add_signed(offset) as *mut Rseq,
+        },
+    }
+}
+
+/// The CPU we are on, if the area says so.
+#[inline]
+pub(super) fn own_cpu() -> Option<u32> {
+    let area = own_area();
+    if area.is_null() {
+        return None;
+    }
+    // SAFETY: our own area lives as long as we do.
+    let cpu = unsafe { (*area).cpu_id.load(Relaxed) };
+    (cpu < CPU_LIMIT).then_some(cpu)
+}
+
+pub(super) fn cpu() -> u32 {
+    own_cpu().unwrap_or_else(|| {
+        // SAFETY: takes no arguments; a negative answer means that the kernel cannot say.
+        u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+    })
+}
+
+pub(super) fn node() -> u32 {
+    let (mut cpu, mut node) = (0_u32, 0_u32);
+    // SAFETY: both results are writable; the third argument is unused since Linux 2.6.24.
+    unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, &raw mut node, ptr::null::<u8>()) };
+    node
+}
+
+/// Where a thread's area is, for others to look at.
+pub(super) struct Area {
+    area: AtomicPtr<Rseq>,
+    observers: AtomicU32,
+    /// Of which process the thread is, and those that look.
+    generation: AtomicU32,
+}
+
+impl Area {
+    pub(super) const fn new() -> Self {
+        Area { area: AtomicPtr::new(ptr::null_mut()), observers: AtomicU32::new(0), generation: AtomicU32::new(0) }
+    }
+
+    /// Publishes the calling thread's area.
+    pub(super) fn enter(&self) {
+        // The area is null until then: nobody takes an inherited one for ours.
+        self.generation.store(generation(), Relaxed);
+        // ORDERING on_cpu.area: Release pairs with the SeqCst load in `cpu`.
+        self.area.store(own_area(), Release);
+    }
+
+    /// Withdraws it; returns when nobody looks at it any more.
+    pub(super) fn leave(&self) {
+        self.withdraw();
+        // The observer is a few instructions long, but may be preempted there.
+        let mut patience = Patience::new();
+        while self.is_observed() {
+            patience.wait::<Native>();
+        }
+    }
+
+    /// Lets nobody look at it from now on.
+    pub(super) fn withdraw(&self) {
+        // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
+        // load. One of the two sees the other: either we wait for the observer, or it finds null.
+        self.area.store(ptr::null_mut(), SeqCst);
+    }
+
+    /// Whether somebody may look at it, though it was withdrawn.
+    pub(super) fn is_observed(&self) -> bool {
+        // ORDERING on_cpu.leave: see `withdraw`.
+        self.observers.load(SeqCst) != 0 && self.is_of_this_process()
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.generation.load(Relaxed) == generation()
+    }
+
+    /// In a forked child, where nobody looks and only the calling thread's area is left.
+    pub(super) fn forget_others(&self, is_own: bool) {
+        self.observers.store(0, Relaxed);
+        if is_own {
+            self.generation.store(generation(), Relaxed);
+        } else {
+            self.area.store(ptr::null_mut(), Relaxed);
+        }
+    }
+
+    /// The CPU that the thread runs on or last ran on.
+    pub(super) fn cpu(&self) -> Option<u32> {
+        if !self.is_of_this_process() {
+            return None;
+        }
+        // ORDERING on_cpu.leave: see `leave`.
+        self.observers.fetch_add(1, SeqCst);
+        let area = self.area.load(SeqCst);
+        let cpu = if area.is_null() {
+            CPU_LIMIT
+        } else {
+            // SAFETY: the thread withdraws the pointer and waits for us before its memory goes.
+            unsafe { (*area).cpu_id.load(Relaxed) }
+        };
+        // ORDERING on_cpu.leave: Release: our look comes before the exiting thread's load of 0.
+        self.observers.fetch_sub(1, Release);
+        (cpu < CPU_LIMIT).then_some(cpu)
+    }
+}
+
+#[cfg(all(test, not(miri)))]
+mod tests {
+    extern crate std;
+
+    /// A thread may return from its start routine with a cancellation pending, which its exit must not act upon.
+    #[test]
+    fn the_exit_of_an_observed_thread_is_no_cancellation_point() {
+        use super::super::{Token, thread};
+        use super::Relaxed;
+        use core::sync::atomic::AtomicU32;
+        use core::{ffi::c_void, ptr, time::Duration};
+
+        extern "C" fn routine(told: *mut c_void) -> *mut c_void {
+            let me = thread::me().expect("a slot");
+            // SAFETY: the calling thread's id.
+            assert_eq!(unsafe { libc::pthread_cancel(libc::pthread_self()) }, 0);
+            thread::entry(me.token).expect("its entry").area.observers.fetch_add(1, Relaxed);
+            // SAFETY: the test waits for this thread before the word goes.
+            unsafe { &*told.cast::<AtomicU32>() }.store(me.token.get(), Relaxed);
+            ptr::null_mut()
+        }
+
+        let told = AtomicU32::new(0);
+        let (mut thread, mut result) = (0, ptr::null_mut());
+        let argument = told.as_ptr().cast();
+        // SAFETY: `routine` has the signature, and `told` outlives the thread.
+        assert_eq!(unsafe { libc::pthread_create(&mut thread, ptr::null(), routine, argument) }, 0);
+        while told.load(Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        // Longer than it yields before it sleeps.
+        std::thread::sleep(Duration::from_millis(20));
+        let entry = Token::new(told.load(Relaxed)).and_then(thread::entry).expect("its entry");
+        entry.area.observers.fetch_sub(1, Relaxed);
+        // SAFETY: the thread was made above and is joined once.
+        assert_eq!(unsafe { libc::pthread_join(thread, &mut result) }, 0);
+        assert!(result.is_null(), "it was cancelled");
+    }
+
+    /// A child of `_Fork`, which runs no handlers, has the pointers of threads that are gone, and their observers.
+    #[test]
+    fn a_child_without_handlers_neither_looks_at_vanished_threads_nor_waits_for_them() {
+        use super::super::{OnCpuLayer, on_cpu_layer, thread};
+        use super::Relaxed;
+
+        // SAFETY: glibc's, from 2.34 on.
+        unsafe extern "C" {
+            fn _Fork() -> libc::pid_t;
+        }
+
+        if on_cpu_layer() == OnCpuLayer::None {
+            std::println!("SKIPPED: no restartable sequences here");
+            return;
+        }
+        let (told, token) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            told.send(thread::me().expect("a slot").token).expect("the test waits");
+            ends.recv().expect_err("the test ends");
+        });
+        let others = thread::entry(token.recv().expect("a token")).expect("its entry");
+        let own = thread::entry(thread::me().expect("a slot").token).expect("its entry");
+        assert!(others.area.cpu().is_some());
+        own.area.observers.fetch_add(1, Relaxed);
+        // SAFETY: the child calls nothing that a fork beside other threads may not.
+        let child = unsafe { _Fork() };
+        if child == 0 {
+            // SAFETY: ends the child, at the latest by the alarm. `_exit` would be ThreadSanitizer's own, which takes
+            // a lock that a thread of the parent may have held during the fork.
+            unsafe {
+                libc::alarm(10);
+                let seen = others.area.cpu();
+                own.area.leave();
+                libc::syscall(libc::SYS_exit_group, i32::from(seen.is_some()));
+            }
+        }
+        own.area.observers.fetch_sub(1, Relaxed);
+        let mut status = -1;
+        // SAFETY: waits for the child.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "14: it waited; 256: it looked");
+        drop(end);
+        other.join().expect("no panic");
+    }
+}

@@ -1,0 +1,99 @@
+//! Reports as JSON that a person can read and git can compare: small values share a line, figures have six digits.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// What still fits on a line.
+const WIDTH: usize = 118;
+/// A longer report keeps of its samples what they come to alone.
+const MOST_BYTES: usize = 200_000;
+/// What reports call the samples of single rounds.
+const ROUNDS: [&str; 2] = ["rounds_ns", "rounds_voluntary_per_s"];
+
+/// Reads a file.
+pub(super) fn read(file: &Path) -> Result<Value> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", file.display()))
+}
+
+/// A report as text.
+pub(super) fn text(mut report: Value) -> String {
+    shorten(&mut report, &|_, _| ());
+    let whole = lines(&report, 0) + "\n";
+    if whole.len() <= MOST_BYTES {
+        return whole;
+    }
+    shorten(&mut report, &|key, value| {
+        if ROUNDS.contains(&key) {
+            *value = Value::Array(Vec::new());
+        }
+    });
+    lines(&report, 0) + "\n"
+}
+
+/// Rounds figures, leaves out what is not known, and lets `change` have its way with each field.
+fn shorten(value: &mut Value, change: &dyn Fn(&str, &mut Value)) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            for (key, value) in fields {
+                change(key, value);
+                shorten(value, change);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| shorten(value, change)),
+        Value::Number(number) if number.is_f64() => {
+            let rounded = number.as_f64().and_then(|figure| format!("{figure:.5e}").parse::<f64>().ok());
+            *value = rounded.map_or(Value::Null, Value::from);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn lines(value: &Value, depth: usize) -> String {
+    let line = value.to_string();
+    if line.len() + 2 * depth <= WIDTH {
+        return line;
+    }
+    let inner = "  ".repeat(depth + 1);
+    let listed = |brackets: [&str; 2], items: Vec<String>| {
+        let items: Vec<String> = items.into_iter().map(|item| inner.clone() + &item).collect();
+        format!("{}\n{}\n{}{}", brackets[0], items.join(",\n"), &inner[2..], brackets[1])
+    };
+    match value {
+        Value::Object(fields) => {
+            let field =
+                |(key, value): (&String, &Value)| format!("{}: {}", Value::from(&**key), lines(value, depth + 1));
+            listed(["{", "}"], fields.iter().map(field).collect())
+        }
+        Value::Array(values) => listed(["[", "]"], values.iter().map(|value| lines(value, depth + 1)).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_report_reads_back_with_six_digits() {
+        let report = json!({ "long": "x".repeat(100), "none": null, "figures": [1.234_567_89, 1e-9, 7, 2.0, null] });
+        let text = text(report);
+        assert_eq!(text.lines().count(), 4, "{text}");
+        let back: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back["figures"], json!([1.23457, 1e-9, 7, 2.0, null]));
+        assert_eq!(back.get("none"), None);
+    }
+
+    #[test]
+    fn a_large_report_keeps_no_single_rounds() {
+        let lock = json!({ "name": "n".repeat(100), "rounds_ns": [1.5, 2.5], "median": 2.0 });
+        let large = |locks: usize| json!({ "locks": vec![lock.clone(); locks] });
+        assert!(text(large(100)).contains("2.5"));
+        let text = text(large(2000));
+        assert!(!text.contains("2.5") && text.contains("2.0"), "{}", &text[..300]);
+        serde_json::from_str::<Value>(&text).unwrap();
+    }
+}

@@ -1,0 +1,199 @@
+//! `cargo xtask results`: measures what the pages in `docs/results` show, keeps the raw reports in `bench/runs`, and
+//! makes pages and pictures of those alone.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subject.rs` | what can be measured, and by which command |
+//! | `record.rs`, `json.rs` | a folder in `bench/runs`; the form of its files |
+//! | `page.rs` | the page around a report |
+//! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: what they share; of benchmarks; of the reproduction |
+
+mod json;
+mod locks;
+mod page;
+pub(crate) mod record;
+mod rows;
+mod subject;
+pub(crate) mod svg;
+
+use crate::programs;
+use anyhow::{Context, Result, bail, ensure};
+use clap::builder::PossibleValuesParser;
+use record::{Record, Run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use subject::{SUBJECTS, Source, Subject};
+use turnwise_present::others::Watch;
+
+/// Where reports are kept, and where pages lie.
+pub(crate) const RUNS: &str = "bench/runs";
+pub(crate) const PAGES: &str = "docs/results";
+/// Where both are for a try.
+const TRIES: &str = "target/results";
+
+/// Measure, and write docs/results/SUBJECT.md, its picture, and the raw report in bench/runs
+///
+/// The raw reports of a day, machine and commit share a folder, bench/runs/DATE-MACHINE-COMMIT, with env.json, which
+/// says how they were made. Page and picture are made of them alone: --from repeats that, byte for byte.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// What to measure [default: all but `programs`]; with --from what to write again [default: all that is there]
+    #[arg(value_name = "SUBJECT", value_parser = PossibleValuesParser::new(SUBJECTS.iter().map(|s| s.name)))]
+    subjects: Vec<String>,
+    /// Try it: short runs, and all that is written lies below target/results
+    #[arg(long)]
+    quick: bool,
+    /// Do not measure: write pages and pictures again from the reports in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "quick")]
+    from: Option<PathBuf>,
+    /// Where pages and pictures go [default: docs/results]
+    #[arg(long, value_name = "FOLDER")]
+    to: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo xtask results mutex rwlock
+  cargo xtask results reproduction --quick
+  cargo xtask results --from bench/runs/2026-11-22-amd-epyc-2-fc7c03365d3b";
+
+/// Measures or writes again.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let pages = |default: &str| args.to.clone().unwrap_or_else(|| PathBuf::from(default));
+    let named = |subject: &&Subject| args.subjects.is_empty() || args.subjects.iter().any(|name| name == subject.name);
+    let named: Vec<&Subject> = SUBJECTS.iter().filter(named).collect();
+    if let Some(from) = &args.from {
+        let there: Vec<&Subject> = named.into_iter().filter(|subject| subject.report(from).is_file()).collect();
+        ensure!(!there.is_empty(), "{} has no report of these subjects", from.display());
+        rewrite(from, &there, &pages(PAGES))?;
+        return Ok(true);
+    }
+    let (runs, pages) = match args.quick {
+        true => (PathBuf::from(TRIES).join("runs"), pages(TRIES)),
+        false => (PathBuf::from(RUNS), pages(PAGES)),
+    };
+    let lab = built("turnwise-lab", "turnwise-lab")?;
+    let record = Record::now(&runs)?;
+    for subject in named {
+        match subject.arguments() {
+            Some(arguments) => measure(&lab, &record, subject, arguments, args.quick)?,
+            None if args.subjects.is_empty() => continue,
+            None => bail!("`cargo xtask programs` measures programs"),
+        }
+        rewrite(&record.folder, &[subject], &pages)?;
+    }
+    Ok(true)
+}
+
+/// Runs the laboratory and keeps its report.
+fn measure(lab: &Path, record: &Record, subject: &Subject, mut arguments: Vec<&str>, quick: bool) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let json = folder.path().join("report.json");
+    arguments.extend(quick.then_some("--quick"));
+    let command = format!("turnwise-lab {}", arguments.join(" "));
+    eprintln!("==> {}: {command}", subject.name);
+    let (watch, start) = (Watch::begin(), Instant::now());
+    let status = Command::new(lab).args(&arguments).arg("--json").arg(&json).status();
+    let status = status.with_context(|| format!("cannot run {}", lab.display()))?;
+    ensure!(status.success(), "{command} failed: {status}");
+    let mut report = json::read(&json)?;
+    // Without the paths of this machine.
+    report["command"] = command.clone().into();
+    record.keep(subject.name, report, Run::over(command, start, watch.as_ref()))
+}
+
+/// Writes the page and the picture of one report in a folder.
+pub(crate) fn rewrite_named(from: &Path, name: &str) -> Result<()> {
+    let subject = SUBJECTS.iter().find(|subject| subject.name == name).context("there is no such subject")?;
+    rewrite(from, &[subject], Path::new(PAGES))
+}
+
+fn rewrite(from: &Path, subjects: &[&Subject], pages: &Path) -> Result<()> {
+    let mut lab = None;
+    for subject in subjects {
+        let report = subject.report(from);
+        let body = match subject.arguments() {
+            Some(arguments) => {
+                let built = lab.take().map_or_else(|| built("turnwise-lab", "turnwise-lab"), Ok)?;
+                shown(lab.insert(built), arguments[0], &report)?
+            }
+            None => programs::page(&report)?,
+        };
+        write(from, subject, &body, pages)?;
+    }
+    Ok(())
+}
+
+/// A report in Markdown, as the laboratory shows it.
+fn shown(lab: &Path, command: &str, report: &Path) -> Result<String> {
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let markdown = folder.path().join("page.md");
+    let mut show = Command::new(lab);
+    show.args([command, "--from"]).arg(report).arg("--markdown").arg(&markdown);
+    let output = show.output().with_context(|| format!("cannot run {}", lab.display()))?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    std::fs::read_to_string(&markdown).context("turnwise-lab wrote no page")
+}
+
+/// Writes one page with its picture.
+fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()> {
+    std::fs::create_dir_all(pages).with_context(|| format!("cannot make the folder {}", pages.display()))?;
+    let picture = match subject.source {
+        Source::Bench(_) => locks::picture(subject, from)?,
+        Source::Reproduce => rows::picture(subject, from)?,
+        Source::Programs => programs::picture(from)?,
+    };
+    let page = page::page(subject, body, from, pages)?;
+    for (kind, text) in [("svg", picture), ("md", page)] {
+        let file = pages.join(format!("{}.{kind}", subject.name));
+        std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    eprintln!("    wrote {}/{}.md and its picture, from {}", pages.display(), subject.name, from.display());
+    Ok(())
+}
+
+/// Builds a program of this workspace for speed.
+pub(crate) fn built(package: &str, program: &str) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo).args(["build", "--release", "--package", package]).status();
+    ensure!(status.context("cannot run cargo")?.success(), "{package} cannot be built");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    target.join("release").join(program).canonicalize().context("cannot find what was built")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of reports with pages and pictures beside it, made by
+    /// `cargo xtask results --from xtask/tests/results/2026-11-24-amd-epyc-2-0123456789ab --to xtask/tests/results`.
+    const FIXTURE: &str = "tests/results";
+    const RECORD: &str = "2026-11-24-amd-epyc-2-0123456789ab";
+
+    #[test]
+    fn pages_and_pictures_are_made_again_byte_for_byte() {
+        let copy = tempfile::tempdir().unwrap();
+        let (fixture, runs) = (Path::new(FIXTURE), copy.path().join(RECORD));
+        std::fs::create_dir(&runs).unwrap();
+        for file in fixture.join(RECORD).read_dir().unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), runs.join(file.file_name())).unwrap();
+        }
+        for name in ["mutex", "reproduction", "programs"] {
+            let subject = SUBJECTS.iter().find(|subject| subject.name == name).unwrap();
+            // What the laboratory shows of a report is tested there.
+            let (body, kinds): (_, &[&str]) = match subject.source {
+                Source::Programs => (programs::page(&subject.report(&runs)).unwrap(), &["svg", "md"]),
+                Source::Bench(_) | Source::Reproduce => (String::new(), &["svg"]),
+            };
+            write(&runs, subject, &body, copy.path()).unwrap();
+            for kind in kinds {
+                let file = format!("{name}.{kind}");
+                let text = |folder: &Path| std::fs::read_to_string(folder.join(&file)).unwrap();
+                assert!(text(copy.path()) == text(fixture), "{file} is now:\n{}", text(copy.path()));
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The page around a report: its title, where the raw report lies, how to make the page again, and the picture.
+
+use super::subject::Subject;
+use anyhow::{Context, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// What stands before a report; `from` is the folder of the raw report, `pages` that of the page.
+pub(super) fn page(subject: &Subject, body: &str, from: &Path, pages: &Path) -> Result<String> {
+    let raw = relative(pages, from).to_str().context("a folder's name is not text")?.to_owned();
+    let folder = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
+    let name = subject.name;
+    // What the laboratory wrote may have its own title.
+    let body = body.strip_prefix(&format!("# {}\n", subject.title)).unwrap_or(body).trim_start();
+    Ok(format!(
+        "# {}\n\nThe raw report is [{name}.json]({raw}/{name}.json), and [env.json]({raw}/env.json) says how it was \
+         made; `cargo xtask results --from bench/runs/{folder}` makes this page and its picture of them again.\n\n\
+         ![{}]({name}.svg)\n\n{body}",
+        subject.title,
+        subject.shows()
+    ))
+}
+
+/// The way from one folder to another.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let same = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(same).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(same)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::subject::SUBJECTS;
+
+    #[test]
+    fn links_lead_from_the_page_to_the_report() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to)).display().to_string();
+        assert_eq!(way("docs/results", "bench/runs/x"), "../../bench/runs/x");
+        assert_eq!(way("/tmp/a", "/tmp/a/x"), "x");
+    }
+
+    #[test]
+    fn a_page_has_one_title_and_its_picture() {
+        let subject = SUBJECTS.iter().find(|subject| subject.name == "reproduction").unwrap();
+        let page = page(subject, "# The documents, reproduced\n\nText.\n", Path::new("r/x"), Path::new("p")).unwrap();
+        assert_eq!(page.matches("# The documents").count(), 1);
+        assert!(page.starts_with("# The documents, reproduced\n\nThe raw report is [reproduction.json](../r/x/"));
+        assert!(page.ends_with("](reproduction.svg)\n\nText.\n"), "{page}");
+    }
+}

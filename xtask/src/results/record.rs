@@ -1,0 +1,188 @@
+//! A folder of raw reports, `bench/runs/DATE-MACHINE-COMMIT`: what was measured on a day, on a machine, of a commit.
+
+use super::json;
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+use turnwise_present::machine::{self, Machine};
+use turnwise_present::others::{Others, Watch};
+
+/// When a field changes its meaning or goes away, the number is raised.
+const FORMAT: &str = "turnwise-env/1";
+const ENV: &str = "env.json";
+
+/// A folder, and what its reports share.
+pub(crate) struct Record {
+    pub(crate) folder: PathBuf,
+    env: Env,
+}
+
+/// What `env.json` says.
+#[derive(Clone, Serialize, Deserialize)]
+struct Env {
+    format: String,
+    /// The day in UTC.
+    date: String,
+    /// With `+` if sources were changed since.
+    commit: String,
+    machine: Machine,
+    libc: String,
+    /// By report.
+    runs: BTreeMap<String, Run>,
+}
+
+impl Run {
+    /// One that began at `start` and is over now.
+    pub(crate) fn over(command: String, start: Instant, watch: Option<&Watch>) -> Run {
+        let others = watch.and_then(Watch::end);
+        Run { command, seconds: Some(start.elapsed().as_secs()), others, note: None }
+    }
+}
+
+/// How a report was made.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) command: String,
+    pub(crate) seconds: Option<u64>,
+    /// What others took of the CPUs meanwhile, if it is known.
+    pub(crate) others: Option<Others>,
+    /// What else to know of it.
+    pub(crate) note: Option<String>,
+}
+
+impl Record {
+    /// Of today, this machine and this commit.
+    pub(crate) fn now(runs: &Path) -> Result<Record> {
+        let machine = Machine::here();
+        let commit = machine::commit().context("git does not say which commit this is")?;
+        let date = said_by("date", &["--utc", "+%F"])?;
+        let libc = said_by("getconf", &["GNU_LIBC_VERSION"])?;
+        let folder = runs.join(format!("{date}-{}-{commit}", named(&machine)));
+        let env = Env { format: FORMAT.to_owned(), date, commit, machine, libc, runs: BTreeMap::new() };
+        Ok(Record { folder, env })
+    }
+
+    pub(crate) fn date(&self) -> &str {
+        &self.env.date
+    }
+
+    pub(crate) fn commit(&self) -> &str {
+        &self.env.commit
+    }
+
+    /// Writes a report, and how it was made beside what others of its folder say of themselves.
+    pub(crate) fn keep(&self, name: &str, report: impl Serialize, run: Run) -> Result<()> {
+        let env = self.folder.join(ENV);
+        let mut all = match env.is_file() {
+            true => serde_json::from_value(json::read(&env)?).with_context(|| format!("in {}", env.display()))?,
+            false => self.env.clone(),
+        };
+        all.runs.insert(name.to_owned(), run);
+        std::fs::create_dir_all(&self.folder).with_context(|| format!("cannot make {}", self.folder.display()))?;
+        let report = serde_json::to_value(report).context("the report has no JSON form")?;
+        for (file, value) in [(format!("{name}.json"), report), (ENV.to_owned(), serde_json::to_value(all)?)] {
+            let file = self.folder.join(file);
+            std::fs::write(&file, json::text(value)).with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// `amd-epyc-2`: the name of the CPU without what all names have, and how many there are.
+fn named(machine: &Machine) -> String {
+    let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch).to_lowercase();
+    let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.filter(|word| !["r", "tm", "cpu", "processor"].contains(word)).collect();
+    format!("{}-{}", words.join("-"), machine.cpus)
+}
+
+/// The machine in a folder's name, between date and commit.
+fn machine_in(folder: &Path) -> Option<&str> {
+    Some(folder.file_name()?.to_str()?.get("2026-01-01-".len()..)?.rsplit_once('-')?.0)
+}
+
+fn date_in(folder: &Path) -> Option<&str> {
+    folder.file_name()?.to_str()?.get(.."2026-01-01".len())
+}
+
+/// The folders with a report of this name, the newest of each machine: that of `first` first, if it has one.
+pub(crate) fn newest_of_each(runs: &Path, name: &str, first: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let entries = runs.read_dir().with_context(|| format!("cannot read {}", runs.display()))?;
+    let mut folders = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    folders.retain(|folder| machine_in(folder).is_some() && folder.join(name).is_file());
+    folders.sort_by(|a, b| date_in(b).cmp(&date_in(a)).then_with(|| a.cmp(b)));
+    let mut newest: Vec<PathBuf> = first.map(Path::to_path_buf).into_iter().collect();
+    for folder in folders {
+        if !newest.iter().any(|other| machine_in(other) == machine_in(&folder)) {
+            newest.push(folder);
+        }
+    }
+    Ok(newest)
+}
+
+/// What a command prints.
+fn said_by(command: &str, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(command).args(arguments).output().with_context(|| format!("cannot run {command}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cpu: &str) -> Machine {
+        Machine { cpu: Some(cpu.to_owned()), cpus: 2, ..Machine::here() }
+    }
+
+    #[test]
+    fn machines_have_short_names() {
+        assert_eq!(named(&machine("Intel(R) Xeon(R) Processor")), "intel-xeon-2");
+        assert_eq!(named(&machine("AMD EPYC")), "amd-epyc-2");
+        assert_eq!(named(&Machine { cpu: None, arch: "aarch64".to_owned(), ..machine("") }), "aarch64-2");
+    }
+
+    #[test]
+    fn reports_of_one_folder_share_their_env() {
+        let runs = tempfile::tempdir().unwrap();
+        let env = Env {
+            format: FORMAT.to_owned(),
+            date: "2026-11-24".to_owned(),
+            commit: "c".to_owned(),
+            machine: machine("x"),
+            libc: "glibc 2.36".to_owned(),
+            runs: BTreeMap::new(),
+        };
+        let record = Record { folder: runs.path().join("2026-11-24-x-2-c"), env };
+        let run = |command: &str| Run::over(command.to_owned(), Instant::now(), None);
+        record.keep("mutex", [1.5], run("first")).unwrap();
+        record.keep("spin", [2.5], run("second")).unwrap();
+        record.keep("spin", [3.5], run("third")).unwrap();
+        let env = json::read(&record.folder.join(ENV)).unwrap();
+        assert_eq!(
+            (&env["runs"]["mutex"]["command"], &env["runs"]["spin"]["command"]),
+            (&"first".into(), &"third".into())
+        );
+        assert_eq!(std::fs::read_to_string(record.folder.join("spin.json")).unwrap(), "[3.5]\n");
+    }
+
+    #[test]
+    fn of_each_machine_the_newest_counts() {
+        let runs = tempfile::tempdir().unwrap();
+        for name in ["2026-11-22-a-2-1", "2026-11-23-a-2-2", "2026-11-22-b-2-3", "2026-11-24-c-2-4", "note"] {
+            std::fs::create_dir(runs.path().join(name)).unwrap();
+            if !name.contains("-c-") {
+                std::fs::write(runs.path().join(name).join("x.json"), "{}").unwrap();
+            }
+        }
+        let found = |first: Option<&Path>| -> Vec<String> {
+            let found = newest_of_each(runs.path(), "x.json", first).unwrap();
+            found.iter().map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(found(None), ["2026-11-23-a-2-2", "2026-11-22-b-2-3"]);
+        assert_eq!(found(Some(&runs.path().join("2026-11-22-b-2-3"))), ["2026-11-22-b-2-3", "2026-11-23-a-2-2"]);
+        assert_eq!(found(Some(&runs.path().join("2026-11-22-a-2-1"))), ["2026-11-22-a-2-1", "2026-11-22-b-2-3"]);
+    }
+}

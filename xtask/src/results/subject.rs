@@ -1,0 +1,69 @@
+//! What can be measured: a page in `docs/results` each.
+
+use std::path::{Path, PathBuf};
+
+/// A page.
+pub(crate) struct Subject {
+    /// The name of its files.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) source: Source,
+}
+
+/// Where its report comes from.
+pub(crate) enum Source {
+    /// `turnwise-lab bench` with these arguments.
+    Bench(&'static [&'static str]),
+    /// `turnwise-lab reproduce`.
+    Reproduce,
+    /// `cargo xtask programs`.
+    Programs,
+}
+
+impl Subject {
+    /// Its file in a folder of reports.
+    pub(crate) fn report(&self, folder: &Path) -> PathBuf {
+        folder.join(self.name).with_extension("json")
+    }
+
+    /// The arguments of `turnwise-lab`, if that measures it.
+    pub(crate) fn arguments(&self) -> Option<Vec<&'static str>> {
+        match self.source {
+            Source::Bench(arguments) => Some([&["bench"], arguments].concat()),
+            Source::Reproduce => Some(vec!["reproduce"]),
+            Source::Programs => None,
+        }
+    }
+
+    /// What its picture shows, for readers who do not see it.
+    pub(crate) fn shows(&self) -> &'static str {
+        match self.source {
+            Source::Bench(_) => "Speed of each lock against the reference, scenario by scenario",
+            Source::Reproduce => "Our figures over the published ones, table by table",
+            Source::Programs => "Speed of each program on Turnwise's locks against the C library's",
+        }
+    }
+}
+
+const fn bench(name: &'static str, title: &'static str, arguments: &'static [&'static str]) -> Subject {
+    Subject { name, title, source: Source::Bench(arguments) }
+}
+
+/// All pages, in the order in which they are measured.
+pub(crate) static SUBJECTS: &[Subject] = &[
+    bench("mutex", "Mutexes", &["mutex", "--lock", "all", "--samples", "5"]),
+    bench("rwlock", "Readers-writer locks", &["rwlock"]),
+    bench("seqlock", "Sequence locks", &["seqlock"]),
+    bench("refcount", "A count and a lock in one word", &["refcount"]),
+    bench("spin", "Spin locks", &["spin"]),
+    bench("vfs", "Look-ups in a file system", &["vfs"]),
+    bench("lineage", "Published locks before and after their change", &["lineage"]),
+    bench(
+        "uncontended",
+        "Lock and unlock alone",
+        &["mutex", "--scenario", "uncontended", "--against", "std", "--samples", "15"],
+    ),
+    bench("on-cpu", "Asking whether the owner runs", &["mutex", "--scenario", "on-cpu", "--samples", "5"]),
+    Subject { name: "reproduction", title: "The documents, reproduced", source: Source::Reproduce },
+    Subject { name: "programs", title: "Programs that nobody rebuilt", source: Source::Programs },
+];
