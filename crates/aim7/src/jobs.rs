@@ -6,6 +6,7 @@
 use super::meter::Comm;
 use serde::Serialize;
 use std::ops::{Add, Mul};
+use turnwise_present::names;
 
 /// A job.
 #[derive(Debug)]
@@ -226,12 +227,7 @@ impl Job {
     /// The job whose name is most like this one, if any is like it.
     #[must_use]
     pub fn nearest(name: &str) -> Option<&'static Job> {
-        let likeness = |job: &Job| strsim::jaro_winkler(name, job.name);
-        JOBS.iter()
-            .map(|job| (likeness(job), job))
-            .filter(|(like, _)| *like > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, job)| job)
+        Job::find(&names::nearest(name, JOBS.iter().map(|job| job.name.into()))?)
     }
 
     /// What it asks of the kernel, with files of so many KiB.

@@ -29,7 +29,7 @@ pub struct Setup {
     pub sleeps: bool,
     /// What forks, execs and exits cost beside their locks, in thousandths of the estimates in `kernel/costs.rs`.
     pub process_permille: u32,
-    /// Where chance starts.
+    /// Random seed.
     pub seed: u64,
 }
 

@@ -15,6 +15,7 @@
 use super::jobs::Job;
 use std::fmt;
 use std::path::Path;
+use turnwise_present::names::nearest;
 
 /// The workfiles that come with the program: name and text.
 pub static BUILT_IN: &[(&str, &str)] = &[
@@ -120,7 +121,7 @@ impl Workfile {
         let is_path = name.contains('/') || Path::new(name).exists();
         if !is_path {
             let known: Vec<&str> = BUILT_IN.iter().map(|&(name, _)| name).collect();
-            let near = known.iter().find(|known| strsim::jaro_winkler(known, name) > 0.8);
+            let near = nearest(name, known.iter().map(|&known| known.into()));
             let hint = near.map_or(String::new(), |near| format!(" Did you mean {near}?"));
             return Err(fault(format!(
                 "no such workfile.{hint} Name a file, or one of those that are built in: {}",

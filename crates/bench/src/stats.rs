@@ -1,6 +1,7 @@
 //! Medians, and ratios paired by round.
 
 use serde::{Deserialize, Serialize};
+use turnwise_present::stats::quantile;
 
 /// A figure over several samples.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -22,9 +23,7 @@ impl Spread {
         }
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
-        Some(Spread { median, min: sorted[0], max: sorted[sorted.len() - 1] })
+        Some(Spread { median: quantile(&sorted, 0.5), min: sorted[0], max: sorted[sorted.len() - 1] })
     }
 
     /// Of `a / b`, round by round: what happened to both in a round (another process, a slower clock) cancels out.

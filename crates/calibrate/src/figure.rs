@@ -1,6 +1,8 @@
 //! A measured number with its spread, and how it came about.
 
 use serde::Serialize;
+use turnwise_present::figures::time;
+use turnwise_present::stats::quantile;
 use turnwise_sim::spec::Class;
 
 /// What a number holds for.
@@ -30,15 +32,12 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// A value with three digits at least, in a unit of a fitting size.
+    /// A value with three digits, in a unit of a fitting size.
     #[must_use]
     pub fn shown(self, value: f64) -> String {
-        match (self, value) {
-            (Unit::Permille, _) => format!("x {:.2}", value / 1000.0),
-            (Unit::Ns, ns) if ns < 10.0 => format!("{ns:.2} ns"),
-            (Unit::Ns, ns) if ns < 1e3 => format!("{ns:.1} ns"),
-            (Unit::Ns, ns) if ns < 1e6 => format!("{:.2} us", ns / 1e3),
-            (Unit::Ns, ns) => format!("{:.2} ms", ns / 1e6),
+        match self {
+            Unit::Permille => format!("x {:.2}", value / 1000.0),
+            Unit::Ns => time(value),
         }
     }
 }
@@ -78,16 +77,9 @@ impl Spread {
     pub fn of(samples: &[f64]) -> Option<Spread> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().checked_sub(1)?;
-        let at = |share: f64| sorted[(last as f64 * share).round() as usize];
-        Some(Spread {
-            samples: sorted.len(),
-            min: sorted[0],
-            q1: at(0.25),
-            median: at(0.5),
-            q3: at(0.75),
-            max: at(1.0),
-        })
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let at = |share| quantile(&sorted, share);
+        Some(Spread { samples: sorted.len(), min, q1: at(0.25), median: at(0.5), q3: at(0.75), max })
     }
 }
 
@@ -165,7 +157,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let shown = |ns| Unit::Ns.shown(ns);
-        assert_eq!([shown(1.234), shown(123.44), shown(12_345.0)], ["1.23 ns", "123.4 ns", "12.35 us"]);
+        assert_eq!([shown(1.234), shown(123.44), shown(12_345.0)], ["1.23 ns", "123 ns", "12.3 us"]);
         assert_eq!([shown(4e6), Unit::Permille.shown(1550.0)], ["4.00 ms", "x 1.55"]);
     }
 

@@ -2,13 +2,13 @@
 //! the user's, such as `taskset -c 0`.
 
 use crate::policy;
-use crate::policy_file::suggestion;
 use crate::program::resolve;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use turnwise_preload_abi::Policy;
+use turnwise_present::names::suggestion;
 
 /// How an arm is written.
 const SHAPE: &str = "write 'NAME: [--lock POLICY] [COMMAND ...]', such as 'one CPU: taskset -c 0'";

@@ -39,11 +39,11 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     text += "\nThis machine:\n";
     for (name, value) in [
         ("CPUs", format!("{} x {}", machine.cpus, machine.cpu_model)),
-        ("architecture", machine.architecture.to_owned()),
+        ("architecture", machine.architecture),
         ("memory", format!("{:.1} GiB", machine.memory_bytes as f64 / f64::from(1 << 30))),
         ("kernel", format!("Linux {}", machine.kernel)),
         ("C library", machine.libc),
-        ("owner-runs test", describe_layer(machine.on_cpu_layer)),
+        ("owner-runs test", describe_layer(&machine.on_cpu_layer)),
         ("load, last minute", format!("{:.2}", machine.load_1min)),
     ] {
         writeln!(text, "  {name:<22}{value}")?;

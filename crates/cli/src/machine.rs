@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::ffi::CStr;
-use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
+use turnwise_present::machine;
 
 /// The machine and its system.
 #[derive(Debug, Serialize)]
@@ -10,12 +10,12 @@ pub(crate) struct Machine {
     /// CPUs that this process may use.
     pub(crate) cpus: usize,
     pub(crate) cpu_model: String,
-    pub(crate) architecture: &'static str,
+    pub(crate) architecture: String,
     pub(crate) memory_bytes: u64,
     pub(crate) kernel: String,
     pub(crate) libc: String,
     /// What "does the owner run?" rests on: `rseq` or `none`.
-    pub(crate) on_cpu_layer: &'static str,
+    pub(crate) on_cpu_layer: String,
     /// Mean number of runnable tasks over the last minute.
     pub(crate) load_1min: f64,
 }
@@ -23,27 +23,19 @@ pub(crate) struct Machine {
 impl Machine {
     /// Looks at this machine.
     pub(crate) fn look() -> Machine {
-        let info = rustix::system::sysinfo();
+        let (info, here) = (rustix::system::sysinfo(), machine::Machine::here());
+        let unknown = || "unknown".to_owned();
         Machine {
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            cpu_model: cpu_model(),
-            architecture: std::env::consts::ARCH,
+            cpus: here.cpus,
+            cpu_model: here.cpu.unwrap_or_else(unknown),
+            architecture: here.arch,
             memory_bytes: info.totalram as u64 * u64::from(info.mem_unit),
-            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            kernel: here.kernel.unwrap_or_else(unknown),
             libc: libc_version(),
-            on_cpu_layer: match on_cpu_layer() {
-                OnCpuLayer::None => "none",
-                OnCpuLayer::Rseq => "rseq",
-            },
+            on_cpu_layer: here.on_cpu_layer,
             load_1min: info.loads[0] as f64 / 65536.0,
         }
     }
-}
-
-fn cpu_model() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    model.map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
 }
 
 fn libc_version() -> String {

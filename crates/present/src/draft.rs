@@ -2,6 +2,7 @@
 //! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to. So
 //! is what is open already (`/dev/stdout`), behind all that was written there.
 
+use crate::ending::print_bytes;
 use anyhow::{Context, Result, bail};
 use rustix::fs::OFlags;
 use std::fs::File;
@@ -10,6 +11,9 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// In place of a file's name: standard output.
+const STDOUT: &str = "-";
 
 /// A file to be, in a folder that can be written to.
 #[derive(Debug)]
@@ -29,8 +33,8 @@ impl Draft {
         if file.is_dir() {
             bail!("{}: it is a directory; name a file", complaint());
         }
-        if file == Path::new("-") {
-            bail!("{}: name a file, or /dev/stdout (./- is a file of this name)", complaint());
+        if file == Path::new(STDOUT) {
+            return Ok(Draft { file: file.to_owned(), open: None });
         }
         let file = target(file).with_context(complaint)?;
         let open = descriptor(&file).map(second).transpose().with_context(complaint)?;
@@ -41,9 +45,17 @@ impl Draft {
         Ok(Draft { file, open })
     }
 
+    /// Whether `-` was named: it goes to standard output.
+    pub fn is_stdout(&self) -> bool {
+        self.file == Path::new(STDOUT)
+    }
+
     /// Whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes both; so
     /// does a file by two descriptors.
     pub fn is_same(&self, other: &Path) -> bool {
+        if self.is_stdout() || other == Path::new(STDOUT) {
+            return self.file == other;
+        }
         let Ok(other) = target(other) else { return false };
         if is_special(&self.file) {
             return false;
@@ -60,6 +72,9 @@ impl Draft {
     /// # Errors
     /// As the system has it.
     pub fn write(self, content: &[u8]) -> Result<()> {
+        if self.is_stdout() {
+            return print_bytes(content).context("cannot write to standard output");
+        }
         let complaint = || format!("cannot write {}", self.file.display());
         if let Some(open) = self.open {
             return File::from(open).write_all(content).with_context(complaint);
@@ -230,8 +245,12 @@ mod tests {
     }
 
     #[test]
-    fn a_dash_is_refused() {
-        let error = Draft::open("--json", Path::new("-")).unwrap_err();
-        assert!(error.to_string().contains("/dev/stdout"), "{error}");
+    fn a_dash_is_standard_output() {
+        let draft = Draft::open("--json", Path::new("-")).unwrap();
+        assert!(draft.is_stdout() && draft.is_same(Path::new("-")));
+        let file = tempfile::tempdir().unwrap().path().join("file");
+        assert!(!draft.is_same(&file));
+        let named = Draft::open("--json", Path::new("./-")).unwrap();
+        assert!(!named.is_stdout() && !named.is_same(Path::new("-")), "a file of this name");
     }
 }

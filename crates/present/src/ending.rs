@@ -50,7 +50,15 @@ pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
 /// # Errors
 /// Standard output cannot be written to.
 pub fn print(text: &str) -> anyhow::Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+/// As [`print`], for what need not be text.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }

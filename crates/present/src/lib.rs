@@ -5,9 +5,10 @@
 //! | `usage.rs` | the command line, and complaints about it that say what to type |
 //! | `ending.rs` | errors with an exit status, and the last words of a program |
 //! | `pages.rs` | manual pages and completions, from the table of flags |
-//! | `draft.rs` | files that the user asked for |
+//! | `draft.rs`, `json.rs` | files that the user asked for; reports as JSON |
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
-//! | `figures.rs` | numbers as people read them |
+//! | `figures.rs`, `stats.rs` | numbers as people read them; medians and quantiles |
+//! | `names.rs` | the name that a misspelt one was meant to be |
 //! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
@@ -18,13 +19,16 @@ pub mod cpus;
 pub mod draft;
 pub mod ending;
 pub mod figures;
+pub mod json;
 pub mod machine;
+pub mod names;
 pub mod others;
 pub mod own_locks;
 #[cfg(feature = "program")]
 pub mod pages;
 #[cfg(feature = "program")]
 pub mod progress;
+pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;
 #[cfg(feature = "program")]

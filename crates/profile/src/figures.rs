@@ -1,24 +1,10 @@
 //! Figures in sentences.
 
-/// Three digits and a unit: `1.23 ms`.
-pub(crate) fn time(ns: u64) -> String {
-    // What would be 1000 of a unit is 1.00 of the next.
-    let (value, unit) = match ns {
-        0..1_000 => return format!("{ns} ns"),
-        1_000..999_500 => (ns as f64 / 1e3, "us"),
-        999_500..999_500_000 => (ns as f64 / 1e6, "ms"),
-        _ => (ns as f64 / 1e9, "s"),
-    };
-    format!("{} {unit}", three(value))
-}
+pub(crate) use turnwise_present::figures::count;
 
-/// Three digits, more only of what is beyond 1000.
-pub(crate) fn three(value: f64) -> String {
-    match value {
-        ..9.995 => format!("{value:.2}"),
-        ..99.95 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
+/// A length of time: `1.23 ms`.
+pub(crate) fn time(ns: u64) -> String {
+    turnwise_present::figures::time(ns as f64)
 }
 
 /// One thing, several things: `1 wait`, `1,234 waits`.
@@ -28,29 +14,16 @@ pub(crate) fn plural(number: u64, one: &str, more: &str) -> String {
 
 /// A part of a whole: `12%`, `0.3%`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    let share = 100.0 * share(part, whole);
-    if share > 0.0 && share < 0.1 {
+    let share = share(part, whole);
+    if share > 0.0 && share < 0.001 {
         return "under 0.1%".to_owned();
     }
-    format!("{share:.*}%", usize::from(share < 10.0 && share > 0.0))
+    turnwise_present::figures::percent(share)
 }
 
 /// The same as a number; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

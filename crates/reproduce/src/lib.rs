@@ -77,7 +77,7 @@ pub static DOCUMENTS: &[Document] = &[
 
 /// How to run a document.
 pub struct Context<'a> {
-    /// Where chance starts.
+    /// Random seed.
     pub seed: u64,
     /// A short version.
     pub quick: bool,

@@ -25,7 +25,7 @@ pub struct SimReport {
     pub duration_ns: u64,
     /// Simulated time before it.
     pub warm_up_ns: u64,
-    /// Where chance starts.
+    /// Random seed.
     pub seed: u64,
     /// Which part of the sweep this is, and of how many: (1, 1) for all of it.
     pub part: (u32, u32),

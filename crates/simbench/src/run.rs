@@ -42,7 +42,7 @@ pub struct Plan {
     pub warm_up_ns: u64,
     /// The measured interval, in simulated time.
     pub duration_ns: u64,
-    /// Where chance starts.
+    /// Random seed.
     pub seed: u64,
     /// Unlikely schedules.
     pub perturb: Perturb,

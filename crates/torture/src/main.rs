@@ -18,7 +18,7 @@ struct Flags {
     /// Time for all runs of sound locks together, in seconds; each broken one gets up to 2 besides
     #[arg(long, default_value_t = 60.0, value_parser = seconds)]
     seconds: f64,
-    /// Seed of the random numbers; a failed run prints its own. Default: from the clock
+    /// Random seed; a failed run prints its own. Default: from the clock
     #[arg(long)]
     seed: Option<u64>,
     /// Only this lock (repeatable); --list names them

@@ -72,13 +72,13 @@ pub(crate) struct Args {
     /// Count runs that exit with a non-zero status
     #[arg(long)]
     pub(super) any_status: bool,
-    /// Print everything as one JSON document instead, or write it to FILE as well
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub(super) json: Option<Option<PathBuf>>,
+    /// Also write everything as one JSON document; - prints it instead of the text
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
     /// Show the output of the program on standard error
     #[arg(long)]
     pub(super) show_output: bool,
-    /// Seed of the order of runs and of the bootstrap
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
     /// The program and its arguments; it gets no input
@@ -93,7 +93,7 @@ Examples:
   turnwise compare
   turnwise compare -- ./server-benchmark --threads 8
   turnwise compare --metric 'time: ([0-9.]+)' -- kccachetest order -th 4 -rnd 500000
-  turnwise compare --lock libc,adaptive,queued --runs 15 --json=result.json -- ./bench
+  turnwise compare --lock libc,adaptive,queued --runs 15 --json result.json -- ./bench
   turnwise compare --advise -- ./server-benchmark
   turnwise compare --max-runs 100 --max-time 3600 --margin 2 -- ./bench
   turnwise compare --policy server.toml -- ./server-benchmark

@@ -2,7 +2,6 @@
 
 mod advise;
 mod args;
-mod json;
 mod looks;
 mod notes;
 mod report;
@@ -24,8 +23,7 @@ use crate::preload::{Library, Watch};
 use crate::profile;
 use crate::program::check_interposable;
 use crate::target::{SAMPLE_METRIC, Target};
-use anyhow::{Context, Result, anyhow, bail};
-use json::Destination;
+use anyhow::{Context, Result, bail};
 use report::Report;
 use session::Session;
 use settings::{ArmInfo, Settings};
@@ -35,7 +33,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use turnwise_preload_abi::Policy;
+use turnwise_present::draft::Draft;
 use turnwise_present::ending::{INTERRUPTED, print};
+use turnwise_present::json;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
@@ -48,12 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!("--advise compares only libc with what the profile advises; leave out --advise or --arm");
     }
     let policies = policies(&args.locks, !(args.files.is_empty() && args.arms.is_empty()))?;
-    let target = Target::find(&args.command).map_err(|error| match (&args.json, args.command.first()) {
-        (Some(None), Some(first)) => {
-            anyhow!("{error:#}; if it is the file for the JSON, type --json={}", first.display())
-        }
-        _ => error,
-    })?;
+    let target = Target::find(&args.command)?;
     let metrics = metrics(args, &target)?;
     if args.advise {
         return advised(args, &target, metrics);
@@ -68,27 +63,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         contenders.push(Contender::arm(arm)?);
     }
-    let json = args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?;
+    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
     let report = compare(contenders, &target, metrics, &How::of(args))?;
     finish(&report, json, "")
 }
 
 /// Shows a report, and what is to be said after it.
-fn finish(report: &Report, json: Option<Destination>, conclusion: &str) -> Result<ExitCode> {
-    if !matches!(json, Some(Destination::Stdout)) {
-        print(&(table::text(report) + conclusion))?;
-    }
-    if let Some(destination) = json {
-        destination.write(report)?;
-    }
+fn finish(report: &Report, json: Option<Draft>, conclusion: &str) -> Result<ExitCode> {
+    json::publish(report, &(table::text(report) + conclusion), json)?;
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
 /// Profiles, tries what the profile advises, and says what of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
-    let (json, how, stop) =
-        (args.json.as_ref().map(|file| Destination::open(file.as_deref())).transpose()?, How::of(args), stop_flag()?);
-    let is_for_people = !matches!(json, Some(Destination::Stdout));
+    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
+    let (how, stop) = (How::of(args), stop_flag()?);
+    let is_for_people = !json.as_ref().is_some_and(Draft::is_stdout);
     let bounds = Bounds { timeout: how.timeout, stop: &stop };
     let (profile, advice) = profiled(target, &bounds, &how)?;
     if is_for_people {
@@ -103,8 +93,7 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
     let conclusion = advise::conclusion(&advice, &trials, &report, target);
     report.advice = Some(advise::results(&advice, &trials, &report, &profile));
     if trials.is_empty() && is_for_people {
-        print(&conclusion)?;
-        return json.map_or(Ok(()), |file| file.write(&report)).map(|()| ExitCode::SUCCESS);
+        return json::publish(&report, &conclusion, json).map(|()| ExitCode::SUCCESS);
     }
     finish(&report, json, &format!("\n{conclusion}"))
 }

@@ -6,6 +6,7 @@
 
 use fastrand::Rng;
 use serde::Serialize;
+use turnwise_present::stats::{median, quantile};
 
 /// How many times the rounds are drawn anew.
 const RESAMPLES: usize = 10_000;
@@ -38,19 +39,6 @@ impl Summary {
         let at = |share| quantile(&sorted, share);
         Some(Summary { n: sorted.len(), median: at(0.5), q1: at(0.25), q3: at(0.75), min, max })
     }
-}
-
-/// Linear between the neighbours (type 7 of Hyndman and Fan). `sorted` is not empty.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let position = share * (sorted.len() - 1) as f64;
-    let below = sorted[position.floor() as usize];
-    let above = sorted[position.ceil() as usize];
-    below + (above - below) * position.fract()
-}
-
-fn median(sample: &mut [f64]) -> f64 {
-    sample.sort_unstable_by(f64::total_cmp);
-    quantile(sample, 0.5)
 }
 
 /// Ratio of two medians with its confidence interval.

@@ -24,5 +24,4 @@ mod world;
 
 pub(crate) use check::{Args, run};
 pub(crate) use compile::{Compiled, compile};
-pub(crate) use names::suggestion;
 pub(crate) use parse::PolicyFile;

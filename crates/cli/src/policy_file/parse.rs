@@ -1,6 +1,5 @@
 //! The TOML of a policy file.
 
-use super::names::suggestion;
 use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
 use crate::policy::{DEFAULT, renamed};
@@ -10,6 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use turnwise_preload_abi::{Policy, RULES_MAX};
+use turnwise_present::names::suggestion;
 
 /// A policy file that can be used.
 pub(crate) struct PolicyFile {

@@ -1,12 +1,13 @@
 //! Why a rule is about nothing, and what to do.
 
 use super::module::Module;
-use super::names::{demangled, is_about, nearest};
+use super::names::{demangled, is_about};
 use super::problem::Problem;
 use super::rule::{Rule, Subject};
 use super::world::{World, is_path};
 use std::borrow::Cow;
 use toml::Spanned;
+use turnwise_present::names::nearest;
 use turnwise_profile::symbols::code::is_end_of_path;
 
 impl World {

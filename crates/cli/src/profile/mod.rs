@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Ok(Some(scaling)) = &forecast {
         profile.scaling = Some(scaling.clone());
     }
-    let shown = print(&report(&profile));
+    let shown = if outputs.take_stdout() { Ok(()) } else { print(&report(&profile)) };
     let mut troubles = outputs.write(&profile);
     if let (Some(recording), false) = (recording, troubles.is_empty()) {
         troubles.push(recording.kept());

@@ -61,6 +61,11 @@ impl Outputs {
 }
 
 impl Opened {
+    /// Whether one of them goes to standard output, where the report for people would be in its way.
+    pub(crate) fn take_stdout(&self) -> bool {
+        self.0.iter().any(|(_, draft)| draft.is_stdout())
+    }
+
     /// Writes the profile in each form, whether or not that worked in another; what did not work, a line each.
     pub(crate) fn write(self, profile: &Profile) -> Vec<String> {
         let write = |(format, draft): (&Format, Draft)| {

@@ -52,7 +52,7 @@ fn few_runs_and_equal_policies_decide_nothing() {
 #[test]
 fn wall_time_decides_without_a_metric() {
     let script = "if [ \"$TURNWISE_LOCK\" ]; then sleep 0.01; else sleep 0.4; fi";
-    let report = json(&of_script(&["--runs", "6", "--json"], script));
+    let report = json(&of_script(&["--runs", "6", "--json", "-"], script));
     assert_eq!(report["verdicts"][0]["metric"], "wall_s");
     assert_eq!(report["verdicts"][0]["finding"], "better");
 }
@@ -60,7 +60,7 @@ fn wall_time_decides_without_a_metric() {
 #[test]
 fn several_matches_are_combined_as_told() {
     let value = |how: &[&str]| {
-        let options = [&["--metric", "t: (?<t>[0-9]+)", "--json"], how].concat();
+        let options = [&["--metric", "t: (?<t>[0-9]+)", "--json", "-"], how].concat();
         let report = json(&of_script(&options, "echo t: 1; echo t: 3 >&2"));
         assert_eq!(report["runs"][0]["matches"]["t"], 2);
         report["summaries"][0]["median"].as_f64().unwrap()
@@ -74,7 +74,7 @@ fn several_matches_are_combined_as_told() {
 
 #[test]
 fn the_sample_is_compared_and_json_has_everything() {
-    let report = json(&["compare", "--runs", "2", "--json", "--seed", "7", "--", "@sample", "-s", "0.1"]);
+    let report = json(&["compare", "--runs", "2", "--json", "-", "--seed", "7", "--", "@sample", "-s", "0.1"]);
     for field in [
         "schema",
         "turnwise_version",
@@ -119,7 +119,8 @@ fn the_sample_is_compared_and_json_has_everything() {
 #[test]
 fn rounds_are_complete_and_their_order_is_the_seeds() {
     let order = |seed: &str| -> Vec<(u64, String)> {
-        let report = json(&of_script(&["--runs", "4", "--lock", "libc,adaptive", "--json", "--seed", seed], "true"));
+        let report =
+            json(&of_script(&["--runs", "4", "--lock", "libc,adaptive", "--json", "-", "--seed", seed], "true"));
         let runs = report["runs"].as_array().unwrap().clone();
         runs.iter().map(|run| (run["round"].as_u64().unwrap(), run["policy"].to_string())).collect()
     };
@@ -148,20 +149,20 @@ fn json_goes_to_a_file_beside_the_text() {
     let directory = scratch();
     let file = directory.path().join("result.json");
     std::fs::write(&file, "old").unwrap();
-    let option = format!("--json={}", shown(&file));
-    let (stdout, _) = expect(0, &of_script(&[&option, "--metric", OPS], MODEL));
+    let option = shown(&file);
+    let (stdout, _) = expect(0, &of_script(&["--json", option, "--metric", OPS], MODEL));
     assert!(stdout.contains("libc's ops"), "{stdout}");
     let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(report["schema"], 1);
     // A comparison that fails leaves the old result alone, and no litter.
-    expect(2, &of_script(&[&option, "--metric", "nothing: (.)"], MODEL));
+    expect(2, &of_script(&["--json", option, "--metric", "nothing: (.)"], MODEL));
     assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&file).unwrap()).unwrap(), report);
     assert_eq!(directory.path().read_dir().unwrap().count(), 1);
 }
 
 #[test]
 fn output_is_shown_when_asked_for() {
-    let (stdout, stderr) = expect(0, &of_script(&["--show-output", "--json"], "echo from $TURNWISE_LOCK"));
+    let (stdout, stderr) = expect(0, &of_script(&["--show-output", "--json", "-"], "echo from $TURNWISE_LOCK"));
     assert!(stderr.contains("--- adaptive\nfrom adaptive"), "{stderr}");
     assert!(serde_json::from_str::<Value>(&stdout).is_ok(), "{stdout}");
 }
@@ -189,7 +190,7 @@ fn failing_programs_are_shown() {
         &under_ours,
         &["under adaptive, run 1: the program was killed by signal 6 (SIGABRT)", "report"],
     );
-    let report = json(&of_script(&["--any-status", "--json"], "exit 9"));
+    let report = json(&of_script(&["--any-status", "--json", "-"], "exit 9"));
     assert_eq!(report["runs"][0]["exit_status"], 9);
 }
 
@@ -243,7 +244,7 @@ fn interrupted_comparisons_report_what_they_have() {
     let directory = scratch();
     let count = directory.path().join("count");
     let script = format!("echo x >>{0}; [ $(wc -l <{0}) -lt 7 ] || sleep 100", shown(&count));
-    let arguments = ["compare", "--warmup", "0", "--json", "--", "sh", "-c", &script];
+    let arguments = ["compare", "--warmup", "0", "--json", "-", "--", "sh", "-c", &script];
     let child = turnwise(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_for_lines(&count, 7);
     signal(i32::try_from(child.id()).unwrap(), "INT");
@@ -314,7 +315,7 @@ fn programs_that_shake_off_the_library_are_caught() {
 
 /// The notes of a comparison.
 fn notes(arguments: &[&str]) -> String {
-    json(&[&["compare", "--warmup", "0", "--runs", "2", "--json"], arguments].concat())["notes"].to_string()
+    json(&[&["compare", "--warmup", "0", "--runs", "2", "--json", "-"], arguments].concat())["notes"].to_string()
 }
 
 #[test]
@@ -344,7 +345,7 @@ fn contention_in_one_of_the_runs_is_enough() {
     assert!(Command::new("cc").args(["-pthread", "-o"]).arg(&program).arg(&source).status().unwrap().success());
     let script =
         format!("if mkdir {}/once 2>&-; then {1} contend; else {1}; fi", directory.path().display(), shown(&program));
-    let report = json(&of_script(&["--json", "--lock", "adaptive,queued"], &script));
+    let report = json(&of_script(&["--json", "-", "--lock", "adaptive,queued"], &script));
     let contended = |run: &&Value| run["locks_contended"] == true;
     let runs = report["runs"].as_array().unwrap();
     assert_eq!(runs.iter().filter(contended).count(), 1, "{runs:?}");
@@ -369,7 +370,7 @@ fn exit_statuses_that_differ_are_told() {
 fn arms_run_behind_their_commands() {
     let script = "echo ops: ${OPS:-100}${TURNWISE_LOCK:+0}";
     let arms = ["--arm", "twice: env OPS=200", "--arm", "ours: --lock queued env 'OPS=20'", "--arm", "again:"];
-    let options = [&["--runs", "6", "--metric", OPS, "--json"], &arms[..]].concat();
+    let options = [&["--runs", "6", "--metric", OPS, "--json", "-"], &arms[..]].concat();
     let report = json(&of_script(&options, script));
     assert_eq!(report["settings"]["policies"], serde_json::json!(["libc", "adaptive", "twice", "ours", "again"]));
     let of = |name: &str| {
@@ -390,7 +391,7 @@ fn an_arm_is_held_to_one_cpu() {
     let allowed = cpu.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
     let first = allowed.split([',', '-']).next().unwrap();
     let (libc, ours) = (format!("one: taskset -c {first}"), format!("ours on one: --lock adaptive taskset -c {first}"));
-    let options = ["--metric", "cpus: (?<cpus>[0-9]+)", "--arm", &libc, "--arm", &ours, "--json"];
+    let options = ["--metric", "cpus: (?<cpus>[0-9]+)", "--arm", &libc, "--arm", &ours, "--json", "-"];
     let report = json(&of_script(&options, script));
     for run in report["runs"].as_array().unwrap() {
         let is_held = run["policy"].as_str().unwrap().contains("one");
@@ -475,5 +476,5 @@ fn it_gives_up_at_its_bounds() {
 
 /// The JSON of a comparison of a shell script that makes as many runs as it needs.
 fn of_whole(options: &[&str], script: &str) -> Value {
-    json(&[&["compare", "--warmup", "0", "--json"], options, &["--", "sh", "-c", script]].concat())
+    json(&[&["compare", "--warmup", "0", "--json", "-"], options, &["--", "sh", "-c", script]].concat())
 }

@@ -237,7 +237,7 @@ fn a_policy_file_is_compared_like_a_policy() {
     let bench = Bench::new("locks.c", OPTIMISED);
     let policy = bench.policy(&rule("symbol = \"hot\"", "queued"));
     let program = shown(&bench.program);
-    let compared = ["compare", "--lock", "libc", "--policy", &policy, "--runs", "2", "--json", "--", program];
+    let compared = ["compare", "--lock", "libc", "--policy", &policy, "--runs", "2", "--json", "-", "--", program];
     let (stdout, _) = expect(0, &compared);
     let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(report["settings"]["policies"], serde_json::json!(["libc", policy]));
@@ -319,7 +319,7 @@ fn the_profile_for_advice_has_a_time_limit() {
 
 #[test]
 fn advice_that_cannot_be_tried_is_json_all_the_same() {
-    let (stdout, _) = expect(0, &["compare", "--advise", "--json", "--", "true"]);
+    let (stdout, _) = expect(0, &["compare", "--advise", "--json", "-", "--", "true"]);
     let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!(report["advice"]["findings"], serde_json::json!([]));
     assert!(report["advice"]["verdict"].as_str().is_some_and(|verdict| !verdict.is_empty()));

@@ -61,10 +61,10 @@ pub(crate) struct Args {
     /// Simulate every user from its first job to its last, instead of a window
     #[arg(long, requires = "machine", conflicts_with_all = ["duration", "warm_up"])]
     pub(crate) whole: bool,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 53))]
     pub(crate) seed: u64,
-    /// Write the report as JSON, too
+    /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// List workfiles, jobs and sets of locks, and exit

@@ -14,7 +14,7 @@ use std::time::Duration;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Setup, Stuck, Workfile};
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
-use turnwise_present::progress;
+use turnwise_present::{json, progress};
 use turnwise_sim::spec::Machine;
 
 /// Runs the users that were asked for, with one set of locks after another.
@@ -43,11 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         report.series.push(series);
     }
     bar.finish_and_clear();
-    print(&report.text())?;
-    if let Some(draft) = json {
-        let text = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        draft.write((text + "\n").as_bytes())?;
-    }
+    json::publish(&report, &report.text(), json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct Report {
     pub(crate) handles_per_commit: Option<u32>,
     /// The simulated time that was measured; `None`: whole runs.
     pub(crate) window_ns: Option<u64>,
-    /// Where chance started.
+    /// Random seed.
     pub(crate) seed: u64,
     /// One for each set of locks.
     pub(crate) series: Vec<Series>,

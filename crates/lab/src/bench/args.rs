@@ -47,10 +47,10 @@ pub(crate) struct Flags {
     /// Let our locks wait by another number, repeated or with commas (`bench --list` has them)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
     pub(crate) set: Vec<Setting>,
-    /// Seed of the order of locks within the rounds
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Write the report as JSON, too
+    /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the report as Markdown, too

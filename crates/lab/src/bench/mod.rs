@@ -7,7 +7,7 @@ mod text;
 
 pub(crate) use args::BenchArgs;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use std::process::ExitCode;
 use text::Style;
 use turnwise_bench::bench::measure;
@@ -15,7 +15,7 @@ use turnwise_bench::report::Report;
 use turnwise_bench::setting;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::print;
-use turnwise_present::progress;
+use turnwise_present::{json, progress};
 
 /// Runs the benchmark and prints the report.
 ///
@@ -30,11 +30,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
     let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
     let markdown = args.markdown.as_deref().map(|file| Draft::open("--markdown", file)).transpose()?;
     let report = args.from.as_deref().map_or_else(|| measured(args), Report::read)?;
-    print(&text::render(&report, Style::Plain))?;
-    if let Some(draft) = json {
-        let json = serde_json::to_string_pretty(&report).context("the report has no JSON form")?;
-        draft.write((json + "\n").as_bytes())?;
-    }
+    json::publish(&report, &text::render(&report, Style::Plain), json)?;
     if let Some(draft) = markdown {
         draft.write(text::render(&report, Style::Markdown).as_bytes())?;
     }

@@ -1,10 +1,11 @@
 //! A report as tables, for a terminal or in Markdown.
 
 use turnwise_bench::documents::{DocumentRow, Side};
-use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate, time};
+use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
 use turnwise_bench::stats::Spread;
 use turnwise_bench::subject::Subject;
+use turnwise_present::figures::{plain, time};
 use turnwise_present::table::{self, CellAlignment};
 
 /// How to draw.
@@ -209,16 +210,6 @@ fn document_row(row: &DocumentRow) -> Vec<String> {
         row.ratio.map_or_else(dash, spread),
     ];
     measured.into_iter().chain(published).collect()
-}
-
-/// A number with three digits at least.
-fn plain(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e7 => format!("{value:.2e}"),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    }
 }
 
 fn summary_row(scenario: &ScenarioReport, lock: &LockReport, reference: &LockReport) -> Vec<String> {

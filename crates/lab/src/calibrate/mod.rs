@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use turnwise_calibrate::{self, Calibration, Effort};
 use turnwise_present::draft::Draft;
-use turnwise_present::ending::print;
-use turnwise_present::progress;
+use turnwise_present::{json, progress};
 
 /// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
 ///
@@ -27,9 +26,9 @@ pub(crate) struct Args {
     /// Repeat less: some seconds instead of half a minute
     #[arg(long)]
     quick: bool,
-    /// Print a JSON document instead of the table
-    #[arg(long)]
-    json: bool,
+    /// Write what was found as JSON, too; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 /// Measures, writes the file and prints what was found.
@@ -43,14 +42,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let cannot = || format!("cannot write {}: name a file in a folder that you may write to", path.display());
     let draft = Draft::open("--output", &path).with_context(cannot)?;
+    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
     let found = measure(Effort { quick: args.quick })?;
     draft.write(found.machine_file()?.as_bytes())?;
-    if args.json {
-        let json = serde_json::to_string_pretty(&found).context("the result has no JSON form")?;
-        print(&(json + "\n"))?;
-    } else {
-        print(&format!("{}\nWritten to {}\n", text::text(&found), path.display()))?;
-    }
+    json::publish(&found, &format!("{}\nWritten to {}\n", text::text(&found), path.display()), json)?;
     Ok(ExitCode::SUCCESS)
 }
 

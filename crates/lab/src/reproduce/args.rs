@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// Shorter runs and fewer of them: minutes become seconds; the report says what it left out
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Where chance starts
+    /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Simulations to run in parallel [default: the CPUs of the host]; the figures do not depend on it
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Show a report that --json wrote, and run nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "no_metal"])]
     pub(crate) from: Option<PathBuf>,
-    /// Write the report as JSON, too
+    /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Also write the report as a self-contained HTML page

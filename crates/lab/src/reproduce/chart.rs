@@ -1,8 +1,8 @@
 //! Curves as SVG, in the colours of the simulator's page: published ones dashed, ours drawn through. A sign of its own
 //! for each curve, so that colour is not all that tells them apart.
 
-use super::html::escaped;
 use std::fmt::Write;
+use turnwise_profile::output::page::escaped;
 use turnwise_reproduce::report::{Plot, Series, figure as digits};
 
 const WIDTH: f64 = 960.0;

@@ -3,6 +3,7 @@
 
 use super::{chart, view};
 use std::fmt::Write;
+use turnwise_profile::output::page::escaped;
 use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// That of the simulator's page.
@@ -98,9 +99,4 @@ fn class(column: usize, cell: &str) -> &'static str {
         long if long.chars().count() > 40 => "words",
         _ => "",
     }
-}
-
-/// Nothing of it is taken for HTML.
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

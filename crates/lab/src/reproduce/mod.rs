@@ -6,7 +6,6 @@
 //! | `view.rs` | tables as columns of text |
 //! | `text.rs`, `markdown.rs`, `html.rs`, `chart.rs` | what comes out |
 
-use turnwise_present::ending::print;
 mod args;
 mod chart;
 mod html;
@@ -22,6 +21,7 @@ use progress::Bars;
 use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::draft::Draft;
+use turnwise_present::json;
 use turnwise_present::machine::{self, Machine};
 use turnwise_reproduce::pool::Pool;
 use turnwise_reproduce::report::{FORMAT, Reproduction};
@@ -36,10 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let html = draft("--html", args.html.as_deref())?;
     let markdown = draft("--markdown", args.markdown.as_deref())?;
     let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
-    print(&text::text(&report))?;
-    if let Some(draft) = json {
-        draft.write(self::json(&report)?.as_bytes())?;
-    }
+    json::publish(&report, &text::text(&report), json)?;
     if let Some(draft) = html {
         draft.write(html::page(&report).as_bytes())?;
     }
@@ -51,10 +48,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
 fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
     file.map(|file| Draft::open(flag, file)).transpose()
-}
-
-fn json(report: &Reproduction) -> Result<String> {
-    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
 }
 
 fn read(file: &Path) -> Result<Reproduction> {

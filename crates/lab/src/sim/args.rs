@@ -64,7 +64,7 @@ pub(crate) struct MergeArgs {
     /// What the parts wrote with --json, in any order
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// Write the whole report as JSON, too
+    /// Write the whole report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Also write the report as an HTML page
@@ -103,7 +103,7 @@ pub(crate) struct Flags {
     /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `--list`)
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
     pub(crate) set: Vec<Setting>,
-    /// Where chance starts; each cell's own seed is drawn from it
+    /// Random seed; each cell's own is drawn from it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
     pub(crate) seed: u64,
     /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: stall a thread on 0.1% of
@@ -113,7 +113,7 @@ pub(crate) struct Flags {
     /// Report a cell as stuck if a thread waits for a lock for this long [default: never]
     #[arg(long, value_name = "TIME", value_parser = simulated_time)]
     pub(crate) starvation: Option<Duration>,
-    /// Write the report as JSON, too
+    /// Write the report as JSON, too; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Also write the report as a self-contained HTML page

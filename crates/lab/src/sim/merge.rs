@@ -106,8 +106,9 @@ fn whole(parts: &[Read<'_>]) -> Result<SimReport> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fixture, json};
+    use super::super::fixture;
     use super::*;
+    use turnwise_present::json::text;
 
     struct Files {
         directory: tempfile::TempDir,
@@ -126,7 +127,7 @@ mod tests {
             part.cells.retain(|cell| cell.index % n + 1 == k);
             change(&mut part);
             let file = self.directory.path().join(format!("{k}of{n}.json"));
-            std::fs::write(&file, json(&part).unwrap()).unwrap();
+            std::fs::write(&file, text(&part).unwrap()).unwrap();
             file
         }
     }
@@ -136,7 +137,7 @@ mod tests {
         let files = Files::new();
         for n in [1, 2, 4, 9, 12] {
             let parts: Vec<PathBuf> = (1..=n).rev().map(|k| files.part(k, n, |_| {})).collect();
-            assert_eq!(json(&merge(&parts).unwrap()).unwrap(), json(&files.whole).unwrap(), "{n} parts");
+            assert_eq!(text(&merge(&parts).unwrap()).unwrap(), text(&files.whole).unwrap(), "{n} parts");
         }
     }
 

@@ -7,7 +7,7 @@
 //! | `merge.rs` | parts of a sweep put together |
 //! | `validate.rs` | what the simulator is worth |
 //! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
-//! | `curves.rs`, `number.rs` | what lies on one line; numbers for people |
+//! | `curves.rs` | what lies on one line |
 //! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
 
 mod args;
@@ -17,7 +17,6 @@ mod describe;
 mod fixture;
 mod html;
 mod merge;
-mod number;
 mod part;
 mod perturb;
 mod plan;
@@ -32,7 +31,7 @@ pub(crate) mod world;
 
 pub(crate) use args::Args;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use args::{Command, Flags, MergeArgs};
 use part::Part;
 use plan::Axes;
@@ -40,6 +39,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use turnwise_present::draft::Draft;
 use turnwise_present::ending::{Failure, STUCK, print};
+use turnwise_present::json;
 use turnwise_simbench::report::{FORMAT, SimReport};
 use world::World;
 
@@ -122,11 +122,6 @@ fn draft(flag: &str, file: Option<&Path>) -> Result<Option<Draft>> {
     file.map(|file| Draft::open(flag, file)).transpose()
 }
 
-/// The report as JSON: the same bytes for the same report.
-fn json(report: &SimReport) -> Result<String> {
-    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
-}
-
 /// Where the report goes.
 struct Outputs {
     json: Option<Draft>,
@@ -139,16 +134,13 @@ struct Outputs {
 impl Outputs {
     fn write(self, report: &SimReport) -> Result<ExitCode> {
         let failures = text::failures(report);
-        match (self.text, &self.json) {
-            (true, _) => print(&text::text(report))?,
-            (false, None) => print(&json(report)?)?,
-            (false, Some(_)) => {}
+        match (self.text, self.json) {
+            (true, json) => json::publish(report, &text::text(report), json)?,
+            (false, None) => print(&json::text(report)?)?,
+            (false, Some(draft)) => draft.write(json::text(report)?.as_bytes())?,
         }
         if !self.text {
             eprint!("{failures}");
-        }
-        if let Some(draft) = self.json {
-            draft.write(json(report)?.as_bytes())?;
         }
         if let Some(draft) = self.html {
             draft.write(html::page(report)?.as_bytes())?;

@@ -1,9 +1,9 @@
 //! Unlikely schedules on the command line: `none`, `stalls`, `pct:500:200us`.
 
-use super::number;
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt;
 use std::str::FromStr;
+use turnwise_present::figures::duration;
 use turnwise_sim::Perturb;
 
 /// How often a thread stands still unless told, of a million operations.
@@ -48,8 +48,8 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Perturb::None => f.write_str("none"),
-            Perturb::Stalls { per_million, max_ns } => write!(f, "stalls:{per_million}:{}", number::duration(max_ns)),
-            Perturb::Pct { per_million, max_ns } => write!(f, "pct:{per_million}:{}", number::duration(max_ns)),
+            Perturb::Stalls { per_million, max_ns } => write!(f, "stalls:{per_million}:{}", duration(max_ns)),
+            Perturb::Pct { per_million, max_ns } => write!(f, "pct:{per_million}:{}", duration(max_ns)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Curves drawn with letters: one letter for each, dots between its points.
 
 use super::curves::Curves;
+use turnwise_present::figures::short;
 use turnwise_simbench::report::SimReport;
 
 const WIDTH: usize = 80;
@@ -90,14 +91,14 @@ impl Canvas {
         let mut text = format!("{:>LABEL$} {axis}\n", "");
         for (row, cells) in self.cells.iter().enumerate() {
             let label = match row {
-                0 => super::number::short(self.top),
-                _ if row == HEIGHT / 2 => super::number::short(self.middle(row)),
+                0 => short(self.top),
+                _ if row == HEIGHT / 2 => short(self.middle(row)),
                 _ => String::new(),
             };
             let line = format!("{label:>LABEL$} │{}", cells.iter().collect::<String>());
             text += &format!("{}\n", line.trim_end());
         }
-        text += &format!("{:>LABEL$} └{}\n", super::number::short(self.bottom), "─".repeat(WIDTH));
+        text += &format!("{:>LABEL$} └{}\n", short(self.bottom), "─".repeat(WIDTH));
         text + &self.x_labels(x_title, xs)
     }
 

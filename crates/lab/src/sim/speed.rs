@@ -1,8 +1,8 @@
 //! `turnwise-lab sim --self-bench`: how fast the simulator is on this host.
 
-use super::number;
 use anyhow::Result;
 use std::sync::Arc;
+use turnwise_present::figures::short;
 use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_sim::selfbench::{self, Row};
 use turnwise_sim::spec::Machine;
@@ -18,7 +18,7 @@ pub(crate) fn text(machine: &Machine) -> Result<String> {
     for row in &bench.rows {
         table.add_row(cells(row, bench.switches_per_s));
     }
-    let switches = number::short(bench.switches_per_s);
+    let switches = short(bench.switches_per_s);
     let memory = bench.peak_bytes >> 20;
     Ok(format!(
         "machine {}; a bare switch to a coroutine and back: {switches} per second; memory: {memory} MiB at most\n\
@@ -31,7 +31,7 @@ pub(crate) fn text(machine: &Machine) -> Result<String> {
 fn cells(row: &Row, switches_per_s: f64) -> impl Iterator<Item = Cell> {
     let time = format!("{:.2} s", row.seconds);
     let ratio = format!("{:.2}", row.per_s() / switches_per_s);
-    let figures = [number::short(row.accesses as f64), time, number::short(row.per_s()), ratio];
+    let figures = [short(row.accesses as f64), time, short(row.per_s()), ratio];
     let figures = figures.map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
     [Cell::new(&row.what)].into_iter().chain(figures)
 }

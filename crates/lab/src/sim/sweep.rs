@@ -47,8 +47,8 @@ pub(crate) fn run(
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture;
     use super::super::plan::{Axes, Size, cells};
-    use super::super::{fixture, json};
     use super::*;
     use anyhow::bail;
 
@@ -65,7 +65,7 @@ mod tests {
             let mut report = fixture::report(&[], &[]);
             report.cells = run(&plans(), jobs, one).unwrap();
             assert_eq!(report.cells.len(), 20);
-            json(&report).unwrap()
+            turnwise_present::json::text(&report).unwrap()
         };
         assert_eq!(bytes(1), bytes(7));
         assert!(run(&[], 3, one).unwrap().is_empty());

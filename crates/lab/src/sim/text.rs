@@ -1,9 +1,9 @@
 //! A report as text, at most 100 columns wide.
 
 use super::curves::{Axis, Curves, Series, across_nodes};
-use super::number::{duration, percent, plain, short, time};
 use super::plot;
 use std::fmt::Write;
+use turnwise_present::figures::{duration, percent, plain, short, time};
 use turnwise_present::table::{self, CellAlignment, Table};
 use turnwise_simbench::report::{Cell, Figures, ProfileRow, SimReport};
 

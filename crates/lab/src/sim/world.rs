@@ -3,7 +3,7 @@
 use super::args::Flags;
 use super::perturb::Schedule;
 use super::plan::{Axes, CellPlan, Size};
-use super::{number, trace};
+use super::trace;
 use anyhow::{Context, Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::ffi::OsStr;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use turnwise_bench::setting::{self, Setting};
 use turnwise_calibrate::here_path;
+use turnwise_present::figures::duration;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{MAX_THREADS, Perturb};
 use turnwise_simbench::report::{Cell, SimMachine};
@@ -147,14 +148,14 @@ impl World {
         for pair in axes.chunks(2) {
             flag(&pair[0], pair[1].clone());
         }
-        flag("--duration", number::duration(self.duration_ns));
-        flag("--warm-up", number::duration(self.warm_up_ns));
+        flag("--duration", duration(self.duration_ns));
+        flag("--warm-up", duration(self.warm_up_ns));
         flag("--seed", seed.to_string());
         if self.perturb.0 != Perturb::None {
             flag("--perturb", self.perturb.to_string());
         }
         if let Some(ns) = self.starvation_ns {
-            flag("--starvation", number::duration(ns));
+            flag("--starvation", duration(ns));
         }
         for setting in &self.set {
             flag("--set", setting.to_string());

@@ -12,7 +12,7 @@ fn number(report: &Value, key: &str) -> Option<f64> {
 #[test]
 fn a_quick_run_measures_plausible_numbers_and_writes_a_machine() {
     let directory = scratch();
-    let mut command = turnwise(&["calibrate", "--quick", "--json"]);
+    let mut command = turnwise(&["calibrate", "--quick", "--json", "-"]);
     let (json, _) = expect_of(0, command.env("XDG_CONFIG_HOME", directory.path()));
     let report: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(report["format"], "turnwise-calibrate/1");

@@ -1,6 +1,6 @@
 //! Figures as people read them, in few columns.
 
-use crate::figures::three;
+use turnwise_present::figures::{percent, short};
 
 /// A length of time.
 pub(super) fn time(ns: u64) -> String {
@@ -9,13 +9,7 @@ pub(super) fn time(ns: u64) -> String {
 
 /// A number of things.
 pub(super) fn count(value: u64) -> String {
-    let exact = value as f64;
-    match value {
-        0..10_000 => value.to_string(),
-        10_000..999_500 => format!("{} k", three(exact / 1e3)),
-        999_500..999_500_000 => format!("{} M", three(exact / 1e6)),
-        _ => format!("{} G", three(exact / 1e9)),
-    }
+    if value < 10_000 { value.to_string() } else { short(value as f64) }
 }
 
 /// A part of a whole in percent.
@@ -23,13 +17,8 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }
-    let percent = part as f64 * 100.0 / whole as f64;
-    match percent {
-        _ if part == 0 => "0%".to_owned(),
-        ..0.1 => "<0.1%".to_owned(),
-        0.1..9.95 => format!("{percent:.1}%"),
-        _ => format!("{percent:.0}%"),
-    }
+    let share = crate::figures::share(part, whole);
+    if share > 0.0 && share < 0.001 { "<0.1%".to_owned() } else { percent(share) }
 }
 
 /// One thing, several things.

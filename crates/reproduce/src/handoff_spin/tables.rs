@@ -9,8 +9,8 @@ use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
-use turnwise_bench::figure;
 use turnwise_bench::published::HandoffSpin;
+use turnwise_present::figures;
 use turnwise_sim::Sim;
 
 impl Curves {
@@ -139,7 +139,7 @@ pub(super) fn metal(context: &Context<'_>) -> Listing {
             // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
             let rounds = context.choose(20_000, 200_000) / threads;
             let shown = with_lock::<Native, _>(lock, shape(threads, rounds, 0));
-            let time = figure::time(shown.each_ns);
+            let time = figures::time(shown.each_ns);
             cells.push(format!("{time}, {:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length));
         }
         listing.rows.push(cells);

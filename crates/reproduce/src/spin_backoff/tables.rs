@@ -10,8 +10,8 @@ use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
-use turnwise_bench::figure;
 use turnwise_bench::published::SpinBackoff;
+use turnwise_present::figures;
 
 const CPUS: [u32; 4] = [8, 16, 32, 64];
 const FIGURES: [&str; 3] = ["wall", "system", "user"];
@@ -228,7 +228,7 @@ pub(super) fn metal(model: &Model) -> Result<Listing> {
         let took = with_lock::<Native, _>(lock, shape);
         let each = took.wall_ns / f64::from(shape.files) / f64::from(threads * acquisitions);
         let share = |ns: f64| format!("{:.2}", ns / took.wall_ns);
-        listing.rows.push(vec![lock.to_owned(), figure::time(each), share(took.system_ns), share(took.user_ns)]);
+        listing.rows.push(vec![lock.to_owned(), figures::time(each), share(took.system_ns), share(took.user_ns)]);
     }
     Ok(listing)
 }

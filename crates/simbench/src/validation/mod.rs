@@ -18,6 +18,7 @@ use anyhow::Result;
 use handoff::Effort;
 use std::sync::Arc;
 use turnwise_bench::report::Report;
+use turnwise_present::stats::median;
 use turnwise_sim::spec::{self, Machine};
 
 /// What a validation needs from outside.
@@ -51,8 +52,7 @@ impl Judged {
 
     fn median(&self) -> f64 {
         let mut all: Vec<f64> = self.0.iter().map(|error| error.abs()).collect();
-        all.sort_by(f64::total_cmp);
-        all.get(all.len() / 2).copied().unwrap_or(0.0)
+        if all.is_empty() { 0.0 } else { median(&mut all) }
     }
 }
 

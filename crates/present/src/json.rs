@@ -1,0 +1,25 @@
+//! A report as a JSON document.
+
+use crate::draft::Draft;
+use crate::ending::print;
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// The report as JSON: the same bytes for the same report.
+///
+/// # Errors
+/// The report has a map whose keys are not strings.
+pub fn text(report: &impl Serialize) -> Result<String> {
+    Ok(serde_json::to_string_pretty(report).context("the report has no JSON form")? + "\n")
+}
+
+/// Prints what people read, unless standard output is for the document (`--json -`), and writes the document.
+///
+/// # Errors
+/// Standard output or the file cannot be written to.
+pub fn publish(report: &impl Serialize, people: &str, json: Option<Draft>) -> Result<()> {
+    if !json.as_ref().is_some_and(Draft::is_stdout) {
+        print(people)?;
+    }
+    json.map_or(Ok(()), |draft| draft.write(text(report)?.as_bytes()))
+}
