@@ -52,10 +52,10 @@ locks! {
             .order(HANDOFF).waiters(ADAPTIVE).again("counted");
     "semaphore": semaphore(Semaphore<false, P>) =
         turnwise("Semaphore", "our semaphore with one permit", "Dijkstra 1965", Nature::SEMAPHORE)
-            .order(HANDOFF).waiters("sleep").again("takes more");
+            .order(HANDOFF).waiters("sleep").again("one more");
     "fair-semaphore": semaphore(FairSemaphore<P>) =
         turnwise("FairSemaphore", "our fair semaphore with one permit", "Dijkstra 1965", Nature::FAIR_SEMAPHORE)
-            .order(FIFO).waiters("sleep").again("takes more");
+            .order(FIFO).waiters("sleep").again("one more");
     "rwsem": rwsem(RawRwSem<P>) =
         turnwise("RwSem", "our readers-writer lock", "rwsem_stealing", Nature::SLEEPER)
             .order(HANDOFF).waiters(ADAPTIVE);

@@ -180,7 +180,7 @@ mod tests {
             ("{", "other.json is not JSON"),
             ("{}", "has no field `format`"),
             ("{\"format\": \"turnwise-sim/0\"}", "other.json has format turnwise-sim/0"),
-            ("{\"format\": \"turnwise-sim/1\"}", "no complete report"),
+            ("{\"format\": \"turnwise-sim/1\"}", "not a complete report"),
         ] {
             std::fs::write(&file, content).unwrap();
             refused(&[first.clone(), file.clone()], &[word]);

@@ -9,7 +9,7 @@ fn unknown_names_are_refused_and_the_nearest_suggested() {
     expect_complaint(2, &["bench", "--lock", "pthread-writers"], &["parking_lot"]);
     expect_complaint(2, &["bench", "spin", "--scenario", "tight-3"], &["similar value exists: 'tight-2'"]);
     expect_complaint(2, &["bench", "--samples", "0"], &["--samples"]);
-    let args = ["bench", "seqlock", "--lock", "turnwise", "--json", "/no/such/directory/x.json"];
+    let args = ["bench", "seqlock", "--lock", "seqrwlock", "--json", "/no/such/directory/x.json"];
     expect_complaint(2, &args, &["/no/such/directory/x.json"]);
 }
 
@@ -39,7 +39,7 @@ fn a_short_run_writes_both_files() {
     let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(report["format"], "turnwise-bench/2");
     assert_eq!(report["subject"], "seqlock");
-    assert_eq!(report["scenarios"][0]["locks"][0]["name"], "turnwise");
+    assert_eq!(report["scenarios"][0]["locks"][0]["name"], "seqrwlock");
     let markdown = std::fs::read_to_string(markdown).unwrap();
-    assert!(markdown.contains("## read: 1 reader") && markdown.contains("| turnwise"), "{markdown}");
+    assert!(markdown.contains("## read: 1 reader") && markdown.contains("| seqrwlock"), "{markdown}");
 }

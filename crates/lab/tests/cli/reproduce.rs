@@ -13,7 +13,7 @@ fn a_document_is_reproduced_in_all_forms() {
     let (text, errors) = expect(0, &[&command[..], &outputs].concat());
     assert!(errors.is_empty(), "no bars without a terminal: {errors}");
     for part in
-        ["altix-64", "fitted:", "64 CPUs, with back-off, user", "967.31", "bars:", "left out (--quick):", "seed 7"]
+        ["altix-64", "fitted:", "64 CPUs, inode-lock-backoff, user", "967.31", "bars:", "left out (--quick):", "seed 7"]
     {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
@@ -29,7 +29,7 @@ fn a_document_is_reproduced_in_all_forms() {
     assert!(page.contains("All open and read the same file: wall time"));
     let page = read("r.md");
     assert!(page.starts_with("# The case studies, reproduced\n"), "{page}");
-    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, spin lock, wall |")).collect();
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, inode-lock-spin, wall |")).collect();
     assert!(rows.len() == 1 && rows[0].contains("| 3.99 |") && rows[0].contains("fitted"), "{page}");
     assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7 --no-metal"), "{page}");
     assert!(!page.contains("on metal here"), "{page}");
