@@ -287,7 +287,7 @@ fn damaged_files_are_named_for_what_they_are() {
     file.set_len(100_000).unwrap();
     let error = refused(&run.file());
     assert!(matches!(error, Error::Truncated(100_000, _)), "{error}");
-    assert!(error.to_string().contains("cut off"), "{error}");
+    assert!(error.to_string().contains("truncated"), "{error}");
     file.set_len(40).unwrap();
     assert!(matches!(refused(&run.file()), Error::Truncated(40, _)));
     assert!(library(libraries::RECORDER).is_file());
