@@ -29,7 +29,7 @@ impl Machine {
             cpus: here.cpus,
             cpu_model: here.cpu.unwrap_or_else(unknown),
             architecture: here.arch,
-            memory_bytes: info.totalram as u64 * u64::from(info.mem_unit),
+            memory_bytes: info.totalram * u64::from(info.mem_unit),
             kernel: here.kernel.unwrap_or_else(unknown),
             libc: libc_version(),
             on_cpu_layer: here.on_cpu_layer,

@@ -188,6 +188,11 @@ fn running_processes_are_traced_for_a_time() {
     expect_complaint(2, &["profile", "--pid", "1", "--seconds", "0"], &["above zero"]);
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();
+    // The kernel shows the arguments of a new program a moment after it has told its parent that it runs.
+    let has_arguments = || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+    while !has_arguments() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     let output = turnwise(&["profile", "--pid", &pid, "--seconds", "0.1"]).output().unwrap();
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
