@@ -53,7 +53,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
 }
 
-/// As [`print`], for what need not be text.
+/// Prints as [`print()`] does, what need not be text.
 ///
 /// # Errors
 /// Standard output cannot be written to.

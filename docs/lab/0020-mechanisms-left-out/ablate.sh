@@ -1,5 +1,5 @@
 #!/bin/sh
-# One mechanism of waiting left out, against the policy that ships, in one run: ablate.sh NAME=VALUE [argument of perf …]
+# Leaves one mechanism of waiting out, against the policy that ships: ablate.sh NAME=VALUE [argument of perf …]
 # Needs `cargo build --release -p turnwise-cli -p turnwise-lab`. Run it from the repository's root.
 set -eu
 setting=$1
