@@ -54,9 +54,8 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// States that a bounded and a wide run may have. What functions leave on the threads' stacks counts, and differs with
-/// the features that the workspace turns on: the largest bounded run has 1.0 or 4.8 million states.
-const STATES: (usize, usize) = (12_000_000, 40_000_000);
+/// States that a bounded and a wide run may have.
+const STATES: (usize, usize) = (4_000_000, 40_000_000);
 
 /// States that a bounded run of a mutant may have: what is wrong shows soon, or another check shows it.
 const STATES_OF_A_MUTANT: usize = 1_000_000;

@@ -490,6 +490,7 @@ impl<P: Platform> LockRef<P> {
     /// Looks until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
     ///
     /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `lockref_spin_ns` late.
+    #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
         let until = P::now().saturating_add(policy().lockref_spin_ns);
         let until = match deadline {
@@ -503,6 +504,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Sleeps until the owner releases the lock; says whether it did. An owner without a slot has no place where to
     /// sleep for it.
+    #[inline(never)]
     fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
         let word = self.word.load(Relaxed);
         if word & LOCK == 0 {
