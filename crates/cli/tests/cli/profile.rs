@@ -189,10 +189,11 @@ fn running_processes_are_traced_for_a_time() {
     let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = sleeper.id().to_string();
     // The kernel shows the arguments of a new program a moment after it has told its parent that it runs.
-    let has_arguments = || std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
-    while !has_arguments() {
+    let mut has_arguments = (0..10_000).map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty())
+    });
+    assert!(has_arguments.any(|has| has), "process {pid} has no arguments after ten seconds");
     let output = turnwise(&["profile", "--pid", &pid, "--seconds", "0.1"]).output().unwrap();
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
