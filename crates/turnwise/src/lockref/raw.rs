@@ -488,7 +488,6 @@ impl<P: Platform> LockRef<P> {
     }
 
     /// Looks until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
-    ///
     /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `lockref_spin_ns` late.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
@@ -502,8 +501,7 @@ impl<P: Platform> LockRef<P> {
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
-    /// Sleeps until the owner releases the lock; says whether it did. An owner without a slot has no place where to
-    /// sleep for it.
+    /// Sleeps until the owner releases the lock; says whether it did. It cannot sleep for an owner without a slot.
     #[inline(never)]
     fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
         let word = self.word.load(Relaxed);
