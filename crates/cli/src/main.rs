@@ -2,7 +2,6 @@
 
 mod arm;
 mod compare;
-mod contender;
 mod generate;
 mod list;
 mod machine;
@@ -15,6 +14,7 @@ mod profile;
 mod program;
 mod run;
 mod target;
+mod variant;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! One run of the program: started, watched, and accounted for.
 
-use crate::contender::Contender;
-use crate::preload::signs::{Seen, Signs};
+use crate::preload::run_probe::{RunProbe, Seen};
 use crate::preload::{Library, Watch};
 use crate::target::Target;
+use crate::variant::Variant;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -88,30 +88,30 @@ pub(crate) struct Runner<'a> {
     /// `None` if no contender needs it.
     pub(crate) library: Option<&'a Library>,
     pub(crate) watch: Option<Watch>,
-    pub(crate) signs: Option<Signs>,
+    pub(crate) probe: Option<RunProbe>,
     pub(crate) timeout: Duration,
     /// Set by a signal handler when the user wants to stop.
     pub(crate) stop: &'a AtomicBool,
 }
 
 impl Runner<'_> {
-    /// Runs the program once under `contender`.
+    /// Runs the program once under `variant`.
     ///
     /// # Errors
     /// The program cannot be started or watched.
-    pub(crate) fn run(&self, contender: &Contender) -> Result<Outcome> {
-        let mut command = contender.start(self.target, self.library);
+    pub(crate) fn run(&self, variant: &Variant) -> Result<Outcome> {
+        let mut command = variant.start(self.target, self.library);
         if let Some(watch) = &self.watch {
             watch.opened();
         }
-        let asked = contender.is_interposed();
-        let signs = self.signs.as_ref().filter(|_| asked);
-        if let Some(signs) = signs {
-            signs.ask(&mut command);
+        let asked = variant.is_interposed();
+        let probe = self.probe.as_ref().filter(|_| asked);
+        if let Some(probe) = probe {
+            probe.ask(&mut command);
         }
         let outcome = Bounds { timeout: self.timeout, stop: self.stop }.run(command, self.target)?;
         let library_loaded = self.watch.as_ref().filter(|_| asked).map(Watch::opened);
-        Ok(Outcome { library_loaded, seen: signs.and_then(Signs::seen), ..outcome })
+        Ok(Outcome { library_loaded, seen: probe.and_then(RunProbe::seen), ..outcome })
     }
 }
 

@@ -6,7 +6,7 @@ pub const LOCK: &str = "TURNWISE_LOCK";
 pub const POLICY_TABLE: &str = "TURNWISE_POLICY_TABLE";
 /// `1`: the preload library says on standard error what it does.
 pub const VERBOSE: &str = "TURNWISE_VERBOSE";
-/// The path of the page of [`crate::signs`].
-pub const SIGNS: &str = "TURNWISE_SIGNS";
+/// The path of the page of [`crate::run_probe`].
+pub const RUN_PROBE: &str = "TURNWISE_RUN_PROBE";
 /// The path of the file that the recorder writes to.
 pub const RECORDING: &str = "TURNWISE_RECORDING";

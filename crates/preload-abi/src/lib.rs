@@ -11,7 +11,7 @@
 //! | `module.rs` | how a program or shared object is recognised in a file and in memory |
 //! | `glob.rs` | patterns for names |
 //! | `write.rs` | writing a table, with feature `write` |
-//! | `signs.rs` | the other direction: what the preload library tells of a run |
+//! | `run_probe.rs` | the other direction: what the preload library tells of a run |
 #![no_std]
 
 #[cfg(any(test, feature = "write"))]
@@ -23,7 +23,7 @@ mod layout;
 pub mod libraries;
 mod module;
 mod policy;
-pub mod signs;
+pub mod run_probe;
 mod table;
 #[cfg(any(test, feature = "write"))]
 mod write;
@@ -32,6 +32,6 @@ pub use glob::{matches, matches_path};
 pub use layout::{Fault, Kind, RULES_MAX};
 pub use module::{Image, fingerprint};
 pub use policy::{Lock, Policy};
-pub use table::{Place, Rule, Table};
+pub use table::{ModuleOffset, Rule, Table};
 #[cfg(any(test, feature = "write"))]
 pub use write::{ModuleRanges, NewRule, NewTable, TooMany};

@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// A place in a program: in which module, and where there.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct ModuleOffset<'a> {
     /// The module's [`fingerprint`](crate::fingerprint).
     pub fingerprint: u64,
     /// The address relative to where the module was loaded: what its file says.
@@ -101,10 +101,15 @@ impl<'a> Table<'a> {
 
     /// The first rule for a lock that lies at `object` and is made by a call at `call`, among the rules that are
     /// `active`; `None`: the default.
-    pub fn decide(&self, object: Option<Place>, call: Option<Place>, active: impl Fn(usize) -> bool) -> Option<usize> {
+    pub fn decide(
+        &self,
+        object: Option<ModuleOffset>,
+        call: Option<ModuleOffset>,
+        active: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         (0..self.rules.len()).filter(|number| active(*number)).find(|number| {
             let Some(rule) = self.rule(*number) else { return false };
-            let in_module = |place: Option<Place>| place.is_some_and(|place| matches(rule.module, place.module));
+            let in_module = |place: Option<ModuleOffset>| place.is_some_and(|place| matches(rule.module, place.module));
             match rule.kind {
                 Kind::Any => true,
                 Kind::Module => in_module(object) || in_module(call),
@@ -115,7 +120,7 @@ impl<'a> Table<'a> {
     }
 
     /// Whether the rule's ranges have the place.
-    fn covers(&self, rule: usize, Place { fingerprint, address, .. }: Place) -> bool {
+    fn covers(&self, rule: usize, ModuleOffset { fingerprint, address, .. }: ModuleOffset) -> bool {
         let place = (fingerprint, rule, address);
         let index = self.ranges.partition_point(|range| range.place(range.end) <= place);
         self.ranges.get(index).is_some_and(|range| {
@@ -167,8 +172,8 @@ mod tests {
         .unwrap()
     }
 
-    fn place(fingerprint: u64, address: u64) -> Option<Place<'static>> {
-        Some(Place { fingerprint, address, module: b"prog" })
+    fn place(fingerprint: u64, address: u64) -> Option<ModuleOffset<'static>> {
+        Some(ModuleOffset { fingerprint, address, module: b"prog" })
     }
 
     #[test]
@@ -183,7 +188,7 @@ mod tests {
         assert_eq!(decide(place(9, 0x1000), place(9, 0x200)), None, "objects and calls are told apart");
         assert_eq!(decide(place(8, 0x100), place(3, 0x10)), None);
         assert_eq!(decide(None, place(3, 0xf)), Some(1));
-        let library = Some(Place { fingerprint: 1, address: 7, module: b"libx.so" });
+        let library = Some(ModuleOffset { fingerprint: 1, address: 7, module: b"libx.so" });
         assert_eq!(decide(library, None), Some(2));
         assert_eq!(decide(None, library), Some(2));
         assert_eq!(table.decide(None, None, |_| true), Some(3));

@@ -20,7 +20,7 @@
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
 //! | `events.rs` | what waits were made of, for a recorder in front |
-//! | `signs.rs` | what `turnwise compare` learns of a run: was a lock used, was there contention |
+//! | `run_probe.rs` | what `turnwise compare` learns of a run: was a lock used, was there contention |
 //! | `start.rs` | the constructor |
 //!
 //! The code is `core` only, so that no path can allocate; `std` is linked for its panic handler alone, and a panic
@@ -48,8 +48,8 @@ mod owner;
 mod policy;
 mod real;
 mod rules;
+mod run_probe;
 mod rwlock;
-mod signs;
 mod spin;
 mod start;
 mod time;

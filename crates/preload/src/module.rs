@@ -1,7 +1,7 @@
 //! Which module an address belongs to, and how the policy table knows it.
 
 use turnwise_interpose::{Module, find};
-use turnwise_preload_abi::{Image, Place, fingerprint};
+use turnwise_preload_abi::{Image, ModuleOffset, fingerprint};
 
 /// A module in memory. Its segments stay mapped while code of it calls us or a lock in it is used.
 struct Loaded(Module);
@@ -30,12 +30,12 @@ impl Image for Loaded {
 }
 
 /// Where an address is, or the file name of the program for `program`. `None`: in no module, or in this library.
-pub(crate) fn place(address: usize, program: &'static [u8]) -> Option<Place<'static>> {
+pub(crate) fn place(address: usize, program: &'static [u8]) -> Option<ModuleOffset<'static>> {
     let module = find(address).filter(|module| !module.is_own())?;
     // SAFETY: the module stays loaded during this call; the caller keeps the name no longer.
     let path = unsafe { module.name() }.to_bytes();
     let path = if path.is_empty() { program } else { path };
-    Some(Place {
+    Some(ModuleOffset {
         // Without headers in memory it is known by name only.
         fingerprint: fingerprint(&Loaded(module)).unwrap_or(0),
         address: address.wrapping_sub(module.base) as u64,

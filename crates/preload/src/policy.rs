@@ -5,13 +5,13 @@
 //! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
 //! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer. The
 //! constructor reads it, too, lest a program that writes its title over the environment changes it, but leaves it to
-//! the first lock call to put it in force: so that call is known ([`crate::signs`]).
+//! the first lock call to put it in force: so that call is known ([`crate::run_probe`]).
 //!
 //! Where a tool looks for races that sees the C library's locks alone, all locks are that library's, whatever the
 //! variables say.
 
 use crate::rules::{self, Caller, Unusable};
-use crate::signs;
+use crate::run_probe;
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -83,7 +83,7 @@ pub(crate) fn prepare() -> Option<Lock> {
 fn resolve() -> u32 {
     let known = find();
     CURRENT.0.store(known, Relaxed);
-    signs::used();
+    run_probe::used();
     known
 }
 

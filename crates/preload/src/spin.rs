@@ -12,7 +12,7 @@
 //!
 //! No order among waiters, and no bound on a wait, as in the C library's.
 
-use crate::{policy, real, signs};
+use crate::{policy, real, run_probe};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -26,7 +26,7 @@ const SPIN_NS: u64 = 10_000;
 
 /// How the C library writes free and taken; 0: not known yet. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
-/// What the constructor found, which no lock call has asked for yet: so the first one is known ([`crate::signs`]).
+/// What the constructor found, which no lock call has asked for yet: so the first one is known ([`crate::run_probe`]).
 static PREPARED: AtomicU64 = AtomicU64::new(0);
 
 /// The C library's words.
@@ -89,7 +89,7 @@ fn lock_first(word: &AtomicU32) {
         unsafe { real::spin_lock(word.as_ptr().cast()) };
         return;
     }
-    signs::used();
+    run_probe::used();
     let known = match PREPARED.load(Relaxed) {
         0 => prepare(),
         known => known,

@@ -2,7 +2,7 @@
 
 use crate::policy;
 use crate::rules::{self, Unusable};
-use crate::{cond, real, signs, spin};
+use crate::{cond, real, run_probe, spin};
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 use turnwise::platform::native::{OnCpuLayer, on_cpu_layer};
@@ -18,7 +18,7 @@ extern "C" fn start() {
         refuse_table(path, fault);
     }
     let policy = policy::prepare();
-    signs::open();
+    run_probe::open();
     look_up();
     if let Some(tool) = race_checker() {
         tell_of(tool);

@@ -1,7 +1,7 @@
 //! A report as a JSON document.
 
-use crate::draft::Draft;
 use crate::ending::print;
+use crate::output_file::OutputFile;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -17,9 +17,9 @@ pub fn text(report: &impl Serialize) -> Result<String> {
 ///
 /// # Errors
 /// Standard output or the file cannot be written to.
-pub fn publish(report: &impl Serialize, people: &str, json: Option<Draft>) -> Result<()> {
-    if !json.as_ref().is_some_and(Draft::is_stdout) {
+pub fn publish(report: &impl Serialize, people: &str, json: Option<OutputFile>) -> Result<()> {
+    if !json.as_ref().is_some_and(OutputFile::is_stdout) {
         print(people)?;
     }
-    json.map_or(Ok(()), |draft| draft.write(text(report)?.as_bytes()))
+    json.map_or(Ok(()), |output_file| output_file.write(text(report)?.as_bytes()))
 }

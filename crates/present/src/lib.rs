@@ -5,7 +5,7 @@
 //! | `usage.rs` | the command line, and complaints about it that say what to type |
 //! | `ending.rs` | errors with an exit status, and the last words of a program |
 //! | `pages.rs` | manual pages and completions, from the table of flags |
-//! | `draft.rs`, `json.rs` | files that the user asked for; reports as JSON |
+//! | `output_file.rs`, `json.rs` | files that the user asked for; reports as JSON |
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
 //! | `figures.rs`, `stats.rs` | numbers as people read them; medians and quantiles |
 //! | `names.rs` | the name that a misspelt one was meant to be |
@@ -16,13 +16,13 @@
 //! Only programs parse arguments and draw tables: they turn on the feature `program`, libraries do not.
 
 pub mod cpus;
-pub mod draft;
 pub mod ending;
 pub mod figures;
 pub mod json;
 pub mod machine;
 pub mod names;
 pub mod others;
+pub mod output_file;
 pub mod own_locks;
 #[cfg(feature = "program")]
 pub mod pages;

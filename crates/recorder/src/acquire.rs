@@ -16,14 +16,14 @@ use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
 
 /// What is acquired, and where.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Acquisition {
     pub(crate) kind: Kind,
     pub(crate) address: u64,
     /// `Entry::site`.
     pub(crate) site: u64,
 }
 
-impl Place {
+impl Acquisition {
     #[inline(always)]
     pub(crate) fn is_read(&self) -> bool {
         self.site >> 56 == Op::Read as u64
@@ -52,7 +52,7 @@ struct Prepared {
 /// stand that the thread holds. So it is not done while the lock is held. `ordered`: the caller would wait. `None`: the
 /// way must be a longer one.
 #[inline(always)]
-fn prepare(place: Place, ordered: bool) -> Option<Prepared> {
+fn prepare(place: Acquisition, ordered: bool) -> Option<Prepared> {
     let state = glance()?;
     let entry = state.table.glance(place.address, place.site)?;
     let ready = state.locks.announce(&state.notes.contexts, entry, place.address, ordered)
@@ -61,7 +61,7 @@ fn prepare(place: Place, ordered: bool) -> Option<Prepared> {
 }
 
 /// Prepares with a longer look than [`prepare`].
-fn prepare_searching(place: Place, ordered: bool) -> Option<Prepared> {
+fn prepare_searching(place: Acquisition, ordered: bool) -> Option<Prepared> {
     let state = glance()?;
     let entry = state.table.seek(place.address, place.site)?;
     let ready =
@@ -80,7 +80,7 @@ fn take_back(prepared: Prepared) {
 
 /// The lock was there at once.
 #[inline(always)]
-fn confirm(prepared: Prepared, place: Place) {
+fn confirm(prepared: Prepared, place: Acquisition) {
     prepared.state.locks.confirm(prepared.entry, place.address);
     if place.is_read()
         && let Some(record) = prepared.state.writer.record_if_there()
@@ -91,7 +91,7 @@ fn confirm(prepared: Prepared, place: Place) {
 
 /// Records a lock that was there at once though nothing was prepared. `ordered`: the caller would have waited.
 #[cold]
-fn record_unprepared(place: Place, ordered: bool) {
+fn record_unprepared(place: Acquisition, ordered: bool) {
     let Some(state) = enter() else { return };
     match state.entry(place.kind, place.address, place.site) {
         Some(entry) => {
@@ -109,7 +109,7 @@ fn record_unprepared(place: Place, ordered: bool) {
 
 /// The lock was there at once, though threads slept for it. `ordered`: the caller would have waited.
 #[cold]
-fn record_steal(place: Place, ordered: bool) -> c_int {
+fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     record_unprepared(place, ordered);
     if let Some(state) = enter()
         && let Some(entry) = state.entry(place.kind, place.address, place.site)
@@ -122,7 +122,11 @@ fn record_steal(place: Place, ordered: bool) -> c_int {
 
 /// Tries, records what that answered, and waits if there is something to wait for.
 #[inline(always)]
-pub(crate) fn lock(place: Place, attempt: impl Fn() -> c_int + Copy, lock: impl FnOnce() -> c_int + Copy) -> c_int {
+pub(crate) fn lock(
+    place: Acquisition,
+    attempt: impl Fn() -> c_int + Copy,
+    lock: impl FnOnce() -> c_int + Copy,
+) -> c_int {
     let Some(prepared) = prepare(place, true) else {
         cold_path();
         return lock_unprepared(place.kind, place.address, place.site, attempt, lock);
@@ -156,7 +160,7 @@ extern "C" fn lock_unprepared(
     attempt: impl Fn() -> c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    match attempt_searching(Place { kind, address, site }, true, attempt) {
+    match attempt_searching(Acquisition { kind, address, site }, true, attempt) {
         Some(result) => finish_lock(kind, address, site, None, result, lock),
         None => 0,
     }
@@ -164,7 +168,7 @@ extern "C" fn lock_unprepared(
 
 /// Tries after a longer look; what that answered, unless the lock was there at once and all is counted.
 #[inline(always)]
-fn attempt_searching(place: Place, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
+fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
     let prepared = prepare_searching(place, ordered);
     let result = attempt();
     match prepared {
@@ -188,7 +192,7 @@ extern "C" fn finish_lock(
     result: c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    let place = Place { kind, address, site };
+    let place = Acquisition { kind, address, site };
     match result {
         EBUSY => wait_for(place, entry, lock),
         result if is_steal(result) => record_steal(place, true),
@@ -203,7 +207,7 @@ extern "C" fn finish_lock(
 
 /// Records what the program's own try answers.
 #[inline(always)]
-pub(crate) fn try_lock(place: Place, attempt: impl Fn() -> c_int + Copy) -> c_int {
+pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn() -> c_int + Copy) -> c_int {
     let Some(prepared) = prepare(place, false) else {
         cold_path();
         return try_lock_unprepared(place.kind, place.address, place.site, attempt);
@@ -222,7 +226,7 @@ pub(crate) fn try_lock(place: Place, attempt: impl Fn() -> c_int + Copy) -> c_in
 /// [`try_lock`] for what [`lock_unprepared`] is for.
 #[inline(never)]
 extern "C" fn try_lock_unprepared(kind: Kind, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
-    match attempt_searching(Place { kind, address, site }, false, attempt) {
+    match attempt_searching(Acquisition { kind, address, site }, false, attempt) {
         Some(result) => finish_try_lock(kind, address, site, result),
         None => 0,
     }
@@ -231,7 +235,7 @@ extern "C" fn try_lock_unprepared(kind: Kind, address: u64, site: u64, attempt: 
 /// Records what the program's own try answered; nothing is counted yet.
 #[inline(never)]
 extern "C" fn finish_try_lock(kind: Kind, address: u64, site: u64, result: c_int) -> c_int {
-    let place = Place { kind, address, site };
+    let place = Acquisition { kind, address, site };
     match result {
         EBUSY => record_failure(place),
         result if is_steal(result) => return record_steal(place, false),
@@ -243,12 +247,12 @@ extern "C" fn finish_try_lock(kind: Kind, address: u64, site: u64, result: c_int
 
 /// A try failed.
 #[cold]
-fn record_failure(place: Place) {
+fn record_failure(place: Acquisition) {
     let Some(state) = enter() else { return };
     count_failure(&state, place);
 }
 
-pub(crate) fn count_failure(state: &State, place: Place) {
+pub(crate) fn count_failure(state: &State, place: Acquisition) {
     if let Some(entry) = state.entry(place.kind, place.address, place.site) {
         entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
     }
@@ -294,7 +298,7 @@ pub(crate) fn destroyed(address: u64) {
 
 /// Calls `lock` after a try that found the lock taken, and records the wait.
 #[cold]
-fn wait_for(place: Place, entry: Option<&'static Entry>, lock: impl FnOnce() -> c_int) -> c_int {
+fn wait_for(place: Acquisition, entry: Option<&'static Entry>, lock: impl FnOnce() -> c_int) -> c_int {
     if process::get().is_none() {
         return lock(); // without a look at the lock: where nothing is recorded, a tool may look for races
     }
@@ -315,7 +319,7 @@ fn wait_for(place: Place, entry: Option<&'static Entry>, lock: impl FnOnce() -> 
 
 /// A wait under way.
 struct Wait {
-    place: Place,
+    place: Acquisition,
     entry: &'static Entry,
     /// Stack and the waits that it stands for.
     stack: Option<(Ref, u32)>,
@@ -329,7 +333,7 @@ struct Wait {
 
 impl Wait {
     /// Looks at who has the lock, and from where the caller comes. The wait is timed from the end of that.
-    fn begin(place: Place, one_in: u32) -> Option<Wait> {
+    fn begin(place: Acquisition, one_in: u32) -> Option<Wait> {
         let state = enter()?;
         memory::keeping_errno(|| {
             let Some(entry) = state.entry(place.kind, place.address, place.site) else {

@@ -2,7 +2,7 @@
 //! do, and disturb the holder. Of them 1 in [`STACK_ONE_IN`] is kept whole; all are counted, with their lengths, and
 //! those that turn out to be long are kept one by one, with the stacks of a sample and of the very long.
 
-use crate::acquire::{self, Place};
+use crate::acquire::{self, Acquisition};
 use crate::episodes;
 use crate::events::Before;
 use crate::holder;
@@ -27,7 +27,7 @@ pub(crate) enum Choice {
 
 /// A wait under way.
 pub(crate) struct Brief {
-    place: Place,
+    place: Acquisition,
     entry: &'static Entry,
     /// Where it is to be seen as long as it lasts.
     episode: *const Episode,
@@ -38,7 +38,7 @@ pub(crate) struct Brief {
 }
 
 /// Begins a wait, if it is likely to be one of many short ones. `entry`: its entry, if that is known.
-pub(crate) fn choose(place: Place, entry: Option<&'static Entry>) -> Choice {
+pub(crate) fn choose(place: Acquisition, entry: Option<&'static Entry>) -> Choice {
     // Before others change the lock again, which takes it from this processor's cache.
     let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
     let Some(state) = enter() else { return Choice::Whole };

@@ -95,7 +95,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
             if first_looks::<P>(word, |value| turns(value) == 0) {
                 return Ok(());
             }
-            stay_away::<P>(self.next_ns::<P>(), until)?;
+            backoff::<P>(self.next_ns::<P>(), until)?;
         }
     }
 }
@@ -125,7 +125,7 @@ impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
             if first_looks::<P>(word, near) {
                 return NoBackoff.wait::<P>(word, turns, until);
             }
-            stay_away::<P>(u64::from(before.saturating_sub(1)) * u64::from(TURN_NS), until)?;
+            backoff::<P>(u64::from(before.saturating_sub(1)) * u64::from(TURN_NS), until)?;
         }
     }
 }
@@ -136,7 +136,7 @@ fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bo
 }
 
 /// Spends `ns` on the CPU without touching anything shared; an error if `until` comes first.
-fn stay_away<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
+fn backoff<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
     let now = P::now();
     let back = now.saturating_add(ns);
     let end = until.map_or(back, |until| until.min(back));

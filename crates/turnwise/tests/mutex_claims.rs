@@ -16,7 +16,7 @@ static BACK: AtomicBool = AtomicBool::new(false);
 const HANDOFF: u32 = 1 << 30;
 const MS: Duration = Duration::from_millis(1);
 
-extern "C" fn stay_away(_signal: libc::c_int) {
+extern "C" fn backoff(_signal: libc::c_int) {
     AWAY.store(true, Relaxed);
     while !BACK.load(Relaxed) {
         sleep(MS);
@@ -87,7 +87,7 @@ fn claim_and_stay_away() -> Option<()> {
 
 #[test]
 fn a_claimant_that_a_signal_handler_keeps_away_gets_its_turn() {
-    let handler: extern "C" fn(libc::c_int) = stay_away;
+    let handler: extern "C" fn(libc::c_int) = backoff;
     // SAFETY: the handler is safe to run anywhere in the one thread that gets the signal.
     unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
     assert!((0..10).any(|_| claim_and_stay_away().is_some()), "no waiter claims the next turn");

@@ -276,13 +276,13 @@ scenarios (name, group)
         for cell in DEFAULT.iter().chain(QUICK) {
             let parts: Vec<_> = cell.split(':').collect();
             assert!((2..=3).contains(&parts.len()), "{cell}");
-            let file = format!("../crates/bench/src/subject/{}.rs", parts[0]);
+            let file = format!("../lab/bench/src/subject/{}.rs", parts[0]);
             let source = std::fs::read_to_string(&file).unwrap();
             assert!(parts[1..].iter().all(|part| source.contains(&format!("\"{part}\""))), "{cell} is not in {file}");
         }
-        let record = std::fs::read_to_string("../crates/catalogue/src/locks.rs").unwrap();
+        let record = std::fs::read_to_string("../lab/catalogue/src/locks.rs").unwrap();
         let subjects = ["mutex", "rwlock", "seqlock"]
-            .map(|subject| std::fs::read_to_string(format!("../crates/bench/src/subject/{subject}.rs")).unwrap());
+            .map(|subject| std::fs::read_to_string(format!("../lab/bench/src/subject/{subject}.rs")).unwrap());
         for (_, lock, _) in FORMER {
             let known = std::iter::once(&record).chain(&subjects).any(|text| text.contains(&format!("\"{lock}\"")));
             assert!(known, "no lock is called {lock}");

@@ -136,7 +136,8 @@ fn build(workspace: &Path, target: &Path, log: &Path) -> Result<()> {
     let to = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
     let mut command = Command::new(cargo);
     command.current_dir(workspace).args(["build", "--release", "--locked", "--package", "turnwise-cli"]);
-    if workspace.join("crates/lab/Cargo.toml").is_file() {
+    // The second is where it lay before the laboratory had a folder of its own.
+    if ["lab/cli/Cargo.toml", "crates/lab/Cargo.toml"].iter().any(|path| workspace.join(path).is_file()) {
         command.args(["--package", LAB]);
     }
     command.arg("--target-dir").arg(target).stdin(Stdio::null()).stdout(to.try_clone()?).stderr(to);

@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 
 /// Where a report goes.
 #[derive(PartialEq, Debug)]
-enum Place<'a> {
+enum ReportPath<'a> {
     /// To `bench/runs` and `docs/results`.
     Record,
     File(&'a Path),
@@ -116,21 +116,21 @@ enum Place<'a> {
 }
 
 /// A report on some programs must not take the place of that on all.
-fn place(args: &Args) -> Place<'_> {
+fn place(args: &Args) -> ReportPath<'_> {
     match &args.markdown {
-        Some(file) => Place::File(file),
-        None if args.name.is_empty() => Place::Record,
-        None => Place::Output,
+        Some(file) => ReportPath::File(file),
+        None if args.name.is_empty() => ReportPath::Record,
+        None => ReportPath::Output,
     }
 }
 
 fn deliver(report: Report, record: &Record, run: Run, args: &Args) -> Result<()> {
     match place(args) {
-        Place::File(file) => {
+        ReportPath::File(file) => {
             std::fs::write(file, report.page()?).with_context(|| format!("cannot write {}", file.display()))?;
         }
-        Place::Output => println!("{}", report.page()?),
-        Place::Record => {
+        ReportPath::Output => println!("{}", report.page()?),
+        ReportPath::Record => {
             record.keep(NAME, report, run)?;
             results::rewrite_named(&record.folder, NAME)?;
         }
@@ -194,9 +194,9 @@ mod tests {
     #[test]
     fn a_report_on_some_programs_goes_only_where_it_is_told() {
         let args = |line: &[&str]| Line::parse_from([&["programs"], line].concat()).args;
-        assert_eq!(place(&args(&[])), Place::Record);
-        assert_eq!(place(&args(&["Tokyo"])), Place::Output);
-        assert_eq!(place(&args(&["Tokyo", "--markdown", "part.md"])), Place::File(Path::new("part.md")));
+        assert_eq!(place(&args(&[])), ReportPath::Record);
+        assert_eq!(place(&args(&["Tokyo"])), ReportPath::Output);
+        assert_eq!(place(&args(&["Tokyo", "--markdown", "part.md"])), ReportPath::File(Path::new("part.md")));
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn book_complete(tree: &Tree, report: &mut Report<'_>) {
 
 /// The page that belongs to a source file, if it is a lock's.
 fn page_of(path: &str) -> Option<String> {
-    let name = path.strip_prefix("crates/")?.strip_suffix(".rs")?;
+    let name = path.strip_prefix("crates/").or(path.strip_prefix("lab/"))?.strip_suffix(".rs")?;
     let (krate, name) = name.split_once("/src/")?;
     let name = name.strip_suffix("/mod").unwrap_or(name);
     let page = match (krate, name.split_once('/')) {

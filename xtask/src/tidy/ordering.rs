@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 /// Folders whose orderings must be explained.
-const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "crates/lineage/src/", "crates/vfs/src/"];
+const LOCK_CODE: &[&str] = &["crates/turnwise/src/", "lab/lineage/src/", "lab/vfs/src/"];
 const ORDERINGS: &[&str] = &["Acquire", "Release", "AcqRel", "SeqCst"];
 const OPERATIONS: &[&str] = &["load", "store", "swap", "compare_exchange", "compare_exchange_weak", "fence"];
 const NEAR: usize = 4;
@@ -82,7 +82,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// A place with an ORDERING comment.
-struct Place<'a> {
+struct OrderingSite<'a> {
     file: &'a str,
     line: usize,
     /// The comment to its end.
@@ -92,7 +92,7 @@ struct Place<'a> {
 }
 
 fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
-    let mut places: BTreeMap<&str, Vec<Place<'_>>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, Vec<OrderingSite<'_>>> = BTreeMap::new();
     for (file, _) in lock_code(tree) {
         for (line, text) in file.lines() {
             let Some(at) = text.find("//") else { continue };
@@ -103,7 +103,7 @@ fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
     }
     for (name, at) in &places {
         let others = || places.keys().filter(|other| *other != name);
-        let partner = |place: &Place<'_>| {
+        let partner = |place: &OrderingSite<'_>| {
             let function = place.text.contains("pairs with") && place.text.contains('`');
             place.both || function || others().any(|other| mentions(&place.text, other))
         };
@@ -113,11 +113,11 @@ fn ordering_pair(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-fn place(file: &File, line: usize) -> Place<'_> {
+fn place(file: &File, line: usize) -> OrderingSite<'_> {
     let lines: Vec<&str> = file.text.lines().skip(line - 1).collect();
     let comment = 1 + lines.iter().skip(1).take_while(|text| text.trim_start().starts_with("//")).count();
     let both = lines.iter().skip(comment).take(NEAR).any(|text| text.contains("AcqRel") || text.contains("SeqCst"));
-    Place { file: &file.path, line, text: lines[..comment].join(" "), both }
+    OrderingSite { file: &file.path, line, text: lines[..comment].join(" "), both }
 }
 
 fn mentions(text: &str, name: &str) -> bool {

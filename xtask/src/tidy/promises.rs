@@ -69,7 +69,7 @@ fn proofs(tree: &Tree) -> BTreeSet<&str> {
         let path = file.path.as_str();
         if path.ends_with(".rs") {
             tests(file, &mut names);
-            if ["crates/model/src/models/", "crates/torture/src/"].iter().any(|folder| path.starts_with(folder)) {
+            if ["proof/model/src/models/", "proof/torture/src/"].iter().any(|folder| path.starts_with(folder)) {
                 names.extend(file.lines().flat_map(|(_, line)| line.split('"').skip(1).step_by(2)));
             }
         } else if path.contains("/conformance/") {
@@ -169,7 +169,7 @@ mod tests {
             (PAGE, page.as_str()),
             ("crates/locks/Cargo.toml", MANIFEST),
             ("crates/locks/tests/all.rs", SOURCE),
-            ("crates/model/src/models/a.rs", "const M: &str = \"a: two threads\";\n"),
+            ("proof/model/src/models/a.rs", "const M: &str = \"a: two threads\";\n"),
             ("crates/x/tests/conformance/a.c", "SENTENCE(it_locks, 0, \"It locks.\")\n"),
         ];
         let lines = lines("promise-proved", &files);

@@ -160,7 +160,7 @@ fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
     // Neither counters nor the graph of lock classes order anything for a lock.
     let beside = ["platform/", "events", "order", "wait/policy"];
     let is_lock = |path: &str| {
-        let inner = path.strip_prefix("crates/turnwise/src/").or(path.strip_prefix("crates/lineage/src/"));
+        let inner = path.strip_prefix("crates/turnwise/src/").or(path.strip_prefix("lab/lineage/src/"));
         inner.is_some_and(|p| !beside.iter().any(|b| p.starts_with(b)))
     };
     for (file, rust) in tree.rust().filter(|(file, _)| is_lock(&file.path)) {

@@ -5,9 +5,9 @@ use super::report::Report;
 use super::stats::Ratio;
 use super::verdict::{Finding as Outcome, Verdict};
 use crate::compare::PROFILED;
-use crate::contender::Contender;
 use crate::policy_file::PolicyFile;
 use crate::target::Target;
+use crate::variant::Variant;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -30,36 +30,36 @@ pub(crate) struct Trial {
 ///
 /// # Errors
 /// The program cannot be read.
-pub(crate) fn contenders(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Contender>, Vec<Trial>)> {
-    let mut contenders = vec![Contender::policy(Policy::Libc)];
+pub(crate) fn variants(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Variant>, Vec<Trial>)> {
+    let mut variants = vec![Variant::policy(Policy::Libc)];
     let mut trials = Vec::new();
     for (number, finding) in (1..).zip(&advice.findings) {
         let Some(experiment) = &finding.experiment else { continue };
-        let Some((contender, file)) = contender(number, experiment, profile, target)? else { continue };
-        if contenders.iter().any(|known| known.name == contender.name) {
+        let Some((variant, file)) = variant(number, experiment, profile, target)? else { continue };
+        if variants.iter().any(|known| known.name == variant.name) {
             continue;
         }
-        trials.push(Trial { finding: number, name: contender.name.clone(), file });
-        contenders.push(contender);
+        trials.push(Trial { finding: number, name: variant.name.clone(), file });
+        variants.push(variant);
     }
-    Ok((contenders, trials))
+    Ok((variants, trials))
 }
 
 /// `None`: the locks have no name and no place by which rules could find them again.
-fn contender(
+fn variant(
     number: usize,
     experiment: &Experiment,
     profile: &Profile,
     target: &Target,
-) -> Result<Option<(Contender, Option<String>)>> {
+) -> Result<Option<(Variant, Option<String>)>> {
     match &experiment.scope {
-        Scope::Program => Ok(Some((Contender::policy(experiment.policy), None))),
+        Scope::Program => Ok(Some((Variant::policy(experiment.policy), None))),
         Scope::Locks(locks) => {
             let Some(text) = policy_file(experiment.policy, locks, profile) else { return Ok(None) };
             let name = format!("{} (finding {number})", experiment.policy);
             let file = PolicyFile::parse(&name, text.clone()).context("the advised policy file is not valid")?;
-            let (contender, _) = Contender::file(&file, target)?;
-            Ok(Some((contender, Some(text))))
+            let (variant, _) = Variant::file(&file, target)?;
+            Ok(Some((variant, Some(text))))
         }
     }
 }

@@ -14,15 +14,15 @@ mod verdict;
 
 pub(crate) use args::Args;
 
-use crate::contender::Contender;
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
 use crate::policy_file::PolicyFile;
-use crate::preload::signs::Signs;
+use crate::preload::run_probe::RunProbe;
 use crate::preload::{Library, Watch};
 use crate::profile;
 use crate::program::check_interposable;
 use crate::target::{SAMPLE_METRIC, Target};
+use crate::variant::Variant;
 use anyhow::{Context, Result, bail};
 use report::Report;
 use session::Session;
@@ -33,9 +33,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use turnwise_preload_abi::Policy;
-use turnwise_present::draft::Draft;
 use turnwise_present::ending::{INTERRUPTED, print};
 use turnwise_present::json;
+use turnwise_present::output_file::OutputFile;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
@@ -53,42 +53,42 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.advise {
         return advised(args, &target, metrics);
     }
-    let mut contenders: Vec<Contender> = policies.into_iter().map(Contender::policy).collect();
+    let mut variants: Vec<Variant> = policies.into_iter().map(Variant::policy).collect();
     for path in &args.files {
-        contenders.push(contender(path, &contenders, &target)?);
+        variants.push(variant(path, &variants, &target)?);
     }
     for arm in &args.arms {
-        if contenders.iter().any(|other| other.name == arm.name) {
+        if variants.iter().any(|other| other.name == arm.name) {
             bail!("--arm '{}': something else is called so, too; give each arm a name of its own", arm.name);
         }
-        contenders.push(Contender::arm(arm)?);
+        variants.push(Variant::arm(arm)?);
     }
-    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
-    let report = compare(contenders, &target, metrics, &How::of(args))?;
+    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let report = compare(variants, &target, metrics, &How::of(args))?;
     finish(&report, json, "")
 }
 
 /// Shows a report, and what is to be said after it.
-fn finish(report: &Report, json: Option<Draft>, conclusion: &str) -> Result<ExitCode> {
+fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result<ExitCode> {
     json::publish(report, &(table::text(report) + conclusion), json)?;
     Ok(if report.interrupted { ExitCode::from(INTERRUPTED) } else { ExitCode::SUCCESS })
 }
 
 /// Profiles, tries what the profile advises, and says what of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
-    let json = args.json.as_deref().map(|file| Draft::open("--json", file)).transpose()?;
+    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
     let (how, stop) = (How::of(args), stop_flag()?);
-    let is_for_people = !json.as_ref().is_some_and(Draft::is_stdout);
+    let is_for_people = !json.as_ref().is_some_and(OutputFile::is_stdout);
     let bounds = Bounds { timeout: how.timeout, stop: &stop };
     let (profile, advice) = profiled(target, &bounds, &how)?;
     if is_for_people {
         print(&(advice::text(&advice, &profile) + "\n"))?;
     }
-    let (contenders, trials) = advise::contenders(&advice, &profile, target)?;
-    let settings = how.settings(&contenders);
+    let (variants, trials) = advise::variants(&advice, &profile, target)?;
+    let settings = how.settings(&variants);
     let mut report = match trials.as_slice() {
         [] => Report::without_runs(&settings, target, &metrics),
-        _ => compare_until(contenders, target, metrics, &how, &stop)?,
+        _ => compare_until(variants, target, metrics, &how, &stop)?,
     };
     let conclusion = advise::conclusion(&advice, &trials, &report, target);
     report.advice = Some(advise::results(&advice, &trials, &report, &profile));
@@ -169,10 +169,10 @@ impl How {
         }
     }
 
-    fn settings(&self, contenders: &[Contender]) -> Settings {
+    fn settings(&self, variants: &[Variant]) -> Settings {
         Settings {
-            policies: contenders.iter().map(|contender| contender.name.clone()).collect(),
-            arms: contenders.iter().map(ArmInfo::new).collect(),
+            policies: variants.iter().map(|variant| variant.name.clone()).collect(),
+            arms: variants.iter().map(ArmInfo::new).collect(),
             runs: self.looks.last().copied().unwrap_or_default(),
             looks: self.looks.clone(),
             confidence: looks::confidence(self.looks.len()),
@@ -190,25 +190,25 @@ impl How {
 ///
 /// # Errors
 /// The program cannot be interposed, or fails, or does not print a metric.
-pub(crate) fn compare(contenders: Vec<Contender>, target: &Target, metrics: Vec<Metric>, how: &How) -> Result<Report> {
+pub(crate) fn compare(variants: Vec<Variant>, target: &Target, metrics: Vec<Metric>, how: &How) -> Result<Report> {
     let stop = stop_flag()?;
-    compare_until(contenders, target, metrics, how, &stop)
+    compare_until(variants, target, metrics, how, &stop)
 }
 
 /// The same; `stop` ends it early.
 fn compare_until(
-    contenders: Vec<Contender>,
+    variants: Vec<Variant>,
     target: &Target,
     metrics: Vec<Metric>,
     how: &How,
     stop: &AtomicBool,
 ) -> Result<Report> {
-    let library = library(&contenders, target)?;
+    let library = library(&variants, target)?;
     let watch = library.as_ref().and_then(Watch::new);
-    let signs = library.as_ref().and_then(|library| Signs::new(library.path()));
-    let runner = Runner { target, library: library.as_ref(), watch, signs, timeout: how.timeout, stop };
-    let settings = how.settings(&contenders);
-    Session { settings, contenders, metrics, runner, show_output: how.show_output }.measure()
+    let probe = library.as_ref().and_then(|library| RunProbe::new(library.path()));
+    let runner = Runner { target, library: library.as_ref(), watch, probe, timeout: how.timeout, stop };
+    let settings = how.settings(&variants);
+    Session { settings, variants, metrics, runner, show_output: how.show_output }.measure()
 }
 
 fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
@@ -228,16 +228,16 @@ fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {
 }
 
 /// A policy file; what looks wrong in it goes to standard error.
-fn contender(path: &Path, others: &[Contender], target: &Target) -> Result<Contender> {
+fn variant(path: &Path, others: &[Variant], target: &Target) -> Result<Variant> {
     let file = PolicyFile::read(path)?;
     if others.iter().any(|other| other.name == file.origin) {
         bail!("{} is there twice; to compare with a policy of that name, write ./{}", file.origin, file.origin);
     }
-    let (contender, warnings) = Contender::file(&file, target)?;
+    let (variant, warnings) = Variant::file(&file, target)?;
     if !warnings.is_empty() {
         eprintln!("{warnings}");
     }
-    Ok(contender)
+    Ok(variant)
 }
 
 /// The metric that decides comes first.
@@ -265,8 +265,8 @@ fn metrics(args: &Args, target: &Target) -> Result<Vec<Metric>> {
     Ok(metrics)
 }
 
-fn library(contenders: &[Contender], target: &Target) -> Result<Option<Library>> {
-    if !contenders.iter().any(Contender::is_interposed) {
+fn library(variants: &[Variant], target: &Target) -> Result<Option<Library>> {
+    if !variants.iter().any(Variant::is_interposed) {
         return Ok(None);
     }
     check_interposable(&target.path)?;

@@ -4,11 +4,11 @@ use super::looks::is_settled;
 use super::report::{Circumstances, Report};
 use super::runs::{Run, summarise};
 use super::settings::Settings;
-use crate::contender::Contender;
 use crate::machine::Machine;
 use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
 use crate::metric::{Metric, Missing};
 use crate::preload;
+use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 pub(crate) struct Session<'a> {
     pub(crate) settings: Settings,
     /// The first is the baseline.
-    pub(crate) contenders: Vec<Contender>,
+    pub(crate) variants: Vec<Variant>,
     /// The first decides.
     pub(crate) metrics: Vec<Metric>,
     pub(crate) runner: Runner<'a>,
@@ -67,16 +67,16 @@ impl Session<'_> {
                 return Ok((runs, true));
             }
             round_start = Instant::now();
-            let mut order: Vec<&Contender> = self.contenders.iter().collect();
+            let mut order: Vec<&Variant> = self.variants.iter().collect();
             rng.shuffle(&mut order);
-            for (position, contender) in (0..).zip(order) {
-                bar.set_message(contender.name.clone());
-                let outcome = self.runner.run(contender)?;
-                self.show(&bar, contender, &outcome);
+            for (position, variant) in (0..).zip(order) {
+                bar.set_message(variant.name.clone());
+                let outcome = self.runner.run(variant)?;
+                self.show(&bar, variant, &outcome);
                 if self.stopped() {
                     return Ok((runs, false));
                 }
-                let place = Place { contender, round, position, warmup };
+                let place = RunId { variant, round, position, warmup };
                 runs.push(self.record(&place, outcome)?);
                 bar.inc(1);
             }
@@ -101,18 +101,18 @@ impl Session<'_> {
 
     /// On standard error, and only if that is a terminal.
     fn progress_bar(&self) -> ProgressBar {
-        let total = (self.settings.runs + self.settings.warmup) as usize * self.contenders.len();
+        let total = (self.settings.runs + self.settings.warmup) as usize * self.variants.len();
         let bar = progress::bar(total, "{bar:30} {pos}/{len} runs, {eta} left  {msg}");
         bar.with_finish(ProgressFinish::AndClear)
     }
 
-    fn show(&self, bar: &ProgressBar, contender: &Contender, outcome: &Outcome) {
+    fn show(&self, bar: &ProgressBar, variant: &Variant, outcome: &Outcome) {
         if self.show_output {
-            bar.suspend(|| eprintln!("--- {}\n{}", contender.name, outcome.output.trim_end()));
+            bar.suspend(|| eprintln!("--- {}\n{}", variant.name, outcome.output.trim_end()));
         }
     }
 
-    fn record(&self, place: &Place, outcome: Outcome) -> Result<Run> {
+    fn record(&self, place: &RunId, outcome: Outcome) -> Result<Run> {
         self.check(place, &outcome)?;
         let (mut printed, mut matches) = (BTreeMap::new(), BTreeMap::new());
         for metric in self.metrics.iter().filter(|metric| metric.pattern().is_some()) {
@@ -121,10 +121,10 @@ impl Session<'_> {
             printed.insert(metric.name.clone(), value);
             matches.insert(metric.name.clone(), count);
         }
-        let Place { contender, round, position, warmup } = *place;
+        let RunId { variant, round, position, warmup } = *place;
         let End::Ended(status) = outcome.end else { bail!("a run that was killed cannot be recorded") };
         Ok(Run {
-            policy: contender.name.clone(),
+            policy: variant.name.clone(),
             round,
             position,
             warmup,
@@ -139,8 +139,8 @@ impl Session<'_> {
     }
 
     /// Whether the run counts: it ended well, and under the policy it was meant to.
-    fn check(&self, place: &Place, outcome: &Outcome) -> Result<()> {
-        let interposed = place.contender.is_interposed();
+    fn check(&self, place: &RunId, outcome: &Outcome) -> Result<()> {
+        let interposed = place.variant.is_interposed();
         if let Some(complaint) = preload::complaint(&outcome.output).filter(|_| interposed) {
             bail!("{place}: the loader did not take the preload library, so the locks were libc's:\n  {complaint}");
         }
@@ -161,11 +161,11 @@ impl Session<'_> {
         }
     }
 
-    fn failure(&self, place: &Place, outcome: &Outcome) -> anyhow::Error {
+    fn failure(&self, place: &RunId, outcome: &Outcome) -> anyhow::Error {
         let what = outcome.end.describe(Duration::from_secs_f64(self.settings.timeout_s));
         let output = last_lines(&outcome.output);
-        let shown = place.contender.shown(self.runner.target);
-        if !place.contender.is_interposed() {
+        let shown = place.variant.shown(self.runner.target);
+        if !place.variant.is_interposed() {
             let advice = format!("try it by itself: {shown}");
             return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));
         }
@@ -177,21 +177,21 @@ impl Session<'_> {
 }
 
 /// Which run.
-struct Place<'a> {
-    contender: &'a Contender,
+struct RunId<'a> {
+    variant: &'a Variant,
     round: u32,
     position: u32,
     warmup: bool,
 }
 
-impl std::fmt::Display for Place<'_> {
+impl std::fmt::Display for RunId<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let kind = if self.warmup { "warm-up" } else { "run" };
-        write!(f, "under {}, {kind} {}", self.contender.name, self.round + 1)
+        write!(f, "under {}, {kind} {}", self.variant.name, self.round + 1)
     }
 }
 
-fn explain(place: &Place, metric: &Metric, missing: &Missing, output: &str) -> anyhow::Error {
+fn explain(place: &RunId, metric: &Metric, missing: &Missing, output: &str) -> anyhow::Error {
     let pattern = metric.pattern().map_or(metric.name.as_str(), |(pattern, _)| pattern);
     let what = match missing {
         Missing::NoMatch => "matches nothing in the output of the program".to_owned(),

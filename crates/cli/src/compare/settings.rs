@@ -1,6 +1,6 @@
 //! What was asked of a comparison, as its report repeats it.
 
-use crate::contender::Contender;
+use crate::variant::Variant;
 use serde::Serialize;
 use turnwise_preload_abi::Policy;
 
@@ -40,8 +40,8 @@ pub(crate) struct ArmInfo {
 
 impl ArmInfo {
     /// Describes a contender.
-    pub(crate) fn new(contender: &Contender) -> ArmInfo {
-        let (name, prefix) = (contender.name.clone(), contender.prefix().to_vec());
-        ArmInfo { name, lock: contender.lock().map(Policy::name), prefix }
+    pub(crate) fn new(variant: &Variant) -> ArmInfo {
+        let (name, prefix) = (variant.name.clone(), variant.prefix().to_vec());
+        ArmInfo { name, lock: variant.lock().map(Policy::name), prefix }
     }
 }

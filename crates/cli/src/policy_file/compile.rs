@@ -3,7 +3,7 @@
 use super::parse::PolicyFile;
 use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
-use super::world::{World, is_path, real_path};
+use super::scope::{LookupScope, is_path, real_path};
 use anyhow::{Context, Result};
 use std::ops::Range;
 use std::path::Path;
@@ -41,12 +41,12 @@ pub(crate) struct Match {
 /// # Errors
 /// The program or what it loads cannot be read, or there are more places than a table can have.
 pub(crate) fn compile(file: &PolicyFile, program: &Path) -> Result<Compiled> {
-    let (world, mut warnings) = World::of(program, &file.rules)?;
+    let (scope, mut warnings) = LookupScope::of(program, &file.rules)?;
     let (mut rules, mut places, mut found) = (Vec::new(), Vec::new(), Vec::new());
     for (number, rule) in file.rules.iter().enumerate() {
-        let matches = world.find(rule, &mut warnings);
+        let matches = scope.find(rule, &mut warnings);
         for (module, found) in &matches {
-            let fingerprint = world.modules[*module].fingerprint;
+            let fingerprint = scope.modules[*module].fingerprint;
             places.push(ModuleRanges { fingerprint, rule: number, ranges: found.ranges.clone() });
         }
         rules.push(table_rule(file, rule));

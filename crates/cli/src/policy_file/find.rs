@@ -5,7 +5,7 @@ use super::module::Module;
 use super::names::{demangled, is_about};
 use super::problem::Problem;
 use super::rule::{Rule, Subject};
-use super::world::World;
+use super::scope::LookupScope;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -13,7 +13,7 @@ use toml::Spanned;
 /// The size of `pthread_mutex_t`, the smaller of the locks.
 const LOCK_BYTES: u64 = size_of::<libc::pthread_mutex_t>() as u64;
 
-impl World {
+impl LookupScope {
     /// What a rule is about; for each match the index of its module.
     pub(super) fn find(&self, rule: &Rule, warnings: &mut Vec<Problem>) -> Vec<(usize, Match)> {
         let scope = self.scope(rule);

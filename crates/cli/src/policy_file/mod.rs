@@ -5,7 +5,7 @@
 //! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
 //! | `problem.rs` | errors and warnings with the line that they are about |
 //! | `module.rs` | programs and shared objects: which a program starts with, their symbols; where functions and lines are in them, `turnwise_profile` reads |
-//! | `world.rs` | the programs and modules that rules are looked up in |
+//! | `scope.rs` | the programs and modules that rules are looked up in |
 //! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
 //! | `compile.rs` | rules and modules become a table |
 //! | `names.rs` | names that match a pattern, and those that are like it |
@@ -19,8 +19,8 @@ mod names;
 mod parse;
 mod problem;
 mod rule;
+mod scope;
 mod why;
-mod world;
 
 pub(crate) use check::{Args, run};
 pub(crate) use compile::{Compiled, compile};

@@ -4,13 +4,13 @@ use super::module::Module;
 use super::names::{demangled, is_about};
 use super::problem::Problem;
 use super::rule::{Rule, Subject};
-use super::world::{World, is_path};
+use super::scope::{LookupScope, is_path};
 use std::borrow::Cow;
 use toml::Spanned;
 use turnwise_present::names::nearest;
 use turnwise_profile::symbols::code::is_end_of_path;
 
-impl World {
+impl LookupScope {
     /// Why a rule found nothing in the modules `scope`; `None`: it has its warning already.
     pub(super) fn why_nothing(&self, rule: &Rule, scope: &[usize]) -> Option<Problem> {
         if scope.is_empty() {

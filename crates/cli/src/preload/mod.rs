@@ -1,11 +1,11 @@
 //! The preload library: where it lies, how a program gets it, and whether a program took it.
 
 pub(crate) mod install;
+pub(crate) mod run_probe;
 mod sanitizer;
-pub(crate) mod signs;
 
-use crate::contender::Contender;
 use crate::policy_file::Compiled;
+use crate::variant::Variant;
 use anyhow::Result;
 use install::{Payload, install};
 use rustix::fs::inotify;
@@ -79,7 +79,7 @@ impl Table {
 ///
 /// # Errors
 /// No private directory is to be had.
-pub(crate) fn apply_recorder(locks: &Contender, recording: &Path, command: &mut Command) -> Result<()> {
+pub(crate) fn apply_recorder(locks: &Variant, recording: &Path, command: &mut Command) -> Result<()> {
     let recorder = install(&RECORDER)?;
     if locks.is_interposed() {
         let library = Library::install()?;

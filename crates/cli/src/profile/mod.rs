@@ -6,11 +6,11 @@ mod record;
 mod source;
 mod what_if;
 
-use crate::contender::Contender;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
 use crate::policy_file::PolicyFile;
 use crate::target::{SAMPLE_HELP, Target};
+use crate::variant::Variant;
 use anyhow::{Result, anyhow, bail};
 use outputs::Outputs;
 use std::ffi::OsString;
@@ -40,13 +40,13 @@ impl Locks {
     }
 
     /// What looks wrong in a policy file goes to standard error.
-    fn on(&self, target: &Target) -> Result<Contender> {
-        let Some(path) = &self.policy else { return Ok(Contender::policy(self.lock)) };
-        let (contender, warnings) = Contender::file(&PolicyFile::read(path)?, target)?;
+    fn on(&self, target: &Target) -> Result<Variant> {
+        let Some(path) = &self.policy else { return Ok(Variant::policy(self.lock)) };
+        let (variant, warnings) = Variant::file(&PolicyFile::read(path)?, target)?;
         if !warnings.is_empty() {
             eprintln!("{warnings}");
         }
-        Ok(contender)
+        Ok(variant)
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn of_one_run(
     any_status: bool,
     show: impl FnOnce(&str),
 ) -> Result<Profile> {
-    let (profile, ..) = record::record(&Contender::policy(Policy::Libc), None, target, |command| {
+    let (profile, ..) = record::record(&Variant::policy(Policy::Libc), None, target, |command| {
         let outcome = bounds.run(command, target)?;
         show(&outcome.output);
         match outcome.end {
@@ -143,7 +143,7 @@ struct Source {
     /// Of the program.
     status: ExitCode,
     /// What the profile was made from, if this run made it.
-    recording: Option<record::Place>,
+    recording: Option<record::RecordingFile>,
 }
 
 impl Source {

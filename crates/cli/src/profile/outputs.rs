@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Arg, ArgMatches, Command, error::Error};
 use std::path::{Path, PathBuf};
-use turnwise_present::draft::Draft;
+use turnwise_present::output_file::OutputFile;
 use turnwise_profile::model::Profile;
 use turnwise_profile::output::{FORMATS, Format};
 
@@ -37,7 +37,7 @@ impl clap::FromArgMatches for Outputs {
 }
 
 /// Files that are open and wait for the profile.
-pub(crate) struct Opened(Vec<(&'static Format, Draft)>);
+pub(crate) struct Opened(Vec<(&'static Format, OutputFile)>);
 
 impl Outputs {
     /// Opens the files: before the run, so that a wrong path costs nothing. `recording`: where that goes.
@@ -49,12 +49,12 @@ impl Outputs {
         let mut opened = Vec::new();
         for (flag, path) in &self.0 {
             let format = FORMATS.iter().find(|format| format.flag == *flag).context("no such form")?;
-            let draft = Draft::open(&format!("--{flag}"), path)?;
-            if let Some((other, _)) = others.iter().find(|(_, file)| draft.is_same(file)) {
+            let output_file = OutputFile::open(&format!("--{flag}"), path)?;
+            if let Some((other, _)) = others.iter().find(|(_, file)| output_file.is_same(file)) {
                 bail!("--{other} and --{flag} name the same file, {}; name another for one of them", path.display());
             }
             others.push((flag, path));
-            opened.push((format, draft));
+            opened.push((format, output_file));
         }
         Ok(Opened(opened))
     }
@@ -63,15 +63,15 @@ impl Outputs {
 impl Opened {
     /// Whether one of them goes to standard output, where the report for people would be in its way.
     pub(crate) fn take_stdout(&self) -> bool {
-        self.0.iter().any(|(_, draft)| draft.is_stdout())
+        self.0.iter().any(|(_, output_file)| output_file.is_stdout())
     }
 
     /// Writes the profile in each form, whether or not that worked in another; what did not work, a line each.
     pub(crate) fn write(self, profile: &Profile) -> Vec<String> {
-        let write = |(format, draft): (&Format, Draft)| {
+        let write = |(format, output_file): (&Format, OutputFile)| {
             let mut bytes = Vec::new();
             format.write(profile, &mut bytes).with_context(|| format!("--{}", format.flag))?;
-            draft.write(&bytes)
+            output_file.write(&bytes)
         };
         self.0.into_iter().filter_map(|output| write(output).err()).map(|error| format!("{error:#}")).collect()
     }

@@ -1,11 +1,11 @@
 //! Runs a program under the recorder.
 
 use super::{Locks, source};
-use crate::contender::Contender;
 use crate::machine::Machine;
 use crate::preload;
 use crate::program::check_interposable;
 use crate::target::Target;
+use crate::variant::Variant;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
@@ -33,7 +33,7 @@ pub(super) type Signals = SignalsInfo<WithOrigin>;
 ///
 /// # Errors
 /// It cannot be run or recorded.
-pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, Place)> {
+pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, RecordingFile)> {
     let (profile, status, place) = record(&locks.on(target)?, keep, target, |mut start| {
         // From here on Ctrl-C is the program's, which shares our terminal.
         let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
@@ -48,17 +48,17 @@ pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result
 /// # Errors
 /// It cannot be run or recorded.
 pub(super) fn record(
-    locks: &Contender,
+    locks: &Variant,
     keep: Option<&Path>,
     target: &Target,
     run: impl FnOnce(Command) -> Result<ExitStatus>,
-) -> Result<(Profile, ExitStatus, Place)> {
+) -> Result<(Profile, ExitStatus, RecordingFile)> {
     // What it says first is about other locks, of which there may be none.
     check_interposable(&target.path).map_err(|error| {
         let reasons: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
         anyhow!("cannot record what {} does: {}", target.path.display(), reasons.join(": "))
     })?;
-    let mut place = Place::new(keep)?;
+    let mut place = RecordingFile::new(keep)?;
     source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
     writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
@@ -73,19 +73,19 @@ pub(super) fn record(
 }
 
 /// Where the recording is.
-pub(super) struct Place {
+pub(super) struct RecordingFile {
     /// That of the process which is reported on, once this is known.
     file: PathBuf,
     /// Goes away with its files.
     directory: Option<tempfile::TempDir>,
 }
 
-impl Place {
-    fn new(keep: Option<&Path>) -> Result<Place> {
+impl RecordingFile {
+    fn new(keep: Option<&Path>) -> Result<RecordingFile> {
         if let Some(file) = keep {
             check(file).with_context(|| format!("cannot write --recording={}", file.display()))?;
             // The program may change its directory before it forks.
-            return Ok(Place { file: std::path::absolute(file)?, directory: None });
+            return Ok(RecordingFile { file: std::path::absolute(file)?, directory: None });
         }
         let memory = Path::new("/dev/shm");
         let fits = rustix::fs::statvfs(memory).is_ok_and(|found| found.f_bavail * found.f_frsize >= ROOM_BYTES);
@@ -100,7 +100,7 @@ impl Place {
                 .tempdir()
                 .context("cannot create a directory for the recording; set TMPDIR to one that is writable")?,
         };
-        Ok(Place { file: directory.path().join("recording"), directory: Some(directory) })
+        Ok(RecordingFile { file: directory.path().join("recording"), directory: Some(directory) })
     }
 
     /// Leaves the recording where it is; says how to use it.

@@ -33,7 +33,7 @@ const FUNCTIONS: &[&str] = &[
 
 /// A stack as a profile has it.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct StackNames {
     /// The call site's frames, innermost first.
     pub(super) site: Vec<FrameId>,
     /// The stack from there on.
@@ -43,7 +43,7 @@ pub(super) struct Place {
 pub(super) struct Places<'a> {
     process: &'a Process,
     pub(super) symbols: Symbols,
-    known: HashMap<StackId, Place>,
+    known: HashMap<StackId, StackNames>,
     stacks: Vec<Vec<FrameId>>,
     numbers: HashMap<Vec<FrameId>, u32>,
 }
@@ -54,7 +54,7 @@ impl<'a> Places<'a> {
         Places { process, symbols, known: HashMap::new(), stacks: Vec::new(), numbers: HashMap::new() }
     }
 
-    pub(super) fn of(&mut self, stack: StackId) -> Place {
+    pub(super) fn of(&mut self, stack: StackId) -> StackNames {
         if let Some(known) = self.known.get(&stack) {
             return known.clone();
         }
@@ -63,7 +63,7 @@ impl<'a> Places<'a> {
         place
     }
 
-    fn find(&mut self, stack: StackId) -> Place {
+    fn find(&mut self, stack: StackId) -> StackNames {
         let addresses = &self.process.stacks[stack as usize];
         let calls: Vec<(u64, Vec<FrameId>)> =
             addresses.iter().map(|address| (*address, self.symbols.of_return_address(*address))).collect();
@@ -71,14 +71,14 @@ impl<'a> Places<'a> {
         let of_library = |frame: &FrameId| is_of_library(self.symbols.frame(*frame));
         let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
         let Some((address, frames)) = calls.get(first) else {
-            return Place { site: Vec::new(), stack: self.number(Vec::new()) };
+            return StackNames { site: Vec::new(), stack: self.number(Vec::new()) };
         };
         let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
         let site = frames[own..].to_vec();
         let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
         let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
         let site = self.symbols.told_apart(site, *address);
-        Place { site, stack: self.number(whole) }
+        StackNames { site, stack: self.number(whole) }
     }
 
     fn number(&mut self, stack: Vec<FrameId>) -> u32 {

@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 
-use crate::acquire::{self, Place};
+use crate::acquire::{self, Acquisition};
 use crate::alone;
 use crate::locks::Kind;
 use crate::real;
@@ -9,8 +9,8 @@ use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
-fn place(object: *mut pthread_mutex_t, site: u64) -> Place {
-    Place { kind: Kind::Mutex, address: object as u64, site: Op::Acquire.at(site) }
+fn place(object: *mut pthread_mutex_t, site: u64) -> Acquisition {
+    Acquisition { kind: Kind::Mutex, address: object as u64, site: Op::Acquire.at(site) }
 }
 
 /// # Safety

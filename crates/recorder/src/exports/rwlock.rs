@@ -1,6 +1,6 @@
 //! `pthread_rwlock_*`.
 
-use crate::acquire::{self, Place};
+use crate::acquire::{self, Acquisition};
 use crate::locks::Kind;
 use crate::real;
 use libc::{c_int, clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
@@ -8,8 +8,8 @@ use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
-fn place(object: *mut pthread_rwlock_t, op: Op, site: u64) -> Place {
-    Place { kind: Kind::RwLock, address: object as u64, site: op.at(site) }
+fn place(object: *mut pthread_rwlock_t, op: Op, site: u64) -> Acquisition {
+    Acquisition { kind: Kind::RwLock, address: object as u64, site: op.at(site) }
 }
 
 /// Defines what the exported functions jump to, for readers and writers.

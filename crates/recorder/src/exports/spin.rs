@@ -1,6 +1,6 @@
 //! `pthread_spin_*`.
 
-use crate::acquire::{self, Place};
+use crate::acquire::{self, Acquisition};
 use crate::locks::Kind;
 use crate::real;
 use libc::{c_int, pthread_spinlock_t};
@@ -8,8 +8,8 @@ use turnwise_interpose::export_with_caller;
 use turnwise_recording::Op;
 
 #[inline(always)]
-fn place(object: *mut pthread_spinlock_t, site: u64) -> Place {
-    Place { kind: Kind::Spin, address: object as u64, site: Op::Acquire.at(site) }
+fn place(object: *mut pthread_spinlock_t, site: u64) -> Acquisition {
+    Acquisition { kind: Kind::Spin, address: object as u64, site: Op::Acquire.at(site) }
 }
 
 /// # Safety

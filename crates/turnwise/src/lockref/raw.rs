@@ -28,7 +28,7 @@ use super::LockRefGuard;
 use crate::events::{Counters, Event, Kind};
 use crate::order::{Class, How, released};
 use crate::platform::{
-    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, Rests, SpinLimit, Token, Word,
+    Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, PollBackoff, SpinLimit, Token, Word,
 };
 use crate::wait::policy;
 use core::fmt;
@@ -497,7 +497,7 @@ impl<P: Platform> LockRef<P> {
             _ => until,
         };
         let owner = named(self.word.load(Relaxed));
-        let limit = SpinLimit { until: Some(until), owner, stay_away: Some(Rests::new()), ..SpinLimit::NONE };
+        let limit = SpinLimit { until: Some(until), owner, backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 

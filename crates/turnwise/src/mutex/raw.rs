@@ -35,7 +35,7 @@ use super::spin;
 use crate::events::{Counters, Event, Kind};
 #[cfg(feature = "spin")]
 use crate::osq::Osq;
-use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Rests, Word};
+use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, PollBackoff, Word};
 use crate::raw::{GuardNoSend, RawLock, RawTimedLock};
 use crate::wait::{Stamp, many_cpus, policy};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -342,7 +342,7 @@ impl Waiter {
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut rests, mut restless) = (false, Rests::new(), 0);
+        let (mut timed_out, mut backoff, mut restless) = (false, PollBackoff::new(), 0);
         loop {
             let word = lock.look();
             if word & (HANDOFF | GENERATION) != self.claim {
@@ -368,7 +368,7 @@ impl Waiter {
             } else {
                 // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
                 // from its own: let some go first.
-                P::rest(rests.next_ns(policy().line_ns as u32));
+                P::rest(backoff.next_ns(policy().line_ns as u32));
             }
             restless += 1;
             if restless >= policy().restless && !timed_out {

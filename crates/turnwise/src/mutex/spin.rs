@@ -4,8 +4,10 @@
 
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
-use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{Notes, away, caller_is_late, many_cpus, policy, spin_limit, spin_ns, take_turns};
+use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use crate::wait::{
+    SpinHistory, backoff_on_few_cpus, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum,
+};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
@@ -16,21 +18,21 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of::<P>(private, address);
-    if notes.owner_stays_off::<P>(|| owner_is_off(lock)) {
+    let mut history = SpinHistory::of::<P>(private, address);
+    if history.owner_stays_off::<P>(|| owner_is_off(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    take_turns::<P>(private, address, notes.is_patient());
+    yield_quantum::<P>(private, address, history.is_patient());
     // The node is busy when a signal handler interrupted a wait.
-    if !notes.attempt() || private.node_busy.replace(true) {
+    if !history.attempt() || private.node_busy.replace(true) {
         lock.counters.count(Event::SpinLeftOut);
         return false;
     }
     let limit = spin_limit::<P>(deadline);
-    let end = spin_queued(lock, me, limit, &mut notes);
+    let end = spin_queued(lock, me, limit, &mut history);
     private.node_busy.set(false);
-    notes.ended::<P, _>(&end, limit);
+    history.ended::<P, _>(&end, limit);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
@@ -46,39 +48,44 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
 }
 
 /// `Ok`: acquired, and how.
-fn spin_queued<P: Platform>(lock: &RawMutex<P>, me: Me<P>, limit: u64, notes: &mut Notes) -> Result<Event, SpinEnd> {
+fn spin_queued<P: Platform>(
+    lock: &RawMutex<P>,
+    me: Me<P>,
+    limit: u64,
+    history: &mut SpinHistory,
+) -> Result<Event, SpinEnd> {
     let policy = policy();
     let begin = P::now();
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
-    let rests = notes.rests();
+    let backoff = history.backoff();
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
-    if rests == Rests::new() && lock.spinners.is_empty() {
-        let end = spin_first(lock, me.token, until(policy.spin_short_ns), policy.short_tries, rests);
+    if backoff == PollBackoff::new() && lock.spinners.is_empty() {
+        let end = spin_first(lock, me.token, until(policy.spin_short_ns), policy.short_tries, backoff);
         if caller_is_late::<P, _>(&end, limit) {
             return Err(SpinEnd::Deadline);
         }
-        notes.looked_early(end == Ok(true));
+        history.tried_early(end == Ok(true));
         match end {
             Err(SpinEnd::Deadline) => P::offer(),
             Ok(false) => {} // a crowd competes: stand in line
             end => return end.map(|_| Event::Spun),
         }
     }
-    let patient_ns = if rests == Rests::patient() { policy.spin_patient_ns } else { 0 };
-    spin_in_line(lock, me, until(spin_ns::<P>().max(patient_ns)), rests).map(|()| Event::SpunQueued)
+    let patient_ns = if backoff == PollBackoff::patient() { policy.spin_patient_ns } else { 0 };
+    spin_in_line(lock, me, until(spin_ns::<P>().max(patient_ns)), backoff).map(|()| Event::SpunQueued)
 }
 
-fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, rests: Rests) -> Result<(), SpinEnd> {
+fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
     lock.spinners.lock(me, Some(until))?;
-    let end = spin_as_head(lock, me.token, until, rests);
+    let end = spin_as_head(lock, me.token, until, backoff);
     lock.spinners.unlock(me);
     end
 }
 
-fn spin_as_head<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, rests: Rests) -> Result<(), SpinEnd> {
+fn spin_as_head<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
     loop {
         let offer_at = P::now().saturating_add(policy().offer_ns).min(until);
-        match spin_first(lock, me, offer_at, u64::MAX, rests) {
+        match spin_first(lock, me, offer_at, u64::MAX, backoff) {
             Err(SpinEnd::Deadline) if offer_at < until => P::offer(),
             end => return end.map(drop),
         }
@@ -92,7 +99,7 @@ pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadl
         return false;
     }
     let until = P::now().saturating_add(spin_ns::<P>()).min(spin_limit::<P>(deadline));
-    let end = spin_in_line(lock, me, until, Rests::new());
+    let end = spin_in_line(lock, me, until, PollBackoff::new());
     me.slot.private.node_busy.set(false);
     lock.counters.count_if(end.is_ok(), Event::SpunQueued);
     end.is_ok()
@@ -104,7 +111,7 @@ fn spin_first<P: Platform>(
     me: Token,
     until: u64,
     tries: u64,
-    rests: Rests,
+    backoff: PollBackoff,
 ) -> Result<bool, SpinEnd> {
     let mut left = tries;
     loop {
@@ -125,14 +132,15 @@ fn spin_first<P: Platform>(
             continue;
         }
         let owner = Token::new(word & OWNER);
-        let limit = SpinLimit { until: Some(until), owner, stay_away: away::<P>(rests), ..SpinLimit::NONE };
+        let limit =
+            SpinLimit { until: Some(until), owner, backoff: backoff_on_few_cpus::<P>(backoff), ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit)?;
     }
 }
 
-/// [`Notes::pay`], for this thread.
+/// [`SpinHistory::is_profitable`], for this thread.
 pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
-    P::me().is_some_and(|me| Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr()).pay())
+    P::me().is_some_and(|me| SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr()).is_profitable())
 }
 
 /// A waiter that was woken and finds the lock taken spins a little before it sleeps again.
@@ -140,14 +148,14 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     let owner = lock.word.load(Relaxed) & OWNER;
     let Some(owner) = Token::new(owner) else { return };
     let Some(me) = P::me() else { return };
-    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
-    if !notes.attempt() {
+    let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
+    if !history.attempt() {
         return;
     }
     let until = Some(P::now().saturating_add(policy().spin_woken_ns));
-    let limit = SpinLimit { until, owner: Some(owner), stay_away: Some(Rests::new()), ..SpinLimit::NONE };
+    let limit = SpinLimit { until, owner: Some(owner), backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
     if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
-        notes.learn(false);
+        history.learn(false);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The classes and the orders in which they were seen: one graph for the program.
 
-use super::report::{Place, Step};
+use super::report::{SourceLocation, Step};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use std::collections::{HashMap, HashSet};
@@ -10,13 +10,13 @@ use std::vec::Vec;
 /// A lock's class: where it was made, and the number of that place once it is known.
 pub(super) struct ClassId {
     /// `None` in zeroed memory.
-    made: Option<Place>,
+    made: Option<SourceLocation>,
     /// 0: not looked up yet.
     number: AtomicU32,
 }
 
 impl ClassId {
-    pub(super) const fn new(made: Place) -> Self {
+    pub(super) const fn new(made: SourceLocation) -> Self {
         ClassId { made: Some(made), number: AtomicU32::new(0) }
     }
 
@@ -57,9 +57,9 @@ type Made = (&'static str, u32, u32);
 pub(super) struct Graph {
     /// A place may have several `Location`s.
     numbers: HashMap<Made, u32>,
-    places: Vec<Place>,
+    places: Vec<SourceLocation>,
     /// What was acquired with what held, and where each was the first time.
-    next: HashMap<Node, HashMap<Node, (Place, Place)>>,
+    next: HashMap<Node, HashMap<Node, (SourceLocation, SourceLocation)>>,
     /// Pairs that were reported.
     reported: HashSet<(Node, Node)>,
 }
@@ -71,7 +71,7 @@ pub(super) fn graph() -> MutexGuard<'static, Graph> {
 }
 
 impl Graph {
-    fn number_of(&mut self, made: Place) -> u32 {
+    fn number_of(&mut self, made: SourceLocation) -> u32 {
         let key = (made.file(), made.line(), made.column());
         let places = &mut self.places;
         *self.numbers.entry(key).or_insert_with(|| {
@@ -80,11 +80,11 @@ impl Graph {
         })
     }
 
-    pub(super) fn made(&self, node: Node) -> Option<Place> {
+    pub(super) fn made(&self, node: Node) -> Option<SourceLocation> {
         self.places.get(((node >> LEVEL_BITS) as usize).checked_sub(1)?).copied()
     }
 
-    fn step(&self, held: (Node, Place), next: (Node, Place)) -> Step {
+    fn step(&self, held: (Node, SourceLocation), next: (Node, SourceLocation)) -> Step {
         Step { held: self.made(held.0), held_at: held.1, next: self.made(next.0), next_at: next.1 }
     }
 
@@ -94,7 +94,7 @@ impl Graph {
     }
 
     /// Notes that `next` is acquired with `held` held; the cycle that this closes, if it does and was not reported yet.
-    pub(super) fn add(&mut self, held: (Node, Place), next: (Node, Place)) -> Option<Vec<Step>> {
+    pub(super) fn add(&mut self, held: (Node, SourceLocation), next: (Node, SourceLocation)) -> Option<Vec<Step>> {
         if self.next.get(&held.0).is_some_and(|after| after.contains_key(&next.0)) {
             return None;
         }

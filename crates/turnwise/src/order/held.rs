@@ -2,7 +2,7 @@
 
 use super::How;
 use super::graph::{self, ClassId, Node, graph};
-use super::report::{Fault, Place, Report, Step, tell};
+use super::report::{Fault, Report, SourceLocation, Step, tell};
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ struct Held {
     lock: usize,
     node: Node,
     how: How,
-    at: Place,
+    at: SourceLocation,
     /// [`STRAYED`] when it was acquired.
     since: u64,
 }
@@ -60,7 +60,7 @@ fn node(class: &ClassId) -> Node {
     graph::node(class.number(), LEVEL.try_with(Cell::get).unwrap_or_default().0)
 }
 
-pub(super) fn before(class: &ClassId, lock: usize, how: How, at: Place) {
+pub(super) fn before(class: &ClassId, lock: usize, how: How, at: SourceLocation) {
     let node = node(class);
     let by_address = LEVEL.try_with(Cell::get).unwrap_or_default().1;
     let next = Held::now(lock, node, how, at);
@@ -70,7 +70,7 @@ pub(super) fn before(class: &ClassId, lock: usize, how: How, at: Place) {
     }
 }
 
-pub(super) fn acquired(class: &ClassId, lock: usize, how: How, at: Place) {
+pub(super) fn acquired(class: &ClassId, lock: usize, how: How, at: SourceLocation) {
     let node = node(class);
     with(|thread| thread.held.push(Held::now(lock, node, how, at)));
 }
@@ -110,7 +110,7 @@ pub(crate) fn suspend(lock: usize) -> Suspended {
 }
 
 impl Held {
-    fn now(lock: usize, node: Node, how: How, at: Place) -> Self {
+    fn now(lock: usize, node: Node, how: How, at: SourceLocation) -> Self {
         Held { lock, node, how, at, since: STRAYED.load(Relaxed) }
     }
 }

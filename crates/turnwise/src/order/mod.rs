@@ -33,7 +33,7 @@ mod report;
 #[cfg(feature = "order-check")]
 pub use held::{LEVELS, by_address, nested};
 #[cfg(feature = "order-check")]
-pub use report::{Fault, Place, Report, Step, set_handler};
+pub use report::{Fault, Report, SourceLocation, Step, set_handler};
 
 /// How a lock is acquired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::vec::Vec;
 
 /// A place in the source.
-pub type Place = &'static Location<'static>;
+pub type SourceLocation = &'static Location<'static>;
 
 /// What is wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,13 +42,13 @@ impl fmt::Display for Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// Where the lock that was held was made; `None`: in memory of zero bytes.
-    pub held: Option<Place>,
+    pub held: Option<SourceLocation>,
     /// Where it was acquired.
-    pub held_at: Place,
+    pub held_at: SourceLocation,
     /// Where the lock that was acquired next was made.
-    pub next: Option<Place>,
+    pub next: Option<SourceLocation>,
     /// Where it was acquired.
-    pub next_at: Place,
+    pub next_at: SourceLocation,
 }
 
 /// Something that can deadlock.
@@ -61,7 +61,7 @@ pub struct Report {
     pub cycle: Vec<Step>,
 }
 
-struct Made(Option<Place>);
+struct Made(Option<SourceLocation>);
 
 impl fmt::Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

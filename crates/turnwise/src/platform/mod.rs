@@ -7,8 +7,8 @@
 
 mod bare;
 mod patience;
+mod poll_backoff;
 pub(crate) mod racy;
-mod rests;
 pub(crate) mod slot;
 mod word;
 
@@ -19,7 +19,7 @@ pub use bare::Bare;
 #[cfg(feature = "native")]
 pub use native::Native;
 pub use patience::Patience;
-pub use rests::Rests;
+pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
@@ -137,14 +137,14 @@ pub struct SpinLimit {
     pub owner: Option<Token>,
     /// Stay away from the word between looks, for as long as suits the machine: a look at a word that its owner is
     /// about to write takes the cache line from it. `None` suits a word that is written once, for the spinner.
-    pub stay_away: Option<Rests>,
+    pub backoff: Option<PollBackoff>,
     /// Stop when [`Platform::need_resched`] says so; where the platform cannot tell, this changes nothing.
     pub need_resched: bool,
 }
 
 impl SpinLimit {
     /// Spin for ever.
-    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, stay_away: None, need_resched: false };
+    pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, backoff: None, need_resched: false };
 }
 
 /// Why a spin ended without success.

@@ -24,7 +24,7 @@ pub(crate) struct Private {
     pub(crate) node_busy: Cell<bool>,
     /// Its turn on the lock that it last contended for.
     #[cfg(feature = "spin")]
-    pub(crate) turn: Cell<Turn>,
+    pub(crate) turn: Cell<Quantum>,
     /// What became of recent spins, by lock.
     #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
@@ -41,7 +41,7 @@ impl Private {
         self.node_busy.set(false);
         #[cfg(feature = "spin")]
         {
-            self.turn.set(Turn::NEW);
+            self.turn.set(Quantum::NEW);
             self.spins.iter().for_each(|s| s.set(SpinRecord::NEW));
         }
     }
@@ -50,7 +50,7 @@ impl Private {
         Private {
             node_busy: Cell::new(false),
             #[cfg(feature = "spin")]
-            turn: Cell::new(Turn::NEW),
+            turn: Cell::new(Quantum::NEW),
             #[cfg(feature = "spin")]
             spins: [const { Cell::new(SpinRecord::NEW) }; Self::SPINS],
         }
@@ -60,7 +60,7 @@ impl Private {
 /// A thread's turn on a lock that it contends for.
 #[cfg(feature = "spin")]
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct Quantum {
     /// Which lock: its address.
     pub(crate) address: usize,
     pub(crate) since: u64,
@@ -69,8 +69,8 @@ pub(crate) struct Turn {
 }
 
 #[cfg(feature = "spin")]
-impl Turn {
-    pub(crate) const NEW: Turn = Turn { address: 0, since: 0, seen: 0, ticks: 0 };
+impl Quantum {
+    pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0, ticks: 0 };
 }
 
 /// What became of one thread's recent spins on one lock.

@@ -4,8 +4,8 @@
 
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
-use crate::platform::{Deadline, Me, OnCpu, Platform, Rests, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{Notes, away, caller_is_late, policy, spin_limit, spin_ns, take_turns};
+use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
+use crate::wait::{SpinHistory, backoff_on_few_cpus, caller_is_late, policy, spin_limit, spin_ns, yield_quantum};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -37,26 +37,31 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
 }
 
 /// Until then, and while the writer runs, if there is one.
-fn limit<P: Platform>(owner: u32, until: u64, rests: Rests) -> SpinLimit {
-    SpinLimit { until: Some(until), owner: Token::new(owner), stay_away: away::<P>(rests), ..SpinLimit::NONE }
+fn limit<P: Platform>(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
+    SpinLimit {
+        until: Some(until),
+        owner: Token::new(owner),
+        backoff: backoff_on_few_cpus::<P>(backoff),
+        ..SpinLimit::NONE
+    }
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
 pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Option<Deadline>) -> bool {
     let Some(me) = P::me() else { return false };
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of::<P>(&me.slot.private, address);
-    if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+    let mut history = SpinHistory::of::<P>(&me.slot.private, address);
+    if history.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    take_turns::<P>(&me.slot.private, address, notes.is_patient());
-    if !notes.attempt() {
+    yield_quantum::<P>(&me.slot.private, address, history.is_patient());
+    if !history.attempt() {
         return false;
     }
     let until = Until::now::<P>(deadline);
     let end = read_spinning(lock, prefer, until.long);
-    notes.ended::<P, _>(&end, until.limit);
+    history.ended::<P, _>(&end, until.limit);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -82,7 +87,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
-            P::spin_until(&lock.word, over, limit::<P>(owner, until, Rests::new()))?;
+            P::spin_until(&lock.word, over, limit::<P>(owner, until, PollBackoff::new()))?;
         }
     }
 }
@@ -106,21 +111,22 @@ fn queued<P: Platform>(
     let Some(me) = P::me() else { return false };
     let private = &me.slot.private;
     let address = core::ptr::from_ref(lock).addr();
-    let mut notes = Notes::of::<P>(private, address);
-    if notes.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
+    let mut history = SpinHistory::of::<P>(private, address);
+    if history.owner_stays_off::<P>(|| owner_is_off_cpu(lock)) {
         lock.counters.count(Event::SpinOffCpu);
         return false;
     }
-    take_turns::<P>(private, address, notes.is_patient());
+    yield_quantum::<P>(private, address, history.is_patient());
     // The node is busy when a signal handler interrupted a wait.
-    if !notes.attempt() || private.node_busy.replace(true) {
+    if !history.attempt() || private.node_busy.replace(true) {
         return false;
     }
     let until = Until::now::<P>(deadline);
-    let end =
-        behind_queue(lock, me, until, &mut notes, |until, tries, rests| first(lock, barred, until, tries, rests, take));
+    let end = behind_queue(lock, me, until, &mut history, |until, tries, backoff| {
+        first(lock, barred, until, tries, backoff, take)
+    });
     private.node_busy.set(false);
-    notes.ended::<P, _>(&end, until.limit);
+    history.ended::<P, _>(&end, until.limit);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -129,17 +135,17 @@ fn behind_queue<P: Platform>(
     lock: &RawRwSem<P>,
     me: Me<P>,
     until: Until,
-    notes: &mut Notes,
-    first: impl Fn(u64, u64, Rests) -> Result<bool, SpinEnd>,
+    history: &mut SpinHistory,
+    first: impl Fn(u64, u64, PollBackoff) -> Result<bool, SpinEnd>,
 ) -> Result<bool, SpinEnd> {
     // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
-    let rests = notes.rests();
-    if rests == Rests::new() && lock.spinners.is_empty() {
-        let end = first(until.short, policy().short_tries, rests);
+    let backoff = history.backoff();
+    if backoff == PollBackoff::new() && lock.spinners.is_empty() {
+        let end = first(until.short, policy().short_tries, backoff);
         if caller_is_late::<P, _>(&end, until.limit) {
             return end;
         }
-        notes.looked_early(end == Ok(true));
+        history.tried_early(end == Ok(true));
         match end {
             Err(SpinEnd::Deadline) => P::offer(),
             Ok(false) => {} // a crowd competes: stand in line
@@ -147,7 +153,7 @@ fn behind_queue<P: Platform>(
         }
     }
     lock.spinners.lock(me, Some(until.long))?;
-    let end = first(until.long, u64::MAX, rests);
+    let end = first(until.long, u64::MAX, backoff);
     lock.spinners.unlock(me);
     end
 }
@@ -161,7 +167,7 @@ pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Dead
     let until = Until::now::<P>(deadline).long;
     let mut end = lock.spinners.lock(me, Some(until));
     if end.is_ok() {
-        end = first(lock, HELD, until, u64::MAX, Rests::new(), RawRwSem::take_write).map(drop);
+        end = first(lock, HELD, until, u64::MAX, PollBackoff::new(), RawRwSem::take_write).map(drop);
         lock.spinners.unlock(me);
     }
     me.slot.private.node_busy.set(false);
@@ -175,7 +181,7 @@ fn first<P: Platform>(
     barred: u32,
     until: u64,
     tries: u64,
-    rests: Rests,
+    backoff: PollBackoff,
     take: fn(&RawRwSem<P>) -> bool,
 ) -> Result<bool, SpinEnd> {
     let mut left = tries;
@@ -201,18 +207,18 @@ fn first<P: Platform>(
                 || (now ^ word) & (WRITER | HANDOFF) != 0
                 || owner != 0 && lock.owner.load(Relaxed) != owner
         };
-        P::spin_until(&lock.word, over, limit::<P>(owner, until, rests))?;
+        P::spin_until(&lock.word, over, limit::<P>(owner, until, backoff))?;
     }
 }
 
 /// The upgrader looks for a moment whether the readers leave.
 pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
     let Some(me) = P::me() else { return };
-    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
-    if notes.attempt() {
+    let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
+    if history.attempt() {
         let until = Until::now::<P>(deadline);
-        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit::<P>(0, until.long, Rests::new()));
-        notes.ended::<P, _>(&end, until.limit);
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit::<P>(0, until.long, PollBackoff::new()));
+        history.ended::<P, _>(&end, until.limit);
     }
 }
 
@@ -223,12 +229,12 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if word & barred & HELD == 0 {
         return;
     }
-    let mut notes = Notes::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
-    if !notes.attempt() {
+    let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
+    if !history.attempt() {
         return;
     }
-    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(policy().spin_woken_ns), Rests::new());
+    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
     if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
-        notes.learn(false);
+        history.learn(false);
     }
 }

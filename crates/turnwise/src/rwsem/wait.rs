@@ -8,7 +8,7 @@ use super::raw::{
 #[cfg(feature = "spin")]
 use super::spin;
 use crate::events::Event;
-use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, Rests, Word};
+use crate::platform::{Deadline, IntWord, Lane, Parked, Patience, Platform, PollBackoff, Word};
 use crate::wait::policy;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -103,7 +103,7 @@ impl Waiter {
     }
 
     fn wait<P: Platform>(&mut self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let (mut timed_out, mut rests, mut restless, mut patience) = (false, Rests::new(), 0, Patience::new());
+        let (mut timed_out, mut backoff, mut restless, mut patience) = (false, PollBackoff::new(), 0, Patience::new());
         loop {
             let word = lock.look();
             if word & (HANDOFF | GENERATION) != self.claim {
@@ -131,7 +131,7 @@ impl Waiter {
                     continue;
                 }
             } else {
-                P::rest(rests.next_ns(policy().line_ns as u32)); // as in the mutex
+                P::rest(backoff.next_ns(policy().line_ns as u32)); // as in the mutex
             }
             restless += 1;
             if restless >= policy().restless && !timed_out {

@@ -1,29 +1,29 @@
 //! How the sleeping locks wait: for how long they spin, when they give their CPU away, what they promise to whom.
 //!
-//! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `turn.rs`, and
-//! lives in its slot; `stamp.rs` marks promises with the process that they were made in. None of it is needed for
-//! correctness, but for the stamp: a thread without a slot spins never, and sleeps.
+//! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `quantum.rs`,
+//! and lives in its slot; `stamp.rs` marks promises with the process that they were made in. None of it is needed for
+//! correctness, but for the stamp: a thread without a slot never spins, and sleeps.
 
 mod policy;
 mod stamp;
 
 #[cfg(feature = "spin")]
-mod record;
+mod quantum;
 #[cfg(feature = "spin")]
-mod turn;
+mod record;
 
 #[cfg(feature = "set-policy")]
 pub use policy::set_policy;
 pub use policy::{Field, Policy, policy};
 #[cfg(feature = "spin")]
-pub(crate) use record::Notes;
-pub(crate) use stamp::Stamp;
+pub(crate) use quantum::yield_quantum;
 #[cfg(feature = "spin")]
-pub(crate) use turn::take_turns;
+pub(crate) use record::SpinHistory;
+pub(crate) use stamp::Stamp;
 
 use crate::platform::Platform;
 #[cfg(feature = "spin")]
-use crate::platform::{Deadline, Rests, SpinEnd};
+use crate::platform::{Deadline, PollBackoff, SpinEnd};
 
 /// Whether threads may run on so many CPUs that a crowd can compete for a lock without sharing CPUs
 /// ([`Policy::many_cpus`]).
@@ -43,8 +43,8 @@ pub(crate) fn spin_ns<P: Platform>() -> u64 {
 /// which pays where it mostly does; among many CPUs others come in between, and a lock that is free while the first in
 /// line rests is one that all of them wait for.
 #[cfg(feature = "spin")]
-pub(crate) fn away<P: Platform>(rests: Rests) -> Option<Rests> {
-    (!many_cpus::<P>()).then_some(rests)
+pub(crate) fn backoff_on_few_cpus<P: Platform>(backoff: PollBackoff) -> Option<PollBackoff> {
+    (!many_cpus::<P>()).then_some(backoff)
 }
 
 /// When a wait with this deadline must stop spinning, on [`Platform::now`].

@@ -4,7 +4,7 @@
 use super::Policy;
 use super::{caller_is_late, policy};
 use crate::platform::slot::{Private, SpinRecord};
-use crate::platform::{Platform, Rests, SpinEnd};
+use crate::platform::{Platform, PollBackoff, SpinEnd};
 use core::cell::Cell;
 
 impl SpinRecord {
@@ -25,21 +25,21 @@ impl SpinRecord {
     }
 
     fn rate(&mut self, success: bool) {
-        self.score = moved(self.score, success);
+        self.score = ewma(self.score, success);
     }
 
     /// Whether to look early.
-    fn looks_early(&mut self) -> bool {
-        let early = self.early_looks_pay();
+    fn tries_early(&mut self) -> bool {
+        let early = self.early_tries_pay();
         if !early {
             self.late = self.late.saturating_sub(policy().early_again as u8);
         }
         early
     }
 
-    fn looked_early(&mut self, success: bool) {
+    fn tried_early(&mut self, success: bool) {
         let policy = policy();
-        let (paid, after) = (self.early_looks_pay(), moved(self.early(), success));
+        let (paid, after) = (self.early_tries_pay(), ewma(self.early(), success));
         let dropped = paid && u64::from(after) < policy.early_pays;
         let early = if dropped {
             policy.early_pays.saturating_sub(policy.patient_waits * policy.early_again) as u8
@@ -49,7 +49,7 @@ impl SpinRecord {
         self.late = 255 - early;
     }
 
-    fn early_looks_pay(&self) -> bool {
+    fn early_tries_pay(&self) -> bool {
         u64::from(self.early()) >= policy().early_pays
     }
 
@@ -60,24 +60,24 @@ impl SpinRecord {
 }
 
 /// Moves a share by an eighth of the way.
-fn moved(share: u8, success: bool) -> u8 {
+fn ewma(share: u8, success: bool) -> u8 {
     if success { share + (255 - share).div_ceil(8) } else { share - share / 8 }
 }
 
 /// A thread's notes about one lock.
-pub(crate) struct Notes<'a> {
+pub(crate) struct SpinHistory<'a> {
     cell: &'a Cell<SpinRecord>,
     record: SpinRecord,
 }
 
-impl<'a> Notes<'a> {
+impl<'a> SpinHistory<'a> {
     pub(crate) fn of<P: Platform>(private: &'a Private, address: usize) -> Self {
         let tag = (P::name_of(address) >> 2) as u32;
         // Fibonacci hashing: the high bits of the product mix all bits of the address.
         let cell = &private.spins[tag.wrapping_mul(0x9e37_79b9) as usize >> 29 & (Private::SPINS - 1)];
         let record = cell.get();
         let record = if record.tag == tag { record } else { SpinRecord { tag, ..SpinRecord::NEW } };
-        Notes { cell, record }
+        SpinHistory { cell, record }
     }
 
     pub(crate) fn attempt(&mut self) -> bool {
@@ -104,25 +104,25 @@ impl<'a> Notes<'a> {
     }
 
     /// How to stay away in the next wait.
-    pub(crate) fn rests(&mut self) -> Rests {
-        let early = self.record.looks_early();
+    pub(crate) fn backoff(&mut self) -> PollBackoff {
+        let early = self.record.tries_early();
         self.cell.set(self.record);
-        if early { Rests::new() } else { Rests::patient() }
+        if early { PollBackoff::new() } else { PollBackoff::patient() }
     }
 
     /// Whether the last waits showed that it does not pay to look early.
     pub(crate) fn is_patient(&self) -> bool {
-        !self.record.early_looks_pay()
+        !self.record.early_tries_pay()
     }
 
     /// Learns whether an early look found the lock.
-    pub(crate) fn looked_early(&mut self, success: bool) {
-        self.record.looked_early(success);
+    pub(crate) fn tried_early(&mut self, success: bool) {
+        self.record.tried_early(success);
         self.cell.set(self.record);
     }
 
     /// Most spins lately ended with the lock: its sections are short.
-    pub(crate) fn pay(&self) -> bool {
+    pub(crate) fn is_profitable(&self) -> bool {
         u64::from(self.record.score) >= policy().score_pays
     }
 
@@ -132,7 +132,7 @@ impl<'a> Notes<'a> {
         if !is_off() {
             return false;
         }
-        if self.pay() {
+        if self.is_profitable() {
             P::offer();
         }
         let stays = is_off();
@@ -174,20 +174,20 @@ mod tests {
     #[test]
     fn early_looks_that_fail_are_left_out_and_tried_again_now_and_then() {
         let mut record = SpinRecord::NEW;
-        assert!(record.looks_early());
+        assert!(record.tries_early());
         let failures = (1..).find(|_| {
-            record.looked_early(false);
-            !record.looks_early()
+            record.tried_early(false);
+            !record.tries_early()
         });
         assert!((3..=6).contains(&failures.unwrap()), "{failures:?}");
         for _ in 0..3 {
-            let patient = 1 + (0..1000).take_while(|_| !record.looks_early()).count();
+            let patient = 1 + (0..1000).take_while(|_| !record.tries_early()).count();
             assert!((30..=34).contains(&patient), "{patient}");
-            record.looked_early(false);
+            record.tried_early(false);
         }
-        (0..1000).take_while(|_| !record.looks_early()).for_each(drop);
-        (0..20).for_each(|_| record.looked_early(true));
-        record.looked_early(false);
-        assert!(record.looks_early(), "one failure among successes is forgiven");
+        (0..1000).take_while(|_| !record.tries_early()).for_each(drop);
+        (0..20).for_each(|_| record.tried_early(true));
+        record.tried_early(false);
+        assert!(record.tries_early(), "one failure among successes is forgiven");
     }
 }

@@ -1,6 +1,6 @@
 //! The spin loop: look, pause, look; now and then ask the clock and whether the owner still runs.
 
-use super::super::{OnCpu, Rests, SpinEnd, SpinLimit, Word};
+use super::super::{OnCpu, PollBackoff, SpinEnd, SpinLimit, Word};
 use super::{on_cpu, sys};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -73,10 +73,10 @@ pub(super) fn start() {
 }
 
 /// How long to stay away before the next look, in spin hints.
-fn hints_away(rests: &mut Option<Rests>) -> u32 {
-    let Some(rests) = rests else { return 1 };
+fn hints_away(backoff: &mut Option<PollBackoff>) -> u32 {
+    let Some(backoff) = backoff else { return 1 };
     let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
-    hints(rests.next_ns(line_ns))
+    hints(backoff.next_ns(line_ns))
 }
 
 /// See [`super::super::Platform::rest`].
@@ -104,7 +104,7 @@ pub(super) fn spin_until<W: Word>(
     mut ready: impl FnMut(W::Value) -> bool,
     limit: SpinLimit,
 ) -> Result<W::Value, SpinEnd> {
-    let mut rests = limit.stay_away;
+    let mut backoff = limit.backoff;
     let mut spinner = None;
     let mut since_clock = 0;
     let mut value = word.load(Relaxed);
@@ -116,10 +116,10 @@ pub(super) fn spin_until<W: Word>(
             check(spinner.get_or_insert_with(on_cpu::Spinner::new), limit)?;
             since_clock = 0;
         }
-        let rest = hints_away(&mut rests);
+        let rest = hints_away(&mut backoff);
         (0..rest).for_each(|_| relax());
         since_clock += rest;
-        value = if limit.stay_away.is_some() { timed_look(word) } else { word.load(Relaxed) };
+        value = if limit.backoff.is_some() { timed_look(word) } else { word.load(Relaxed) };
     }
 }
 

@@ -1,0 +1,98 @@
+//! What a program is compared under: a policy for all its locks, or a policy file; and a command in front of it.
+
+use crate::arm::{Arm, Prefix};
+use crate::policy_file::{PolicyFile, compile};
+use crate::preload::{Library, Table};
+use crate::target::Target;
+use anyhow::Result;
+use std::process::Command;
+use turnwise_preload_abi::Policy;
+
+/// One of those that are compared.
+pub(crate) struct Variant {
+    /// The policy's name, or the file's or the arm's, as the user typed it.
+    pub(crate) name: String,
+    locks: Locks,
+    /// What is put in front of the program.
+    prefix: Option<Prefix>,
+}
+
+enum Locks {
+    Policy(Policy),
+    File(Table),
+}
+
+impl Variant {
+    /// All locks under one policy.
+    pub(crate) fn policy(policy: Policy) -> Variant {
+        Variant { name: policy.name().to_owned(), locks: Locks::Policy(policy), prefix: None }
+    }
+
+    /// Each lock by the rules of a policy file, and what looks wrong in it for this program (empty: nothing). The file
+    /// need not lie on a disk: [`PolicyFile::parse`] takes text.
+    ///
+    /// # Errors
+    /// The program cannot be read, or there is no place for the table.
+    pub(crate) fn file(file: &PolicyFile, target: &Target) -> Result<(Variant, String)> {
+        let compiled = compile(file, &target.path)?;
+        let locks = Locks::File(Table::install(&compiled)?);
+        let variant = Variant { name: file.origin.clone(), locks, prefix: None };
+        Ok((variant, compiled.shown_warnings(file)))
+    }
+
+    /// All locks under an arm's policy, behind its command.
+    ///
+    /// # Errors
+    /// There is no such command, or it may not be executed.
+    pub(crate) fn arm(arm: &Arm) -> Result<Variant> {
+        Ok(Variant { name: arm.name.clone(), locks: Locks::Policy(arm.lock), prefix: Prefix::find(arm)? })
+    }
+
+    /// Its policy; `None`: a policy file's rules.
+    pub(crate) fn lock(&self) -> Option<Policy> {
+        match self.locks {
+            Locks::Policy(policy) => Some(policy),
+            Locks::File(_) => None,
+        }
+    }
+
+    /// The words of the command in front of the program; none: nothing is.
+    pub(crate) fn prefix(&self) -> &[String] {
+        self.prefix.as_ref().map_or(&[], Prefix::words)
+    }
+
+    /// The command that is run, but for the locks, as one could type it into a shell.
+    pub(crate) fn shown(&self, target: &Target) -> String {
+        let prefix = self.prefix();
+        let shown = shlex::try_join(prefix.iter().map(String::as_str)).unwrap_or_else(|_| prefix.join(" "));
+        [shown, target.shown()].join(" ").trim_start().to_owned()
+    }
+
+    /// Whether it needs the preload library.
+    pub(crate) fn is_interposed(&self) -> bool {
+        match &self.locks {
+            Locks::Policy(policy) => *policy != Policy::Libc,
+            Locks::File(_) => true,
+        }
+    }
+
+    /// `target` under it, ready to start; `library` is there if it [needs](Contender::is_interposed) one.
+    pub(crate) fn start(&self, target: &Target, library: Option<&Library>) -> Command {
+        let mut command = target.start();
+        if let Some(library) = library {
+            self.apply(library, &mut command);
+        }
+        match &self.prefix {
+            Some(prefix) => prefix.before(&command),
+            None => command,
+        }
+    }
+
+    /// Lets `command` run under its locks.
+    pub(crate) fn apply(&self, library: &Library, command: &mut Command) {
+        match &self.locks {
+            Locks::Policy(policy) => library.apply(*policy, command),
+            Locks::File(table) => library.apply_table(table, command),
+        }
+    }
+}

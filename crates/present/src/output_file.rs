@@ -1,0 +1,256 @@
+//! A file that the user asked for: refused at once if it cannot be written, and in its place only when it is complete.
+//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to. So
+//! is what is open already (`/dev/stdout`), behind all that was written there.
+
+use crate::ending::print_bytes;
+use anyhow::{Context, Result, bail};
+use rustix::fs::OFlags;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// In place of a file's name: standard output.
+const STDOUT: &str = "-";
+
+/// A file to be, in a folder that can be written to.
+#[derive(Debug)]
+pub struct OutputFile {
+    file: PathBuf,
+    /// A second descriptor of one that was named.
+    open: Option<OwnedFd>,
+}
+
+impl OutputFile {
+    /// For the file that this flag (`--json`) names.
+    ///
+    /// # Errors
+    /// The file's directory cannot be written to.
+    pub fn open(flag: &str, file: &Path) -> Result<OutputFile> {
+        let complaint = || format!("cannot write {flag}={}", file.display());
+        if file.is_dir() {
+            bail!("{}: it is a directory; name a file", complaint());
+        }
+        if file == Path::new(STDOUT) {
+            return Ok(OutputFile { file: file.to_owned(), open: None });
+        }
+        let file = target(file).with_context(complaint)?;
+        let open = descriptor(&file).map(second).transpose().with_context(complaint)?;
+        if open.is_none() && !is_special(&file) {
+            // It goes away at once: whoever is interrupted meanwhile leaves nothing behind.
+            beside(&file).with_context(complaint)?;
+        }
+        Ok(OutputFile { file, open })
+    }
+
+    /// Whether `-` was named: it goes to standard output.
+    pub fn is_stdout(&self) -> bool {
+        self.file == Path::new(STDOUT)
+    }
+
+    /// Whether it would take the place of what `other` wrote, or the other way round. A device or a pipe takes both; so
+    /// does a file by two descriptors.
+    pub fn is_same(&self, other: &Path) -> bool {
+        if self.is_stdout() || other == Path::new(STDOUT) {
+            return self.file == other;
+        }
+        let Ok(other) = target(other) else { return false };
+        if is_special(&self.file) {
+            return false;
+        }
+        match (self.open.is_some(), descriptor(&other).is_some()) {
+            (true, true) => false,
+            (false, false) => placed(&self.file) == placed(&other),
+            _ => inode(&self.file).is_some_and(|this| Some(this) == inode(&other)),
+        }
+    }
+
+    /// Puts the file in place.
+    ///
+    /// # Errors
+    /// As the system has it.
+    pub fn write(self, content: &[u8]) -> Result<()> {
+        if self.is_stdout() {
+            return print_bytes(content).context("cannot write to standard output");
+        }
+        let complaint = || format!("cannot write {}", self.file.display());
+        if let Some(open) = self.open {
+            return File::from(open).write_all(content).with_context(complaint);
+        }
+        if is_special(&self.file) {
+            let mut file = File::options().write(true).open(&self.file).with_context(complaint)?;
+            return file.write_all(content).with_context(complaint);
+        }
+        let mut output_file = beside(&self.file).with_context(complaint)?;
+        output_file.as_file_mut().write_all(content).with_context(complaint)?;
+        output_file.persist(&self.file).map_err(|error| error.error).with_context(complaint)?;
+        Ok(())
+    }
+}
+
+/// Where a path leads in the end: links are followed, also one to a file that is not there yet.
+fn target(file: &Path) -> std::io::Result<PathBuf> {
+    /// As many as the system follows.
+    const LINKS: u32 = 40;
+    let mut file = file.to_path_buf();
+    for _ in 0..LINKS {
+        let Ok(link) = file.read_link() else { return Ok(file) };
+        if descriptor(&file).is_some() || is_special(&file) {
+            return Ok(file); // what /proc shows of a pipe is no path
+        }
+        file = file.parent().unwrap_or(Path::new("")).join(link);
+    }
+    Err(std::io::Error::other("too many links"))
+}
+
+/// The number that `/dev/stdout`'s `/proc/self/fd/1` and the like end in.
+fn descriptor(file: &Path) -> Option<RawFd> {
+    let own = Path::new("/proc/self/fd").canonicalize().ok()?;
+    let is_own = folder(file).canonicalize().is_ok_and(|folder| folder == own);
+    file.file_name().filter(|_| is_own)?.to_str()?.parse().ok().filter(|number| *number >= 0)
+}
+
+/// Another descriptor of what this one stands for: what is written goes where the other has come to.
+fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
+    // SAFETY: whoever gave it to this process keeps it open. If nobody did, the system says so, and nothing was done.
+    let first = unsafe { BorrowedFd::borrow_raw(descriptor) };
+    let second = first.try_clone_to_owned()?;
+    if rustix::fs::fcntl_getfl(&second)?.intersection(OFlags::RWMODE) == OFlags::RDONLY {
+        return Err(std::io::Error::other("it is open for reading alone"));
+    }
+    Ok(second)
+}
+
+/// What tells a file from all others, whatever its names.
+fn inode(file: &Path) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A file's name in its folder, whatever that folder was called.
+fn placed(file: &Path) -> Option<PathBuf> {
+    Some(folder(file).canonicalize().ok()?.join(file.file_name()?))
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether something is there that is no regular file.
+fn is_special(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| !found.is_file())
+}
+
+/// A file with a name of its own in the same folder. That name is nothing to the user, and in no error.
+fn beside(file: &Path) -> std::io::Result<NamedTempFile> {
+    tempfile::Builder::new().make_in(folder(file), |path| File::options().write(true).create_new(true).open(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+
+    fn write(file: &Path, content: &str) {
+        OutputFile::open("--json", file).unwrap().write(content.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn links_stay_and_what_they_lead_to_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("old"), "before").unwrap();
+        for (link, to) in [("link", "old"), ("dangling", "new")] {
+            symlink(to, at(link)).unwrap();
+            write(&at(link), "after");
+            assert!(at(link).is_symlink());
+            assert_eq!(std::fs::read_to_string(at(to)).unwrap(), "after");
+        }
+        symlink("circle", at("circle")).unwrap();
+        assert!(OutputFile::open("--json", &at("circle")).is_err());
+    }
+
+    #[test]
+    fn a_pipe_stays_and_its_reader_gets_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::read_to_string(pipe).unwrap()
+        });
+        write(&pipe, "all of it");
+        assert_eq!(reader.join().unwrap(), "all of it");
+        assert!(pipe.metadata().unwrap().file_type().is_fifo());
+    }
+
+    #[test]
+    fn a_missing_folder_is_named_and_no_file_of_ours() {
+        let folder = tempfile::Builder::new().prefix("drafts").tempdir().unwrap();
+        let error = OutputFile::open("--json", &folder.path().join("no/file")).unwrap_err();
+        let told = format!("{error:#}");
+        assert!(told.contains("/no/file: No such file or directory"), "{told}");
+        assert!(!told.contains(".tmp"), "{told}");
+    }
+
+    #[test]
+    fn one_file_has_many_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        symlink("file", at("link")).unwrap();
+        symlink(".", at("here")).unwrap();
+        let output_file = OutputFile::open("--json", &at("file")).unwrap();
+        assert!([at("file"), at("link"), at("here/file"), at("./file")].iter().all(|same| output_file.is_same(same)));
+        assert!(!output_file.is_same(&at("other")) && !output_file.is_same(&at("none/file")));
+        assert!(!OutputFile::open("--json", Path::new("/dev/stdout")).unwrap().is_same(Path::new("/dev/stdout")));
+    }
+
+    #[test]
+    fn a_file_by_name_and_by_descriptor_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output");
+        let open = File::create(&path).unwrap();
+        let descriptor = Path::new("/dev/fd").join(open.as_raw_fd().to_string());
+        assert!(OutputFile::open("--json", &descriptor).unwrap().is_same(&path));
+        assert!(OutputFile::open("--json", &path).unwrap().is_same(&descriptor));
+        assert!(!OutputFile::open("--json", &descriptor).unwrap().is_same(&descriptor), "both are written, one by one");
+        assert!(!OutputFile::open("--json", &descriptor).unwrap().is_same(&folder.path().join("other")));
+    }
+
+    #[test]
+    fn what_is_open_for_reading_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("input"), "").unwrap();
+        let open = File::open(folder.path().join("input")).unwrap();
+        let refused = OutputFile::open("--json", &Path::new("/dev/fd").join(open.as_raw_fd().to_string()));
+        assert!(format!("{:#}", refused.unwrap_err()).ends_with("it is open for reading alone"));
+    }
+
+    #[test]
+    fn what_is_open_is_written_where_it_has_come_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("output");
+        let mut open = File::create(&path).unwrap();
+        open.write_all(b"report\n").unwrap();
+        for place in ["/proc/self/fd", "/dev/fd"] {
+            write(&Path::new(place).join(open.as_raw_fd().to_string()), "document\n");
+        }
+        open.write_all(b"end\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "report\ndocument\ndocument\nend\n");
+        for closed in ["999", "-1", "4294967295"] {
+            assert!(OutputFile::open("--json", &Path::new("/dev/fd").join(closed)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_dash_is_standard_output() {
+        let output_file = OutputFile::open("--json", Path::new("-")).unwrap();
+        assert!(output_file.is_stdout() && output_file.is_same(Path::new("-")));
+        let file = tempfile::tempdir().unwrap().path().join("file");
+        assert!(!output_file.is_same(&file));
+        let named = OutputFile::open("--json", Path::new("./-")).unwrap();
+        assert!(!named.is_stdout() && !named.is_same(Path::new("-")), "a file of this name");
+    }
+}

@@ -1,0 +1,27 @@
+//! Turns of the CPU among threads that contend for one lock.
+
+use super::{Policy, policy};
+use crate::platform::Platform;
+use crate::platform::slot::{Private, Quantum};
+
+/// Offers the CPU at the end of a turn.
+///
+/// A thread that is `patient` contends seldom: it asks the clock each time, and a longer gap is none.
+pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, patient: bool) {
+    let Policy { turn_ns, turn_ticks, .. } = *policy();
+    let (ticks, gap_ns) = if patient { (1, turn_ns * 2) } else { (turn_ticks as u32, turn_ns / 2) };
+    let mut turn = private.turn.get();
+    turn.ticks = turn.ticks.wrapping_add(1);
+    if turn.ticks.is_multiple_of(ticks) {
+        let now = P::now();
+        // After a gap the thread was off the CPU, or did something else: its turn begins anew.
+        if turn.address != address || now.saturating_sub(turn.seen) > gap_ns {
+            turn = Quantum { address, since: now, ..turn };
+        } else if now.saturating_sub(turn.since) > turn_ns {
+            P::offer();
+            turn.since = P::now();
+        }
+        turn.seen = now.max(turn.since);
+    }
+    private.turn.set(turn);
+}

@@ -1,0 +1,191 @@
+//! A user: a process that runs jobs.
+
+use super::files::Files;
+use super::home::Home;
+use super::jobs::{Channel, Job, Step};
+use super::kernel::ipc::Semaphore;
+use super::kernel::{Kernel, Mm, Socket, Task};
+use super::meter::{Comm, Meters};
+use super::programs;
+use super::setup::Setup;
+use anyhow::{Context, Result};
+use turnwise_bench::environment::Environment;
+use turnwise_vfs::Host;
+use turnwise_vfs::LockSet;
+
+/// What all users share.
+pub struct Site<H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
+    /// What the run is like.
+    pub setup: Setup,
+    /// The size of a job's file, in KiB.
+    pub file_kib: u32,
+    /// What processes contend on.
+    pub kernel: Kernel<H, L>,
+    /// The file systems.
+    pub files: Files<H, L>,
+}
+
+impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Site<H, L> {
+    /// A kernel and file systems for so many users.
+    ///
+    /// # Errors
+    /// The setup makes no sense, or the file system refuses what it needs.
+    pub fn new(setup: &Setup, users: u32) -> Result<Self> {
+        setup.check()?;
+        let file_kib = setup.workfile.sizes.of_a_file(users);
+        let files = Files::new(setup, users, file_kib)?;
+        Ok(Site { setup: setup.clone(), file_kib, kernel: Kernel::new(), files })
+    }
+}
+
+/// A user, while it runs.
+pub struct Child<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
+    pub(super) site: &'s Site<H, L>,
+    pub(super) home: Home<'s, H, L>,
+    /// The process, or the one that it has forked and waits for.
+    pub(super) task: Task<H, L>,
+    /// What the process is running.
+    pub(super) comm: Comm,
+    pub(super) chance: fastrand::Rng,
+    /// A channel of each kind, once it has been used.
+    pub(super) channels: [Option<Socket<H, L>>; 6],
+    pub(super) semaphore: Option<Semaphore<H, L>>,
+    pub(super) message: Box<[u8]>,
+    /// Where its time went.
+    pub meters: Meters,
+    /// The jobs still to be run, the next one last.
+    deck: Vec<&'static Job>,
+    computed: u64,
+}
+
+/// The largest message.
+pub(super) const MESSAGE_BYTES: usize = 4096;
+
+impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'s, H, L> {
+    /// User `number`, forked from the driver.
+    ///
+    /// # Errors
+    /// There are too many processes, or the file system refuses.
+    pub fn new(site: &'s Site<H, L>, number: u32) -> Result<Self> {
+        let mut chance =
+            fastrand::Rng::with_seed(site.setup.seed.wrapping_mul(0x9e37_79b9).wrapping_add(number.into()));
+        let mm = Mm::ancestor(&programs::DRIVER).fork(&site.kernel);
+        let task = site.kernel.tasks.spawn(mm).context("there are no process numbers left")?;
+        let directory = chance.u32(0..site.setup.directories);
+        H::Platform::becomes(Comm::Reaim.name());
+        Ok(Child {
+            site,
+            home: site.files.home(number, directory)?,
+            task,
+            comm: Comm::Reaim,
+            chance,
+            channels: [const { None }; 6],
+            semaphore: None,
+            message: vec![0; MESSAGE_BYTES].into_boxed_slice(),
+            meters: Meters::default(),
+            deck: Vec::new(),
+            computed: number.into(),
+        })
+    }
+
+    /// The jobs of a user, in random order.
+    fn shuffle(&mut self) {
+        self.deck = deck(&self.site.setup);
+        self.chance.shuffle(&mut self.deck);
+    }
+
+    /// Runs every job of the workfile as often as it says.
+    ///
+    /// # Errors
+    /// As [`Child::next_job`].
+    pub fn run_all(&mut self) -> Result<u32> {
+        self.shuffle();
+        let jobs = self.deck.len() as u32;
+        while !self.deck.is_empty() {
+            self.next_job()?;
+        }
+        Ok(jobs)
+    }
+
+    /// Runs the next job; after the last one, begins again.
+    ///
+    /// # Errors
+    /// The file system refuses something that it should not.
+    pub fn next_job(&mut self) -> Result<()> {
+        if self.deck.is_empty() {
+            self.shuffle();
+        }
+        let Some(job) = self.deck.pop() else { return Ok(()) };
+        self.home.next_directory(job);
+        self.run(job).with_context(|| format!("job {}", job.name))?;
+        H::Platform::progress();
+        Ok(())
+    }
+
+    /// As if it had run some of its jobs already: users do not march in step.
+    pub fn skip_some(&mut self) {
+        self.shuffle();
+        let skipped = self.chance.usize(0..self.deck.len());
+        self.deck.truncate(self.deck.len() - skipped);
+    }
+
+    fn run(&mut self, job: &Job) -> Result<()> {
+        let plan: Vec<(Step, u32)> = job.steps.iter().map(|&step| (step, self.scaled(step.rounds()))).collect();
+        let rounds: u32 = plan.iter().map(|&(_, rounds)| rounds).sum();
+        let slice_ns = self.site.setup.computing_ns() / u64::from(rounds.max(1));
+        if rounds == 0 {
+            self.compute(slice_ns);
+        }
+        for (step, rounds) in plan {
+            H::Platform::in_kernel(|| self.begin(step))?;
+            for round in 0..rounds {
+                self.compute(slice_ns);
+                H::Platform::in_kernel(|| self.round(step, round))?;
+            }
+            H::Platform::in_kernel(|| self.end(step))?;
+        }
+        Ok(())
+    }
+
+    /// Computes for about so long: from half as long to half as long again.
+    fn compute(&mut self, ns: u64) {
+        let ns = ns / 2 + self.chance.u64(0..=ns);
+        self.computed = H::Platform::compute(self.computed, ns);
+    }
+
+    /// The share of a count that is left by the scale; what does not divide evenly is left to chance.
+    pub(super) fn scaled(&mut self, count: u32) -> u32 {
+        let scale = self.site.setup.scale;
+        count / scale + u32::from(self.chance.u32(0..scale) < count % scale)
+    }
+
+    /// Whether to do what is done once in a job.
+    pub(super) fn once(&mut self) -> bool {
+        self.scaled(1) == 1
+    }
+
+    /// The process ends: what it has open is closed, its memory and its files go.
+    ///
+    /// # Errors
+    /// The file system refuses to remove a file.
+    pub fn exit(mut self) -> Result<()> {
+        let kernel = &self.site.kernel;
+        self.channels.iter_mut().filter_map(Option::take).for_each(|socket| socket.close(&kernel.net));
+        if let Some(semaphore) = self.semaphore.take() {
+            semaphore.remove(&kernel.ipc);
+        }
+        self.task.mm.exit(kernel);
+        kernel.tasks.reap(self.task);
+        self.home.leave()
+    }
+
+    /// The place of a kind of channel among the child's.
+    pub(super) fn channel(&mut self, kind: Channel) -> &mut Option<Socket<H, L>> {
+        &mut self.channels[kind as usize]
+    }
+}
+
+/// The jobs of a user, in the workfile's order.
+fn deck(setup: &Setup) -> Vec<&'static Job> {
+    setup.workfile.loads().flat_map(|(job, load)| std::iter::repeat_n(job, load as usize)).collect()
+}

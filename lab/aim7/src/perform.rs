@@ -1,0 +1,273 @@
+//! How the steps of a job are done.
+//!
+//! A step is a number of rounds, between which the child computes. What a job does once, such as making the pipe that
+//! its messages go through, a scaled-down job does with a chance of one in the scale; the object stays meanwhile.
+//!
+//! A child process runs on its parent's thread, which would wait for it anyway: what a fork and its wait cost in
+//! switches is part of their charge, and not counted.
+
+use super::child::{Child, MESSAGE_BYTES};
+use super::home::Home;
+use super::jobs::{Channel, Disk, Step};
+use super::kernel::ipc::Semaphore;
+use super::kernel::{Mm, Socket, costs};
+use super::meter::Comm;
+use super::programs::Program;
+use anyhow::{Context, Result, ensure};
+use std::time::Duration;
+use turnwise_bench::environment::Environment;
+use turnwise_vfs::Host;
+use turnwise_vfs::{LockSet, Work};
+
+/// Entries of a directory that are read at a time.
+const ENTRIES: u32 = 100;
+/// Rounds of a step that touches memory.
+const PAGE_ROUNDS: u32 = 100;
+/// Steps in which memory that was given back is asked for again.
+const BREAKS: u32 = 16;
+/// The signal that a process sends to itself.
+const SIGNAL: u32 = 10;
+
+impl Step {
+    /// How often it does what it does.
+    pub(super) fn rounds(self) -> u32 {
+        match self {
+            Step::CreateClose { times } | Step::Fork { times } | Step::Signals { times } => times,
+            Step::Script { times, .. } | Step::Identity { times } => times,
+            Step::Links { links } => links,
+            Step::Break { rounds } => rounds,
+            Step::Pages { .. } => PAGE_ROUNDS,
+            Step::Sleep { .. } => 0,
+            Step::Entries { entries } => entries / ENTRIES,
+            Step::Messages { pairs, .. } => pairs,
+            Step::Shared { operations } => operations,
+            Step::Disk(_) => 1,
+            Step::Sources { creates, .. } => creates,
+        }
+    }
+}
+
+impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
+    /// What comes before the first round.
+    pub(super) fn begin(&mut self, step: Step) -> Result<()> {
+        match step {
+            Step::Links { .. } => self.home.ready_to_link()?,
+            Step::Sleep { seconds } if self.site.setup.sleeps => {
+                H::Platform::sleep(Duration::from_secs(seconds.into()) / self.site.setup.scale);
+            }
+            Step::Messages { channel, .. } => {
+                let fresh = self.once();
+                self.open_channel(channel, fresh)?;
+            }
+            Step::Shared { .. } if self.semaphore.is_none() => {
+                H::charge(Work::Call);
+                let made = Semaphore::new(&self.site.kernel.ipc, self.task.pid);
+                self.semaphore = Some(made.context("somebody has a semaphore of this process' number")?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// One round.
+    pub(super) fn round(&mut self, step: Step, round: u32) -> Result<()> {
+        match step {
+            Step::CreateClose { .. } => self.home.create_close()?,
+            Step::Links { .. } => self.home.link_and_unlink()?,
+            Step::Break { .. } => self.give_back_and_ask(),
+            Step::Pages { breaks, faults } => self.touch_pages(breaks / PAGE_ROUNDS, faults / PAGE_ROUNDS),
+            Step::Fork { .. } => self.fork(|_| Ok(()))?,
+            Step::Script { forks, execs, shell, .. } => self.script(forks, execs, shell)?,
+            Step::Sleep { .. } => {}
+            Step::Signals { .. } => self.signal()?,
+            Step::Entries { .. } => self.home.read_entries(ENTRIES)?,
+            Step::Identity { .. } => self.identity()?,
+            Step::Messages { channel, .. } => self.pass(channel)?,
+            Step::Shared { .. } => self.operate(if round.is_multiple_of(2) { 1 } else { -1 }),
+            Step::Disk(disk) => self.disk(disk)?,
+            Step::Sources { stats, creates } => self.source(round, stats, creates)?,
+        }
+        Ok(())
+    }
+
+    /// What comes after the last round.
+    pub(super) fn end(&mut self, step: Step) -> Result<()> {
+        match step {
+            Step::CreateClose { .. } if self.once() => self.home.remove_created()?,
+            Step::Links { .. } if self.once() => self.home.remove_linked()?,
+            Step::Shared { .. } if self.once() => {
+                H::charge(Work::Call);
+                if let Some(semaphore) = self.semaphore.take() {
+                    semaphore.remove(&self.site.kernel.ipc);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Gives 64 KiB back, and asks for them again in 16 steps.
+    fn give_back_and_ask(&mut self) {
+        H::charge(Work::Call);
+        self.task.mm.adjust(-i64::from(BREAKS));
+        for _ in 0..BREAKS {
+            H::charge(Work::Call);
+            self.task.mm.adjust(1);
+        }
+    }
+
+    fn touch_pages(&mut self, breaks: u32, faults: u32) {
+        for _ in 0..breaks {
+            H::charge(Work::Call);
+            self.task.mm.adjust(1);
+        }
+        for _ in 0..faults {
+            self.task.mm.fault(&self.site.kernel.zone);
+        }
+    }
+
+    /// Forks a process that does something and ends, and waits for it.
+    fn fork(&mut self, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let kernel = &self.site.kernel;
+        self.charge(costs::FORK);
+        let mm = self.task.mm.fork(kernel);
+        let paths = self.home.take_paths(self.meters.at(self.comm));
+        let child = kernel.tasks.spawn(mm).context("there are no process numbers left")?;
+        let (parent, comm) = (std::mem::replace(&mut self.task, child), self.comm);
+        let done = work(self);
+        self.charge(costs::EXIT);
+        self.task.mm.exit(kernel);
+        Home::give_paths(paths, self.meters.at(self.comm));
+        let child = std::mem::replace(&mut self.task, parent);
+        self.becomes(comm);
+        kernel.tasks.reap(child);
+        done
+    }
+
+    fn becomes(&mut self, comm: Comm) {
+        self.comm = comm;
+        H::Platform::becomes(comm.name());
+    }
+
+    /// What the making and ending of processes costs beside locks.
+    #[track_caller]
+    fn charge(&self, ns: u32) {
+        let ns = u64::from(ns) * u64::from(self.site.setup.process_permille) / 1000;
+        H::charge(Work::Exactly { ns: u32::try_from(ns).unwrap_or(u32::MAX) });
+    }
+
+    /// The processes of a script, each the child of the one before: the last becomes the program that the script runs,
+    /// the one before it the script (and before that the shell that was told to run it, which needs no process of its
+    /// own for that: recalled). One before these only waits, as `system` has it.
+    fn script(&mut self, forks: u32, execs: u32, shell: Comm) -> Result<()> {
+        if forks == 0 {
+            return Ok(());
+        }
+        self.fork(|child| {
+            let (own, comm) = match forks {
+                1 => (execs, Comm::Ls),
+                2 => (execs.saturating_sub(1), shell),
+                _ => (0, shell),
+            };
+            (0..own).try_for_each(|_| child.exec(comm))?;
+            child.script(forks - 1, execs - own, shell)
+        })
+    }
+
+    /// The process becomes a program: its file is found and read, and its parts are mapped. Until its name changes, the
+    /// kernel works for what the process was.
+    pub(super) fn exec(&mut self, comm: Comm) -> Result<()> {
+        let kernel = &self.site.kernel;
+        self.charge(costs::EXEC);
+        let mut program = Program::open(&self.home, comm)?;
+        self.task.mm.exit(kernel);
+        self.task.mm = Mm::fresh();
+        self.becomes(comm);
+        self.meters.at(comm).execs += 1;
+        self.map(&program, 0)?;
+        while program.open_library(&self.home)? {
+            self.map(&program, program.opened() - 1)?;
+        }
+        if comm == Comm::Ls {
+            self.home.list_working_directory()?;
+        }
+        Ok(())
+    }
+
+    /// Maps the open parts of a program from this one on.
+    fn map(&mut self, program: &Program<'_, H, L>, from: usize) -> Result<()> {
+        for &(image, ref part) in program.mappings(from) {
+            self.task.mm.map(image, &self.site.kernel);
+            if self.site.setup.profiler {
+                self.home.profile_mapping(part, self.meters.at(self.comm))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self) -> Result<()> {
+        H::charge(Work::Call);
+        self.task.send(SIGNAL);
+        ensure!(self.task.handle() == Some(SIGNAL), "a signal got lost");
+        Ok(())
+    }
+
+    fn identity(&mut self) -> Result<()> {
+        self.home.working_directory()?;
+        H::charge(Work::Call);
+        self.home.terminal_name(self.meters.at(self.comm))?;
+        self.home.look_up_names()?;
+        // Reading them: the terminal's name, too, the user by name and by number, the group; the rest is four calls.
+        H::charge(Work::Exactly { ns: 4 * costs::NAME_SERVICE });
+        for _ in 0..4 {
+            H::charge(Work::Call);
+        }
+        Ok(())
+    }
+
+    fn open_channel(&mut self, kind: Channel, fresh: bool) -> Result<()> {
+        let (net, pid) = (&self.site.kernel.net, self.task.pid);
+        if fresh && let Some(old) = self.channel(kind).take() {
+            old.close(net);
+        }
+        if self.channel(kind).is_none() {
+            if kind == Channel::Fifo {
+                self.home.make_fifo()?;
+            }
+            *self.channel(kind) = Some(Socket::open(net, kind, pid));
+        }
+        Ok(())
+    }
+
+    /// A message of 1 to 4096 bytes, there and back.
+    fn pass(&mut self, kind: Channel) -> Result<()> {
+        let bytes = 1 << self.chance.u32(0..=MESSAGE_BYTES.ilog2());
+        H::charge(Work::Call);
+        H::charge(Work::Call);
+        let channel = self.channels[kind as usize].as_ref().context("no channel is open")?;
+        let arrived = channel.pass(&mut self.message[..bytes]);
+        ensure!(arrived == bytes, "{arrived} of {bytes} bytes arrived");
+        Ok(())
+    }
+
+    fn operate(&mut self, by: i64) {
+        H::charge(Work::Call);
+        if let Some(semaphore) = &self.semaphore {
+            semaphore.operate(by);
+        }
+    }
+
+    fn disk(&mut self, disk: Disk) -> Result<()> {
+        let blocks = disk.blocks(self.site.file_kib);
+        self.home.disk(disk, blocks, &mut self.chance, &mut self.message)
+    }
+
+    /// One of the files that a compilation makes, and its share of those that it looks at.
+    fn source(&mut self, round: u32, stats: u32, creates: u32) -> Result<()> {
+        let until = |round: u32| round * stats / creates;
+        for _ in until(round)..until(round + 1) {
+            self.home.look_at_source()?;
+        }
+        self.home.make_source()
+    }
+}

@@ -1,0 +1,198 @@
+//! What processes run: a shell, scripts and `ls`, their libraries, and what they look at.
+//!
+//! | path | what |
+//! |---|---|
+//! | `/bin` of the first file system | programs: what `dir_rtns_1` reads and an exec opens; `sh` is a link |
+//! | `/lib` there | libraries; programs know them by links to files with versions in their names |
+//! | `/etc` there | where users and groups are named |
+//! | `/dev/tty` there | the terminal, whose name a process may ask for |
+//! | `/usr/local/aim7` there | the users' working directory, with what AIM7's set-up puts into it |
+
+use super::files::CREATE;
+use super::home::Home;
+use super::meter::{Comm, Meter};
+use anyhow::{Context as _, Result, ensure};
+use turnwise_bench::environment::Environment;
+use turnwise_vfs::Host;
+use turnwise_vfs::{Context, File, Follow, LockSet, OpenFlags, Vfs};
+
+/// Entries of the directory of programs, beside those that are run.
+const PROGRAMS: u32 = 120;
+/// What programs map beside themselves: a shell the first three, `ls` all of them. The first is what the kernel maps
+/// with a program, and which finds the others.
+const LIBRARIES: [&str; 8] =
+    ["ld.so", "libc.so", "libdl.so", "librt.so", "libpthread.so", "libselinux.so", "libacl.so", "libattr.so"];
+/// Of the libraries, those of a shell.
+const SHELL_LIBRARIES: usize = 3;
+/// Mappings of a file that is a part of a program: its code and its data.
+const MAPPINGS: usize = 2;
+/// The files that programs are made of have numbers: AIM7's driver, the shell, `ls`, and the libraries.
+pub(super) const IMAGES: usize = FIRST_LIBRARY + LIBRARIES.len();
+const SHELL: usize = 1;
+const LS: usize = 2;
+const FIRST_LIBRARY: usize = 3;
+/// What the driver has mapped, each twice: itself and the first two libraries.
+pub(super) const DRIVER: [usize; 6] = [0, 0, FIRST_LIBRARY, FIRST_LIBRARY, FIRST_LIBRARY + 1, FIRST_LIBRARY + 1];
+/// The terminal of all users.
+pub(super) const TERMINAL: &str = "/dev/tty";
+/// Where users are.
+pub(super) const WORKING_DIRECTORY: &str = "/usr/local/aim7";
+/// What is there: AIM7's driver, its workfiles, scripts and texts, and what a run writes, as its set-up and its script
+/// have them (counted in its sources; a directory in which somebody has worked has more).
+const LISTED: [&str; 29] = [
+    "_README.hp",
+    "aim_1.sh",
+    "aim_2.sh",
+    "aim_3.sh",
+    "kill_reaim",
+    "multiuser.ss",
+    "osdl-aim-7",
+    "reaim",
+    "reaim.config",
+    "reaim.csv",
+    "reaim.log",
+    "results",
+    "run_reaim",
+    "true",
+    "workfile.aim9",
+    "workfile.all_utime",
+    "workfile.alltests",
+    "workfile.compute",
+    "workfile.custom",
+    "workfile.dbase",
+    "workfile.disk",
+    "workfile.five_sec",
+    "workfile.fserver",
+    "workfile.high_systime",
+    "workfile.long",
+    "workfile.new_dbase",
+    "workfile.new_fserver",
+    "workfile.shared",
+    "workfile.short",
+];
+/// What `ls -l` asks about each of them, by its name: what it is like, its label, its access list (recalled).
+const QUESTIONS: u32 = 3;
+/// Where users are named, and groups.
+const USERS_FILE: &str = "/etc/passwd";
+const GROUPS_FILE: &str = "/etc/group";
+
+/// Puts all of that into the first file system.
+pub(super) fn furnish<H: Host<Platform: Environment>, L: LockSet<H::Platform>>(
+    first: &Vfs<H, L>,
+    cx: &Context<'_, '_, H, L>,
+) -> Result<()> {
+    for directory in ["/bin", "/dev", "/etc", "/lib", "/usr", "/usr/local", WORKING_DIRECTORY] {
+        first.mkdir(cx, directory.as_bytes(), 0o755)?;
+    }
+    let programs = (0..PROGRAMS).map(|number| format!("/bin/program{number}"));
+    let libraries = LIBRARIES.iter().map(|name| format!("/lib/{name}.1"));
+    let listed = LISTED.iter().map(|name| format!("{WORKING_DIRECTORY}/{name}"));
+    let others = ["/bin/bash", "/bin/ls", TERMINAL, USERS_FILE, GROUPS_FILE].map(str::to_owned);
+    for file in programs.chain(libraries).chain(listed).chain(others) {
+        first.open(cx, file.as_bytes(), CREATE, 0o755)?;
+    }
+    first.symlink(cx, b"bash", b"/bin/sh")?;
+    for name in LIBRARIES {
+        first.symlink(cx, format!("{name}.1").as_bytes(), library(name).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The name by which programs know a library.
+fn library(name: &str) -> String {
+    format!("/lib/{name}")
+}
+
+/// A program that has been opened, and those of its libraries that have been.
+pub(super) struct Program<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> {
+    parts: Vec<(usize, File<'s, H, L>)>,
+    libraries: &'static [&'static str],
+}
+
+impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H, L> {
+    /// What the kernel does before the process has its new name: it finds and opens the program, behind a script its
+    /// shell, and what it maps with a program.
+    pub(super) fn open(home: &Home<'s, H, L>, comm: Comm) -> Result<Self> {
+        let (image, path, libraries) = match comm {
+            Comm::Ls => (LS, "/bin/ls", LIBRARIES.len()),
+            Comm::True | Comm::Sh | Comm::Reaim => (SHELL, "/bin/sh", SHELL_LIBRARIES),
+        };
+        if comm == Comm::True {
+            home.open("true")?; // the script, which names its shell
+        }
+        let (loader, libraries) = LIBRARIES[..libraries].split_first().context("a program without libraries")?;
+        let parts = vec![(image, home.open(path)?), (FIRST_LIBRARY, home.open(&library(loader))?)];
+        Ok(Program { parts, libraries })
+    }
+
+    /// Opens the next library; `false`: there is none. The program itself does that.
+    pub(super) fn open_library(&mut self, home: &Home<'s, H, L>) -> Result<bool> {
+        let Some((next, rest)) = self.libraries.split_first() else { return Ok(false) };
+        let image = FIRST_LIBRARY + self.parts.len() - 1;
+        self.parts.push((image, home.open(&library(next))?));
+        self.libraries = rest;
+        Ok(true)
+    }
+
+    /// Its open parts from this one on with their numbers, each as often as it is mapped.
+    pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
+        self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
+    }
+
+    /// How many parts are open.
+    pub(super) fn opened(&self) -> usize {
+        self.parts.len()
+    }
+}
+
+impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Home<'s, H, L> {
+    /// Opens a file of the first file system.
+    fn open(&self, path: &str) -> Result<File<'s, H, L>> {
+        let (first, cx) = self.first();
+        first.open(&cx, path.as_bytes(), OpenFlags::RDONLY, 0).with_context(|| format!("open {path}"))
+    }
+
+    /// A profiler asks for the path of what has just been mapped.
+    pub(super) fn profile_mapping(&self, part: &File<'s, H, L>, meter: &mut Meter) -> Result<()> {
+        let path = self.path_of(part, meter)?;
+        ensure!(path.starts_with(b"/"), "a program is at {}", path.escape_ascii());
+        Ok(())
+    }
+
+    /// What `ls -l` does in the working directory.
+    pub(super) fn list_working_directory(&self) -> Result<()> {
+        let (first, cx) = self.first();
+        let directory = self.open(".")?;
+        let mut names = Vec::new();
+        directory.readdir(0, |entry| {
+            names.push(entry.name.to_vec());
+            true
+        })?;
+        names.retain(|name| !name.starts_with(b"."));
+        ensure!(names.len() == LISTED.len(), "the working directory has {} entries", names.len());
+        for name in names {
+            for _ in 0..QUESTIONS {
+                first.stat(&cx, &name, Follow::No)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks a user up by name and one by number, and a group: the program's library reads the files each time.
+    pub(super) fn look_up_names(&self) -> Result<()> {
+        for path in [USERS_FILE, USERS_FILE, GROUPS_FILE] {
+            self.open(path)?;
+        }
+        Ok(())
+    }
+
+    /// Asks what its terminal is called: that is a link of `/proc` to an open file, and is made as `getcwd`'s path is.
+    /// Then it looks whether that is still there.
+    pub(super) fn terminal_name(&self, meter: &mut Meter) -> Result<()> {
+        let path = self.path_of(&self.terminal, meter)?;
+        ensure!(path == TERMINAL.as_bytes(), "the terminal is called {}", path.escape_ascii());
+        let (first, cx) = self.first();
+        first.stat(&cx, &path, Follow::Yes)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,312 @@
+//! AIM7 on the simulated machine: a simulated thread for each user.
+//!
+//! A full run of 1500 users is far too long. So a window of a steady state is simulated: users begin somewhere in their
+//! lists of jobs and begin again after the last, and after a time of warming up the jobs are counted that they
+//! complete.
+
+use super::child::{Child, Site};
+use super::meter::Meters;
+use super::outcome::{Outcome, ScopeRow, jti};
+use super::sets::Set;
+use super::setup::Setup;
+use anyhow::{Context, Result, ensure};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use turnwise_sim::spec::{Machine, NS};
+use turnwise_sim::{Affinity, Config, Kind, ProfileEntry, Sim, Simulation, Snapshot};
+use turnwise_simbench::host::Simulated;
+use turnwise_simbench::{functions, profile};
+use turnwise_vfs::LockSet;
+
+/// A run of AIM7 on the simulated machine.
+#[derive(Clone)]
+pub struct Plan {
+    /// The mix of jobs, the file systems, what a job computes.
+    pub setup: Setup,
+    /// The locks of that kernel.
+    pub locks: &'static Set,
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// CPUs that the users have.
+    pub cpus: Vec<u32>,
+    /// Users: N.
+    pub users: u32,
+    /// What is measured.
+    pub length: Length,
+    /// Users are forked one after the other over this time; 0: all at once.
+    pub ramp_ns: u64,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// Every user runs all of its jobs once.
+    Whole,
+    /// The jobs completed in a window of simulated time.
+    Window {
+        /// Before the window.
+        warm_up_ns: u64,
+        /// The window.
+        measured_ns: u64,
+    },
+}
+
+/// Simulated users got nowhere: who waits for what.
+#[derive(Debug)]
+pub struct Stuck(pub String);
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the simulated run got stuck: {}", self.0)
+    }
+}
+
+impl std::error::Error for Stuck {}
+
+impl Plan {
+    /// So many users on all CPUs of a machine: a window of 40 ms after 20 ms, with jobs that do a 50th of AIM7's.
+    #[must_use]
+    pub fn new(workfile: super::Workfile, locks: &'static Set, machine: Arc<Machine>, users: u32) -> Plan {
+        let cpus = (0..machine.topology.cpus()).collect();
+        let setup = Setup { scale: 50, ..Setup::new(workfile) };
+        let length = Length::Window { warm_up_ns: 20_000_000, measured_ns: 40_000_000 };
+        Plan { setup, locks, machine, cpus, users, length, ramp_ns: 0 }
+    }
+
+    /// Uses the first so many nodes' CPUs, as numactl has it.
+    #[must_use]
+    pub fn on_nodes(mut self, nodes: u32) -> Plan {
+        let topology = &self.machine.topology;
+        self.cpus = (0..topology.cpus()).filter(|&cpu| topology.node(cpu) < nodes).collect();
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        let cpus = self.machine.topology.cpus();
+        ensure!(self.users > 0, "a run needs a user");
+        ensure!(!self.cpus.is_empty(), "a run needs a CPU");
+        if let Some(cpu) = self.cpus.iter().find(|&&cpu| cpu >= cpus) {
+            anyhow::bail!("machine {} has no CPU {cpu}: it has {cpus}, from 0", self.machine.name);
+        }
+        if let Length::Window { measured_ns, .. } = self.length {
+            ensure!(measured_ns > 0, "a window must last longer than 0 ns");
+        }
+        Ok(())
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            cpus: self.cpus.clone(),
+            arena_bytes: ARENA_BYTES,
+            stack_bytes: STACK_BYTES,
+            ..Config::new(Arc::clone(&self.machine), self.setup.seed)
+        }
+    }
+}
+
+/// Simulated memory for dentries, inodes, data and processes.
+const ARENA_BYTES: usize = 1 << 30;
+/// Jobs nest deeper than the loops of a benchmark.
+const STACK_BYTES: usize = 128 << 10;
+
+/// Runs AIM7 on the simulated machine: one seed is one outcome.
+///
+/// # Errors
+/// The plan makes no sense, the file system refuses something, or the users got stuck ([`Stuck`]).
+pub fn simulate(plan: &Plan) -> Result<Outcome> {
+    plan.check()?;
+    (plan.locks.simulate)(plan)
+        .with_context(|| format!("{} users on {} CPUs with the locks {}", plan.users, plan.cpus.len(), plan.locks.name))
+}
+
+/// What users have done so far.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    jobs: u64,
+    meters: Meters,
+    ended_ns: Option<u64>,
+}
+
+/// What users and those who read their counts share.
+struct UserStates {
+    tallies: Vec<Cell<Tally>>,
+    commits: Cell<u64>,
+    users_left: Cell<u32>,
+    failure: RefCell<Option<anyhow::Error>>,
+    begin: OnceCell<Reading>,
+    end: OnceCell<Reading>,
+}
+
+struct Reading {
+    machine: Snapshot,
+    jobs: u64,
+    meters: Meters,
+}
+
+impl UserStates {
+    fn new(users: u32) -> UserStates {
+        UserStates {
+            tallies: (0..users).map(|_| Cell::default()).collect(),
+            commits: Cell::new(0),
+            users_left: Cell::new(users),
+            failure: RefCell::new(None),
+            begin: OnceCell::new(),
+            end: OnceCell::new(),
+        }
+    }
+
+    fn reading(&self, machine: &Snapshot) -> Reading {
+        let mut meters = Meters::default();
+        self.tallies.iter().for_each(|tally| meters += tally.get().meters);
+        let jobs = self.tallies.iter().map(|tally| tally.get().jobs).sum();
+        Reading { machine: machine.clone(), jobs, meters }
+    }
+
+    fn note(&self, user: usize, jobs: u64, meters: Meters) {
+        let tally = Tally { jobs: self.tallies[user].get().jobs + jobs, meters, ended_ns: None };
+        self.tallies[user].set(tally);
+    }
+
+    fn fail(&self, error: anyhow::Error) {
+        self.failure.borrow_mut().get_or_insert(error);
+    }
+}
+
+/// With one set of locks.
+pub(super) fn run<L: LockSet<Sim>>(plan: &Plan) -> Result<Outcome> {
+    let journals = plan.setup.journal.map_or(0, |_| plan.setup.file_systems);
+    let mut simulation = Simulation::new(plan.config(), (plan.users + journals) as usize);
+    let site = simulation.build(|| Site::<Simulated, L>::new(&plan.setup, plan.users));
+    let site = Rc::new(site?);
+    let users = Rc::new(UserStates::new(plan.users));
+    for number in 0..plan.users {
+        let (site, users, length) = (Rc::clone(&site), Rc::clone(&users), plan.length);
+        let later_ns = plan.ramp_ns * u64::from(number) / u64::from(plan.users);
+        simulation.spawn(Affinity::Any, move || {
+            if later_ns > 0 {
+                Sim::sleep(later_ns);
+            }
+            if let Err(error) = user(&site, &users, number, length) {
+                users.fail(error);
+            }
+            users.users_left.set(users.users_left.get() - 1);
+            if users.users_left.get() == 0 {
+                users.commits.set(site.files.commits());
+                site.files.dismiss();
+            }
+        });
+    }
+    for system in 0..site.files.journals() {
+        let site = Rc::clone(&site);
+        simulation.spawn(Affinity::Any, move || Sim::in_kernel(|| site.files.commit_on(system)));
+    }
+    // The last user takes it along: the simulated memory does not outlive the run.
+    drop(site);
+    watch(&mut simulation, plan.length, &users);
+    let outcome = simulation.run();
+    if let Some(failure) = users.failure.borrow_mut().take() {
+        return Err(failure);
+    }
+    let outcome = outcome.map_err(|stuck| Stuck(stuck.to_string()))?;
+    let last = Snapshot { counters: outcome.counters, profile: outcome.profile };
+    finish(plan, &users, last)
+}
+
+/// Has the counts read at both ends of the window.
+fn watch(simulation: &mut Simulation, length: Length, users: &Rc<UserStates>) {
+    let Length::Window { warm_up_ns, measured_ns } = length else { return };
+    let begin = Rc::clone(users);
+    simulation.at(warm_up_ns, move |machine| drop(begin.begin.set(begin.reading(machine))));
+    let end = Rc::clone(users);
+    simulation.at(warm_up_ns + measured_ns, move |machine| drop(end.end.set(end.reading(machine))));
+}
+
+fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: u32, length: Length) -> Result<()> {
+    let mut child = Sim::in_kernel(|| Child::new(site, number))?;
+    let user = number as usize;
+    match length {
+        Length::Whole => {
+            let jobs = child.run_all()?;
+            users.note(user, jobs.into(), child.meters);
+            let tally = Tally { ended_ns: Some(Sim::time_ns()), ..users.tallies[user].get() };
+            users.tallies[user].set(tally);
+        }
+        Length::Window { warm_up_ns, measured_ns } => {
+            child.skip_some();
+            while Sim::time_ns() < warm_up_ns + measured_ns && users.failure.borrow().is_none() {
+                child.next_job()?;
+                users.note(user, 1, child.meters);
+            }
+        }
+    }
+    Sim::in_kernel(|| child.exit())
+}
+
+fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {
+    let start = Reading {
+        jobs: 0,
+        meters: Meters::default(),
+        machine: Snapshot { counters: Default::default(), profile: Vec::new() },
+    };
+    let (begin, end, ended) = match plan.length {
+        Length::Whole => (&start, &users.reading(&last), ended(users)?),
+        Length::Window { .. } => {
+            let both = users.begin.get().zip(users.end.get());
+            let (begin, end) = both.context("the users ended before the window did")?;
+            (begin, end, Vec::new())
+        }
+    };
+    let (before, after) = (begin.machine.counters, end.machine.counters);
+    let seconds = match plan.length {
+        Length::Whole => ended.iter().copied().fold(f64::MIN_POSITIVE, f64::max),
+        Length::Window { measured_ns, .. } => measured_ns as f64 / 1e9,
+    };
+    let jobs = end.jobs - begin.jobs;
+    let of_aim7 = jobs as f64 / f64::from(plan.setup.scale);
+    let cpu_s = (after.cpu_ps - before.cpu_ps) as f64 / NS as f64 / 1e9;
+    Ok(Outcome {
+        users: plan.users,
+        cpus: plan.cpus.len() as u32,
+        jobs,
+        seconds,
+        jpm: 60.0 * of_aim7 / seconds,
+        jti: (plan.length == Length::Whole).then(|| jti(&ended)),
+        voluntary: after.voluntary - before.voluntary,
+        involuntary: after.involuntary - before.involuntary,
+        cpu_ms_per_job: cpu_s * 1e3 / of_aim7,
+        busy: cpu_s / (seconds * plan.cpus.len() as f64),
+        commits: users.commits.get(),
+        meters: end.meters - begin.meters,
+        profile: profile::rows(&begin.machine.profile, &end.machine.profile),
+        scopes: scopes(&begin.machine.profile, &end.machine.profile),
+    })
+}
+
+/// What processes did, by command and by named part of the kernel, between two profiles.
+fn scopes(begin: &[ProfileEntry], end: &[ProfileEntry]) -> Vec<ScopeRow> {
+    let key = |e: &ProfileEntry| (e.file, e.line, e.column, e.scope, e.command, e.kind);
+    let before: BTreeMap<_, u64> = begin.iter().map(|e| (key(e), e.ps)).collect();
+    let spent = |e: &ProfileEntry| e.ps - before.get(&key(e)).copied().unwrap_or(0);
+    let all: u64 = end.iter().filter(|e| e.kind != Kind::Idle).map(spent).sum();
+    let mut sums: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for entry in end.iter().filter(|e| !e.command.is_empty()) {
+        let function = functions::at(entry.file, entry.line, entry.column).unwrap_or(entry.file);
+        *sums.entry((entry.command, entry.scope, function)).or_default() += spent(entry);
+    }
+    let row = |((command, scope, function), ps): ((&str, &str, &str), u64)| ScopeRow {
+        command: command.to_owned(),
+        scope: scope.to_owned(),
+        function: function.to_owned(),
+        share: ps as f64 / all.max(1) as f64,
+    };
+    sums.into_iter().filter(|&(_, ps)| ps > 0).map(row).collect()
+}
+
+/// When each user ended, in seconds.
+fn ended(users: &UserStates) -> Result<Vec<f64>> {
+    let time = |tally: &Cell<Tally>| Some(tally.get().ended_ns? as f64 / 1e9);
+    users.tallies.iter().map(|tally| time(tally).context("a user did not end")).collect()
+}

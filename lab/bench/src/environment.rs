@@ -1,0 +1,86 @@
+//! The worlds that a workload runs in: one source for this machine and for the simulated one.
+
+use crate::work;
+use std::time::Duration;
+use turnwise::platform::{Native, Platform};
+
+/// What the threads of a workload need beside a lock. A simulator charges the time to the caller.
+pub trait Environment: Platform {
+    /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
+    type Spread: Copy + Send + Sync + 'static;
+
+    /// How much work takes about `ns` nanoseconds.
+    fn amount(ns: u64) -> u32;
+
+    /// Works with the lock: always so much. Returns something that depends on `seed`.
+    #[track_caller]
+    fn work(seed: u64, amount: u32) -> u64;
+
+    /// Works without the lock: about so much.
+    #[track_caller]
+    fn think(seed: u64, amount: u32, spread: Self::Spread) -> u64;
+
+    /// Computes for about `ns` nanoseconds. Returns something that depends on `seed`.
+    #[track_caller]
+    fn compute(seed: u64, ns: u64) -> u64;
+
+    /// Sleeps.
+    #[track_caller]
+    fn sleep(time: Duration);
+
+    /// Nanoseconds since some beginning. The look costs nothing in the simulator, so that what is measured does not
+    /// change.
+    fn stamp() -> u64;
+
+    /// The calling thread has got on: whoever looks for threads that get nowhere may know.
+    fn progress() {}
+
+    /// Does `call` as a system call of a kernel that is not preemptible, where that can be had.
+    #[inline]
+    fn in_kernel<R>(call: impl FnOnce() -> R) -> R {
+        call()
+    }
+
+    /// The calling thread runs this program from now on: a simulator's profile keeps them apart.
+    #[inline]
+    fn becomes(_command: &'static str) {}
+
+    /// In a thread that will sleep, before its first operation.
+    fn prepare_to_sleep() {}
+}
+
+impl Environment for Native {
+    type Spread = ();
+
+    fn amount(ns: u64) -> u32 {
+        work::steps_for(Duration::from_nanos(ns))
+    }
+
+    #[inline(always)]
+    fn work(seed: u64, amount: u32) -> u64 {
+        work::work(seed, amount)
+    }
+
+    #[inline(always)]
+    fn think(seed: u64, amount: u32, (): ()) -> u64 {
+        work::work(seed, amount)
+    }
+
+    fn compute(seed: u64, ns: u64) -> u64 {
+        work::work(seed, work::steps_of_ns(ns))
+    }
+
+    fn sleep(time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    fn stamp() -> u64 {
+        <Native as Platform>::now()
+    }
+
+    /// The kernel rounds sleeps up by 50 us otherwise.
+    fn prepare_to_sleep() {
+        // SAFETY: sets the calling thread's timer slack to 1 ns; no memory is involved.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    }
+}

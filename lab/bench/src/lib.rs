@@ -1,0 +1,36 @@
+//! Workloads for locks, and the benchmark that compares ours with the peers'.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
+//! | `adapt/` | locks of all kinds, in the shape that the workloads want |
+//! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
+//! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
+//! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
+//! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
+//! | `published.rs`, `published.toml` | what the five documents published |
+//! | `documents.rs` | that, beside what was measured |
+//! | `stats.rs` | medians and paired ratios |
+//! | `setting.rs` | `--set`: other numbers of waiting |
+//! | `work.rs` | calibrated work |
+//! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
+//! | `blind.rs` | a platform to compare with |
+
+pub mod adapt;
+pub mod bench;
+pub mod blind;
+pub mod documents;
+pub mod environment;
+pub mod figure;
+pub mod load;
+pub mod options;
+pub mod probe;
+pub mod published;
+pub mod report;
+pub mod run;
+pub mod samples;
+pub mod setting;
+pub mod simulated;
+pub mod stats;
+pub mod subject;
+pub mod work;

@@ -1,0 +1,93 @@
+//! What an operation does beside its accesses to the data.
+
+use crate::environment::Environment;
+use crate::run::Section;
+use anyhow::{Result, bail};
+use std::hint::black_box;
+
+/// The two halves of an operation.
+pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
+    /// Nothing but the data is looked at.
+    fn tight(self) -> bool;
+    fn inside(self, seed: u64) -> u64;
+    fn outside(self, local: &mut u64);
+}
+
+/// Nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Tight;
+
+impl<W: Environment> Body<W> for Tight {
+    #[inline(always)]
+    fn tight(self) -> bool {
+        true
+    }
+    #[inline(always)]
+    fn inside(self, seed: u64) -> u64 {
+        seed
+    }
+    #[inline(always)]
+    fn outside(self, _local: &mut u64) {}
+}
+
+/// So much work.
+#[derive(Clone, Copy)]
+pub(super) struct Work<S> {
+    pub(super) inside: u32,
+    pub(super) outside: u32,
+    pub(super) spread: S,
+}
+
+impl<W: Environment> Body<W> for Work<W::Spread> {
+    #[inline(always)]
+    fn tight(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn inside(self, seed: u64) -> u64 {
+        W::work(seed, self.inside)
+    }
+    #[inline(always)]
+    fn outside(self, local: &mut u64) {
+        *local = black_box(W::think(*local, self.outside, self.spread));
+    }
+}
+
+/// Either. Out of line: the locks share it.
+#[derive(Clone, Copy)]
+pub(super) enum Any<S> {
+    Tight,
+    Work(Work<S>),
+}
+
+impl<S> Any<S> {
+    /// What a section says; `no_sleep` is the error of one that sleeps.
+    pub(super) fn of(section: Section, spread: S, no_sleep: &'static str) -> Result<Any<S>> {
+        match section {
+            Section::Tight => Ok(Any::Tight),
+            Section::Work { inside, outside } => Ok(Any::Work(Work { inside, outside, spread })),
+            Section::Sleep(_) => bail!(no_sleep),
+        }
+    }
+}
+
+impl<W: Environment> Body<W> for Any<W::Spread> {
+    fn tight(self) -> bool {
+        matches!(self, Any::Tight)
+    }
+
+    #[inline(never)]
+    fn inside(self, seed: u64) -> u64 {
+        match self {
+            Any::Tight => seed,
+            Any::Work(work) => Body::<W>::inside(work, seed),
+        }
+    }
+
+    #[inline(never)]
+    fn outside(self, local: &mut u64) {
+        if let Any::Work(work) = self {
+            Body::<W>::outside(work, local);
+        }
+    }
+}

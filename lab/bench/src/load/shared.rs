@@ -1,0 +1,223 @@
+//! Threads that read together and write alone.
+
+use super::body::{Any, Body, Tight, Work};
+use crate::environment::Environment;
+use crate::probe::Probe;
+use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
+use anyhow::{bail, ensure};
+use std::hint::black_box;
+use std::marker::PhantomData;
+use std::ptr;
+use turnwise::platform::Native;
+
+/// What the lock protects: three equal counts of the writes, and where the work of a writer takes its seed and leaves
+/// its result (word 2).
+pub type Record = [u64; 4];
+
+/// A lock with data inside that many may read at a time.
+pub trait SharedLock: Sync + 'static {
+    /// An unlocked lock.
+    fn new(value: Record) -> Self;
+    /// Runs `f` on the data, or on a copy that was read while nobody wrote.
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R;
+    /// Acquires for writing, runs `f`, releases.
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R;
+}
+
+/// Runs one sample of `plan` with a fresh lock.
+///
+/// # Errors
+/// When a thread cannot be started, or when the lock let a writer in beside somebody else.
+pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
+    match plan.section {
+        Section::Tight => run::sample(plan, Shared::<Native, L, _>::of(Tight, ())),
+        Section::Work { inside, outside } => {
+            run::sample(plan, Shared::<Native, L, _>::of(Work { inside, outside, spread: () }, ()))
+        }
+        Section::Sleep(_) => bail!(NO_SLEEP),
+    }
+}
+
+/// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
+/// threads' loop for each lock.
+///
+/// # Errors
+/// When the section sleeps.
+pub fn any_section<W: Environment, L: SharedLock>(
+    section: Section,
+    spread: W::Spread,
+) -> anyhow::Result<impl Workload> {
+    Ok(Shared::<W, L, _>::of(Any::of(section, spread, NO_SLEEP)?, spread))
+}
+
+const NO_SLEEP: &str = "readers and writers do not sleep";
+
+/// Whether a thread's next operation reads.
+enum Role {
+    Reads,
+    Writes,
+    /// Reads if the upper half of the next number is below the first.
+    Both(u64, u64),
+}
+
+impl Role {
+    fn of(roles: Roles, thread: usize) -> Role {
+        match roles {
+            Roles::Mixed { read_percent: 0 } => Role::Writes,
+            Roles::Mixed { read_percent: 100 } => Role::Reads,
+            Roles::Mixed { read_percent } => Role::Both((u64::from(read_percent) << 32) / 100, thread as u64 + 1),
+            Roles::Apart { writers, .. } if thread < writers => Role::Writes,
+            Roles::Apart { .. } => Role::Reads,
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Kind {
+        match self {
+            Role::Reads => Kind::Read,
+            Role::Writes => Kind::Write,
+            Role::Both(limit, state) => {
+                *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                if *state >> 32 < *limit { Kind::Read } else { Kind::Write }
+            }
+        }
+    }
+}
+
+/// What a thread has for itself.
+struct Local {
+    role: Role,
+    chain: u64,
+    /// Work that rests it after each operation, beside what the body says.
+    rest: u32,
+    /// Anything but zero: a reader saw half a write.
+    torn: u64,
+}
+
+impl Local {
+    #[inline(always)]
+    fn look<W: Environment, B: Body<W>>(&mut self, body: B, data: &Record) {
+        touch::<W>(data, false);
+        let count = data[0];
+        self.chain = body.inside(self.chain ^ data[2]);
+        // The compiler must take it that somebody may have written meanwhile.
+        let data = if body.tight() { data } else { black_box(data) };
+        self.torn |= (count ^ data[1]) | (count ^ data[3]);
+    }
+}
+
+#[inline(always)]
+fn change<W: Environment, B: Body<W>>(body: B, data: &mut Record) {
+    if !body.tight() {
+        touch::<W>(data, false);
+    }
+    let count = data[0];
+    data[2] = body.inside(data[2]);
+    touch::<W>(data, true);
+    let data = if body.tight() { data } else { black_box(data) };
+    data[0] = count + 1;
+    data[1] += 1;
+    data[3] += 1;
+}
+
+/// The section is about to read the data, or to write it.
+#[inline(always)]
+#[track_caller]
+fn touch<W: Environment>(data: &Record, write: bool) {
+    W::touch(ptr::from_ref(data).cast(), size_of::<Record>(), write);
+}
+
+struct Shared<W: Environment, L, B> {
+    body: B,
+    spread: W::Spread,
+    lock: PhantomData<fn() -> L>,
+}
+
+impl<W: Environment, L, B> Shared<W, L, B> {
+    fn of(body: B, spread: W::Spread) -> Self {
+        Shared { body, spread, lock: PhantomData }
+    }
+}
+
+impl<W: Environment, L, B: Copy> Clone for Shared<W, L, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Environment, L, B: Copy> Copy for Shared<W, L, B> {}
+
+impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
+    type Shared = L;
+    type Local = Local;
+
+    fn shared(self) -> L {
+        L::new(Record::default())
+    }
+
+    fn local(self, roles: Roles, thread: usize) -> Local {
+        let role = Role::of(roles, thread);
+        let rest = match (roles, &role) {
+            (Roles::Apart { rest, .. }, Role::Writes) => rest,
+            _ => 0,
+        };
+        Local { role, chain: 1, rest, torn: 0 }
+    }
+
+    /// An optimistic read costs less than a look at the signal.
+    fn batch(self, threads: usize) -> u32 {
+        if self.body.tight() && threads <= 2 { 16 } else { 1 }
+    }
+
+    #[inline(always)]
+    fn operate<P: Probe>(self, lock: &L, local: &mut Local, probe: &mut P) -> Kind {
+        let kind = local.role.next();
+        let address = ptr::from_ref(lock).cast();
+        probe.asks(address);
+        let asked = probe.mark();
+        let acquired = match kind {
+            Kind::Read => lock.read(|data| {
+                let acquired = probe.mark();
+                probe.acquired(address, kind);
+                local.look::<W, B>(self.body, data);
+                probe.releases(address, kind);
+                acquired
+            }),
+            Kind::Write => lock.write(|data| {
+                let acquired = probe.mark();
+                probe.acquired(address, kind);
+                change::<W, B>(self.body, data);
+                probe.releases(address, kind);
+                acquired
+            }),
+        };
+        probe.record(kind, asked, acquired);
+        kind
+    }
+
+    #[inline(always)]
+    fn rest(self, local: &mut Local) {
+        self.body.outside(&mut local.chain);
+        if local.rest > 0 {
+            local.chain = black_box(W::think(local.chain, local.rest, self.spread));
+        }
+    }
+
+    fn torn(local: &Local) -> bool {
+        local.torn != 0
+    }
+
+    /// No write was lost, and nobody read half of one.
+    fn check(lock: &L, done: Counts, torn: bool) -> anyhow::Result<()> {
+        check(lock.write(|data| *data), done.write, torn)
+    }
+}
+
+fn check([count, mirror, _, last]: Record, total: u64, torn: bool) -> anyhow::Result<()> {
+    ensure!(
+        [count, mirror, last] == [total; 3],
+        "the lock let two writers in at once: {total} writes, but the data behind it count {count}, {mirror}, {last}",
+    );
+    ensure!(!torn, "the lock let a reader in beside a writer: it saw half a write");
+    Ok(())
+}

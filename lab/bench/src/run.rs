@@ -1,0 +1,448 @@
+//! One sample: some threads, one lock, a fixed time.
+//!
+//! The threads count their operations in words of their own, which the sampling thread reads at the start and at the
+//! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
+//! collapses, count.
+
+use crate::probe::{Probe, Recorder, Timed, Untimed};
+use anyhow::Context;
+use hdrhistogram::Histogram;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What an operation did to the data. Locks that do not tell the two apart only write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It looked, with others.
+    Read,
+    /// It changed something, alone.
+    Write,
+}
+
+/// A figure for each [`Kind`].
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ByKind<T> {
+    /// Of reads.
+    pub read: T,
+    /// Of writes.
+    pub write: T,
+}
+
+/// Operations by kind.
+pub type Counts = ByKind<u64>;
+
+impl<T> ByKind<T> {
+    /// The one of `kind`.
+    pub fn get(&self, kind: Kind) -> &T {
+        match kind {
+            Kind::Read => &self.read,
+            Kind::Write => &self.write,
+        }
+    }
+
+    /// The one of `kind`, to change it.
+    pub fn get_mut(&mut self, kind: Kind) -> &mut T {
+        match kind {
+            Kind::Read => &mut self.read,
+            Kind::Write => &mut self.write,
+        }
+    }
+}
+
+impl Counts {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> u64 {
+        self.read + self.write
+    }
+}
+
+/// What a thread does inside and outside the lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Section {
+    /// The least that touches the data inside, nothing outside.
+    Tight,
+    /// Steps of [`crate::work::work`] inside and outside.
+    Work {
+        /// Steps with the lock.
+        inside: u32,
+        /// Steps without it.
+        outside: u32,
+    },
+    /// Sleeps with the lock, nothing outside.
+    Sleep(Duration),
+}
+
+/// Who reads and who writes, where the lock tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Roles {
+    /// Everybody reads in this many of a hundred operations, at random, and writes in the others.
+    Mixed {
+        /// 0 to 100.
+        read_percent: u8,
+    },
+    /// Some only write, the others only read.
+    Apart {
+        /// This many threads write.
+        writers: usize,
+        /// Steps of work that they rest after each write, beside what everybody does outside.
+        rest: u32,
+    },
+}
+
+impl Roles {
+    /// Everybody writes: all that a mutex can do.
+    pub const WRITE: Roles = Roles::Mixed { read_percent: 0 };
+}
+
+/// How to take one sample.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Threads that fight over the lock.
+    pub threads: usize,
+    /// What they do.
+    pub section: Section,
+    /// Who reads and who writes.
+    pub roles: Roles,
+    /// Thread `n` stays on the `n`th of the process's CPUs, and again from the first.
+    pub pinned: bool,
+    /// How long they run before the measured interval.
+    pub warm_up: Duration,
+    /// The measured interval.
+    pub duration: Duration,
+    /// Time every acquisition (which slows them down by two readings of a clock).
+    pub timed: bool,
+}
+
+/// WaitTimes in nanoseconds.
+pub type WaitTimes = ByKind<Histogram<u64>>;
+
+/// What one sample showed.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The interval as it really was.
+    pub elapsed: Duration,
+    /// Operations of each thread in the interval.
+    pub ops: Vec<Counts>,
+    /// CPU time of the whole process in the interval, user and system.
+    pub cpu: Duration,
+    /// Context switches of the process in the interval: a thread slept or yielded.
+    pub voluntary: u64,
+    /// Context switches of the process in the interval: a thread was preempted.
+    pub involuntary: u64,
+    /// How long the threads needed to end after they were told to.
+    pub drain: Duration,
+    /// How long they waited, if the plan asked for it.
+    pub waits: Option<WaitTimes>,
+}
+
+impl Outcome {
+    /// Operations of all threads.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.ops.iter().map(|ops| ops.total()).sum()
+    }
+
+    /// Operations of one kind, of all threads.
+    #[must_use]
+    pub fn count(&self, kind: Kind) -> u64 {
+        self.ops.iter().map(|ops| ops.get(kind)).sum()
+    }
+}
+
+/// What threads do to a lock, and what must hold when they are done. Every lock is inlined into its own copy.
+pub trait Workload: Copy + Send + Sync + 'static {
+    /// What they fight over: the lock and its data.
+    type Shared: Sync + 'static;
+    /// What a thread has for itself.
+    type Local: Send + 'static;
+
+    /// A fresh lock.
+    fn shared(self) -> Self::Shared;
+
+    /// For the thread of this number.
+    fn local(self, roles: Roles, thread: usize) -> Self::Local;
+
+    /// In the thread, before its first operation.
+    fn prepare(self) {}
+
+    /// Operations between two looks at the signal to stop; more than one where an operation costs as much as the look.
+    fn batch(self, _threads: usize) -> u32 {
+        1
+    }
+
+    /// One operation, with the lock.
+    fn operate<P: Probe>(self, shared: &Self::Shared, local: &mut Self::Local, probe: &mut P) -> Kind;
+
+    /// What comes after it, without the lock.
+    fn rest(self, _local: &mut Self::Local) {}
+
+    /// Whether a thread saw what no thread may see.
+    fn torn(_local: &Self::Local) -> bool {
+        false
+    }
+
+    /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
+    /// was.
+    ///
+    /// # Errors
+    /// When it did not.
+    fn check(shared: &Self::Shared, done: Counts, torn: bool) -> anyhow::Result<()>;
+}
+
+/// Runs one sample of `plan` with a fresh lock.
+///
+/// # Errors
+/// When a thread cannot be started, or when the lock broke its promise.
+pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
+    measure(plan, &Trial { work, lock: LockSlots::new(work.shared()) })
+}
+
+/// What there is a copy of for each lock and section: kept small, since there are hundreds.
+trait ThreadBody: Sync {
+    /// What a thread does all day.
+    fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
+    /// Whether the lock kept its promise.
+    fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
+}
+
+/// A workload and its lock.
+struct Trial<W: Workload> {
+    work: W,
+    lock: LockSlots<W::Shared>,
+}
+
+impl<W: Workload> ThreadBody for Trial<W> {
+    fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share {
+        match probe {
+            Some(timed) => operate(self, context, timed),
+            None => operate(self, context, Untimed),
+        }
+    }
+
+    fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()> {
+        W::check(self.lock.lock(), done, torn)
+    }
+}
+
+/// On lines of its own, so that nothing else slows the lock down.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// One lock, at another address than in the samples before: what an adaptive lock has learnt about an address, and the
+/// next sample's threads may inherit with a recycled thread slot, does not carry over.
+struct LockSlots<L>(Vec<Option<Apart<L>>>);
+
+impl<L> LockSlots<L> {
+    #[inline(never)]
+    fn new(lock: L) -> Self {
+        const PLACES: usize = 64;
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let mut places: Vec<_> = (0..PLACES).map(|_| None).collect();
+        places[NEXT.fetch_add(1, Relaxed) % PLACES] = Some(Apart(lock));
+        LockSlots(places)
+    }
+
+    fn lock(&self) -> &L {
+        &self.0.iter().flatten().next().expect("a place is taken").0
+    }
+}
+
+/// What a thread has done so far, for the sampling thread to read.
+type Tally = Apart<ByKind<AtomicU64>>;
+
+/// What the threads of a sample share beside the lock.
+struct Arena<'a> {
+    plan: &'a Plan,
+    stop: Apart<AtomicBool>,
+    tallies: Vec<Tally>,
+    gate: Gate,
+}
+
+/// Holds the threads back until all are there.
+#[derive(Default)]
+struct Gate {
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    #[inline(never)]
+    fn pass(&self) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.opened.wait_while(open, |open| !*open).unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn open(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.opened.notify_all();
+    }
+}
+
+/// A thread's place in it.
+struct ThreadContext<'a> {
+    arena: &'a Arena<'a>,
+    number: usize,
+    tally: &'a Tally,
+}
+
+/// What one thread brings home.
+struct Share {
+    /// All its operations, in the interval or not.
+    done: Counts,
+    /// It saw what no thread may see.
+    torn: bool,
+    waits: Option<Box<WaitTimes>>,
+}
+
+fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
+    let arena = Arena {
+        plan,
+        stop: Apart(AtomicBool::new(false)),
+        tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
+        gate: Gate::default(),
+    };
+    let (mut outcome, shares) = thread::scope(|scope| {
+        let start = |number| {
+            let probe = plan.timed.then(Timed::new);
+            let context = ThreadContext { arena: &arena, number, tally: &arena.tallies[number] };
+            thread::Builder::new().spawn_scoped(scope, move || {
+                if plan.pinned {
+                    pin(number);
+                }
+                body.run_thread(&context, probe)
+            })
+        };
+        let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
+        if threads.is_err() {
+            arena.stop.0.store(true, Relaxed);
+        }
+        arena.gate.open();
+        let threads = threads.with_context(|| format!("cannot start {} threads", plan.threads))?;
+        let (stopped, mut outcome) = observe(&arena);
+        let shares: Vec<_> = threads.into_iter().map(|t| t.join().expect("a workload does not panic")).collect();
+        outcome.drain = stopped.elapsed();
+        anyhow::Ok((outcome, shares))
+    })?;
+    outcome.waits = check(body, shares)?;
+    Ok(outcome)
+}
+
+/// All waits, if the lock kept its promise.
+fn check(body: &dyn ThreadBody, shares: Vec<Share>) -> anyhow::Result<Option<WaitTimes>> {
+    let mut done = Counts::default();
+    let mut torn = false;
+    let mut all: Option<Box<WaitTimes>> = None;
+    for share in shares {
+        done.read += share.done.read;
+        done.write += share.done.write;
+        torn |= share.torn;
+        match (&mut all, share.waits) {
+            (Some(all), Some(waits)) => all.add(&waits),
+            (all, waits) => *all = waits,
+        }
+    }
+    body.check(done, torn)?;
+    Ok(all.map(|all| *all))
+}
+
+impl WaitTimes {
+    /// Adds the waits of another.
+    pub fn add(&mut self, more: &WaitTimes) {
+        self.read += &more.read;
+        self.write += &more.write;
+    }
+}
+
+/// The same with one probe; a function of its own, so that nothing else shares its registers.
+#[inline(never)]
+fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_>, mut probe: P) -> Share {
+    let &ThreadContext { arena, number, tally } = context;
+    let work = bout.work;
+    let mut local = work.local(arena.plan.roles, number);
+    work.prepare();
+    arena.gate.pass();
+    let lock = bout.lock.lock();
+    let more = work.batch(arena.plan.threads) - 1;
+    let mut done = Counts::default();
+    while !arena.stop.0.load(Relaxed) {
+        for _ in 0..more {
+            *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+            work.rest(&mut local);
+        }
+        *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+        tally.0.read.store(done.read, Relaxed);
+        tally.0.write.store(done.write, Relaxed);
+        work.rest(&mut local);
+    }
+    Share { done, torn: W::torn(&local), waits: probe.into_waits() }
+}
+
+/// Keeps the calling thread on one CPU; where that is not allowed, it roams.
+fn pin(number: usize) {
+    // SAFETY: all bytes zero is a valid, empty set.
+    let (mut all, mut one): (libc::cpu_set_t, libc::cpu_set_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: `all` is writable and has the size given.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&all), &mut all) };
+    // SAFETY: the numbers are within the set.
+    let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
+    if let Some(&cpu) = cpus.get(number % cpus.len().max(1)) {
+        // SAFETY: as above; `one` is readable and has the size given.
+        unsafe {
+            libc::CPU_SET(cpu, &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one);
+        }
+    }
+}
+
+/// What the sampling thread does. Returns when the threads were told to stop, too.
+fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
+    thread::sleep(arena.plan.warm_up);
+    let begin = Snapshot::take(&arena.tallies);
+    thread::sleep(arena.plan.duration);
+    let end = Snapshot::take(&arena.tallies);
+    arena.stop.0.store(true, Relaxed);
+    (Instant::now(), end.since(&begin))
+}
+
+struct Snapshot {
+    at: Instant,
+    ops: Vec<Counts>,
+    cpu: Duration,
+    voluntary: u64,
+    involuntary: u64,
+}
+
+impl Snapshot {
+    fn take(tallies: &[Tally]) -> Snapshot {
+        // SAFETY: all bytes zero is a valid rusage.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: `usage` is writable.
+        unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        let ops = |t: &Tally| Counts { read: t.0.read.load(Relaxed), write: t.0.write.load(Relaxed) };
+        Snapshot {
+            at: Instant::now(),
+            ops: tallies.iter().map(ops).collect(),
+            cpu: time(usage.ru_utime) + time(usage.ru_stime),
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+        }
+    }
+
+    fn since(self, begin: &Snapshot) -> Outcome {
+        let ops =
+            |(end, begin): (&Counts, &Counts)| Counts { read: end.read - begin.read, write: end.write - begin.write };
+        Outcome {
+            elapsed: self.at - begin.at,
+            ops: self.ops.iter().zip(&begin.ops).map(ops).collect(),
+            cpu: self.cpu.saturating_sub(begin.cpu),
+            voluntary: self.voluntary - begin.voluntary,
+            involuntary: self.involuntary - begin.involuntary,
+            drain: Duration::ZERO,
+            waits: None,
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! What can be benchmarked: subjects, their scenarios in groups, and the locks that run in each group. One record for
+//! each, from which the lists, the filters and the reports derive.
+
+pub mod lineage;
+pub mod mutex;
+pub mod refcount;
+pub mod rwlock;
+pub mod seqlock;
+pub mod spin;
+pub mod vfs;
+
+use crate::adapt::listed::{AsItself, CountUnder, Sample};
+use crate::documents::Comparison;
+use crate::load::{counted, exclusive, shared};
+use crate::run::{Outcome, Plan, Roles, Section};
+use crate::work::steps_for;
+use std::time::Duration;
+
+/// What a waiter of a lock does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// It sleeps sooner or later: fit for more threads than CPUs.
+    Sleeps,
+    /// It spins for ever.
+    Spins,
+    /// There is nobody to wait for.
+    Never,
+}
+
+/// A lock that can be benchmarked.
+pub struct LockInfo {
+    /// What `--lock` and the reports call it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub help: &'static str,
+    /// What its waiters do.
+    pub waiting: Waiting,
+    /// One to judge, rather than one to judge by.
+    pub ours: bool,
+    sampler: Sampler,
+}
+
+/// How a sample of a lock is measured.
+enum Sampler {
+    /// By this function.
+    By(Sample),
+    /// As a lock of the catalogue.
+    Catalogue,
+    /// As a count of references under a lock of the catalogue.
+    CountUnder,
+}
+
+impl LockInfo {
+    /// A peer for one thread at a time.
+    pub(crate) const fn exclusive<L: exclusive::Lock<exclusive::Protected>>(
+        name: &'static str,
+        waiting: Waiting,
+        help: &'static str,
+    ) -> LockInfo {
+        LockInfo::by(exclusive::sample::<L>, name, waiting, help)
+    }
+
+    /// A peer for readers and writers.
+    pub(crate) const fn shared<L: shared::SharedLock>(
+        name: &'static str,
+        waiting: Waiting,
+        help: &'static str,
+    ) -> LockInfo {
+        LockInfo::by(shared::sample::<L>, name, waiting, help)
+    }
+
+    /// A peer that counts references.
+    pub(crate) const fn counter<C: counted::Counter>(
+        name: &'static str,
+        waiting: Waiting,
+        help: &'static str,
+    ) -> LockInfo {
+        LockInfo::by(counted::sample::<C>, name, waiting, help)
+    }
+
+    const fn by(sample: Sample, name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
+        LockInfo { name, help, waiting, ours: false, sampler: Sampler::By(sample) }
+    }
+
+    /// A lock of the catalogue, to compare others with.
+    pub(crate) const fn listed(name: &'static str) -> LockInfo {
+        let entry = turnwise_catalogue::get(name);
+        let waiting = if entry.spins() { Waiting::Spins } else { Waiting::Sleeps };
+        LockInfo { name, help: entry.summary, waiting, ours: false, sampler: Sampler::Catalogue }
+    }
+
+    /// A lock of the catalogue, to judge.
+    pub(crate) const fn own(name: &'static str) -> LockInfo {
+        LockInfo::listed(name).ours()
+    }
+
+    /// A count of references under a lock of the catalogue, to compare others with.
+    pub(crate) const fn count_under(name: &'static str) -> LockInfo {
+        LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
+    }
+
+    /// The same, to judge.
+    pub(crate) const fn ours(self) -> LockInfo {
+        LockInfo { ours: true, ..self }
+    }
+
+    /// Measures one sample of a workload with this lock.
+    ///
+    /// # Errors
+    /// When a thread cannot be started, or when the lock broke its promise.
+    pub fn sample(&self, plan: &Plan) -> anyhow::Result<Outcome> {
+        let sample = match self.sampler {
+            Sampler::By(sample) => sample,
+            Sampler::Catalogue => turnwise_catalogue::visit(self.name, AsItself),
+            Sampler::CountUnder => turnwise_catalogue::visit(self.name, CountUnder),
+        };
+        sample(plan)
+    }
+}
+
+/// Scenarios that the same locks run in.
+pub struct Group {
+    /// What `--scenario` calls it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub help: &'static str,
+    /// The locks that can run in it, in the order of reports.
+    pub locks: &'static [LockInfo],
+    /// Those that run when none are asked for.
+    pub default: &'static [&'static str],
+    /// The locks with the fastest of which the others' speeds are compared; none: the fastest peer.
+    pub reference: &'static [&'static str],
+}
+
+/// What happens in a critical section and outside it, in time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Times {
+    /// The least that touches the data inside, nothing outside.
+    Tight,
+    /// Nanoseconds of arithmetic.
+    Work {
+        /// With the lock.
+        inside_ns: u64,
+        /// Without it.
+        outside_ns: u64,
+    },
+    /// Asleep with the lock.
+    Sleep {
+        /// What the kernel is asked for.
+        inside_ns: u64,
+    },
+}
+
+/// The mix of reads and writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mix {
+    /// Everybody writes.
+    Write,
+    /// Everybody reads in this many of a hundred operations.
+    Mixed(u8),
+    /// Some only write, the others only read.
+    Apart {
+        /// This many threads write.
+        writers: usize,
+        /// Nanoseconds of arithmetic after each write, beside what everybody does outside.
+        rest_ns: u64,
+    },
+}
+
+/// A situation.
+pub struct Scenario {
+    /// What `--scenario` and the reports call it.
+    pub name: &'static str,
+    /// One line for lists and headings.
+    pub help: &'static str,
+    /// Where it belongs.
+    pub group: &'static Group,
+    /// Threads that fight over one lock.
+    pub threads: usize,
+    /// What they do.
+    pub times: Times,
+    /// The mix of reads and writes.
+    pub mix: Mix,
+    /// Each thread stays on one CPU.
+    pub pinned: bool,
+    /// The scenario before it, which differs by its number of threads: their rounds are interleaved, so that it can be
+    /// said how the locks scale.
+    pub scales: Option<&'static str>,
+}
+
+impl Scenario {
+    /// Nothing but the lock, everybody writes.
+    pub(crate) const fn tight(
+        group: &'static Group,
+        name: &'static str,
+        threads: usize,
+        help: &'static str,
+    ) -> Scenario {
+        let (times, mix) = (Times::Tight, Mix::Write);
+        Scenario { name, help, group, threads, times, mix, pinned: false, scales: None }
+    }
+
+    /// As the scenario of this name, with more threads.
+    pub(crate) const fn scales(self, from: &'static str) -> Scenario {
+        Scenario { scales: Some(from), ..self }
+    }
+
+    /// Work inside and outside, in nanoseconds.
+    pub(crate) const fn busy(self, inside_ns: u64, outside_ns: u64) -> Scenario {
+        Scenario { times: Times::Work { inside_ns, outside_ns }, ..self }
+    }
+
+    /// Readers, too.
+    pub(crate) const fn mix(self, mix: Mix) -> Scenario {
+        Scenario { mix, ..self }
+    }
+
+    /// The section in calibrated steps.
+    #[must_use]
+    pub fn section(&self) -> Section {
+        match self.times {
+            Times::Tight => Section::Tight,
+            Times::Work { inside_ns, outside_ns } => {
+                Section::Work { inside: steps(inside_ns), outside: steps(outside_ns) }
+            }
+            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
+        }
+    }
+
+    /// The mix, with rests in calibrated steps.
+    #[must_use]
+    pub fn roles(&self) -> Roles {
+        match self.mix {
+            Mix::Write => Roles::WRITE,
+            Mix::Mixed(read_percent) => Roles::Mixed { read_percent },
+            Mix::Apart { writers, rest_ns } => Roles::Apart { writers, rest: steps(rest_ns) },
+        }
+    }
+
+    /// Whether anybody ever waits in it.
+    #[must_use]
+    pub fn contended(&self) -> bool {
+        self.threads > 1
+    }
+}
+
+fn steps(ns: u64) -> u32 {
+    steps_for(Duration::from_nanos(ns))
+}
+
+/// A sort of locks, and everything that is measured of it.
+pub struct Subject {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// One line for lists.
+    pub help: &'static str,
+    /// Every group, in order.
+    pub groups: &'static [&'static Group],
+    /// Those that run when no scenario is asked for.
+    pub default: &'static [&'static str],
+    /// Every scenario, in the order of reports.
+    pub scenarios: &'static [Scenario],
+    /// The columns of its tables: names of [figures](crate::figure::FIGURES).
+    pub figures: &'static [&'static str],
+    /// Pairs of locks whose difference a document published.
+    pub comparisons: &'static [Comparison],
+}
+
+/// Every subject.
+pub static SUBJECTS: &[&Subject] = &[
+    &mutex::SUBJECT,
+    &rwlock::SUBJECT,
+    &seqlock::SUBJECT,
+    &refcount::SUBJECT,
+    &spin::SUBJECT,
+    &lineage::SUBJECT,
+    &vfs::SUBJECT,
+];
+
+impl Subject {
+    /// The subject of this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Subject> {
+        SUBJECTS.iter().copied().find(|subject| subject.name == name)
+    }
+
+    /// The locks of all groups, each name once.
+    #[must_use]
+    pub fn locks(&self) -> Vec<&'static LockInfo> {
+        let mut all: Vec<&LockInfo> = Vec::new();
+        for lock in self.groups.iter().flat_map(|group| group.locks) {
+            if all.iter().all(|known| known.name != lock.name) {
+                all.push(lock);
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_scenario_scales_from_the_one_before_it() {
+        for subject in SUBJECTS {
+            for pair in subject.scenarios.windows(2).filter(|pair| pair[1].scales.is_some()) {
+                let [from, scenario] = [&pair[0], &pair[1]];
+                assert_eq!(scenario.scales, Some(from.name));
+                assert!(scenario.threads > from.threads && scenario.times == from.times && scenario.mix == from.mix);
+                assert!(std::ptr::eq(scenario.group, from.group), "{}", scenario.name);
+            }
+            assert_eq!(subject.scenarios[0].scales, None);
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_no_group_is_called_like_a_scenario() {
+        for subject in SUBJECTS {
+            let groups = subject.groups.iter().map(|g| g.name);
+            let names: Vec<_> = subject.scenarios.iter().map(|s| s.name).chain(groups).chain(["all"]).collect();
+            let different: HashSet<_> = names.iter().collect();
+            assert_eq!(different.len(), names.len(), "{}: {names:?}", subject.name);
+            assert!(std::ptr::eq(Subject::find(subject.name).expect("it is there"), *subject), "{}", subject.name);
+        }
+    }
+
+    #[test]
+    fn groups_name_locks_that_exist_and_scenarios_groups_of_their_subject() {
+        for subject in SUBJECTS {
+            for group in subject.groups {
+                let known = |name: &&str| *name == "all" || group.locks.iter().any(|lock| lock.name == *name);
+                assert!(group.default.iter().all(known), "{} {}", subject.name, group.name);
+                assert!(group.reference.iter().all(known), "{} {}", subject.name, group.name);
+                assert!(group.locks.iter().map(|l| l.name).collect::<HashSet<_>>().len() == group.locks.len());
+            }
+            let member = |s: &Scenario| subject.groups.iter().any(|g| std::ptr::eq(*g, s.group));
+            assert!(subject.scenarios.iter().all(member), "{}", subject.name);
+            let group = |name: &&str| subject.groups.iter().any(|g| g.name == *name);
+            assert!(subject.default.iter().all(group), "{}", subject.name);
+        }
+    }
+
+    #[test]
+    fn roles_have_threads_to_play_them() {
+        for scenario in SUBJECTS.iter().flat_map(|subject| subject.scenarios) {
+            match scenario.mix {
+                Mix::Apart { writers, .. } => assert!(writers < scenario.threads, "{}", scenario.name),
+                Mix::Mixed(percent) => assert!(percent <= 100, "{}", scenario.name),
+                Mix::Write => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The mutex and its peers.
+
+use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
+use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
+use crate::blind::Blind;
+use crate::load::exclusive::Protected;
+
+/// The mutex and its peers.
+pub static SUBJECT: Subject = Subject {
+    name: "mutex",
+    help: "mutexes",
+    groups: &[&MUTEX, &ON_CPU],
+    default: &["mutex"],
+    scenarios: SCENARIOS,
+    figures: &[
+        "per op",
+        "CPU per op",
+        "fairness",
+        "p50 wait",
+        "p99 wait",
+        "p99.9 wait",
+        "longest wait",
+        "sleeps per op",
+        "preempted per op",
+    ],
+    comparisons: &[],
+};
+
+static MUTEX: Group = Group {
+    name: "mutex",
+    help: "all scenarios that compare mutexes",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
+    reference: &[],
+};
+
+static ON_CPU: Group = Group {
+    name: "on-cpu",
+    help: "all scenarios that show what the on_cpu layer brings",
+    locks: LOCKS,
+    default: &["mutex", "mutex-blind"],
+    reference: &["mutex-blind"],
+};
+
+static LOCKS: &[LockInfo] = &[
+    LockInfo::own("mutex"),
+    LockInfo::exclusive::<turnwise::Mutex<Protected, Blind>>(
+        "mutex-blind",
+        Sleeps,
+        "our adaptive mutex without the on_cpu layer",
+    )
+    .ours(),
+    LockInfo::own("reentrant"),
+    LockInfo::own("semaphore"),
+    LockInfo::own("fair-semaphore"),
+    LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
+    LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),
+    LockInfo::exclusive::<PthreadMutex<Protected, Normal>>("pthread", Sleeps, "the C library's default mutex"),
+    LockInfo::exclusive::<PthreadMutex<Protected, Adaptive>>(
+        "pthread-adaptive",
+        Sleeps,
+        "the C library's mutex of type PTHREAD_MUTEX_ADAPTIVE_NP",
+    ),
+    LockInfo::exclusive::<spin::mutex::SpinMutex<Protected>>("spin", Spins, "spin 0.12's test-and-set lock"),
+    LockInfo::own("ttas"),
+    LockInfo::own("ttas-backoff"),
+    LockInfo::own("ticket"),
+    LockInfo::own("ticket-backoff"),
+    LockInfo::own("queued"),
+    LockInfo::own("mcs"),
+];
+
+static SCENARIOS: &[Scenario] = &[
+    Scenario::tight(&MUTEX, "uncontended", 1, "1 thread, increment only"),
+    Scenario::tight(&MUTEX, "tight-2", 2, "2 threads, increment only"),
+    Scenario::tight(&MUTEX, "2x50/100", 2, "2 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&MUTEX, "2x50/500", 2, "2 threads, 50 ns inside, 500 ns outside").busy(50, 500),
+    Scenario::tight(&MUTEX, "4x50/100", 4, "4 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&MUTEX, "8x50/100", 8, "8 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&MUTEX, "32x50/100", 32, "32 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&MUTEX, "64x50/100", 64, "64 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&MUTEX, "misc-mutex-4", 4, "4 threads, increment only (OSv's misc-mutex)"),
+    Scenario::tight(&MUTEX, "misc-mutex-20", 20, "20 threads, increment only (OSv's misc-mutex)"),
+    Scenario::tight(&MUTEX, "long", 8, "8 threads, 50 us inside").busy(50_000, 0),
+    Scenario {
+        times: Times::Sleep { inside_ns: 100_000 },
+        ..Scenario::tight(&MUTEX, "sleep", 8, "8 threads, 100 us asleep inside")
+    },
+    Scenario::tight(&ON_CPU, "on-cpu-2-short", 2, "2 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&ON_CPU, "on-cpu-4-short", 4, "4 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&ON_CPU, "on-cpu-8-short", 8, "8 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&ON_CPU, "on-cpu-32-short", 32, "32 threads, 50 ns inside, 100 ns outside").busy(50, 100),
+    Scenario::tight(&ON_CPU, "on-cpu-2-long", 2, "2 threads, 2 us inside, 1 us outside").busy(2_000, 1_000),
+    Scenario::tight(&ON_CPU, "on-cpu-4-long", 4, "4 threads, 2 us inside, 1 us outside").busy(2_000, 1_000),
+    Scenario::tight(&ON_CPU, "on-cpu-8-long", 8, "8 threads, 2 us inside, 1 us outside").busy(2_000, 1_000),
+    Scenario::tight(&ON_CPU, "on-cpu-32-long", 32, "32 threads, 2 us inside, 1 us outside").busy(2_000, 1_000),
+];

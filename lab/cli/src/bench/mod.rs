@@ -1,0 +1,49 @@
+//! `turnwise-lab bench`: every lock in every scenario of a subject.
+
+mod args;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub(crate) use args::BenchArgs;
+
+use anyhow::Result;
+use std::process::ExitCode;
+use text::Style;
+use turnwise_bench::bench::measure;
+use turnwise_bench::report::Report;
+use turnwise_bench::setting;
+use turnwise_present::ending::print;
+use turnwise_present::output_file::OutputFile;
+use turnwise_present::{json, progress};
+
+/// Runs the benchmark and prints the report.
+///
+/// # Errors
+/// A file cannot be written (found out before anything is measured), threads cannot be started, a lock let two threads
+/// in at once.
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode> {
+    if args.list {
+        return print(&args.lists()).map(|()| ExitCode::SUCCESS);
+    }
+    setting::hold(&args.set)?;
+    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let markdown = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
+    let report = args.from.as_deref().map_or_else(|| measured(args), Report::read)?;
+    json::publish(&report, &text::render(&report, Style::Plain), json)?;
+    if let Some(output_file) = markdown {
+        output_file.write(text::render(&report, Style::Markdown).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measured(args: &BenchArgs) -> Result<Report> {
+    let bar = progress::bar(0, "{bar:30} {pos}/{len} samples, {eta} left: {msg}");
+    let report = measure(&args.options(), &mut |at| {
+        bar.set_length(at.all);
+        bar.set_position(at.done);
+        bar.set_message(format!("{} {}", at.scenario, at.lock));
+    });
+    bar.finish_and_clear();
+    report
+}

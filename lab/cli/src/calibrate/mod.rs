@@ -1,0 +1,71 @@
+//! `turnwise-lab calibrate`: measures this machine for the simulator.
+
+mod text;
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use turnwise_calibrate::{self, Calibration, Effort};
+use turnwise_present::output_file::OutputFile;
+use turnwise_present::{json, progress};
+
+/// Measure this machine and write the file that `turnwise-lab sim --machine here` reads
+///
+/// Cache-line transfers, instructions, memory, system calls, switches, wake-ups and time slices, each repeated.
+/// Needs no privileges, but an otherwise idle machine.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  turnwise-lab calibrate && turnwise-lab sim --machine here
+  turnwise-lab calibrate --quick --output ./this.toml")]
+pub(crate) struct Args {
+    /// Where to write the machine file [default: $XDG_CONFIG_HOME/turnwise/here.toml]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Repeat less: some seconds instead of half a minute
+    #[arg(long)]
+    quick: bool,
+    /// Write what was found as JSON, too; - prints it instead of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Measures, writes the file and prints what was found.
+///
+/// # Errors
+/// The file cannot be written (found out before anything is measured), or the machine cannot be measured.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => default_path()?,
+    };
+    let cannot = || format!("cannot write {}: name a file in a folder that you may write to", path.display());
+    let output_file = OutputFile::open("--output", &path).with_context(cannot)?;
+    let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
+    let found = measure(Effort { quick: args.quick })?;
+    output_file.write(found.machine_file()?.as_bytes())?;
+    json::publish(&found, &format!("{}\nWritten to {}\n", text::text(&found), path.display()), json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The path where `turnwise-lab sim` looks; its folder is made.
+fn default_path() -> Result<PathBuf> {
+    let path = turnwise_calibrate::here_path()?;
+    if let Some(folder) = path.parent() {
+        let cannot = || format!("cannot create {}: say where with --output FILE", folder.display());
+        fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    Ok(path)
+}
+
+fn measure(effort: Effort) -> Result<Calibration> {
+    let bar = progress::bar(0, "{bar:30} {pos}/{len} steps: {msg}");
+    let found = turnwise_calibrate::measure(effort, &mut |step, done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+        bar.set_message(step.to_owned());
+    });
+    bar.finish_and_clear();
+    found
+}

@@ -1,0 +1,80 @@
+//! `turnwise-lab reproduce`: the documents' rows beside ours.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args.rs`, `progress.rs` | the command line; how far it is |
+//! | `view.rs` | tables as columns of text |
+//! | `text.rs`, `markdown.rs`, `html.rs`, `chart.rs` | what comes out |
+
+mod args;
+mod chart;
+mod html;
+mod markdown;
+mod progress;
+mod text;
+mod view;
+
+pub(crate) use args::Args;
+
+use anyhow::{Context as _, Result, ensure};
+use progress::Bars;
+use std::path::Path;
+use std::process::ExitCode;
+use turnwise_present::json;
+use turnwise_present::machine::{self, Machine};
+use turnwise_present::output_file::OutputFile;
+use turnwise_reproduce::pool::Pool;
+use turnwise_reproduce::report::{FORMAT, Reproduction};
+use turnwise_reproduce::{Context, DOCUMENTS, Document};
+
+/// Runs the documents and writes what came out.
+///
+/// # Errors
+/// Files cannot be written (found out first), a lock broke its promise, threads got nowhere.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let json = output_file("--json", args.json.as_deref())?;
+    let html = output_file("--html", args.html.as_deref())?;
+    let markdown = output_file("--markdown", args.markdown.as_deref())?;
+    let report = args.from.as_deref().map_or_else(|| reproduction(args), read)?;
+    json::publish(&report, &text::text(&report), json)?;
+    if let Some(output_file) = html {
+        output_file.write(html::page(&report).as_bytes())?;
+    }
+    if let Some(output_file) = markdown {
+        output_file.write(markdown::page(&report).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
+    file.map(|file| OutputFile::open(flag, file)).transpose()
+}
+
+fn read(file: &Path) -> Result<Reproduction> {
+    let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
+    ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    Ok(report)
+}
+
+fn reproduction(args: &Args) -> Result<Reproduction> {
+    let (host, commit) = (Machine::here(), machine::commit());
+    let jobs = args.jobs.map_or(host.cpus, usize::from);
+    let bars = Bars::new();
+    let pool = Pool::new(jobs, &bars);
+    let context = Context { seed: args.seed, quick: args.quick, least: false, metal: !args.no_metal, pool: &pool };
+    let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
+    let documents = DOCUMENTS.iter().filter(wanted);
+    let documents =
+        documents.map(|document| document.run(&context).with_context(|| document.name)).collect::<Result<_>>();
+    Ok(Reproduction {
+        format: FORMAT.to_owned(),
+        command: args.command(),
+        commit,
+        seed: args.seed,
+        quick: args.quick,
+        host,
+        documents: documents?,
+    })
+}

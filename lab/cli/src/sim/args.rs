@@ -1,0 +1,193 @@
+//! The command line of `turnwise-lab sim`.
+
+use super::part::Part;
+use super::perturb::Schedule;
+use super::plan::{Axes, SEEDS};
+use super::range::Ranges;
+use super::setup;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use turnwise_bench::setting::Setting;
+
+/// Run the locks' own code on a simulated many-core machine
+///
+/// Every lock with every number of CPUs is a cell: a run of its own, from its own seed, on a machine of the numbers in
+/// a machine file. The same command gives the same report, byte for byte, on every host. Prints throughput, waits,
+/// fairness, where the lock and its cache lines went, and which functions took the time.
+///
+/// Exit status: 0 fine, 2 bad usage or I/O, 3 a cell got stuck (deadlock, livelock, starvation).
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true, after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    Merge(MergeArgs),
+    Validate(ValidateArgs),
+}
+
+/// Validate the simulator: its predictions beside published and measured figures
+///
+/// Takes a minute or two. The table of metal against simulator needs a benchmark's report, and the machine that
+/// `turnwise-lab calibrate` wrote on the same host.
+#[derive(clap::Args)]
+#[command(after_long_help = VALIDATE_EXAMPLES)]
+pub(crate) struct ValidateArgs {
+    /// What `turnwise-lab bench mutex --json FILE` wrote on this host
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bench: Option<PathBuf>,
+    /// The machine file of that host
+    #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = setup::MachineParser)]
+    pub(crate) machine: String,
+    /// Write the page to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  turnwise-lab calibrate && turnwise-lab bench mutex --lock all --json bench.json
+  turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md";
+
+/// Merge the parts of a sweep (`--partition`)
+///
+/// The result equals that of the undivided sweep, byte for byte.
+#[derive(clap::Args)]
+#[command(after_long_help = MERGE_EXAMPLES)]
+pub(crate) struct MergeArgs {
+    /// What the parts wrote with --json, in any order
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write the whole report as JSON, too; - prints it instead of the text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Also write the report as an HTML page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// The machine: a name (see `--list`) or a machine file (with a `/`, or ending in .toml); `here` is what
+    /// `turnwise-lab calibrate` measured
+    #[arg(long, value_name = "NAME|FILE", default_value = "westmere-ex-80", value_parser = setup::MachineParser)]
+    pub(crate) machine: String,
+    /// Locks to run, repeated or comma-separated (see `--list`)
+    #[arg(long = "lock", value_name = "NAME", value_delimiter = ',', value_parser = setup::lock_parser(),
+          default_values = setup::DEFAULT_LOCKS)]
+    pub(crate) locks: Vec<String>,
+    /// What the threads do (see `--list` for the forms)
+    #[arg(long, value_name = "W", default_value = setup::DEFAULT_WORKLOAD, value_parser = setup::workload)]
+    pub(crate) workload: String,
+    /// The first N CPUs, with one pinned thread on each unless --threads is given; default: powers of two, and all
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>, conflicts_with = "nodes")]
+    pub(crate) cpus: Option<Ranges>,
+    /// Number of threads, which the scheduler places on --cpus or --nodes, or else on all CPUs
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
+    pub(crate) threads: Option<Ranges>,
+    /// All CPUs of the first N nodes, as numactl would
+    #[arg(long, value_name = "RANGES", value_parser = parsed::<Ranges>)]
+    pub(crate) nodes: Option<Ranges>,
+    /// Simulated time to measure
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = simulated_time)]
+    pub(crate) duration: Duration,
+    /// Simulated warm-up time before it
+    #[arg(long, value_name = "TIME", default_value = "2ms", value_parser = simulated_time)]
+    pub(crate) warm_up: Duration,
+    /// Set a field of the waiting policy of our locks, repeated or comma-separated (see `--list`)
+    #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = parsed::<Setting>)]
+    pub(crate) set: Vec<Setting>,
+    /// Random seed; each cell's own is drawn from it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..SEEDS))]
+    pub(crate) seed: u64,
+    /// Unlikely schedules, to hunt starvation, deadlock and livelock: none; stalls: stall a thread on 0.1% of
+    /// operations for up to 50us; pct: stall threads, and run them at different speeds; or stalls:N:TIME
+    #[arg(long, value_name = "HOW", default_value = "none", value_parser = parsed::<Schedule>)]
+    pub(crate) perturb: Schedule,
+    /// Report a cell as stuck if a thread waits for a lock for this long [default: never]
+    #[arg(long, value_name = "TIME", value_parser = simulated_time)]
+    pub(crate) starvation: Option<Duration>,
+    /// Write the report as JSON, too; - prints it instead of the text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Also write the report as a self-contained HTML page
+    #[arg(long, value_name = "FILE", conflicts_with = "partition")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write a trace of every CPU for ui.perfetto.dev; needs a single cell
+    #[arg(long, value_name = "FILE", conflicts_with = "partition")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Run the k-th of n shares of the sweep, and write it as JSON (to standard output without --json)
+    #[arg(long, value_name = "k/n", value_parser = parsed::<Part>)]
+    pub(crate) partition: Option<Part>,
+    /// Cells to run in parallel [default: the CPUs of the host]; the report does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+    /// List machines, locks and workloads, and exit
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print the machine's numbers and the source of each, and exit
+    #[arg(long)]
+    pub(crate) describe: bool,
+    /// Measure how fast the simulator runs the named machine on this host, and exit
+    #[arg(long)]
+    pub(crate) self_bench: bool,
+}
+
+/// `1,2,4-8,10-80:10` and so on.
+const EXAMPLES: &str = "\
+RANGES are counts, ranges and ranges with a step: 1,2,4-8,10-80:10. TIME has a unit: 500us, 20ms, 1s.
+
+Examples:
+  turnwise-lab sim
+  turnwise-lab sim --lock mutex,ttas,mcs --cpus 1,10-80:10 --html curves.html
+  turnwise-lab sim --machine mesh-1024 --lock mcs --nodes 1,2,4,8 --duration 10ms
+  turnwise-lab sim --machine epyc-milan-2s --lock mutex --cpus 8 --threads 4-64:4
+  turnwise-lab sim --lock mutex --set spin_ns=20000 --cpus 16,64
+  turnwise-lab sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
+  turnwise-lab sim --lock osv-mutex-no-spin --threads 8 --cpus 4 --perturb pct --starvation 10ms
+  turnwise-lab sim --cpus 1-80 --partition 3/8 --json part3.json
+  turnwise-lab sim merge part*.json --html curves.html";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  turnwise-lab sim merge part*.json
+  turnwise-lab sim merge part*.json --json whole.json --html curves.html";
+
+/// No run is longer: nobody would wait for it.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// As the type reads it; with the whole of its complaint, of which clap would show the beginning.
+fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+}
+
+fn simulated_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write for example 500us or 20ms"))?;
+    if time > LONGEST { Err("more than an hour".to_owned()) } else { Ok(time) }
+}
+
+impl Flags {
+    pub(crate) fn axes(&self) -> Axes {
+        Axes { cpus: self.cpus.clone(), nodes: self.nodes.clone(), threads: self.threads.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(simulated_time("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(simulated_time("1s 500us"), Ok(Duration::from_micros(1_000_500)));
+        for text in ["20", "ms", "-1ms", "", "2h"] {
+            assert!(simulated_time(text).is_err(), "{text}");
+        }
+    }
+}

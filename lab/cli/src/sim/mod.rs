@@ -1,0 +1,154 @@
+//! `turnwise-lab sim`: locks on a machine that one does not have.
+//!
+//! | file | what |
+//! |---|---|
+//! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
+//! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them |
+//! | `merge.rs` | parts of a sweep put together |
+//! | `validate.rs` | what the simulator is worth |
+//! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
+//! | `curves.rs` | what lies on one line |
+//! | `text.rs`, `plot.rs`, `html.rs` with `page/`, `trace.rs` | what comes out |
+
+mod args;
+mod curves;
+mod describe;
+#[cfg(test)]
+mod fixture;
+mod html;
+mod merge;
+mod part;
+mod perturb;
+mod plan;
+mod plot;
+mod range;
+pub(crate) mod setup;
+mod speed;
+mod sweep;
+mod text;
+mod trace;
+mod validate;
+
+pub(crate) use args::Args;
+
+use anyhow::{Result, ensure};
+use args::{Command, Flags, MergeArgs};
+use part::Part;
+use plan::Axes;
+use setup::SweepSetup;
+use std::path::Path;
+use std::process::ExitCode;
+use turnwise_present::ending::{Failure, STUCK, print};
+use turnwise_present::json;
+use turnwise_present::output_file::OutputFile;
+use turnwise_simbench::report::{FORMAT, SimReport};
+
+/// Runs a sweep, or puts its parts together.
+///
+/// # Errors
+/// The sweep cannot be run on this machine, files cannot be read or written, parts do not fit, a cell got stuck.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Some(Command::Merge(args)) => merged(args),
+        Some(Command::Validate(args)) => validate::run(args),
+        None if args.flags.list => print(&setup::lists()).map(|()| ExitCode::SUCCESS),
+        None if args.flags.describe => {
+            let machine = setup::machine(&args.flags.machine)?;
+            print(&describe::text(&machine)).map(|()| ExitCode::SUCCESS)
+        }
+        None if args.flags.self_bench => {
+            print(&speed::text(&setup::machine(&args.flags.machine)?)?).map(|()| ExitCode::SUCCESS)
+        }
+        None => swept(&args.flags),
+    }
+}
+
+fn merged(args: &MergeArgs) -> Result<ExitCode> {
+    let json = output_file("--json", args.json.as_deref())?;
+    let html = output_file("--html", args.html.as_deref())?;
+    Outputs { json, html, trace: None, text: true }.write(&merge::merge(&args.files)?)
+}
+
+fn swept(flags: &Flags) -> Result<ExitCode> {
+    let setup = SweepSetup::new(flags)?;
+    turnwise_bench::setting::hold(&flags.set)?;
+    let axes = flags.axes().or_default(setup.size());
+    let cells = plan::cells(&flags.locks, &axes, setup.size(), flags.seed)?;
+    let single = flags.trace.is_none() || cells.len() == 1;
+    ensure!(single, "--trace shows one cell, this sweep has {}: name one lock and one number of CPUs", cells.len());
+    let mut outputs = Outputs {
+        json: output_file("--json", flags.json.as_deref())?,
+        html: output_file("--html", flags.html.as_deref())?,
+        trace: output_file("--trace", flags.trace.as_deref())?,
+        text: flags.partition.is_none(),
+    };
+    setup.check(&cells)?;
+    let part = flags.partition.unwrap_or(Part::WHOLE);
+    let mut report = empty(&setup, &axes, part, u32::try_from(cells.len())?);
+    let cells = part.of(cells);
+    if let (Some(output_file), [cell]) = (outputs.trace.take(), cells.as_slice()) {
+        let (cell, trace) = setup.run_traced(cell)?;
+        trace.map_or(Ok(()), |trace| output_file.write(trace.as_bytes()))?;
+        report.cells = vec![cell];
+    } else {
+        let jobs = flags.jobs.map_or_else(host_cpus, usize::from);
+        report.cells = sweep::run(&cells, jobs, |cell| setup.run(cell))?;
+    }
+    outputs.write(&report)
+}
+
+fn host_cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The report, without its cells.
+fn empty(setup: &SweepSetup, axes: &Axes, part: Part, cells_in_all: u32) -> SimReport {
+    SimReport {
+        format: FORMAT.to_owned(),
+        command: setup.command(axes),
+        commit: turnwise_present::machine::commit(),
+        machine: setup.described(),
+        workload: setup.workload(),
+        duration_ns: setup.duration_ns(),
+        warm_up_ns: setup.warm_up_ns(),
+        seed: setup.seed(),
+        part: (part.k, part.n),
+        cells_in_all,
+        cells: Vec::new(),
+    }
+}
+
+fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
+    file.map(|file| OutputFile::open(flag, file)).transpose()
+}
+
+/// Where the report goes.
+struct Outputs {
+    json: Option<OutputFile>,
+    html: Option<OutputFile>,
+    trace: Option<OutputFile>,
+    /// Text to standard output; else JSON, if it goes nowhere else.
+    text: bool,
+}
+
+impl Outputs {
+    fn write(self, report: &SimReport) -> Result<ExitCode> {
+        let failures = text::failures(report);
+        match (self.text, self.json) {
+            (true, json) => json::publish(report, &text::text(report), json)?,
+            (false, None) => print(&json::text(report)?)?,
+            (false, Some(output_file)) => output_file.write(json::text(report)?.as_bytes())?,
+        }
+        if !self.text {
+            eprint!("{failures}");
+        }
+        if let Some(output_file) = self.html {
+            output_file.write(html::page(report)?.as_bytes())?;
+        }
+        let stuck = report.cells.iter().filter(|cell| cell.result.is_err()).count();
+        match stuck {
+            0 => Ok(ExitCode::SUCCESS),
+            _ => Err(Failure::error(STUCK, format!("{stuck} of {} cells got stuck", report.cells.len()))),
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! What a sweep runs on, and one of its cells.
+
+use super::args::Flags;
+use super::perturb::Schedule;
+use super::plan::{Axes, CellPlan, Size};
+use super::trace;
+use anyhow::{Context, Result, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use turnwise_bench::setting::{self, Setting};
+use turnwise_calibrate::here_path;
+use turnwise_present::figures::duration;
+use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::{MAX_THREADS, Perturb};
+use turnwise_simbench::report::{Cell, SimMachine};
+use turnwise_simbench::{LOCKS, Plan, Run, SimLock, Workload, run};
+
+/// What the document on mutex spinners is about, and what to hold against it.
+pub(crate) const DEFAULT_LOCKS: [&str; 6] =
+    ["mutex", "linux-mutex-baseline", "linux-mutex-patch1-and-2", "ttas", "ticket", "mcs"];
+/// Nothing but the lock: where a collapse shows first.
+pub(crate) const DEFAULT_WORKLOAD: &str = "tight";
+/// The machine that `turnwise-lab calibrate` measured.
+const HERE: &str = "here";
+
+/// A sweep's machine, workload and times.
+pub(crate) struct SweepSetup {
+    /// As typed.
+    machine_name: String,
+    machine: Arc<Machine>,
+    locks: Vec<String>,
+    workload: Workload,
+    duration_ns: u64,
+    warm_up_ns: u64,
+    seed: u64,
+    perturb: Schedule,
+    starvation_ns: Option<u64>,
+    set: Vec<Setting>,
+}
+
+impl SweepSetup {
+    /// # Errors
+    /// There is no such machine, its file is wrong, a lock is named twice.
+    pub(crate) fn new(flags: &Flags) -> Result<SweepSetup> {
+        let twice = flags.locks.iter().enumerate().find(|(place, lock)| flags.locks[..*place].contains(lock));
+        ensure!(twice.is_none(), "--lock names {} twice", twice.map_or("", |(_, lock)| lock));
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).context("the time is too long");
+        let duration_ns = nanoseconds(flags.duration)?;
+        ensure!(duration_ns > 0, "--duration must be above zero");
+        Ok(SweepSetup {
+            machine_name: flags.machine.clone(),
+            machine: Arc::new(machine(&flags.machine)?),
+            locks: flags.locks.clone(),
+            workload: flags.workload.parse()?,
+            duration_ns,
+            warm_up_ns: nanoseconds(flags.warm_up)?,
+            seed: flags.seed,
+            perturb: flags.perturb,
+            starvation_ns: flags.starvation.map(nanoseconds).transpose()?,
+            set: flags.set.clone(),
+        })
+    }
+
+    pub(crate) fn size(&self) -> Size<'_> {
+        let topology = &self.machine.topology;
+        Size { name: &self.machine.name, cpus: topology.cpus(), nodes: topology.nodes }
+    }
+
+    /// Whether these cells can be run at all.
+    ///
+    /// # Errors
+    /// One of them has too many threads, or too few for the workload.
+    pub(crate) fn check(&self, cells: &[CellPlan]) -> Result<()> {
+        for CellPlan { threads, .. } in cells {
+            ensure!(*threads as usize <= MAX_THREADS, "{threads} threads are too many: at most {MAX_THREADS}");
+            self.workload.roles(*threads)?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, cell: &CellPlan) -> Result<Plan> {
+        let lock = SimLock::find(&cell.lock)?;
+        Ok(Plan {
+            cpus: (0..cell.cpus).collect(),
+            threads: cell.threads,
+            pinned: cell.pinned,
+            warm_up_ns: self.warm_up_ns,
+            duration_ns: self.duration_ns,
+            perturb: self.perturb.0,
+            starvation_ns: self.starvation_ns,
+            ..Plan::new(Arc::clone(&self.machine), lock, self.workload.clone(), cell.seed)
+        })
+    }
+
+    /// One cell.
+    ///
+    /// # Errors
+    /// The lock broke its promise.
+    pub(crate) fn run(&self, cell: &CellPlan) -> Result<Cell> {
+        Ok(self.finished(cell, run::run(&self.plan(cell)?)?.cell))
+    }
+
+    /// The same with a trace, as a document; `None` if the cell got stuck.
+    ///
+    /// # Errors
+    /// As [`SweepSetup::run`].
+    pub(crate) fn run_traced(&self, plan: &CellPlan) -> Result<(Cell, Option<String>)> {
+        let Run { cell, trace } = run::run(&Plan { traced: true, ..self.plan(plan)? })?;
+        let end_ps = (self.warm_up_ns + self.duration_ns) * spec::NS;
+        let document = trace.map(|trace| {
+            let end_ps = trace.events.last().map_or(end_ps, |event| event.ps.max(end_ps));
+            trace::chrome(&trace.events, &trace.locks, end_ps)
+        });
+        Ok((self.finished(plan, cell), document))
+    }
+
+    /// With what only the sweep knows.
+    fn finished(&self, plan: &CellPlan, mut cell: Cell) -> Cell {
+        cell.index = plan.index;
+        if let Err(stuck) = &mut cell.result {
+            stuck.replay = self.replay(plan);
+        }
+        cell
+    }
+
+    fn replay(&self, plan: &CellPlan) -> String {
+        let cpus = ["--cpus".to_owned(), plan.cpus.to_string()];
+        let threads =
+            [(!plan.pinned).then_some("--threads".to_owned()), (!plan.pinned).then(|| plan.threads.to_string())];
+        let axes = cpus.into_iter().chain(threads.into_iter().flatten()).collect();
+        self.command_of(std::slice::from_ref(&plan.lock), axes, plan.seed)
+    }
+
+    /// The command that repeats the whole sweep.
+    pub(crate) fn command(&self, axes: &Axes) -> String {
+        self.command_of(&self.locks, axes.flags(), self.seed)
+    }
+
+    fn command_of(&self, locks: &[String], axes: Vec<String>, seed: u64) -> String {
+        let mut words = vec!["turnwise-lab".to_owned(), "sim".to_owned()];
+        let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        flag("--machine", self.machine_name.clone());
+        flag("--lock", locks.join(","));
+        flag("--workload", self.workload.text.clone());
+        for pair in axes.chunks(2) {
+            flag(&pair[0], pair[1].clone());
+        }
+        flag("--duration", duration(self.duration_ns));
+        flag("--warm-up", duration(self.warm_up_ns));
+        flag("--seed", seed.to_string());
+        if self.perturb.0 != Perturb::None {
+            flag("--perturb", self.perturb.to_string());
+        }
+        if let Some(ns) = self.starvation_ns {
+            flag("--starvation", duration(ns));
+        }
+        for setting in &self.set {
+            flag("--set", setting.to_string());
+        }
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(crate) fn described(&self) -> SimMachine {
+        let machine = &self.machine;
+        SimMachine {
+            name: machine.name.clone(),
+            title: machine.title.clone(),
+            cpus: machine.topology.cpus(),
+            nodes: machine.topology.nodes,
+            fingerprint: machine.fingerprint(),
+            provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    pub(crate) fn workload(&self) -> String {
+        self.workload.text.clone()
+    }
+
+    pub(crate) fn duration_ns(&self) -> u64 {
+        self.duration_ns
+    }
+
+    pub(crate) fn warm_up_ns(&self) -> u64 {
+        self.warm_up_ns
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+}
+
+/// A word of a command line, as a shell reads it. Commas need no quotes, and lists are easier to read without.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
+    match shlex::try_quote(word) {
+        Ok(quoted) if word.is_empty() || !word.chars().all(is_plain) => quoted.into_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// The machine of this name, or in this file.
+///
+/// # Errors
+/// There is none, or its file is wrong.
+pub(crate) fn machine(name: &str) -> Result<Machine> {
+    if name != HERE {
+        return Ok(spec::load(name)?);
+    }
+    let path = here_path().context("--machine here")?;
+    let text = std::fs::read_to_string(&path);
+    let text =
+        text.with_context(|| format!("--machine here: no {}: run `turnwise-lab calibrate` first", path.display()))?;
+    Ok(spec::file::parse(&text, &path.display().to_string())?)
+}
+
+/// Names are checked, with the nearest suggested; files are left to the reader of machine files.
+#[derive(Clone)]
+pub(crate) struct MachineParser;
+
+impl TypedValueParser for MachineParser {
+    type Value = String;
+
+    fn parse_ref(&self, cmd: &clap::Command, arg: Option<&clap::Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let text = value.to_string_lossy();
+        let is_file = text.contains('/') || Path::new(value).extension().is_some_and(|ending| ending == "toml");
+        if is_file {
+            return Ok(text.into_owned());
+        }
+        PossibleValuesParser::new(machine_names()).parse_ref(cmd, arg, value)
+    }
+}
+
+fn machine_names() -> impl Iterator<Item = &'static str> {
+    spec::builtin().iter().map(|&(name, _)| name).chain([HERE])
+}
+
+/// Names of locks; clap suggests the nearest.
+pub(crate) fn lock_parser() -> impl TypedValueParser<Value = String> {
+    PossibleValuesParser::new(LOCKS.iter().map(|lock| PossibleValue::new(lock.name).help(lock.help)))
+}
+
+/// A workload's text, checked.
+pub(crate) fn workload(text: &str) -> Result<String, String> {
+    text.parse::<Workload>().map(|workload| workload.text).map_err(|error| format!("{error:#}"))
+}
+
+/// What `--list` prints.
+pub(crate) fn lists() -> String {
+    let row = |name: &str, help: &str| format!("  {name:<28} {help}\n");
+    let title = |&(name, text): &(&str, &str)| match spec::file::parse(text, name) {
+        Ok(machine) => row(name, &format!("{} ({} CPUs)", machine.title, machine.topology.cpus())),
+        Err(error) => row(name, &error.to_string()),
+    };
+    let machines: String = spec::builtin().iter().map(title).collect();
+    let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
+    let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
+    let here = row(HERE, "this machine, as `turnwise-lab calibrate` measured it");
+    format!(
+        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}{}",
+        setting::list()
+    )
+}
+
+/// Forms of `--workload`.
+const WORKLOADS: &[(&str, &str)] = &[
+    ("tight", "nothing but the increment, again and again"),
+    ("100/4000", "100 ns with the lock, then about 4000 ns without it"),
+    ("100/4000,read=90", "the same, and 90 of 100 operations read"),
+    ("100/4000,writers=1", "one thread writes, the others read"),
+    ("100/4000,jitter=20", "the time without the lock varies by 20% (else 50%)"),
+    ("mutex:8x50/100", "times and roles of a scenario of `turnwise-lab bench mutex` (`--list` there)"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_if_they_must_be() {
+        let shown = ["a,b", "100/4000", "my file.toml", "", "$x"].map(quoted);
+        assert_eq!(shown.join(" "), "a,b 100/4000 'my file.toml' '' '$x'");
+    }
+
+    #[test]
+    fn lists_name_every_machine_and_lock_and_the_forms_work() {
+        let lists = lists();
+        for name in machine_names().chain(LOCKS.iter().map(|lock| lock.name)) {
+            assert!(lists.contains(&format!("\n  {name} ")), "{name}");
+        }
+        for (form, _) in WORKLOADS {
+            workload(form).unwrap();
+        }
+        for lock in DEFAULT_LOCKS {
+            SimLock::find(lock).unwrap();
+        }
+        workload(DEFAULT_WORKLOAD).unwrap();
+    }
+}

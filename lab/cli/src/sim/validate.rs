@@ -1,0 +1,47 @@
+//! `turnwise-lab sim validate`: the simulator's predictions beside what was published and measured.
+
+use super::args::ValidateArgs;
+use super::setup;
+use anyhow::{Context, Result, ensure};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use turnwise_bench::report::Report;
+use turnwise_present::ending::print;
+use turnwise_present::machine::commit;
+use turnwise_present::output_file::OutputFile;
+use turnwise_present::progress;
+use turnwise_simbench::validation::{self, Inputs};
+
+/// Writes the page.
+///
+/// # Errors
+/// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
+pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
+    let output_file = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
+    let metal = match &args.bench {
+        Some(file) => Some((read(file)?, Arc::new(setup::machine(&args.machine)?))),
+        None => None,
+    };
+    let inputs = Inputs { metal, command: command(args), commit: commit() };
+    let bar = progress::bar(validation::runs(&inputs), "{pos}/{len} runs {wide_bar} {elapsed_precise}");
+    let page = validation::page(&inputs, || bar.inc(1))?;
+    bar.finish_and_clear();
+    match output_file {
+        Some(output_file) => output_file.write(page.as_bytes())?,
+        None => print(&page)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> Result<Report> {
+    let report = Report::read(file).context("--bench")?;
+    ensure!(report.subject == "mutex", "--bench {}: it is about {}, not mutex", file.display(), report.subject);
+    Ok(report)
+}
+
+/// What makes this page again, without the paths of this host.
+fn command(args: &ValidateArgs) -> String {
+    let bench = if args.bench.is_some() { " --bench bench.json" } else { "" };
+    format!("turnwise-lab sim validate{bench}")
+}

@@ -1,0 +1,45 @@
+//! `turnwise-lab bench`: names, files and formats. (What it measures is tested in lab/bench.)
+
+use crate::common::{expect, expect_complaint, scratch, shown};
+
+#[test]
+fn unknown_names_are_refused_and_the_nearest_suggested() {
+    expect_complaint(2, &["bench", "rwlok"], &["similar value exists: 'rwlock'", "lineage"]);
+    expect_complaint(2, &["bench", "rwlock", "--lock", "pthread-writer"], &["similar value exists: 'pthread-writers'"]);
+    expect_complaint(2, &["bench", "--lock", "pthread-writers"], &["parking_lot"]);
+    expect_complaint(2, &["bench", "spin", "--scenario", "tight-3"], &["similar value exists: 'tight-2'"]);
+    expect_complaint(2, &["bench", "--samples", "0"], &["--samples"]);
+    let args = ["bench", "seqlock", "--lock", "seqrwlock", "--json", "/no/such/directory/x.json"];
+    expect_complaint(2, &args, &["/no/such/directory/x.json"]);
+}
+
+#[test]
+fn every_subject_is_in_the_help_and_has_a_list() {
+    let (help, _) = expect(0, &["bench", "--help"]);
+    for subject in ["mutex", "rwlock", "seqlock", "refcount", "spin", "lineage"] {
+        assert!(help.contains(&format!("- {subject}:")), "{help}");
+        let (list, _) = expect(0, &["bench", subject, "--list"]);
+        assert!(list.starts_with(subject) && list.contains("scenarios (name, group)"), "{list}");
+    }
+}
+
+#[test]
+fn a_short_run_writes_both_files() {
+    let directory = scratch();
+    let (json, markdown) = (directory.path().join("r.json"), directory.path().join("r.md"));
+    let args = ["bench", "seqlock", "--scenario", "read", "--samples", "1", "--sample-ms", "2"];
+    let files = ["--json", shown(&json), "--markdown", shown(&markdown)];
+    let (text, _) = expect(0, &[args.as_slice(), &files].concat());
+    assert!(text.contains("speed / seqlock"), "{text}");
+    let again = directory.path().join("again.md");
+    let (text_again, _) = expect(0, &["bench", "--from", shown(&json), "--markdown", shown(&again)]);
+    assert_eq!(text_again, text, "the report can be shown again");
+    assert!(std::fs::read(&again).unwrap() == std::fs::read(&markdown).unwrap());
+    expect_complaint(2, &["bench", "--from", shown(&markdown)], &["r.md", "not a report"]);
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    assert_eq!(report["format"], "turnwise-bench/2");
+    assert_eq!(report["subject"], "seqlock");
+    assert_eq!(report["scenarios"][0]["locks"][0]["name"], "seqrwlock");
+    let markdown = std::fs::read_to_string(markdown).unwrap();
+    assert!(markdown.contains("## read: 1 reader") && markdown.contains("| seqrwlock"), "{markdown}");
+}

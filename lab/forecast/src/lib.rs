@@ -1,0 +1,370 @@
+//! A recorded program's locks on a machine with more CPUs: simulated threads that compute and take locks in the
+//! recorded proportions, for the recorded times.
+//!
+//! What is kept of the program: how often each lock is taken, as reader or writer, the distribution of the times that
+//! it is held for, and how much threads compute in between, on average. What is not: which lock follows which, locks
+//! held within one another, phases, and how often threads wait for anything but these locks.
+
+use anyhow::{Result, ensure};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::Platform;
+use turnwise::{RawLock, RawMutex, RawRwLock, RawRwSem};
+use turnwise_lineage::linux_mutex::{LinuxMutex, NoSpin};
+use turnwise_lineage::rwsem_xadd::{Fifo, RwsemXadd};
+use turnwise_sim::Sim;
+use turnwise_sim::experiment::{Experiment, ThreadGroup};
+use turnwise_sim::spec::Machine;
+
+/// Locks that can be told apart; what happens at others is not replayed.
+pub const MOST_LOCKS: usize = 16;
+
+/// The program, as recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Readers-writer locks among its locks.
+    pub has_readers: Vec<bool>,
+    /// Who takes them.
+    pub sites: Vec<Site>,
+    /// What a thread computes between two acquisitions, on average.
+    pub think_ns: f64,
+}
+
+/// A place that takes a lock.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Which.
+    pub lock: usize,
+    /// For reading.
+    pub reader: bool,
+    /// Of so many acquisitions of the program.
+    pub acquisitions: u64,
+    /// For how long: upper bound of a bucket, and how often.
+    pub holds: Vec<(u64, u64)>,
+}
+
+/// Which locks it runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Locks {
+    /// Whoever finds the lock taken sleeps, as with the C library's: a mutex without spinning, a readers-writer lock
+    /// that is granted in order.
+    Sleeping,
+    /// Turnwise's.
+    Adaptive,
+}
+
+/// What comes of it.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    /// Of all threads together.
+    pub acquisitions_per_s: f64,
+    /// Share of the threads' time that they wait for each lock.
+    pub waiting: Vec<f64>,
+}
+
+/// One thread on each of the first `cpus` CPUs, or so many on fewer.
+#[derive(Clone, Copy, Debug)]
+pub struct Crowd {
+    /// Threads.
+    pub threads: u32,
+    /// CPUs.
+    pub cpus: u32,
+}
+
+/// Replays the program.
+///
+/// # Errors
+/// It takes no locks; the machine is too small; the threads get nowhere.
+pub fn replay(
+    program: &Arc<Program>,
+    machine: &Arc<Machine>,
+    crowd: Crowd,
+    locks: Locks,
+    seed: u64,
+) -> Result<Forecast> {
+    ensure!(!program.sites.is_empty(), "the program took no locks, so there is nothing to replay");
+    let has = machine.topology.cpus();
+    ensure!(crowd.cpus <= has, "machine {} has {has} CPUs, not {}", machine.name, crowd.cpus);
+    match locks {
+        Locks::Sleeping => run::<LinuxMutex<NoSpin, Sim>, RwsemXadd<Fifo, Sim>>(program, machine, crowd, seed),
+        Locks::Adaptive => run::<RawMutex<Sim>, RawRwSem<Sim>>(program, machine, crowd, seed),
+    }
+}
+
+/// Acquisitions that a forecast rests on, about.
+const EFFORT: f64 = 20_000.0;
+/// Before them, a share of the time goes by.
+const WARM_UP: f64 = 0.25;
+/// However long the program computes, and however little: many times as long as a waiter may be passed over.
+const WINDOW_NS: std::ops::RangeInclusive<f64> = 20e6..=200e6;
+
+fn run<M: RawLock, S: RawRwLock>(
+    program: &Arc<Program>,
+    machine: &Arc<Machine>,
+    crowd: Crowd,
+    seed: u64,
+) -> Result<Forecast> {
+    let round_ns = program.think_ns + program.hold_ns();
+    let each_ns = (round_ns / f64::from(crowd.cpus)).max(program.serial_ns());
+    let window = (EFFORT * each_ns).clamp(*WINDOW_NS.start(), *WINDOW_NS.end());
+    let (begin, end) = ((window * WARM_UP) as u64, (window * (1.0 + WARM_UP)) as u64);
+    let crew = Replay::<M, S>::new(Arc::clone(program), crowd.threads, end);
+    let scene = Experiment { window: Some((begin, end)), ..Experiment::of(machine, crowd.cpus, seed) };
+    let scene = Experiment { pinned: crowd.threads <= crowd.cpus, ..scene };
+    let ran = scene.run("the replayed program", crew, Replay::counted)?;
+    let begin_counts = ran.begin.unwrap_or_default();
+    let counts = ran.end;
+    let ns = ran.seen.ns as f64;
+    let waited = counts.waited.iter().zip(begin_counts.waited.iter().chain(std::iter::repeat(&0)));
+    let all_ns = ns * f64::from(crowd.threads);
+    Ok(Forecast {
+        acquisitions_per_s: (counts.acquisitions - begin_counts.acquisitions) as f64 / ns * 1e9,
+        waiting: waited.map(|(end, begin)| (end - begin) as f64 / all_ns).take(program.has_readers.len()).collect(),
+    })
+}
+
+impl Program {
+    /// Of an acquisition, on average.
+    #[must_use]
+    pub fn hold_ns(&self) -> f64 {
+        let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
+        let sum: f64 = self.sites.iter().map(|site| site.acquisitions as f64 * site.mean_ns()).sum();
+        if all == 0 { 0.0 } else { sum / all as f64 }
+    }
+
+    /// For how long the lock that is held most is held, for each acquisition of the program: no machine is faster.
+    fn serial_ns(&self) -> f64 {
+        let all: u64 = self.sites.iter().map(|site| site.acquisitions).sum();
+        let held = |lock: usize| {
+            let sites = self.sites.iter().filter(|site| site.lock == lock && !site.reader);
+            sites.map(|site| site.acquisitions as f64 * site.mean_ns()).sum::<f64>()
+        };
+        (0..self.has_readers.len()).map(held).fold(0.0, f64::max) / all.max(1) as f64
+    }
+}
+
+impl Site {
+    fn mean_ns(&self) -> f64 {
+        let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
+        let sum: f64 = self.holds.iter().map(|(ns, count)| *ns as f64 * *count as f64).sum();
+        if count == 0 { 0.0 } else { sum / count as f64 }
+    }
+
+    /// One of the recorded times.
+    fn hold_ns(&self, chance: impl FnOnce(u64) -> u64) -> u64 {
+        let count: u64 = self.holds.iter().map(|(_, count)| count).sum();
+        let mut left = if count == 0 { return 0 } else { chance(count) };
+        for (ns, count) in &self.holds {
+            if left < *count {
+                return *ns;
+            }
+            left -= count;
+        }
+        0
+    }
+}
+
+/// A mutex and a readers-writer lock: what a lock of a program may be.
+struct Pair<M, S> {
+    mutex: M,
+    rwlock: S,
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Mutex,
+    Write,
+    Read,
+}
+
+impl<M: RawLock, S: RawRwLock> Pair<M, S> {
+    fn new() -> Self {
+        Pair { mutex: M::new_in(), rwlock: S::new_in() }
+    }
+
+    fn lock(&self, mode: Mode) {
+        match mode {
+            Mode::Mutex => self.mutex.lock(),
+            Mode::Write => self.rwlock.lock(),
+            Mode::Read => self.rwlock.read(),
+        }
+    }
+
+    /// # Safety
+    /// The caller has it in this mode.
+    unsafe fn unlock(&self, mode: Mode) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match mode {
+                Mode::Mutex => self.mutex.unlock(),
+                Mode::Write => self.rwlock.unlock(),
+                Mode::Read => self.rwlock.unlock_read(),
+            }
+        }
+    }
+}
+
+/// On cache lines of its own, with the data that it guards.
+#[repr(align(128))]
+struct Apart<M, S> {
+    lock: Pair<M, S>,
+    data: u64,
+}
+
+/// The threads.
+struct Replay<M, S> {
+    locks: [Apart<M, S>; MOST_LOCKS],
+    program: Arc<Program>,
+    all: u64,
+    threads: u32,
+    until_ns: u64,
+    acquisitions: AtomicU64,
+    waited: [AtomicU64; MOST_LOCKS],
+    /// Of each thread: since when it waits, 0: it does not; and for which lock.
+    waits: Vec<(AtomicU64, AtomicU64)>,
+}
+
+#[derive(Default)]
+struct Counted {
+    acquisitions: u64,
+    waited: Vec<u64>,
+}
+
+impl<M: RawLock, S: RawRwLock> Replay<M, S> {
+    fn new(program: Arc<Program>, threads: u32, until_ns: u64) -> Self {
+        Replay {
+            locks: std::array::from_fn(|_| Apart { lock: Pair::new(), data: 0 }),
+            all: program.sites.iter().map(|site| site.acquisitions).sum(),
+            program,
+            threads,
+            until_ns,
+            acquisitions: AtomicU64::new(0),
+            waited: std::array::from_fn(|_| AtomicU64::new(0)),
+            waits: (0..threads).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// What there is so far, waits that go on included.
+    fn counted(&self) -> Counted {
+        let mut waited: Vec<u64> = self.waited.iter().map(|waited| waited.load(Relaxed)).collect();
+        for (since, lock) in &self.waits {
+            match since.load(Relaxed) {
+                0 => {}
+                since => waited[lock.load(Relaxed) as usize] += Sim::time_ns().saturating_sub(since),
+            }
+        }
+        Counted { acquisitions: self.acquisitions.load(Relaxed), waited }
+    }
+
+    /// A site, by how often it takes its lock.
+    fn site(&self) -> &Site {
+        let sites = &self.program.sites;
+        let mut left = Sim::chance(self.all.max(1));
+        for site in sites {
+            if left < site.acquisitions {
+                return site;
+            }
+            left -= site.acquisitions;
+        }
+        &sites[sites.len() - 1]
+    }
+
+    fn visit(&self, thread: usize, site: &Site) {
+        let apart = &self.locks[site.lock];
+        let mode = match (self.program.has_readers[site.lock], site.reader) {
+            (false, _) => Mode::Mutex,
+            (true, false) => Mode::Write,
+            (true, true) => Mode::Read,
+        };
+        let hold_ns = site.hold_ns(Sim::chance);
+        let asked = Sim::time_ns();
+        let (since, lock) = &self.waits[thread];
+        lock.store(site.lock as u64, Relaxed);
+        since.store(asked, Relaxed);
+        apart.lock.lock(mode);
+        since.store(0, Relaxed);
+        self.waited[site.lock].fetch_add(Sim::time_ns() - asked, Relaxed);
+        Sim::touch((&raw const apart.data).cast(), size_of::<u64>(), !site.reader);
+        Sim::compute(hold_ns);
+        // SAFETY: acquired above.
+        unsafe { apart.lock.unlock(mode) };
+        self.acquisitions.fetch_add(1, Relaxed);
+    }
+}
+
+impl<M: RawLock, S: RawRwLock> ThreadGroup for Replay<M, S> {
+    fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    fn act(&self, thread: usize) {
+        while Sim::time_ns() < self.until_ns {
+            Sim::compute(between(self.program.think_ns, Sim::chance));
+            self.visit(thread, self.site());
+            Sim::progress();
+        }
+    }
+}
+
+/// A time of the exponential distribution with this mean: nothing is known of when threads come.
+fn between(mean_ns: f64, chance: impl FnOnce(u64) -> u64) -> u64 {
+    const PARTS: u64 = 1 << 20;
+    let share = (chance(PARTS) + 1) as f64 / (PARTS + 1) as f64;
+    (-share.ln() * mean_ns) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_sim::spec;
+
+    fn program(think_ns: f64, holds: Vec<(u64, u64)>) -> Arc<Program> {
+        let site = |lock, acquisitions, reader| Site { lock, reader, acquisitions, holds: holds.clone() };
+        let sites = vec![site(0, 90, false), site(1, 1, false), site(1, 9, true)];
+        Arc::new(Program { has_readers: vec![false, true], sites, think_ns })
+    }
+
+    fn forecast(program: &Arc<Program>, cpus: u32, locks: Locks) -> Forecast {
+        let machine = Arc::new(spec::load("graviton4").unwrap());
+        replay(program, &machine, Crowd { threads: cpus, cpus }, locks, 1).unwrap()
+    }
+
+    #[test]
+    fn a_busy_lock_becomes_the_wall_and_a_quiet_one_does_not() {
+        let program = program(1_000.0, vec![(200, 3), (400, 1)]);
+        for locks in [Locks::Sleeping, Locks::Adaptive] {
+            let (one, many) = (forecast(&program, 1, locks), forecast(&program, 32, locks));
+            assert!(one.waiting[0] < 0.1, "{one:?}");
+            assert!(many.waiting[0] > 0.5 && many.waiting[1] < 0.1, "{locks:?}: {many:?}");
+            let most = 1e9 / 250.0 / 0.9;
+            assert!(many.acquisitions_per_s < most, "{locks:?}: no more than one at a time: {many:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_computes_alone_scales() {
+        let program = program(50_000.0, vec![(100, 1)]);
+        let (one, eight) = (forecast(&program, 1, Locks::Adaptive), forecast(&program, 8, Locks::Adaptive));
+        let ratio = eight.acquisitions_per_s / one.acquisitions_per_s;
+        assert!((6.5..=9.5).contains(&ratio), "{one:?} {eight:?}");
+    }
+
+    #[test]
+    fn times_are_those_that_were_recorded() {
+        let site = Site { lock: 0, reader: false, acquisitions: 4, holds: vec![(10, 3), (50, 1)] };
+        assert_eq!([0, 2, 3].map(|at| site.hold_ns(|_| at)), [10, 10, 50]);
+        assert!((site.mean_ns() - 20.0).abs() < 1e-9);
+        assert_eq!(between(1000.0, |parts| parts - 1), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_said() {
+        let machine = Arc::new(spec::load("desktop-4").unwrap());
+        let crowd = Crowd { threads: 8, cpus: 8 };
+        let few = replay(&program(1.0, vec![]), &machine, crowd, Locks::Adaptive, 1).unwrap_err();
+        assert!(few.to_string().contains("has 4 CPUs, not 8"), "{few}");
+        let none = replay(&Arc::default(), &machine, crowd, Locks::Adaptive, 1).unwrap_err();
+        assert!(none.to_string().contains("took no locks"), "{none}");
+    }
+}

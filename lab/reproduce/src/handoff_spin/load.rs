@@ -1,0 +1,142 @@
+//! `misc-mutex`: some threads, each of which locks, increments and unlocks again and again, and prints a letter after
+//! every tenth of its rounds.
+
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise_bench::environment::Environment;
+use turnwise_bench::load::exclusive::Lock;
+use turnwise_sim::experiment::ThreadGroup;
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) threads: u32,
+    /// Increments by each.
+    pub(super) rounds: u32,
+    /// Time from the start of one thread to that of the next.
+    pub(super) skew_ns: u64,
+    /// What a letter takes.
+    pub(super) letter_ns: u64,
+    /// What a round takes beside the lock's accesses to memory.
+    pub(super) round_ns: u64,
+}
+
+/// What the lock is for, and who had it last.
+#[derive(Clone, Copy)]
+pub(super) struct Shared {
+    count: u64,
+    owner: u32,
+    /// How often it was another than before.
+    changes: u64,
+}
+
+/// The threads.
+pub(super) struct MiscMutex<W: Environment, L> {
+    lock: L,
+    shape: Shape,
+    skew: u32,
+    letter: u32,
+    round: u32,
+    begun: Vec<AtomicU64>,
+    ended: Vec<AtomicU64>,
+    world: PhantomData<fn() -> W>,
+}
+
+/// What a run showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    /// Nanoseconds for an increment, as the benchmark counts: all of the run, start and end of threads included.
+    pub(super) each_ns: f64,
+    /// Share of the run in which at least two threads were at it.
+    pub(super) overlap: f64,
+    /// Mean number of increments in a row by one thread.
+    pub(super) run_length: f64,
+}
+
+impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
+    pub(super) fn new(shape: Shape) -> Self {
+        let times = || (0..shape.threads).map(|_| AtomicU64::new(0)).collect();
+        MiscMutex {
+            lock: L::new(Shared { count: 0, owner: u32::MAX, changes: 0 }),
+            skew: W::amount(shape.skew_ns),
+            letter: W::amount(shape.letter_ns),
+            round: W::amount(shape.round_ns),
+            begun: times(),
+            ended: times(),
+            shape,
+            world: PhantomData,
+        }
+    }
+
+    /// After the run; `begin` is when the first thread was started.
+    pub(super) fn shown(&self, begin: u64) -> Shown {
+        let Shared { count, changes, .. } = self.lock.with(|shared| *shared);
+        assert_eq!(count, u64::from(self.shape.threads) * u64::from(self.shape.rounds), "the lock let two in at once");
+        let mut times: Vec<(u64, i32)> = self.begun.iter().map(|time| (time.load(Relaxed), 1)).collect();
+        times.extend(self.ended.iter().map(|time| (time.load(Relaxed), -1)));
+        times.sort_unstable();
+        let end = times.last().map_or(begin, |time| time.0);
+        let all = end.saturating_sub(begin).max(1) as f64;
+        Shown {
+            each_ns: all / count as f64,
+            overlap: together(&times) as f64 / all,
+            run_length: count as f64 / changes as f64,
+        }
+    }
+}
+
+/// For how long at least two were at it: from what changed how many there were, in the order of time.
+fn together(times: &[(u64, i32)]) -> u64 {
+    let (mut sum, mut there, mut since) = (0, 0, 0);
+    for (time, change) in times {
+        if there >= 2 {
+            sum += time - since;
+        }
+        (there, since) = (there + change, *time);
+    }
+    sum
+}
+
+impl<W: Environment, L: Lock<Shared>> ThreadGroup for MiscMutex<W, L> {
+    fn threads(&self) -> usize {
+        self.shape.threads as usize
+    }
+
+    fn act(&self, thread: usize) {
+        let mut seed = thread as u64 + 1;
+        for _ in 0..thread {
+            seed = W::work(seed, self.skew);
+        }
+        self.begun[thread].store(W::stamp(), Relaxed);
+        let tenth = (self.shape.rounds / 10).max(1);
+        for round in 0..self.shape.rounds {
+            self.lock.with(|shared| {
+                W::touch(std::ptr::from_mut(shared).cast(), size_of::<u64>(), true);
+                shared.count += 1;
+                shared.changes += u64::from(shared.owner != thread as u32);
+                shared.owner = thread as u32;
+            });
+            if self.round > 0 {
+                seed = W::work(seed, self.round);
+            }
+            if round % tenth == tenth - 1 {
+                seed = W::work(seed, self.letter);
+                W::progress();
+            }
+        }
+        std::hint::black_box(seed);
+        self.ended[thread].store(W::stamp(), Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overlap_is_the_time_of_two_or_more() {
+        assert_eq!(together(&[(0, 1), (10, 1), (30, -1), (50, 1), (55, -1), (70, -1)]), 20 + 5);
+        assert_eq!(together(&[(0, 1), (10, -1), (10, 1), (20, -1)]), 0);
+    }
+}

@@ -1,0 +1,153 @@
+//! `fork_test` on anon_vma: each user forks, waits for the child, and forks again.
+//!
+//! A fork takes the one root lock of all users' memory for writing once for each anonymous area that it copies, and the
+//! child's exit once for each that it unlinks. Forks, exits and waits are calls into a kernel. The child is a thread of
+//! its own that is woken by the fork and wakes its parent as it exits.
+
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::RawLock;
+use turnwise::platform::{Lane, Word};
+use turnwise_bench::environment::Environment;
+use turnwise_sim::experiment::ThreadGroup;
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) users: u32,
+    /// Anonymous areas of a process: acquisitions by its fork, and again by its exit.
+    pub(super) areas: u32,
+    /// How long each holds the lock.
+    pub(super) hold_ns: u64,
+    /// All else that a fork does, and again what an exit does.
+    pub(super) compute_ns: u64,
+    /// When everybody stops.
+    pub(super) end_ns: u64,
+}
+
+/// What a parent tells its child, and a child its parent: a word of their own.
+#[repr(align(128))]
+struct Turn<W: Environment>(W::U32);
+
+const NOTHING: u32 = 0;
+const RUN: u32 = 1;
+const END: u32 = 2;
+
+impl<W: Environment> Turn<W> {
+    fn new() -> Self {
+        Turn(W::U32::new(NOTHING))
+    }
+
+    fn tell(&self, what: u32) {
+        // ORDERING turn.tell: pairs with turn.hear.
+        self.0.store(what, Release);
+        W::wake(&raw const self.0, Lane::Waiters, 1);
+    }
+
+    /// Sleeps until told something, and forgets it.
+    fn hear(&self) -> u32 {
+        loop {
+            // ORDERING turn.hear: pairs with turn.tell.
+            let what = self.0.load(Acquire);
+            if what != NOTHING {
+                self.0.store(NOTHING, Relaxed);
+                return what;
+            }
+            W::park(&self.0, NOTHING, Lane::Waiters, None);
+        }
+    }
+}
+
+/// A user: a parent and its child.
+struct User<W: Environment> {
+    to_child: Turn<W>,
+    to_parent: Turn<W>,
+    /// Times that it or its child had the lock.
+    sections: AtomicU64,
+}
+
+/// The threads: a parent and a child for each user.
+pub(super) struct ForkTest<W: Environment, L> {
+    root: L,
+    users: Vec<User<W>>,
+    shape: Shape,
+    hold: u32,
+    compute: u32,
+    spread: W::Spread,
+    begin: u64,
+    world: PhantomData<fn() -> W>,
+}
+
+impl<W: Environment, L: RawLock> ForkTest<W, L> {
+    /// `begin` is what the clock says when they start.
+    pub(super) fn new(shape: Shape, spread: W::Spread, begin: u64) -> Self {
+        let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
+        ForkTest {
+            root: L::new_in(),
+            users: (0..shape.users).map(|_| user()).collect(),
+            hold: W::amount(shape.hold_ns),
+            compute: W::amount(shape.compute_ns / u64::from(shape.areas.max(1))),
+            shape,
+            spread,
+            begin,
+            world: PhantomData,
+        }
+    }
+
+    /// Forks of all users so far, with the begun parts of those under way.
+    pub(super) fn forks(&self) -> f64 {
+        let sections: u64 = self.users.iter().map(|user| user.sections.load(Relaxed)).sum();
+        sections as f64 / f64::from(2 * self.shape.areas)
+    }
+
+    /// Half of a fork and exit.
+    fn half(&self, user: &User<W>, mut seed: u64) -> u64 {
+        for _ in 0..self.shape.areas {
+            seed = W::think(seed, self.compute, self.spread);
+            let mut chain = seed;
+            self.root.lock();
+            chain = W::work(chain, self.hold);
+            // SAFETY: acquired above.
+            unsafe { self.root.unlock() };
+            seed = chain;
+            user.sections.fetch_add(1, Relaxed);
+            W::progress();
+        }
+        seed
+    }
+
+    fn parent(&self, user: &User<W>, mut seed: u64) -> u64 {
+        while W::stamp() - self.begin < self.shape.end_ns {
+            W::in_kernel(|| {
+                seed = self.half(user, seed);
+                user.to_child.tell(RUN);
+            });
+            W::in_kernel(|| user.to_parent.hear());
+        }
+        W::in_kernel(|| user.to_child.tell(END));
+        seed
+    }
+
+    fn child(&self, user: &User<W>, mut seed: u64) -> u64 {
+        while W::in_kernel(|| user.to_child.hear()) == RUN {
+            W::in_kernel(|| {
+                seed = self.half(user, seed);
+                user.to_parent.tell(RUN);
+            });
+        }
+        seed
+    }
+}
+
+impl<W: Environment, L: RawLock> ThreadGroup for ForkTest<W, L> {
+    fn threads(&self) -> usize {
+        2 * self.users.len()
+    }
+
+    fn act(&self, thread: usize) {
+        let user = &self.users[thread / 2];
+        let seed = thread as u64 + 1;
+        std::hint::black_box(if thread.is_multiple_of(2) { self.parent(user, seed) } else { self.child(user, seed) });
+    }
+}

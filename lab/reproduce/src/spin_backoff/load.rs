@@ -1,0 +1,156 @@
+//! The workload: threads meet at a barrier, then all open and read the same next file.
+//!
+//! Opening and reading a file means so many acquisitions of one lock, each held for a while, with private work in
+//! between. The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is
+//! system time.
+
+use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{IntWord, SpinLimit, Word};
+use turnwise_bench::environment::Environment;
+use turnwise_sim::experiment::ThreadGroup;
+
+/// A lock that readers of a file take. Whether they take it together is the lock's business.
+pub(super) trait FileLock: Send + Sync + 'static {
+    /// An unlocked one.
+    fn new() -> Self;
+    /// Runs `section` with the lock.
+    fn with(&self, section: impl FnOnce());
+}
+
+/// How much there is to do.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Threads that read files.
+    pub(super) threads: u32,
+    /// Files, one after another.
+    pub(super) files: u32,
+    /// Acquisitions of the lock for each file and thread.
+    pub(super) acquisitions: u32,
+    /// How long each holds it.
+    pub(super) hold_ns: u64,
+    /// Work before each.
+    pub(super) private_ns: u64,
+}
+
+/// Apart from what lies beside it.
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// A barrier that its threads spin at.
+struct Barrier<W: Environment> {
+    arrived: Apart<W::U32>,
+    round: Apart<W::U32>,
+}
+
+impl<W: Environment> Barrier<W> {
+    fn new() -> Self {
+        Barrier { arrived: Apart(W::U32::new(0)), round: Apart(W::U32::new(0)) }
+    }
+
+    fn wait(&self, threads: u32) {
+        let round = self.round.0.load(Relaxed);
+        // ORDERING barrier.arrive: pairs with itself; the last one sees what all did before.
+        if self.arrived.0.fetch_add(1, std::sync::atomic::Ordering::AcqRel) + 1 == threads {
+            self.arrived.0.store(0, Relaxed);
+            // ORDERING barrier.go: pairs with barrier.see.
+            return self.round.0.store(round.wrapping_add(1), Release);
+        }
+        // Where threads outnumber CPUs, some of those that are missing wait for ours.
+        const PATIENCE_NS: u64 = 50_000;
+        loop {
+            let until = Some(W::now() + PATIENCE_NS);
+            let limit = SpinLimit { until, ..SpinLimit::NONE };
+            if W::spin_until(&self.round.0, |now| now != round, limit).is_ok() {
+                break;
+            }
+            W::yield_now();
+        }
+        // ORDERING barrier.see: pairs with barrier.go.
+        self.round.0.load(Acquire);
+    }
+}
+
+/// The threads.
+pub(super) struct SameFile<W: Environment, L> {
+    barrier: Barrier<W>,
+    lock: Apart<L>,
+    shape: Shape,
+    hold: u32,
+    private: u32,
+    spread: W::Spread,
+    user_ns: AtomicU64,
+    system_ns: AtomicU64,
+    world: PhantomData<fn() -> W>,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    /// From the first barrier to the last, nanoseconds.
+    pub(super) wall_ns: f64,
+    /// Of all threads, opening and reading.
+    pub(super) system_ns: f64,
+    /// Of all threads, at the barrier.
+    pub(super) user_ns: f64,
+}
+
+impl<W: Environment, L: FileLock> SameFile<W, L> {
+    /// Threads that have not started yet.
+    pub(super) fn new(shape: Shape, spread: W::Spread) -> Self {
+        SameFile {
+            barrier: Barrier::new(),
+            lock: Apart(L::new()),
+            shape,
+            hold: W::amount(shape.hold_ns),
+            private: W::amount(shape.private_ns),
+            spread,
+            user_ns: AtomicU64::new(0),
+            system_ns: AtomicU64::new(0),
+            world: PhantomData,
+        }
+    }
+
+    /// What it took. User and system time of all threads together are the time from the first barrier to the last, once
+    /// for each.
+    pub(super) fn took(&self) -> Took {
+        let (user, system) = (self.user_ns.load(Relaxed) as f64, self.system_ns.load(Relaxed) as f64);
+        Took { wall_ns: (user + system) / f64::from(self.shape.threads), system_ns: system, user_ns: user }
+    }
+
+    fn open_and_read(&self, seed: u64) -> u64 {
+        let mut seed = seed;
+        for _ in 0..self.shape.acquisitions {
+            seed = W::think(seed, self.private, self.spread);
+            let mut chain = seed;
+            self.lock.0.with(|| chain = W::work(chain, self.hold));
+            seed = chain;
+        }
+        seed
+    }
+}
+
+impl<W: Environment, L: FileLock> ThreadGroup for SameFile<W, L> {
+    fn threads(&self) -> usize {
+        self.shape.threads as usize
+    }
+
+    fn act(&self, thread: usize) {
+        let mut seed = thread as u64 + 1;
+        let (mut user, mut system) = (0, 0);
+        self.barrier.wait(self.shape.threads);
+        let mut last = W::stamp();
+        for _ in 0..self.shape.files {
+            seed = std::hint::black_box(self.open_and_read(seed));
+            let read = W::stamp();
+            self.barrier.wait(self.shape.threads);
+            let met = W::stamp();
+            (system, user) = (system + (read - last), user + (met - read));
+            last = met;
+            W::progress();
+        }
+        self.system_ns.fetch_add(system, Relaxed);
+        self.user_ns.fetch_add(user, Relaxed);
+    }
+}

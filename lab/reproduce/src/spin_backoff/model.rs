@@ -1,0 +1,171 @@
+//! Runs of the workload, and the constants that are not known.
+
+use super::load::{FileLock, SameFile, Shape, Took};
+use super::locks::{WithLock, with_lock};
+use crate::Context;
+use crate::fit::{Unknown, distance, fit};
+use crate::report::Fitted;
+use anyhow::Result;
+use std::sync::Arc;
+use turnwise_bench::environment::Environment;
+use turnwise_bench::published::{self, SpinBackoff};
+use turnwise_bench::simulated::Spread;
+use turnwise_sim::Sim;
+use turnwise_sim::experiment::Experiment;
+use turnwise_sim::spec::{self, Machine};
+
+/// The locks that the file can be behind: the document's two, and what it chose instead.
+pub(super) const SPIN: &str = "inode-lock-spin";
+pub(super) const BACK_OFF: &str = "inode-lock-backoff";
+pub(super) const RWSEM: &str = "inode-lock-rwsem";
+pub(super) const TODAY: &str = "rwsem";
+pub(super) const LOCKS: [&str; 6] = [SPIN, BACK_OFF, RWSEM, "mcs", "mutex", TODAY];
+
+/// What is the same in every run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Constants {
+    pub(super) hold_ns: f64,
+    pub(super) acquisitions: u32,
+}
+
+impl Constants {
+    /// As much private work before each acquisition.
+    pub(super) const PRIVATE_NS: u64 = 5_000;
+
+    pub(super) fn shape(self, threads: u32, files: u32) -> Shape {
+        let Constants { hold_ns, acquisitions } = self;
+        Shape { threads, files, acquisitions, hold_ns: hold_ns as u64, private_ns: Self::PRIVATE_NS }
+    }
+}
+
+/// One run on the simulated machine.
+#[derive(Clone)]
+pub(super) struct Run {
+    pub(super) machine: Arc<Machine>,
+    pub(super) lock: &'static str,
+    pub(super) threads: u32,
+    pub(super) constants: Constants,
+    /// Acquisitions of all threads, about.
+    pub(super) effort: u32,
+    pub(super) seed: u64,
+}
+
+impl Run {
+    /// What a file takes.
+    pub(super) fn run(&self) -> Result<Took> {
+        let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
+        let took = with_lock::<Sim, _>(self.lock, (self, self.constants.shape(self.threads, files)))?;
+        let per_file = |ns: f64| ns / f64::from(files);
+        Ok(Took {
+            wall_ns: per_file(took.wall_ns),
+            system_ns: per_file(took.system_ns),
+            user_ns: per_file(took.user_ns),
+        })
+    }
+}
+
+impl WithLock<Sim> for (&Run, Shape) {
+    type Out = Result<Took>;
+
+    fn with<L: FileLock>(self) -> Result<Took> {
+        let (run, shape) = self;
+        let group = SameFile::<Sim, L>::new(shape, Spread::percent(50));
+        Ok(Experiment::of(&run.machine, run.threads, run.seed).run("the file's lock", group, SameFile::took)?.end)
+    }
+}
+
+/// Workers on a machine with so many CPUs in use: beside them one thread is always busy, and has a CPU of its own
+/// unless the machine is full.
+pub(super) fn workers(cpus: u32) -> u32 {
+    if cpus == 64 { 63 } else { cpus }
+}
+
+/// The workload with all its constants.
+pub(super) struct Model {
+    pub(super) machine: Arc<Machine>,
+    pub(super) published: SpinBackoff,
+    pub(super) constants: Constants,
+    /// Files of the series.
+    pub(super) files: f64,
+}
+
+const HOLD: Unknown = Unknown { name: "hold, ns", low: 500.0, high: 50_000.0, start: 8_000.0, whole: false };
+const ACQUISITIONS: Unknown = Unknown { name: "acquisitions", low: 2.0, high: 200.0, start: 20.0, whole: true };
+
+impl Model {
+    /// The constants for which the row of 8 CPUs comes out, and the wall time of 64.
+    pub(super) fn fitted(context: &Context<'_>) -> Result<Model> {
+        let machine = Arc::new(spec::load("altix-64")?);
+        let published: SpinBackoff = published::typed("spin_backoff")?;
+        let (first, last) = (&published.rows[0], &published.rows[3]);
+        let wanted = [last.spin[0] / first.spin[0], user_of_workers(first.spin) / first.spin[1]];
+        let both = |values: &[f64]| {
+            let constants = Constants { hold_ns: values[0], acquisitions: values[1] as u32 };
+            let runs = [(first.cpus, 4), (last.cpus, 1)].map(|(cpus, longer)| Run {
+                machine: Arc::clone(&machine),
+                lock: SPIN,
+                threads: workers(cpus),
+                constants,
+                effort: longer * context.choose(2_000, 8_000),
+                seed: context.seed,
+            });
+            context.pool.map("spin_backoff: fit", &runs, Run::run)
+        };
+        let found = fit(&[HOLD, ACQUISITIONS], context.rounds(8, 25), |values| {
+            let took = both(values)?;
+            let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
+            Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
+        })?;
+        let constants = Constants { hold_ns: found.values[0], acquisitions: found.values[1] as u32 };
+        let files = first.spin[0] * 1e9 / both(&found.values)?[0].wall_ns;
+        Ok(Model { machine, constants, files, published })
+    }
+
+    /// What was fitted, on what.
+    pub(super) fn described(&self) -> Vec<Fitted> {
+        let row = |what: &str, value: f64, unit: &str, on: &str| Fitted {
+            what: what.to_owned(),
+            value,
+            unit: unit.to_owned(),
+            on: on.to_owned(),
+        };
+        let acquisitions = f64::from(self.constants.acquisitions);
+        vec![
+            row("acquisitions of the lock in all", self.files * acquisitions, "of each thread", ON[0]),
+            row("acquisitions between two barriers", acquisitions, "of each thread", ON[1]),
+            row("how long each holds the lock", self.constants.hold_ns, "ns", ON[2]),
+        ]
+    }
+
+    /// A run of this workload.
+    pub(super) fn run(&self, context: &Context<'_>, lock: &'static str, cpus: u32) -> Run {
+        Run {
+            machine: Arc::clone(&self.machine),
+            lock,
+            threads: workers(cpus),
+            constants: self.constants,
+            effort: if cpus == 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
+            seed: context.seed,
+        }
+    }
+
+    /// Seconds of the whole series: wall, system, user with that of the busy thread.
+    pub(super) fn seconds(&self, took: Took) -> [f64; 3] {
+        let of_all = |ns: f64| ns * self.files / 1e9;
+        [of_all(took.wall_ns), of_all(took.system_ns), of_all(took.user_ns + took.wall_ns)]
+    }
+}
+
+/// The figures that the constants were fitted on.
+pub(super) const ON: [&str; 3] =
+    ["spin_backoff.rows[0].spin[0]", "spin_backoff.rows[0].spin[2]", "spin_backoff.rows[3].spin[0]"];
+
+/// User seconds without those of the busy thread.
+fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
+    user - wall
+}
+
+/// The workload in any environment.
+pub(super) fn group<W: Environment, L: FileLock>(shape: Shape, spread: W::Spread) -> SameFile<W, L> {
+    SameFile::new(shape, spread)
+}

@@ -1,0 +1,397 @@
+//! Cache lines: who has a copy, who gets the next one, and when.
+//!
+//! Each line has a directory entry at its home. A request travels there for half of its latency; the entry serves
+//! requests in the order of their arrival. A transfer of a line that a cache has modified, or that is to be written,
+//! occupies the entry for its whole latency, since ownership must have moved before the next can be served; a read of a
+//! line that caches share occupies it for a moment only. Caches never evict.
+//!
+//! | owner | sharers | state of the caches |
+//! |---|---|---|
+//! | none | none | nobody has it: memory answers |
+//! | a CPU | none | that CPU has it modified, or alone |
+//! | none | some | they have it shared |
+//!
+//! Invariant 1: an owner excludes sharers (one writer or many readers).
+//!
+//! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
+//! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
+//! reaches it, which is on its way by then: for up to a quarter of the next transfer's latency, drawn by lot, its
+//! *tenure*. In that time it can try a failed exchange once more, or write a second word of the line, as on hardware.
+//! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
+//! about every other time.
+
+use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
+use std::sync::Arc;
+
+/// What is done to a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Load,
+    Store,
+    /// A locked read-modify-write, successful or not.
+    Rmw,
+}
+
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// A directory entry, on a line of the host's.
+#[repr(align(64))]
+pub(crate) struct Line {
+    /// The CPU that has the line modified or alone.
+    owner: u32,
+    /// The CPU that answers reads of a shared line.
+    forwarder: u32,
+    /// The CPU that was served last.
+    last: u32,
+    /// The node of its memory: that of who touched it first.
+    home: u32,
+    /// Nodes in which CPUs share it.
+    nodes: u64,
+    /// Until then the entry is busy with those who came before.
+    busy_until: Ps,
+    /// Who spins on it.
+    pub(crate) watchers: Vec<u32>,
+    /// It was written, and the watchers' requests are on the way.
+    pub(crate) refill: bool,
+}
+
+/// What a served request costs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Served {
+    pub(crate) done: Ps,
+    /// Where the line came from, if it came from another cache.
+    pub(crate) from: Option<Class>,
+}
+
+/// Where a CPU is: what the topology computes by division, once for all.
+#[derive(Clone, Copy)]
+struct CpuPosition {
+    core: u32,
+    cluster: u32,
+    node: u32,
+}
+
+/// A line that a CPU got, and until when it has it although the entry names another.
+#[derive(Clone, Copy)]
+struct Tenure {
+    line: u32,
+    until: Ps,
+    exclusive: bool,
+}
+
+/// The directory.
+pub(crate) struct Lines {
+    machine: Arc<Machine>,
+    places: Vec<CpuPosition>,
+    /// The last line that each CPU was served.
+    tenures: Vec<Tenure>,
+    /// How far nodes are apart, row by row.
+    between_nodes: Vec<Class>,
+    entries: Vec<Line>,
+    /// For each line the CPUs that share it, [`Lines::stride`] words each.
+    sharers: Vec<u64>,
+    stride: usize,
+    chance: fastrand::Rng,
+}
+
+impl Lines {
+    pub(crate) fn new(machine: Arc<Machine>, chance: fastrand::Rng) -> Lines {
+        let topology = &machine.topology;
+        let stride = topology.cpus().div_ceil(64) as usize;
+        let place = |c| CpuPosition { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
+        let places: Vec<CpuPosition> = (0..topology.cpus()).map(place).collect();
+        let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
+        let nodes = 0..topology.nodes;
+        let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
+        let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
+        Lines { places, tenures, between_nodes, entries: Vec::new(), sharers: Vec::new(), stride, chance, machine }
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, cpu: u32) -> u32 {
+        self.places[cpu as usize].node
+    }
+
+    #[inline]
+    fn nodes_apart(&self, a: u32, b: u32) -> Class {
+        self.between_nodes[(a * self.machine.topology.nodes + b) as usize]
+    }
+
+    #[inline]
+    fn apart(&self, a: u32, b: u32) -> Class {
+        let (a, b) = (self.places[a as usize], self.places[b as usize]);
+        if a.core == b.core {
+            Class::SAME_CORE
+        } else if a.cluster == b.cluster {
+            Class::SAME_CLUSTER
+        } else {
+            self.nodes_apart(a.node, b.node)
+        }
+    }
+
+    /// Makes entries up to this line, whose memory is on `home`.
+    pub(crate) fn create(&mut self, line: u32, home: u32) {
+        while self.entries.len() <= line as usize {
+            let watchers = Vec::new();
+            let (owner, forwarder, last) = (NOBODY, NOBODY, NOBODY);
+            let line = Line { owner, forwarder, last, home, nodes: 0, busy_until: 0, watchers, refill: false };
+            self.entries.push(line);
+            self.sharers.resize(self.entries.len() * self.stride, 0);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn entry(&mut self, line: u32) -> &mut Line {
+        &mut self.entries[line as usize]
+    }
+
+    #[inline]
+    fn shares(&self, line: u32, cpu: u32) -> bool {
+        self.entries[line as usize].nodes != 0
+            && self.sharers[line as usize * self.stride + (cpu >> 6) as usize] >> (cpu & 63) & 1 != 0
+    }
+
+    fn add_sharer(&mut self, line: u32, cpu: u32) {
+        self.sharers[line as usize * self.stride + (cpu >> 6) as usize] |= 1 << (cpu & 63);
+        self.entries[line as usize].nodes |= 1 << self.node(cpu);
+    }
+
+    fn forget_sharers(&mut self, line: u32) {
+        let nodes = &mut self.entries[line as usize].nodes;
+        if std::mem::take(nodes) != 0 {
+            let start = line as usize * self.stride;
+            self.sharers[start..start + self.stride].fill(0);
+        }
+    }
+
+    /// The cost, if this CPU's copy will do.
+    #[inline(always)]
+    pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
+        let tenure = &self.tenures[cpu as usize];
+        let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);
+        let owned = keeps || self.entries[line as usize].owner == cpu;
+        match op {
+            Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
+            Op::Store if owned => Some(self.machine.cpu.store_hit),
+            Op::Rmw if owned => Some(self.machine.cpu.rmw_hit),
+            _ => None,
+        }
+    }
+
+    /// How far the way of a request is that `holder` answers: by the line's home, unless it stays within the node.
+    fn class(&self, line: u32, cpu: u32, holder: u32) -> Class {
+        let direct = self.apart(cpu, holder);
+        if direct <= Class::SAME_NODE {
+            return direct;
+        }
+        direct.max(self.nodes_apart(self.node(cpu), self.entries[line as usize].home))
+    }
+
+    /// Who answers a read of a shared line, and how far away.
+    fn reader_class(&self, line: u32, cpu: u32) -> Class {
+        let entry = &self.entries[line as usize];
+        if self.cluster_shares(line, cpu) {
+            return Class::SAME_CLUSTER;
+        }
+        let node = self.node(cpu);
+        if entry.nodes >> node & 1 != 0 {
+            return Class::SAME_NODE;
+        }
+        match self.machine.coherence.protocol {
+            Protocol::Mesi => self.nodes_apart(node, entry.home),
+            Protocol::Mesif | Protocol::Moesi => self.class(line, cpu, entry.forwarder),
+        }
+    }
+
+    /// Whether a CPU of the own cluster has a copy, where clusters are smaller than nodes.
+    fn cluster_shares(&self, line: u32, cpu: u32) -> bool {
+        let topology = &self.machine.topology;
+        if topology.clusters_per_node == 1 {
+            return false;
+        }
+        let size = topology.cores_per_cluster * topology.threads_per_core;
+        let first = self.places[cpu as usize].cluster * size;
+        (first..first + size).any(|other| self.shares(line, other))
+    }
+
+    /// The farthest cache with a copy, beside the own.
+    fn farthest_sharer(&self, line: u32, cpu: u32) -> Class {
+        let entry = &self.entries[line as usize];
+        let node = self.node(cpu);
+        let mut others = entry.nodes & !(1 << node);
+        if others == 0 {
+            return Class::SAME_NODE;
+        }
+        let mut farthest = self.nodes_apart(node, entry.home);
+        while others != 0 {
+            farthest = farthest.max(self.nodes_apart(node, others.trailing_zeros()));
+            others &= others - 1;
+        }
+        farthest
+    }
+
+    fn modified(&self, op: Op) -> &ByClass {
+        let Coherence { load_modified, store_modified, rmw_modified, .. } = &self.machine.coherence;
+        match op {
+            Op::Load => load_modified,
+            Op::Store => store_modified,
+            Op::Rmw => rmw_modified,
+        }
+    }
+
+    /// The latency of a miss as things stand, and where the line comes from.
+    pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
+        let entry = &self.entries[line as usize];
+        let costs = &self.machine.coherence;
+        if entry.owner != NOBODY {
+            let class = self.class(line, cpu, entry.owner);
+            return (self.modified(op).at(class), Some(class));
+        }
+        if entry.nodes == 0 {
+            return (costs.memory.at(self.nodes_apart(self.node(cpu), entry.home)), None);
+        }
+        let (table, class) = match op {
+            Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
+            Op::Store => (&costs.store_shared, self.farthest_sharer(line, cpu)),
+            Op::Rmw => (&costs.rmw_shared, self.farthest_sharer(line, cpu)),
+        };
+        (table.at(class), Some(class))
+    }
+
+    /// A latency as it is this time.
+    fn vary(&mut self, latency: Ps) -> Ps {
+        let most = latency * Ps::from(self.machine.coherence.spread_permille) / 1000;
+        if most == 0 { latency } else { latency - most + self.chance.u64(0..=2 * most) }
+    }
+
+    /// Serves a request that arrives `now` after `travel` on the way.
+    pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
+        if let Some(cost) = self.hit(line, cpu, op, now) {
+            return Served { done: now + cost, from: None }; // another of its requests was faster
+        }
+        let (latency, from) = self.latency(line, cpu, op);
+        let latency = self.vary(latency);
+        let shared_read = op == Op::Load && self.entries[line as usize].nodes != 0;
+        let read_occupancy = self.machine.coherence.read_occupancy;
+        let entry = &mut self.entries[line as usize];
+        let rest = latency - travel.min(latency / 2);
+        let done = if entry.busy_until <= now {
+            now + rest
+        } else {
+            let last = std::mem::replace(&mut entry.last, NOBODY);
+            if last != NOBODY && last != cpu && self.tenures[last as usize].line == line {
+                self.tenures[last as usize].until = entry.busy_until + self.chance.u64(0..=latency / 4);
+            }
+            entry.busy_until + if shared_read { rest } else { latency }
+        };
+        entry.last = cpu;
+        entry.busy_until = if shared_read { entry.busy_until.max(now) + read_occupancy } else { done };
+        self.tenures[cpu as usize] = Tenure { line, until: 0, exclusive: op != Op::Load };
+        match op {
+            Op::Load => self.hand_copy(line, cpu),
+            Op::Store | Op::Rmw => self.hand_over(line, cpu),
+        }
+        Served { done, from }
+    }
+
+    /// `cpu` gets the line for itself.
+    pub(crate) fn hand_over(&mut self, line: u32, cpu: u32) {
+        self.forget_sharers(line);
+        self.entries[line as usize].owner = cpu;
+    }
+
+    /// `cpu` gets a copy.
+    fn hand_copy(&mut self, line: u32, cpu: u32) {
+        let entry = &mut self.entries[line as usize];
+        if entry.owner == NOBODY && entry.nodes == 0 {
+            entry.owner = cpu; // alone
+            return;
+        }
+        let last = std::mem::replace(&mut entry.owner, NOBODY);
+        match self.machine.coherence.protocol {
+            Protocol::Moesi if last == NOBODY => {} // who wrote it last still answers
+            Protocol::Moesi => entry.forwarder = last,
+            Protocol::Mesi | Protocol::Mesif => entry.forwarder = cpu,
+        }
+        if last != NOBODY {
+            self.add_sharer(line, last);
+        }
+        self.add_sharer(line, cpu);
+    }
+
+    /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
+    /// has it, the others follow at the occupancy of a read. Gives each of `winners` (CPU, place in the line) to
+    /// `tell`, with the time at which it has its copy; for the others nothing else happens.
+    pub(crate) fn refill(
+        &mut self,
+        line: u32,
+        watchers: &[u32],
+        winners: &[(u32, u32)],
+        now: Ps,
+        mut tell: impl FnMut(u32, Ps),
+    ) {
+        let leader = winners.iter().find(|w| w.1 == 0).map_or(watchers[0], |w| w.0);
+        let occupancy = self.machine.coherence.read_occupancy;
+        let count = watchers.len() as Ps;
+        if watchers.iter().all(|&cpu| self.hit(line, cpu, Op::Load, now).is_some()) {
+            // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
+            let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
+            let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);
+            return winners.iter().for_each(|&(cpu, place)| tell(cpu, soon.max(copy(place))));
+        }
+        let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
+        for &(cpu, place) in winners {
+            if place == 0 {
+                tell(cpu, first);
+                continue;
+            }
+            let class = self.reader_class(line, cpu).max(Class::SAME_CLUSTER);
+            let way = self.machine.coherence.load_shared.at(class) / 2;
+            tell(cpu, first + Ps::from(place - 1) * occupancy + way);
+        }
+        for &cpu in watchers {
+            self.add_sharer(line, cpu);
+        }
+        let owner = std::mem::replace(&mut self.entries[line as usize].owner, NOBODY);
+        if owner != NOBODY {
+            self.add_sharer(line, owner);
+        }
+        let entry = &mut self.entries[line as usize];
+        if entry.forwarder == NOBODY {
+            entry.forwarder = leader;
+        }
+        entry.busy_until = entry.busy_until.max(first + (count - 1) * occupancy);
+    }
+
+    /// Half the way of the request of whoever is nearest to the line.
+    pub(crate) fn nearest(&self, line: u32) -> Ps {
+        let entry = &self.entries[line as usize];
+        let way = |&cpu: &u32| self.latency(line, cpu, Op::Load).0 / 2;
+        // The nearest of many is about as near as the nearest of some.
+        entry.watchers.iter().take(16).map(way).min().unwrap_or(0)
+    }
+
+    /// Where `cpu` gets its copy from, for the count of transfers.
+    pub(crate) fn source(&self, line: u32, cpu: u32) -> Class {
+        self.latency(line, cpu, Op::Load).1.unwrap_or(Class::SAME_NODE)
+    }
+
+    /// The invariant, for tests.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (number, entry) in self.entries.iter().enumerate() {
+            let start = number * self.stride;
+            let copies: u32 = self.sharers[start..start + self.stride].iter().map(|word| word.count_ones()).sum();
+            if entry.owner != NOBODY && copies != 0 {
+                return Err(format!("line {number} has an owner and {copies} copies"));
+            }
+            let sharers = (0..self.places.len() as u32).filter(|&cpu| self.shares(number as u32, cpu));
+            if sharers.fold(0, |nodes, cpu| nodes | 1 << self.node(cpu)) != entry.nodes {
+                return Err(format!("line {number}: its nodes are not those of its copies"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Sections in which a thread keeps its CPU, as a kernel's code does with preemption or interrupts off.
+//!
+//! - There are such sections in a kernel only (`on_cpu = "exact"`): elsewhere a program runs, which cannot have them.
+//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, but for one thing: who
+//!   sleeps inside gives the CPU away. And it needs no system call to sleep or to wake somebody up.
+//! - They nest. Whoever wants the CPU meanwhile, at the end of a slice or woken, has it when the outermost one ends.
+//! - A spinner that looks at `need_resched` is told at once; others spin on.
+//! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
+
+use super::cpu::Activity;
+use super::queue::What;
+use super::thread::{At, CallSite, SpinEnded};
+use super::trace::Happened;
+use super::{Engine, Flow};
+use crate::spec::OnCpuView;
+use std::fmt::Write;
+
+impl Engine {
+    fn is_kernel(&self) -> bool {
+        self.machine.system.on_cpu == OnCpuView::Exact
+    }
+
+    /// The running thread begins a section.
+    pub(crate) fn preempt_off(&mut self, at: CallSite) {
+        if self.is_kernel() {
+            let sections = &mut self.thread().sections;
+            sections.depth += 1;
+            if sections.depth == 1 {
+                sections.since = Some(at);
+            }
+        }
+    }
+
+    /// The running thread ends a section; its CPU goes to who waits for it, if somebody wanted it meanwhile.
+    pub(crate) fn preempt_on(&mut self, at: CallSite) -> Flow {
+        if !self.is_kernel() {
+            return Flow::On;
+        }
+        let thread = self.current;
+        let depth = &mut self.thread().sections.depth;
+        assert!(*depth > 0, "thread {thread} turns preemption on at {at}, and has not turned it off");
+        *depth -= 1;
+        self.section_over()
+    }
+
+    /// The running thread calls the kernel.
+    pub(crate) fn enter_kernel(&mut self) {
+        if self.is_kernel() {
+            self.thread().sections.calls += 1;
+        }
+    }
+
+    /// It is back.
+    pub(crate) fn leave_kernel(&mut self) -> Flow {
+        if !self.is_kernel() {
+            return Flow::On;
+        }
+        self.thread().sections.calls -= 1;
+        self.section_over()
+    }
+
+    /// Whether the running thread is in the kernel, and so needs no system call.
+    pub(crate) fn in_kernel(&self) -> bool {
+        self.threads[self.current as usize].sections.calls > 0
+    }
+
+    /// Lets whoever wanted the CPU meanwhile have it, if that was the outermost section.
+    fn section_over(&mut self) -> Flow {
+        if self.thread().sections.any() || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
+            return Flow::On;
+        }
+        self.counts.involuntary += 1;
+        self.leave(self.current_cpu, At::Ready, Happened::Preempted);
+        Flow::Suspend
+    }
+
+    /// Whether somebody waits for the CPU of the running thread, who is to have it; `None` outside of kernels.
+    pub(crate) fn need_resched(&mut self) -> Option<bool> {
+        self.is_kernel().then(|| self.cpu().resched && self.cpu().has_ready())
+    }
+
+    /// Whether the thread of this CPU is in a section.
+    pub(super) fn keeps_cpu(&self, cpu: u32) -> bool {
+        self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.any())
+    }
+
+    /// The thread of this CPU, which is in a section, goes when it leaves it. A spinner that looks for this is told.
+    pub(super) fn preempt_pends(&mut self, cpu: u32) {
+        let c = &mut self.cpus[cpu as usize];
+        c.resched = true;
+        let looks = |thread: u32| self.threads[thread as usize].watch.as_ref().is_some_and(|watch| watch.need_resched);
+        if c.activity == Activity::Spin && c.thread.is_some_and(looks) {
+            self.settle(cpu);
+            self.end_spin(cpu, SpinEnded::Deadline);
+            let c = &mut self.cpus[cpu as usize];
+            c.activity = Activity::Operation;
+            let generation = c.generation;
+            self.queue.push(self.now, What::Resume { cpu, generation });
+        }
+    }
+
+    /// Whether the running thread has preemption off, and so may not leave its CPU of its own will.
+    pub(super) fn has_preemption_off(&self) -> bool {
+        self.threads[self.current as usize].sections.depth > 0
+    }
+
+    /// The running thread leaves its CPU of its own will.
+    pub(super) fn assert_may_leave(&self, does: &str, at: Option<CallSite>) {
+        let sections = &self.threads[self.current as usize].sections;
+        if sections.depth > 0 {
+            let mut text = format!("thread {} {does}", self.current);
+            at.into_iter().for_each(|at| _ = write!(text, " at {}:{}", at.file(), at.line()));
+            sections.describe(&mut text);
+            panic!("{text}");
+        }
+    }
+}

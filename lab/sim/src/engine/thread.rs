@@ -1,0 +1,129 @@
+//! What the engine knows about a thread: where it is, what it waits for, which sections it is in.
+
+use super::charge::{Doing, Scope};
+use crate::spec::Ps;
+use corosensei::Yielder;
+use std::fmt::Write;
+use std::panic::Location;
+use turnwise::platform::{Lane, Parked};
+
+/// Where a thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum At {
+    /// In the queue of its CPU.
+    Ready,
+    /// On its CPU.
+    Running,
+    /// Asleep on a word, or until its alarm.
+    Asleep { word: Option<usize>, lane: Lane },
+    /// Its body has returned.
+    Ended,
+}
+
+/// A thread.
+pub(crate) struct Thread {
+    pub(crate) at: At,
+    /// The CPU that it is on, or was on last.
+    pub(crate) cpu: u32,
+    pub(crate) bound: bool,
+    /// CPU time had, weighed as the scheduler does.
+    pub(super) vruntime: Ps,
+    /// What is left of its computation, and what that is.
+    pub(super) rest: Option<(Ps, Doing)>,
+    pub(crate) watch: Option<Watch>,
+    pub(crate) spin_ended: SpinEnded,
+    pub(crate) parked: Parked,
+    /// Alarms with another number are void.
+    pub(crate) alarm: u32,
+    pub(crate) asks: Option<(u32, Ps)>,
+    /// The place in the source of its last park.
+    pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
+    pub(crate) sections: Sections,
+    pub(crate) scope: Scope,
+    pub(crate) yielder: *const Yielder<(), ()>,
+}
+
+impl Thread {
+    pub(crate) fn new(cpu: u32, bound: bool) -> Thread {
+        Thread {
+            at: At::Ready,
+            cpu,
+            bound,
+            vruntime: 0,
+            rest: None,
+            watch: None,
+            spin_ended: SpinEnded::Rescheduled,
+            parked: Parked::Woken,
+            alarm: 0,
+            asks: None,
+            parked_at: None,
+            sections: Sections::default(),
+            scope: Scope::default(),
+            yielder: std::ptr::null(),
+        }
+    }
+}
+
+/// What a spinning thread waits for.
+pub(crate) struct Watch {
+    lines: [u32; 3],
+    count: u8,
+    /// Whether it also ends when somebody wants its CPU.
+    pub(super) need_resched: bool,
+    /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
+    pub(super) ready: *mut dyn FnMut() -> bool,
+}
+
+impl Watch {
+    /// # Safety
+    /// `ready` stays in place until [`Engine::watch`]'s suspension ends.
+    pub(crate) unsafe fn new(lines: [u32; 3], count: u8, ready: *mut dyn FnMut() -> bool) -> Watch {
+        Watch { lines, count, need_resched: false, ready }
+    }
+
+    /// The same, which ends when somebody wants its CPU.
+    pub(crate) fn until_resched(self, need_resched: bool) -> Watch {
+        Watch { need_resched, ..self }
+    }
+
+    pub(super) fn lines(&self) -> &[u32] {
+        &self.lines[..self.count as usize]
+    }
+}
+
+/// Why a parked spinner goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SpinEnded {
+    /// A line was written, and its copy has come.
+    Reloaded,
+    /// Its time is over, or somebody wants its CPU.
+    Deadline,
+    /// It was preempted, and runs again.
+    Rescheduled,
+}
+
+pub(super) type CallSite = &'static Location<'static>;
+
+/// The sections that a thread is in.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sections {
+    /// With preemption off.
+    pub(super) depth: u32,
+    /// Calls into the kernel: in one of them the thread may sleep.
+    pub(super) calls: u32,
+    /// Where the outermost began.
+    pub(super) since: Option<CallSite>,
+}
+
+impl Sections {
+    pub(super) fn any(&self) -> bool {
+        self.depth > 0 || self.calls > 0
+    }
+
+    /// Says that preemption is off, in a report or a panic.
+    pub(super) fn describe(&self, text: &mut String) {
+        if let Some(since) = self.since.filter(|_| self.depth > 0) {
+            let _ = write!(text, ", with preemption off since {}:{}", since.file(), since.line());
+        }
+    }
+}

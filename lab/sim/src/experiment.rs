@@ -1,0 +1,118 @@
+//! Runs a group of threads on a simulated machine, and tells what the machine showed of the run.
+
+use crate::spec::Machine;
+use crate::{Affinity, Config, Counters, Simulation, Snapshot};
+use anyhow::{Context, Result, anyhow};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The threads of a workload, and all that they share.
+pub trait ThreadGroup: Sync + 'static {
+    /// How many they are.
+    fn threads(&self) -> usize;
+    /// What one of them does, from start to end.
+    fn act(&self, thread: usize);
+}
+
+/// A place to run a group on the simulated machine.
+#[derive(Clone)]
+pub struct Experiment {
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// CPUs that the threads may use.
+    pub cpus: Vec<u32>,
+    /// Whether thread `n` stays on the `n`th of them, and again from the first.
+    pub pinned: bool,
+    /// Where chance starts.
+    pub seed: u64,
+    /// Simulated time in which counts and profile are taken; `None`: all of the run.
+    pub window: Option<(u64, u64)>,
+}
+
+/// What the machine showed of a run.
+#[derive(Debug)]
+pub struct Seen {
+    /// Length of the window.
+    pub ns: u64,
+    /// CPU time over the window's length: how many CPUs were busy.
+    pub busy: f64,
+    /// Times that a thread slept in it.
+    pub voluntary: u64,
+    /// Times that a thread was preempted in it.
+    pub involuntary: u64,
+    /// Mean number of acquisitions in a row by one thread; of the locks that the group tells about.
+    pub run_length: f64,
+}
+
+/// A run: what the group counted, and what the machine showed.
+#[derive(Debug)]
+pub struct Ran<T> {
+    /// At the beginning of the window, if there is one.
+    pub begin: Option<T>,
+    /// At its end.
+    pub end: T,
+    /// Between them.
+    pub seen: Seen,
+}
+
+impl Experiment {
+    /// The first `cpus` CPUs of a machine, a pinned thread on each, all of the run.
+    #[must_use]
+    pub fn of(machine: &Arc<Machine>, cpus: u32, seed: u64) -> Experiment {
+        Experiment { machine: Arc::clone(machine), cpus: (0..cpus).collect(), pinned: true, seed, window: None }
+    }
+
+    /// Runs a group. `read` tells what the group itself has counted: at the end, and where there is a window, at its
+    /// beginning and at its end.
+    ///
+    /// # Errors
+    /// When the threads get nowhere.
+    pub fn run<C: ThreadGroup, T: 'static>(
+        &self,
+        name: &str,
+        group: C,
+        read: impl Fn(&C) -> T + Copy + 'static,
+    ) -> Result<Ran<T>> {
+        let threads = group.threads();
+        let config = Config { cpus: self.cpus.clone(), ..Config::new(Arc::clone(&self.machine), self.seed) };
+        let mut simulation = Simulation::new(config, threads);
+        let group = simulation.place(name, group);
+        for thread in 0..threads {
+            let group = group.clone();
+            let affinity = if self.pinned { Affinity::Cpu(self.cpus[thread % self.cpus.len()]) } else { Affinity::Any };
+            simulation.spawn(affinity, move || group.act(thread));
+        }
+        let marks = Rc::new((OnceCell::new(), OnceCell::new()));
+        if let Some((begin, end)) = self.window {
+            let (first, second, its) = (Rc::clone(&marks), Rc::clone(&marks), group.clone());
+            let same = group.clone();
+            simulation.at(begin, move |snapshot| drop(first.0.set((snapshot.clone(), read(&same)))));
+            simulation.at(end, move |snapshot| drop(second.1.set((snapshot.clone(), read(&its)))));
+        }
+        let outcome = simulation.run().map_err(|stuck| anyhow!("{name}: {}\n{}", stuck.kind, stuck.who))?;
+        if self.window.is_none() {
+            let nothing = Snapshot { counters: Counters::default(), profile: Vec::new() };
+            let all = Snapshot { counters: outcome.counters, profile: outcome.profile };
+            return Ok(Ran { begin: None, end: read(&group), seen: seen(&nothing, &all) });
+        }
+        let marks = Rc::try_unwrap(marks).map_err(|_| anyhow!("{name}: the run still goes on"))?;
+        let (first, begin) = marks.0.into_inner().context("the run ended before its window began")?;
+        let (last, end) = marks.1.into_inner().context("the run ended before its window did")?;
+        Ok(Ran { begin: Some(begin), end, seen: seen(&first, &last) })
+    }
+}
+
+fn seen(begin: &Snapshot, end: &Snapshot) -> Seen {
+    let (b, e) = (&begin.counters, &end.counters);
+    let ps = (e.now_ps - b.now_ps).max(1);
+    let same = e.handoffs.same_thread - b.handoffs.same_thread;
+    let moved = e.handoffs.same_node + e.handoffs.other_node - b.handoffs.same_node - b.handoffs.other_node;
+    Seen {
+        ns: ps / 1000,
+        busy: (e.cpu_ps - b.cpu_ps) as f64 / ps as f64,
+        voluntary: e.voluntary - b.voluntary,
+        involuntary: e.involuntary - b.involuntary,
+        run_length: (same + moved) as f64 / moved.max(1) as f64,
+    }
+}

@@ -1,0 +1,173 @@
+//! Spinning, as the platform Linux does it: look, pause, look; now and then ask the clock and whether the owner runs.
+//!
+//! A spinner that looks all the time is parked on its lines. One that stays away looks at the times at which the
+//! hardware's would: the rests are the same code.
+
+use crate::engine::{self, Doing, Kind, Op, SpinEnded, Watch};
+use crate::spec::{NS, OnCpuView, Ps};
+use std::panic::Location;
+use turnwise::platform::{OnCpu, SpinEnd, SpinLimit, Token};
+
+type CallSite = &'static Location<'static>;
+
+/// Spin hints between two questions to the clock, outside of a kernel.
+const HINTS_PER_CLOCK: Ps = 32;
+
+/// Spins on one or two words until `look` has a result.
+pub(super) fn spin<R>(
+    words: &[usize],
+    limit: SpinLimit,
+    at: CallSite,
+    mut look: impl FnMut() -> Option<R>,
+) -> Result<R, SpinEnd> {
+    assert!(engine::inside(), "only a simulated thread can spin: no other spin would ever end");
+    let mut checks = Checks::new(limit);
+    let mut rests = limit.backoff;
+    load(words, at);
+    loop {
+        if let Some(result) = engine::for_free(&mut look) {
+            return Ok(result);
+        }
+        let looked = engine::with(|e| e.now);
+        checks.ask(limit, at)?;
+        if engine::with(|e| e.now) != looked && engine::for_free(&mut look).is_some() {
+            load(words, at); // written while it asked: nobody would tell it
+            continue;
+        }
+        if let Some(rests) = &mut rests {
+            rest(rests.next_ns(engine::with(|e| e.line_ns)), words[0], at);
+        } else {
+            match park(words, limit, &checks, at, &mut look) {
+                SpinEnded::Reloaded | SpinEnded::Deadline => {}
+                SpinEnded::Rescheduled => load(words, at),
+            }
+        }
+    }
+}
+
+fn load(words: &[usize], at: CallSite) {
+    for &word in words {
+        engine::reach(word, Op::Load, Doing::new(Kind::Spin, at));
+    }
+}
+
+/// Stays away, then looks, and learns what that costs.
+fn rest(ns: u32, word: usize, at: CallSite) {
+    engine::step(|e| e.busy(Doing::new(Kind::Spin, at), Ps::from(ns) * NS));
+    let begin = engine::with(|e| e.now);
+    load(&[word], at);
+    engine::with(|e| {
+        let took = ((e.now - begin) / NS).min(4096) as u32;
+        e.line_ns = e.line_ns - e.line_ns / 16 + took / 16;
+    });
+}
+
+/// When a spinner asks whether it should give up.
+struct Checks {
+    view: OnCpuView,
+    period: Ps,
+    next: Ps,
+}
+
+impl Checks {
+    fn new(limit: SpinLimit) -> Checks {
+        engine::with(|e| {
+            let view = e.machine.system.on_cpu;
+            // A kernel's loop looks at the owner's state each time; a program's asks now and then.
+            let hints = if view == OnCpuView::Exact && limit.backoff.is_none() { 1 } else { HINTS_PER_CLOCK };
+            let period = hints * e.machine.cpu.pause;
+            Checks { view, period, next: e.now + period }
+        })
+    }
+
+    fn ask(&mut self, limit: SpinLimit, at: CallSite) -> Result<(), SpinEnd> {
+        if limit.need_resched && must_go() {
+            return Err(SpinEnd::Deadline);
+        }
+        let now = engine::with(|e| e.now);
+        let exact = self.view == OnCpuView::Exact;
+        if now >= self.next {
+            self.next = now + self.period;
+            if !exact {
+                engine::step(|e| e.spend(Doing::new(Kind::Spin, at), e.machine.cpu.clock));
+            }
+            if limit.until.is_some_and(|until| now >= until.saturating_mul(NS)) {
+                return Err(SpinEnd::Deadline);
+            }
+        } else if !exact {
+            return Ok(());
+        }
+        match limit.owner {
+            Some(owner) if on_cpu(owner, at) == OnCpu::NotRunning => Err(SpinEnd::NotRunning),
+            _ => Ok(()),
+        }
+    }
+
+    /// When a parked spinner has to ask next.
+    fn wake_at(&self, limit: SpinLimit) -> Option<Ps> {
+        if limit.owner.is_some() && self.view == OnCpuView::Rseq {
+            return Some(self.next);
+        }
+        limit.until.map(|until| until.saturating_mul(NS).max(self.next))
+    }
+}
+
+/// Whether somebody is to have the CPU of the running thread.
+fn must_go() -> bool {
+    engine::with(|e| e.need_resched()) == Some(true)
+}
+
+/// Parks the thread on the words' lines, and in a kernel on the one that tells whether the owner runs.
+fn park<R>(
+    words: &[usize],
+    limit: SpinLimit,
+    checks: &Checks,
+    at: CallSite,
+    look: &mut impl FnMut() -> Option<R>,
+) -> SpinEnded {
+    if limit.need_resched && must_go() {
+        return SpinEnded::Deadline; // since it asked
+    }
+    let owner = limit.owner.filter(|_| checks.view == OnCpuView::Exact).and_then(super::number);
+    let owner = owner.map(|owner| engine::with(|e| e.on_cpu_word(owner)));
+    let mut ready = || look().is_some() || owner.as_ref().is_some_and(|on_cpu| on_cpu.peek() == 0);
+    let ready: &mut dyn FnMut() -> bool = &mut ready;
+    // SAFETY: only the lifetime changes; the watch ends before this function returns.
+    let ready: *mut (dyn FnMut() -> bool + 'static) = unsafe { std::mem::transmute(ready) };
+    engine::with(|e| {
+        let mut lines = [0; 3];
+        let mut count = 0;
+        for word in words.iter().copied().chain(owner.as_ref().map(|word| word.address().addr())) {
+            let line = e.line(word);
+            if !lines[..count].contains(&line) {
+                lines[count] = line;
+                count += 1;
+            }
+        }
+        // SAFETY: `ready` stays in this frame, which is suspended below and goes on when the watch has ended.
+        let watch = unsafe { Watch::new(lines, count as u8, ready) };
+        e.watch(watch.until_resched(limit.need_resched), checks.wake_at(limit), at);
+    });
+    engine::suspend();
+    engine::with(|e| e.spin_ended())
+}
+
+/// See `Platform::on_cpu`.
+pub(super) fn on_cpu(token: Token, at: CallSite) -> OnCpu {
+    let Some(thread) = super::number(token) else { return OnCpu::Unknown };
+    let word = engine::with(|e| e.on_cpu_word(thread));
+    let ask = |op| engine::reach(word.address().addr(), op, Doing::new(Kind::Spin, at));
+    match engine::with(|e| e.machine.system.on_cpu) {
+        OnCpuView::Exact => {
+            ask(Op::Load);
+            if word.peek() == 0 { OnCpu::NotRunning } else { OnCpu::Running }
+        }
+        OnCpuView::Rseq => {
+            ask(Op::Rmw);
+            ask(Op::Rmw);
+            let off = engine::with(|e| e.seen_off(thread));
+            if off { OnCpu::NotRunning } else { OnCpu::Unknown }
+        }
+        OnCpuView::Unknown => OnCpu::Unknown,
+    }
+}

@@ -1,0 +1,366 @@
+//! One cell: some threads, one lock, a fixed simulated time.
+//!
+//! As on metal the threads count their operations, and what they have counted is read at the start and at the end of
+//! the interval.
+
+use super::SimLock;
+use super::figures::{Interval, Reading};
+use super::probe::SimProbe;
+use super::report::{Cell, Figures, Stuck};
+use super::workload::Workload;
+use anyhow::{Context, Result, ensure};
+use std::cell::{Cell as Mutable, OnceCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use turnwise_bench::load;
+use turnwise_bench::load::counted::Counter;
+use turnwise_bench::load::exclusive::{Lock, Protected};
+use turnwise_bench::load::shared::SharedLock;
+use turnwise_bench::run::{self, Counts, Roles, Section};
+use turnwise_bench::simulated::Spread;
+use turnwise_bench::subject::Times;
+use turnwise_sim::spec::{Machine, NS};
+use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
+
+/// How to run a cell.
+#[derive(Clone)]
+pub struct Plan {
+    /// The machine.
+    pub machine: Arc<Machine>,
+    /// The lock.
+    pub lock: &'static SimLock,
+    /// What the threads do.
+    pub workload: Workload,
+    /// CPUs that they may use.
+    pub cpus: Vec<u32>,
+    /// How many they are.
+    pub threads: u32,
+    /// Thread `n` stays on the `n`th of the CPUs, and again from the first.
+    pub pinned: bool,
+    /// Simulated time before the measured interval.
+    pub warm_up_ns: u64,
+    /// The measured interval, in simulated time.
+    pub duration_ns: u64,
+    /// Random seed.
+    pub seed: u64,
+    /// Unlikely schedules.
+    pub perturb: Perturb,
+    /// A thread that waits for so long, while others get on, starves; `None`: nobody looks.
+    pub starvation_ns: Option<u64>,
+    /// Whether to write down what happens.
+    pub traced: bool,
+}
+
+/// What a cell brought.
+#[derive(Debug)]
+pub struct Run {
+    /// For the report; its index is 0, and the command that repeats it is empty: only the caller knows.
+    pub cell: Cell,
+    /// What happened, if the plan asked for it and nobody got stuck.
+    pub trace: Option<Trace>,
+}
+
+/// What happened, event by event.
+#[derive(Debug)]
+pub struct Trace {
+    /// In the order of time.
+    pub events: Vec<TraceEvent>,
+    /// The names of locks, by their numbers in the events.
+    pub locks: Vec<String>,
+}
+
+/// Runs a cell.
+///
+/// # Errors
+/// When the plan makes no sense, or when the lock broke its promise. A run in which threads get nowhere is no error,
+/// but a result of the cell.
+pub fn run(plan: &Plan) -> Result<Run> {
+    plan.check()?;
+    (plan.lock.run)(plan).with_context(|| {
+        format!("lock {} on {} CPUs with {} threads, seed {}", plan.lock.name, plan.cpus.len(), plan.threads, plan.seed)
+    })
+}
+
+/// Runs a cell with a lock for one thread at a time.
+pub(super) fn exclusive<L: Lock<Protected>>(plan: &Plan) -> Result<Run> {
+    let (section, spread) = plan.section();
+    body(plan, load::exclusive::any_section::<Sim, L>(section, spread))
+}
+
+/// Runs a cell with a lock for readers and writers.
+pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
+    let (section, spread) = plan.section();
+    body(plan, load::shared::any_section::<Sim, L>(section, spread)?)
+}
+
+/// Runs a cell with a count of references.
+pub(super) fn counted<C: Counter>(plan: &Plan) -> Result<Run> {
+    let (section, spread) = plan.section();
+    body(plan, load::counted::any_section::<Sim, C>(section, spread)?)
+}
+
+impl Plan {
+    /// The named lock and workload on all CPUs of a machine, a thread for each, for 10 ms after 1 ms of warming up.
+    #[must_use]
+    pub fn new(machine: Arc<Machine>, lock: &'static SimLock, workload: Workload, seed: u64) -> Plan {
+        let cpus: Vec<u32> = (0..machine.topology.cpus()).collect();
+        Plan {
+            threads: cpus.len() as u32,
+            machine,
+            lock,
+            workload,
+            cpus,
+            pinned: false,
+            warm_up_ns: 1_000_000,
+            duration_ns: 10_000_000,
+            seed,
+            perturb: Perturb::None,
+            starvation_ns: None,
+            traced: false,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let (name, cpus) = (&self.machine.name, self.machine.topology.cpus());
+        ensure!(!self.cpus.is_empty(), "a simulation needs a CPU");
+        ensure!(self.threads > 0, "a simulation needs a thread");
+        ensure!(self.duration_ns > 0, "a measurement must last longer than 0 ns");
+        ensure!(self.cpus.iter().collect::<BTreeSet<_>>().len() == self.cpus.len(), "a CPU is named twice");
+        if let Some(cpu) = self.cpus.iter().find(|&&cpu| cpu >= cpus) {
+            anyhow::bail!("machine {name} has no CPU {cpu}: it has {cpus}, from 0");
+        }
+        Ok(())
+    }
+
+    fn section(&self) -> (Section, Spread) {
+        (self.workload.section(), self.workload.spread)
+    }
+
+    fn begin_ns(&self) -> u64 {
+        self.warm_up_ns
+    }
+
+    fn end_ns(&self) -> u64 {
+        self.warm_up_ns.saturating_add(self.duration_ns)
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            cpus: self.cpus.clone(),
+            perturb: self.perturb,
+            traced: self.traced,
+            starvation_ns: self.starvation_ns,
+            silence_ns: self.silence_ns(),
+            ..Config::new(Arc::clone(&self.machine), self.seed)
+        }
+    }
+
+    /// An operation at least is completed in so much time, or nobody gets on: a second, or ten of the longest.
+    fn silence_ns(&self) -> u64 {
+        let longest_ns = match self.workload.times {
+            Times::Tight => 0,
+            Times::Work { inside_ns, outside_ns } => inside_ns.saturating_add(outside_ns),
+            Times::Sleep { inside_ns } => inside_ns,
+        };
+        longest_ns.saturating_mul(10).max(1_000_000_000)
+    }
+
+    fn affinity(&self, thread: usize) -> Affinity {
+        if self.pinned { Affinity::Cpu(self.cpus[thread % self.cpus.len()]) } else { Affinity::Any }
+    }
+
+    fn cell(&self, result: Result<Figures, Stuck>) -> Cell {
+        let nodes: BTreeSet<u32> = self.cpus.iter().map(|&cpu| self.machine.topology.node(cpu)).collect();
+        Cell {
+            index: 0,
+            lock: self.lock.name.to_owned(),
+            cpus: self.cpus.len() as u32,
+            nodes: nodes.len() as u32,
+            threads: self.threads,
+            seed: self.seed,
+            result,
+        }
+    }
+}
+
+/// What the threads of a cell, and whoever reads their counts, share.
+struct CellState {
+    roles: Roles,
+    end_ns: u64,
+    /// What each thread has done so far.
+    tallies: Vec<Mutable<Counts>>,
+    /// One of them saw what no thread may see.
+    torn: Mutable<bool>,
+    begin: OnceCell<Reading>,
+    end: OnceCell<Reading>,
+}
+
+impl CellState {
+    fn new(plan: &Plan) -> Result<CellState> {
+        Ok(CellState {
+            roles: plan.workload.roles(plan.threads)?,
+            end_ns: plan.end_ns(),
+            tallies: (0..plan.threads).map(|_| Mutable::default()).collect(),
+            torn: Mutable::new(false),
+            begin: OnceCell::new(),
+            end: OnceCell::new(),
+        })
+    }
+
+    fn tallies(&self) -> Vec<Counts> {
+        self.tallies.iter().map(Mutable::get).collect()
+    }
+
+    fn read(&self, place: &OnceCell<Reading>, machine: &Snapshot) {
+        // Each time comes once.
+        let _ = place.set(Reading { machine: machine.clone(), tallies: self.tallies() });
+    }
+
+    fn done(&self) -> Counts {
+        let add = |a: Counts, b: Counts| Counts { read: a.read + b.read, write: a.write + b.write };
+        self.tallies().into_iter().fold(Counts::default(), add)
+    }
+}
+
+/// What there is a copy of for each lock: kept small, since there are dozens.
+trait ThreadBody {
+    /// What a thread does all day.
+    fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
+    /// Whether the lock kept its promise.
+    fn check(&self, done: Counts, torn: bool) -> Result<()>;
+}
+
+/// A workload and its lock.
+struct Placed<W: run::Workload> {
+    work: W,
+    lock: turnwise_sim::Placed<W::Shared>,
+}
+
+impl<W: run::Workload> ThreadBody for Placed<W> {
+    fn run_thread(&self, state: &CellState, thread: usize, mut probe: SimProbe) {
+        let (work, lock, tally) = (self.work, &*self.lock, &state.tallies[thread]);
+        let mut local = work.local(state.roles, thread);
+        work.prepare();
+        while Sim::time_ns() < state.end_ns {
+            let mut done = tally.get();
+            *done.get_mut(work.operate(lock, &mut local, &mut probe)) += 1;
+            tally.set(done);
+            Sim::progress();
+            work.rest(&mut local);
+        }
+        state.torn.set(state.torn.get() | W::torn(&local));
+    }
+
+    fn check(&self, done: Counts, torn: bool) -> Result<()> {
+        W::check(&self.lock, done, torn)
+    }
+}
+
+/// Runs a workload as the plan says.
+fn body<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
+    let state = CellState::new(plan)?;
+    let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
+    let lock = simulation.place(plan.lock.name, work.shared());
+    perform(plan, state, simulation, Rc::new(Placed { work, lock }))
+}
+
+fn perform(plan: &Plan, state: CellState, mut simulation: Simulation, body: Rc<dyn ThreadBody>) -> Result<Run> {
+    let state = Rc::new(state);
+    let probe = SimProbe::new(plan.begin_ns() * NS..plan.end_ns() * NS);
+    for thread in 0..plan.threads as usize {
+        let (state, body, probe) = (Rc::clone(&state), Rc::clone(&body), probe.clone());
+        simulation.spawn(plan.affinity(thread), move || body.run_thread(&state, thread, probe));
+    }
+    watch(&mut simulation, plan, &state);
+    match simulation.run() {
+        Ok(outcome) => {
+            body.check(state.done(), state.torn.get())?;
+            finish(plan, &state, &probe, outcome)
+        }
+        Err(stuck) => {
+            let stuck = Stuck { what: stuck.kind.to_string(), who: stuck.who, replay: String::new() };
+            Ok(Run { cell: plan.cell(Err(stuck)), trace: None })
+        }
+    }
+}
+
+/// Has the counts read at both ends of the interval.
+fn watch(simulation: &mut Simulation, plan: &Plan, state: &Rc<CellState>) {
+    let begin = Rc::clone(state);
+    simulation.at(plan.begin_ns(), move |machine| begin.read(&begin.begin, machine));
+    let end = Rc::clone(state);
+    simulation.at(plan.end_ns(), move |machine| end.read(&end.end, machine));
+}
+
+fn finish(plan: &Plan, state: &CellState, probe: &SimProbe, outcome: Outcome) -> Result<Run> {
+    let (begin, end) = (state.begin.get(), state.end.get());
+    let (begin, end) = begin.zip(end).context("the simulation ended before the interval did")?;
+    let interval = Interval { plan, roles: state.roles, begin, end };
+    let trace = plan.traced.then_some(Trace { events: outcome.trace, locks: outcome.locks });
+    Ok(Run { cell: plan.cell(Ok(interval.figures(probe))), trace })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sort;
+    use turnwise::{RawLock, RawMutex};
+    use turnwise_sim::spec;
+
+    /// Gives everybody a copy of their own and keeps the last one: what two threads in one critical section do to data.
+    struct OpenDoor(std::sync::Mutex<Protected>);
+
+    impl Lock<Protected> for OpenDoor {
+        fn new(value: Protected) -> Self {
+            OpenDoor(std::sync::Mutex::new(value))
+        }
+
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            let mut copy = *self.0.lock().expect("nobody panics");
+            let result = f(&mut copy);
+            *self.0.lock().expect("nobody panics") = copy;
+            result
+        }
+    }
+
+    /// Is never released.
+    struct OneWay(RawMutex<Sim>);
+
+    impl Lock<Protected> for OneWay {
+        fn new(_value: Protected) -> Self {
+            OneWay(RawMutex::new_in())
+        }
+
+        fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+            self.0.lock();
+            f(&mut Protected::default())
+        }
+    }
+
+    static OPEN: SimLock = SimLock { name: "open", help: "", sort: Sort::Exclusive, run: exclusive::<OpenDoor> };
+    static ONE_WAY: SimLock = SimLock { name: "one-way", help: "", sort: Sort::Exclusive, run: exclusive::<OneWay> };
+
+    fn plan(lock: &'static SimLock) -> Plan {
+        let machine = spec::load("desktop-4").expect("it is built in");
+        let plan = Plan::new(Arc::new(machine), lock, "100/100".parse().expect("it is a workload"), 7);
+        Plan { warm_up_ns: 10_000, duration_ns: 100_000, ..plan }
+    }
+
+    #[test]
+    fn a_lock_that_lets_everybody_in_is_caught() {
+        let error = format!("{:#}", run(&plan(&OPEN)).expect_err("it lets two threads in"));
+        assert!(error.contains("lock open on 4 CPUs with 4 threads, seed 7: the lock let two threads in"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_that_is_never_released_is_a_deadlock() {
+        let cell = run(&plan(&ONE_WAY)).expect("that is a result").cell;
+        let stuck = cell.result.expect_err("nobody gets on");
+        assert_eq!(stuck.what, "deadlock");
+        assert!(
+            stuck.who.contains("thread 3 sleeps on one-way") && stuck.who.contains("asks for one-way"),
+            "{stuck:?}"
+        );
+    }
+}

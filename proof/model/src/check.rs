@@ -1,0 +1,229 @@
+//! Runs a model: all its executions within the bound, or up to the first that fails.
+
+use crate::lab::{self, Mutation, UseSites};
+use crate::lines;
+use crate::platform::{self, Setup};
+use crate::sources::Sources;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// Which lock a model is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Lock {
+    /// The queue of optimistic spinners.
+    Osq,
+    /// The adaptive mutex.
+    Mutex,
+    /// The condition variable.
+    Condvar,
+    /// The readers-writer lock.
+    RwSem,
+    /// The spin locks.
+    Spin,
+    /// The sequence lock with a blocking reader.
+    SeqRwLock,
+    /// Reference count and lock in one word.
+    LockRef,
+    /// The counting semaphore.
+    Semaphore,
+    /// The re-entrant mutex.
+    Reentrant,
+    /// The preload library's condition variable.
+    PreloadCond,
+    /// The preload library's locks with a line of waiters, in a forked child.
+    PreloadWord,
+    /// The threads' slots, and their exit.
+    Slots,
+    /// Lineage: the Linux mutex of 2013.
+    LinuxMutex,
+    /// Lineage: the rwsem on a spin lock.
+    RwsemSpinlock,
+    /// Lineage: the rwsem by exchange and add.
+    RwsemXadd,
+    /// Lineage: the ticket spin lock and the rwlocks of that kernel.
+    KernelSpin,
+    /// Lineage: a dentry's reference count.
+    DCount,
+    /// Lineage: the rename lock.
+    RenameLock,
+    /// Lineage: the ia64 spin lock.
+    Ia64Spin,
+    /// Lineage: OSv's hand-off mutex.
+    OsvMutex,
+    /// The file system's journal.
+    Journal,
+    /// The file system's dentry cache.
+    Dcache,
+    /// Locks that are wrong on purpose.
+    Broken,
+}
+
+/// A model.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// What it shows, in a few words.
+    pub name: &'static str,
+    /// The lock that it is of.
+    pub lock: Lock,
+    /// The machine.
+    pub setup: Setup,
+    /// How often a thread may be interrupted where it would not yield by itself: in the bounded and in the wide run.
+    pub preemptions: (usize, usize),
+    /// What must have happened in some execution, or else the model shows less than it says: what was noted by
+    /// [`platform::saw`], and rare lines ([`lines`]).
+    pub shows: &'static [&'static str],
+    /// What the first thread does.
+    pub body: fn(),
+}
+
+/// Which of a model's bounds to use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Width {
+    /// Seconds.
+    Bounded,
+    /// Minutes.
+    Wide,
+}
+
+impl Width {
+    /// [`Width::Wide`] if the environment has `TURNWISE_MODEL_WIDE=1`.
+    pub fn from_environment() -> Width {
+        if std::env::var_os("TURNWISE_MODEL_WIDE").is_some_and(|v| v == "1") { Width::Wide } else { Width::Bounded }
+    }
+}
+
+/// What came out of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How many executions were tried.
+    pub executions: u64,
+    /// How long that took.
+    pub elapsed: Duration,
+    /// The places that they came to.
+    pub places: UseSites,
+    /// What they noted.
+    pub seen: BTreeSet<&'static str>,
+    /// What went wrong in the last of them, if anything did.
+    pub failure: Option<Failure>,
+}
+
+/// Why a model fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// An execution went wrong.
+    Wrong,
+    /// None did, but none did what the model is about either.
+    Empty,
+    /// There are too many executions to try.
+    TooLarge,
+}
+
+/// How a model fails.
+#[derive(Debug)]
+pub struct Failure {
+    /// Why.
+    pub cause: Cause,
+    /// What the failed check says.
+    pub message: String,
+    /// The operations on words, in order: thread, place, operation, value found, value left.
+    pub trace: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n{}", self.message, self.trace)
+    }
+}
+
+/// Branching points that an execution may have: more means that it does not end.
+const BRANCHES: usize = 4_000;
+
+/// Executions that a bounded run may have.
+const EXECUTIONS: u64 = 100_000;
+
+impl Model {
+    /// Runs the model, with these changes.
+    pub fn run(&self, width: Width, mutations: &[Mutation]) -> Outcome {
+        let model = *self;
+        let executions = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&executions);
+        let mut builder = loom::model::Builder::new();
+        builder.max_branches = BRANCHES;
+        builder.preemption_bound = Some(if width == Width::Wide { self.preemptions.1 } else { self.preemptions.0 });
+        builder.expect_explicit_explore = true;
+        let limit = if width == Width::Wide { u64::MAX } else { EXECUTIONS };
+        lab::start(mutations);
+        platform::take_seen();
+        let start = Instant::now();
+        let result = quietly(|| {
+            builder.check(move || {
+                let tried = count.fetch_add(1, Relaxed);
+                assert!(tried < limit, "{}: more than {limit} executions: make it smaller", model.name);
+                platform::start(model.name, model.setup);
+                loom::explore();
+                (model.body)();
+                platform::finish();
+            });
+        });
+        let (seen, places) = (platform::take_seen(), lab::places());
+        let missing = self.missing(&seen, &places);
+        let failure = match (result, missing) {
+            (Err(message), _) => {
+                let cause = if executions.load(Relaxed) > limit { Cause::TooLarge } else { Cause::Wrong };
+                Some(Failure { cause, message, trace: platform::trace() })
+            }
+            (Ok(()), Some(what)) => {
+                let message = format!("no execution shows: {what}");
+                Some(Failure { cause: Cause::Empty, message, trace: String::new() })
+            }
+            (Ok(()), None) => None,
+        };
+        Outcome { executions: executions.load(Relaxed), elapsed: start.elapsed(), places, failure, seen }
+    }
+}
+
+impl Model {
+    /// The first of what it must show that no execution did.
+    fn missing(&self, seen: &BTreeSet<&'static str>, places: &UseSites) -> Option<&'static str> {
+        let mut missing = self.shows.iter().copied().filter(|what| !seen.contains(what)).peekable();
+        missing.peek()?;
+        let sources = Sources::of(self.lock).expect("the lock's sources can be read");
+        let entered = lines::entered(self.lock, &sources, places);
+        missing.find(|what| !entered.contains(what))
+    }
+}
+
+thread_local! {
+    /// The message of a panic on this thread, while it is kept from the screen.
+    static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `f`; the message of its panic, if it panics, instead of the usual output.
+pub(crate) fn quietly(f: impl FnOnce()) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let ours = CAUGHT.with_borrow_mut(|caught| match caught {
+                // A second panic comes from cleaning up after the first.
+                Some(first) if first.is_empty() => {
+                    *first = info.to_string();
+                    true
+                }
+                other => other.is_some(),
+            });
+            if !ours {
+                usual(info);
+            }
+        }));
+    });
+    CAUGHT.set(Some(String::new()));
+    let result = panic::catch_unwind(AssertUnwindSafe(f));
+    let message = CAUGHT.take().unwrap_or_default();
+    result.map_err(|_| message)
+}

@@ -1,0 +1,140 @@
+//! The condition variable, with the mutex that it moves waiters to.
+
+use super::mutex::Guarded as Locked;
+use super::{SOON, sleeps};
+use crate::explicit::Explicit;
+use crate::explicit::Size;
+use crate::explicit::check::{Check, CheckSetup};
+use crate::platform::saw;
+use std::cell::Cell;
+use turnwise::RawCondvar;
+use turnwise::raw::RawLock;
+
+const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const TIMED_PAIR: (Size, Size) = (Size::of(2, 1).timed(1), Size::of(3, 1).timed(1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(4, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+
+pub(super) const CHECKS: &[Check] = &[
+    sleeps("condvar: one is notified for each token", ONCE, &["waited"], |s, z| tokens(s, z, false, false)),
+    sleeps("condvar: all are notified of all tokens", FOUR, &["waited"], |s, z| tokens(s, z, true, false)),
+    sleeps("condvar: one waiter has no time", TIMED_PAIR, &["gave up"], |s, z| tokens(s, z, false, true)),
+    sleeps("condvar: all are notified, one has no time", TIMED, &["gave up"], |s, z| tokens(s, z, true, true)),
+    sleeps("condvar: with two mutexes", FOUR, &["waited", "woken"], two_mutexes),
+    sleeps("condvar: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, false, false)),
+    sleeps("condvar: they do, and all are notified", SIGNALS, &["waited"], |s, z| tokens(s, z, true, false)),
+];
+
+struct Queue {
+    condvar: RawCondvar<Explicit>,
+    tokens: Cell<u32>,
+    /// Tokens that nobody will take.
+    left: Cell<u32>,
+}
+
+/// Waits for a token and takes it; `false`: the time was out.
+fn take(locked: &Locked, queue: &Queue, hasty: bool) -> bool {
+    take_from(locked, &queue.condvar, &queue.tokens, hasty)
+}
+
+fn take_from(locked: &Locked, condvar: &RawCondvar<Explicit>, tokens: &Cell<u32>, hasty: bool) -> bool {
+    locked.raw.lock();
+    locked.section.alone();
+    let mut timed_out = false;
+    while tokens.get() == 0 && !timed_out {
+        saw("waited");
+        locked.section.write(-1);
+        // SAFETY: locked above.
+        timed_out = unsafe { condvar.wait(&locked.raw, hasty.then_some(SOON)) }.timed_out();
+        locked.section.write(1);
+    }
+    let taken = tokens.get() > 0;
+    if taken {
+        tokens.set(tokens.get() - 1);
+    }
+    locked.section.write(-1);
+    // SAFETY: `wait` returned with it.
+    unsafe { locked.raw.unlock() };
+    taken
+}
+
+fn put(locked: &Locked, to: &Cell<u32>, tokens: u32) {
+    locked.raw.lock();
+    locked.section.alone();
+    to.set(to.get() + tokens);
+    locked.section.write(-1);
+    // SAFETY: locked above.
+    unsafe { locked.raw.unlock() };
+}
+
+fn give(locked: &Locked, queue: &Queue, tokens: u32, all: bool) {
+    put(locked, &queue.tokens, tokens);
+    if all {
+        queue.condvar.notify_all();
+    } else {
+        queue.condvar.notify_one();
+    }
+}
+
+/// The first thread gives a token for each of the others. One that has no time may leave its own, and must not take a
+/// notification along that was another's.
+fn tokens(stage: &CheckSetup, size: Size, all: bool, hasty: bool) {
+    let locked = Locked::keep(stage);
+    let queue = stage.keep(Queue { condvar: RawCondvar::new_in(), tokens: Cell::new(0), left: Cell::new(0) });
+    // One that has no time comes once.
+    let rounds = if hasty { 1 } else { size.rounds };
+    let patient = size.threads as u32 - 1 - u32::from(hasty);
+    stage.spawn(move || {
+        for _ in 0..rounds {
+            let tokens = patient + u32::from(hasty);
+            if all {
+                give(locked, queue, tokens, true);
+            } else {
+                (0..tokens).for_each(|_| give(locked, queue, 1, false));
+            }
+        }
+    });
+    for _ in 0..patient {
+        stage.spawn_rounds(rounds, move || assert!(take(locked, queue, false)));
+    }
+    if hasty {
+        stage.spawn(move || {
+            if !take(locked, queue, true) {
+                saw("gave up");
+                queue.left.set(1);
+            }
+        });
+    }
+    stage.at_end(move || {
+        assert_eq!(queue.tokens.get(), queue.left.get(), "tokens are left");
+        assert!(!locked.raw.is_locked());
+    });
+}
+
+/// The waiters come with one of two mutexes, in turn, so that they cannot be moved to any.
+fn two_mutexes(stage: &CheckSetup, size: Size) {
+    let condvar: &RawCondvar<Explicit> = stage.keep(RawCondvar::new_in());
+    let sides = [(); 2].map(|()| (Locked::keep(stage), stage.keep(Cell::new(0))));
+    stage.watch(|record| {
+        if record.what == "wake" && record.old == u32::MAX.into() && record.new > 0 {
+            saw("woken");
+        }
+    });
+    let waiters = size.threads as u32 - 1;
+    stage.spawn_rounds(size.rounds, move || {
+        for ((locked, tokens), more) in sides.into_iter().zip([waiters.div_ceil(2), waiters / 2]) {
+            put(locked, tokens, more);
+        }
+        condvar.notify_all();
+    });
+    for (locked, tokens) in sides.into_iter().cycle().take(waiters as usize) {
+        stage.spawn_rounds(size.rounds, move || assert!(take_from(locked, condvar, tokens, false)));
+    }
+    stage.at_end(move || {
+        for (locked, tokens) in sides {
+            assert_eq!(tokens.get(), 0, "tokens are left");
+            assert!(!locked.raw.is_locked());
+        }
+    });
+}

@@ -1,0 +1,158 @@
+//! Reference count and lock in one word.
+
+use super::{SOON, Section, check};
+use crate::explicit::Explicit;
+use crate::explicit::check::{Check, CheckSetup, Record, bury};
+use crate::explicit::{Machine, Size};
+use crate::platform::{Identity, saw};
+use std::cell::Cell;
+use turnwise::LockRef;
+
+const SPINS: Machine = Machine::SPINS;
+const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SPINS };
+
+const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+const COUNTS: (Size, Size) = (Size::of(3, 1), Size::of(3, 3));
+const TIMED: (Size, Size) = (Size::of(2, 2).timed(1), Size::of(3, 1).timed(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+const LOCKS: [Role; 4] = [Role::Locks; 4];
+
+pub(super) const CHECKS: &[Check] = &[
+    check("lockref: all lock", SPINS, ONCE, &["slept"], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: without names", NAMELESS, (Size::of(2, 2), Size::of(3, 1)), &[], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: sleepers wake for nothing", SPINS, SIGNALS, &["slept"], |s, z| roles(s, z, &LOCKS)),
+    check("lockref: one has no time", SPINS, TIMED, &["gave up"], |s, z| {
+        roles(s, z, &[Role::LocksSoon, Role::Locks, Role::Locks]);
+    }),
+    check("lockref: the count changes among locks", SPINS, (Size::of(2, 1), Size::of(3, 1)), &[], |s, z| {
+        roles(s, z, &[Role::LocksAndCounts, Role::Counts, Role::Locks]);
+    }),
+    check("lockref: counts alone", SPINS, COUNTS, &[], |s, z| roles(s, z, &[Role::Counts, Role::Counts, Role::Finds])),
+    check("lockref: the last reference", SPINS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], last),
+    check("lockref: the last reference, beside who looks", SPINS, (Size::of(3, 1), Size::of(4, 1)), &["lost"], found),
+];
+
+/// What a thread does in each round.
+#[derive(Clone, Copy)]
+enum Role {
+    Locks,
+    /// Locks, and counts one reference up and down inside.
+    LocksAndCounts,
+    LocksSoon,
+    /// Takes a reference and gives it back.
+    Counts,
+    /// The same, as one that has none to begin with.
+    Finds,
+}
+
+struct Guarded {
+    refs: LockRef<Explicit>,
+    section: Section,
+    dead: Cell<bool>,
+}
+
+impl Guarded {
+    fn keep(stage: &CheckSetup, count: u32) -> &'static Guarded {
+        let guarded =
+            stage.keep(Guarded { refs: LockRef::new_in(count), section: Section::new(), dead: Cell::new(false) });
+        stage.watch(move |&Record { what, old, new, .. }| {
+            if what == "park" && old == new {
+                saw("slept");
+            }
+        });
+        guarded
+    }
+
+    fn inside(&self, counts: bool) {
+        self.section.alone();
+        // SAFETY: this thread has the lock, and no other guard.
+        let guard = unsafe { self.refs.guard_unchecked() };
+        if counts {
+            let before = guard.get();
+            assert_eq!(guard.put(), before, "the count changed under the lock");
+        }
+        self.section.write(-1);
+        drop(guard);
+    }
+
+    fn round(&self, role: Role) {
+        match role {
+            Role::Locks | Role::LocksAndCounts => {
+                std::mem::forget(self.refs.lock());
+                self.inside(matches!(role, Role::LocksAndCounts));
+            }
+            Role::LocksSoon => match self.refs.try_lock_until(SOON) {
+                Some(guard) => {
+                    std::mem::forget(guard);
+                    self.inside(false);
+                }
+                None => saw("gave up"),
+            },
+            Role::Counts => {
+                self.refs.get();
+                assert!(self.refs.put() > 0, "the last reference is gone");
+            }
+            Role::Finds => {
+                assert!(self.refs.get_not_zero(), "there is a reference");
+                assert!(self.refs.put_or_lock().is_none(), "it is not the last");
+            }
+        }
+    }
+}
+
+/// One thread for each role.
+fn roles(stage: &CheckSetup, size: Size, roles: &'static [Role]) {
+    let guarded = Guarded::keep(stage, 1);
+    for &role in &roles[..size.threads] {
+        stage.spawn_rounds(size.rounds, move || guarded.round(role));
+    }
+    stage.at_end(move || {
+        assert!(!guarded.refs.is_locked(), "locked when everybody has left");
+        assert_eq!(guarded.refs.count(), 1, "references");
+    });
+}
+
+/// Gives back a reference; with the last one, ends the object, and frees it if nobody looks for it.
+fn give_back(guarded: &'static Guarded, frees: bool) {
+    if let Some(guard) = guarded.refs.put_or_lock() {
+        assert!(!guarded.dead.replace(true), "two threads had the last reference");
+        guard.mark_dead();
+        assert_eq!(guard.put(), 0, "references");
+        drop(guard);
+        if frees {
+            saw("freed");
+            bury(&guarded.refs);
+        }
+    }
+}
+
+/// Each thread has a reference.
+fn last(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage, size.threads as u32);
+    for _ in 0..size.threads {
+        stage.spawn(move || {
+            give_back(guarded, true);
+        });
+    }
+    stage.at_end(move || assert!(guarded.dead.get(), "nobody had the last reference"));
+}
+
+/// The last thread has no reference: it looks for one.
+fn found(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage, size.threads as u32 - 1);
+    for _ in 1..size.threads {
+        stage.spawn(move || give_back(guarded, false));
+    }
+    stage.spawn(move || {
+        if guarded.refs.get_not_zero() {
+            assert!(!guarded.dead.get(), "found after its end");
+            give_back(guarded, false);
+        } else {
+            saw("lost");
+        }
+    });
+    stage.at_end(move || {
+        assert!(guarded.dead.get(), "nobody had the last reference");
+        assert!(!guarded.refs.is_locked() && guarded.refs.count() == 0);
+    });
+}

@@ -1,0 +1,181 @@
+//! The checks, one file per lock.
+
+mod condvar;
+mod lockref;
+mod mutex;
+mod osq;
+mod preload_cond;
+mod preload_word;
+mod reentrant;
+mod rwsem;
+mod semaphore;
+mod slots;
+
+use super::ExplicitWord;
+use super::check::{Check, CheckSetup, bury};
+use super::memory::scrub;
+use super::{Machine, Size};
+use crate::check::Lock;
+use crate::platform::saw;
+use std::cell::Cell;
+use std::ptr;
+use turnwise::platform::{Clock, Deadline};
+
+/// The checks of one lock.
+pub fn of(lock: Lock) -> &'static [Check] {
+    match lock {
+        Lock::Mutex => mutex::CHECKS,
+        Lock::RwSem => rwsem::CHECKS,
+        Lock::Semaphore => semaphore::CHECKS,
+        Lock::Osq => osq::CHECKS,
+        Lock::LockRef => lockref::CHECKS,
+        Lock::Condvar => condvar::CHECKS,
+        Lock::Reentrant => reentrant::CHECKS,
+        Lock::PreloadCond => preload_cond::CHECKS,
+        Lock::PreloadWord => preload_word::CHECKS,
+        Lock::Slots => slots::CHECKS,
+        _ => &[],
+    }
+}
+
+/// A check, as a line of a list.
+const fn check(
+    name: &'static str,
+    machine: Machine,
+    sizes: (Size, Size),
+    shows: Shows,
+    body: fn(&CheckSetup, Size),
+) -> Check {
+    Check { name, machine, sizes, shows, body }
+}
+
+/// The same, where threads have no slots and sleep at once.
+const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
+    check(name, Machine::SLEEPS, sizes, shows, body)
+}
+
+type Shows = &'static [&'static str];
+
+/// A deadline that the clock does not reach by jumps.
+const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 20_000_000 };
+
+/// What a lock protects: who is inside. Each call is made in the step of the operation before it, so that nobody comes
+/// between the two.
+struct Section {
+    writers: Cell<u32>,
+    readers: Cell<u32>,
+    /// Readers that may write next.
+    upgradable: Cell<u32>,
+    entered: Cell<u32>,
+}
+
+impl Section {
+    fn new() -> Self {
+        let none = || Cell::new(0);
+        Section { writers: none(), readers: none(), upgradable: none(), entered: none() }
+    }
+
+    fn add(cell: &Cell<u32>, by: i32) {
+        cell.set(cell.get().checked_add_signed(by).expect("as many leave as came"));
+    }
+
+    /// Somebody comes (`by` 1) or goes (-1), as a writer.
+    fn write(&self, by: i32) {
+        Self::add(&self.writers, by);
+        self.look();
+    }
+
+    /// As a reader.
+    fn read(&self, by: i32) {
+        Self::add(&self.readers, by);
+        self.look();
+    }
+
+    /// As an upgradable reader.
+    fn upgradable(&self, by: i32) {
+        Self::add(&self.upgradable, by);
+        self.look();
+    }
+
+    /// Counts this one.
+    fn count(&self) {
+        self.entered.set(self.entered.get() + 1);
+    }
+
+    fn look(&self) {
+        scrub();
+        let (writers, readers, upgradable) = (self.writers.get(), self.readers.get(), self.upgradable.get());
+        let alone = writers == 0 || writers == 1 && readers == 0 && upgradable == 0;
+        assert!(alone && upgradable <= 1, "inside: {writers} writers, {readers} readers, {upgradable} upgradable ones");
+    }
+
+    /// Somebody comes and goes, as the one writer.
+    fn alone(&self) {
+        self.write(1);
+        self.count();
+    }
+}
+
+/// Who has claimed the next turn of a lock that has a flag for that: the thread + 1.
+struct Claim(Cell<usize>);
+
+impl Claim {
+    fn new() -> Self {
+        Claim(Cell::new(0))
+    }
+
+    /// `thread` wrote the word: the flag was `set` or `cleared`, and it has `taken` the lock, perhaps while it was
+    /// `promised`. Nobody may do that but the claimant.
+    fn follow(&self, thread: usize, (taken, promised): (bool, bool), (set, cleared): (bool, bool)) {
+        let claimant = self.0.get();
+        if taken && promised {
+            assert_eq!(thread + 1, claimant, "a claimant is overtaken: taker, claimant");
+            saw("handed off");
+        }
+        if !taken && cleared {
+            saw(if thread + 1 == claimant { "gave up while first" } else { "void promise taken out" });
+        }
+        if set {
+            self.0.set(thread + 1);
+            saw("claimed");
+        } else if cleared {
+            self.0.set(0);
+        }
+    }
+
+    /// The claimant does not exist in a forked child.
+    fn vanish(&self) {
+        self.0.set(0);
+    }
+}
+
+/// The word that a lock begins with.
+///
+/// # Safety
+/// `lock` is `repr(C)`, and its first field is a word of 32 bits.
+unsafe fn word<L>(lock: &L) -> &ExplicitWord<u32> {
+    // SAFETY: the caller's promise.
+    unsafe { &*ptr::from_ref(lock).cast() }
+}
+
+/// Each thread comes once, by `enter`, and goes by `leave`; the last one frees the lock as soon as it has released it.
+fn freed<L>(
+    stage: &CheckSetup,
+    size: Size,
+    (lock, section): (&'static L, &'static Section),
+    enter: impl Fn(usize) + Copy + 'static,
+    leave: impl Fn(usize) + Copy + 'static,
+) {
+    for thread in 0..size.threads {
+        stage.spawn(move || {
+            enter(thread);
+            section.count();
+            let last = section.entered.get() as usize == size.threads;
+            leave(thread);
+            if last {
+                saw("freed");
+                bury(lock);
+            }
+        });
+    }
+}

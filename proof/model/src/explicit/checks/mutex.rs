@@ -1,0 +1,259 @@
+//! The adaptive mutex.
+
+use super::{Claim, SOON, Section, Shows, check, word};
+use crate::explicit::check::{Check, CheckSetup, Record, as_thread, fork};
+use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
+use crate::platform::{Identity, saw};
+use turnwise::RawMutex;
+use turnwise::raw::{RawLock, RawTimedLock};
+use turnwise::wait::Policy;
+
+const SPINS: Machine = Machine::SPINS;
+const SLEEPS: Machine = Machine::SLEEPS;
+const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
+const MANY: Machine = Machine { cpus: MANY_CPUS, ..SLEEPS };
+const MANY_SPIN: Machine = Machine { cpus: MANY_CPUS, ..SPINS };
+const LEAVES: Machine = Machine { owners_leave: true, ..SPINS };
+const NAMELESS: Machine = Machine { identity: Identity::Anonymous, ..SLEEPS };
+
+const CLAIM: Shows = &["claimed", "handed off"];
+
+const TIMED: Size = Size::of(3, 1).timed(1);
+const TIMED_LATE: Size = TIMED.late(1);
+const TIMED_TWICE: Size = Size::of(3, 1).timed(2).late(1);
+const TIMED_PAIR: Size = Size::of(2, 2).timed(1);
+const TIMED_THRICE: Size = Size::of(2, 3).timed(2);
+const SIGNALS: Size = Size::of(3, 1).restless();
+const SIGNALS_WIDE: Size = SIGNALS.late(1);
+const FORKED: Size = Size::of(2, 2).late(1).forked();
+const FORKED_WIDE: Size = Size::of(3, 1).late(1).forked();
+
+pub(super) const CHECKS: &[Check] = &[
+    check("mutex: all sleep", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &[], all_lock),
+    check("mutex: two sleep", SLEEPS, (Size::of(2, 3), Size::of(2, 8)), &[], all_lock),
+    check("mutex: four sleep", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &[], all_lock),
+    check("mutex: without names", NAMELESS, (Size::of(3, 1), Size::of(3, 2)), &[], all_lock),
+    check("mutex: all spin", SPINS, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
+    check("mutex: one comes often", SPINS, (Size::of(2, 6), Size::of(3, 3)), &["spun again"], often),
+    check("mutex: owners leave their CPUs", LEAVES, (Size::of(2, 2), Size::of(3, 1)), &[], all_lock),
+    check("mutex: claims", SLEEPS, (Size::of(3, 1).late(1), Size::of(3, 2).late(2)), CLAIM, all_lock),
+    check("mutex: claims, many CPUs", MANY, (Size::of(2, 3).late(1), Size::of(3, 2).late(1)), CLAIM, all_lock),
+    check("mutex: claims and spins", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), CLAIM, all_lock),
+    check("mutex: spins, many CPUs", MANY_SPIN, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &[], all_lock),
+    check("mutex: one tries", SLEEPS, (Size::of(3, 1), Size::of(3, 2)), &["try failed"], tries),
+    check("mutex: time runs out", SLEEPS, (TIMED, TIMED_TWICE), &["gave up"], timed),
+    check("mutex: a claimant's time runs out", SLEEPS, (TIMED_LATE, TIMED_TWICE), &["gave up while first"], timed),
+    check("mutex: fair releases", SLEEPS, (Size::of(2, 3).late(1), Size::of(3, 1).late(1)), &["granted"], fair),
+    check("mutex: fair releases, timed", SLEEPS, (TIMED_PAIR, TIMED_THRICE), &["granted", "gave up"], fair_and_timed),
+    check("mutex: sleepers wake for nothing", SLEEPS, (SIGNALS, SIGNALS_WIDE), &[], all_lock),
+    check("mutex: forked children", SLEEPS, (FORKED, FORKED_WIDE), &["forked", "claimed"], forks),
+    check("mutex: a crowd", SPINS, (Size::of(2, 2).late(1), Size::of(3, 1).late(1)), &["crowd woken"], crowd),
+    check("mutex: freed after the last release", SLEEPS, (Size::of(3, 1), Size::of(4, 1)), &["freed"], freed),
+    check("mutex: freed after the last release, spins", SPINS, (Size::of(2, 1), Size::of(3, 1)), &["freed"], freed),
+];
+
+const OWNER: u64 = 0xffff;
+const GRANTED: u64 = 1 << 29;
+const HANDOFF: u64 = 1 << 30;
+const WAITERS: u64 = 1 << 31;
+
+/// A mutex and what it protects.
+pub(super) struct Guarded {
+    pub(super) raw: RawMutex<Explicit>,
+    pub(super) section: Section,
+    claim: Claim,
+}
+
+impl Guarded {
+    /// A mutex whose word is watched.
+    pub(super) fn keep(stage: &CheckSetup) -> &'static Guarded {
+        stage.keep_watched(
+            Guarded { raw: RawMutex::new_in(), section: Section::new(), claim: Claim::new() },
+            Self::watch,
+        )
+    }
+
+    fn word(&self) -> &ExplicitWord<u32> {
+        // SAFETY: the word comes first in a `repr(C)` lock.
+        unsafe { word(&self.raw) }
+    }
+
+    /// Invariant 3, and the rare lines.
+    fn watch(&self, record: &Record) {
+        let &Record { thread, what, old, new, .. } = record;
+        if what == "wake" && old == Policy::DEFAULT.crowd_wakes {
+            saw("crowd woken");
+        }
+        if !record.writes(self.word()) {
+            return;
+        }
+        let taken = old & OWNER == 0 && new & OWNER != 0;
+        if taken && old & GRANTED != 0 {
+            saw("granted");
+        }
+        if what == "fetch_or" && old & OWNER != 0 && old & WAITERS == 0 && new & WAITERS != 0 {
+            saw("spun again");
+        }
+        if !taken && old & !new & GRANTED != 0 {
+            saw("void promise taken out");
+        }
+        let flag = (new & !old & HANDOFF != 0, old & !new & HANDOFF != 0);
+        self.claim.follow(thread, (taken, old & HANDOFF != 0), flag);
+    }
+
+    fn leave(&self) {
+        self.section.write(-1);
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
+    }
+
+    pub(super) fn round(&self) {
+        self.raw.lock();
+        self.section.alone();
+        self.leave();
+    }
+
+    fn round_until_soon(&self) {
+        if self.raw.lock_until(SOON) {
+            self.section.alone();
+            self.leave();
+        } else {
+            saw("gave up");
+        }
+    }
+
+    fn round_fair(&self) {
+        self.raw.lock();
+        self.section.alone();
+        self.section.write(-1);
+        // SAFETY: locked above.
+        unsafe { self.raw.unlock_fair() };
+    }
+
+    /// Nothing is left but flags that stand for sleepers that are gone.
+    fn is_free(&self) {
+        let word = u64::from(self.word().peek());
+        assert_eq!(word & (OWNER | HANDOFF | GRANTED), 0, "locked or promised when everybody has left: {word:#x}");
+    }
+
+    /// When all are done: `sections` were entered by those that wait for as long as it takes.
+    fn settled(&'static self, stage: &CheckSetup, sections: usize) {
+        stage.at_end(move || {
+            assert!(self.section.entered.get() as usize >= sections, "{} sections", self.section.entered.get());
+            self.is_free();
+        });
+    }
+}
+
+fn all_lock(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for _ in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    guarded.settled(stage, size.threads * size.rounds as usize);
+}
+
+/// The first thread comes again and again, so that another cannot fall asleep.
+fn often(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn_rounds(size.rounds, move || guarded.round());
+    for _ in 1..size.threads {
+        stage.spawn(move || guarded.round());
+    }
+    guarded.settled(stage, size.threads - 1 + size.rounds as usize);
+}
+
+/// One thread does something else than to lock and unlock.
+fn one_does(stage: &CheckSetup, size: Size, what: fn(&Guarded)) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn_rounds(size.rounds, move || what(guarded));
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
+}
+
+fn tries(stage: &CheckSetup, size: Size) {
+    one_does(stage, size, |guarded| {
+        if guarded.raw.try_lock() {
+            guarded.section.alone();
+            guarded.leave();
+        } else {
+            saw("try failed");
+        }
+    });
+}
+
+fn timed(stage: &CheckSetup, size: Size) {
+    one_does(stage, size, Guarded::round_until_soon);
+}
+
+fn fair(stage: &CheckSetup, size: Size) {
+    one_does(stage, size, Guarded::round_fair);
+}
+
+/// One releases fairly, one has no time, the others lock.
+fn fair_and_timed(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn_rounds(size.rounds, move || guarded.round_fair());
+    stage.spawn_rounds(size.rounds, move || guarded.round_until_soon());
+    for _ in 2..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    guarded.settled(stage, (size.threads - 1) * size.rounds as usize);
+}
+
+/// The first thread may fork while it has the lock. The child has none of the others, but one of its own: what others
+/// were promised is void.
+fn forks(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    stage.spawn(move || {
+        guarded.round();
+        guarded.raw.lock();
+        guarded.section.alone();
+        if fork() {
+            saw("forked");
+            guarded.claim.vanish();
+        }
+        guarded.leave();
+        guarded.round();
+    });
+    stage.spawn_in_child(move || guarded.round());
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    stage.at_end(move || guarded.is_free());
+}
+
+/// Spins have paid for all so far, so that a long wait shows that many sleep.
+fn crowd(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    for thread in 0..size.threads {
+        let other = (thread + 1) % size.threads;
+        // SAFETY: locked as `other` below.
+        let release = move || as_thread(other, || unsafe { guarded.raw.unlock() });
+        let spin = || {
+            for _ in 0..8 {
+                as_thread(other, || guarded.raw.lock());
+                guarded.raw.lock();
+                // SAFETY: locked above.
+                unsafe { guarded.raw.unlock() };
+            }
+        };
+        stage.before(thread, spin, release);
+    }
+    for _ in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round());
+    }
+    guarded.settled(stage, size.threads * size.rounds as usize);
+}
+
+fn freed(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::keep(stage);
+    let enter = move |_| {
+        guarded.raw.lock();
+        guarded.section.write(1);
+    };
+    super::freed(stage, size, (&guarded.raw, &guarded.section), enter, move |_| guarded.leave());
+}

@@ -1,0 +1,89 @@
+//! The queue of optimistic spinners.
+
+use super::Section;
+use crate::explicit::Explicit;
+use crate::explicit::check::{Check, CheckSetup, fork};
+use crate::explicit::{Machine, Size};
+use crate::platform::saw;
+use turnwise::osq::Osq;
+use turnwise::platform::Platform;
+
+/// Nobody leaves before it is first.
+const PATIENT: Machine = Machine { spins_end: false, ..Machine::SPINS };
+/// Whoever waits may leave, since the thread before it is off its CPU.
+const HASTY: Machine = Machine { owners_leave: true, ..Machine::SPINS };
+
+const fn check(name: &'static str, machine: Machine, sizes: (Size, Size), body: fn(&CheckSetup, Size)) -> Check {
+    let shows: &[&str] = match (machine.owners_leave, sizes.0.forks > 0) {
+        (false, false) => &["first"],
+        (true, false) => &["first", "left"],
+        (false, true) => &["first", "forked"],
+        (true, true) => &["first", "left", "forked"],
+    };
+    Check { name, machine, sizes, shows, body }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check("osq: all wait", PATIENT, (Size::of(3, 2), Size::of(4, 2)), all),
+    check("osq: two may leave", HASTY, (Size::of(2, 3), Size::of(2, 8)), all),
+    check("osq: three may leave", HASTY, (Size::of(2, 2), Size::of(3, 2)), all),
+    check("osq: four may leave", HASTY, (Size::of(3, 1), Size::of(4, 1)), all),
+    check("osq: forked children", PATIENT, FORKED, forks),
+    check("osq: forked children, some may leave", HASTY, FORKED_PAIR, forks),
+];
+
+const FORKED_PAIR: (Size, Size) = (Size::of(2, 1).forked(), Size::of(3, 1).forked());
+const FORKED: (Size, Size) = (Size::of(3, 1).forked(), Size::of(3, 2).forked());
+
+struct Queue {
+    osq: Osq<Explicit>,
+    section: Section,
+}
+
+impl Queue {
+    fn keep(stage: &CheckSetup) -> &'static Queue {
+        let queue = stage.keep(Queue { osq: Osq::new_in(), section: Section::new() });
+        stage.at_end(move || assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left"));
+        queue
+    }
+
+    /// Waits to be the first, if it does not leave; may fork then.
+    fn round(&self, forks: bool) {
+        let me = Explicit::me().expect("the threads of this check have slots");
+        if self.osq.lock(me, None).is_err() {
+            saw("left");
+            return;
+        }
+        self.section.alone();
+        saw("first");
+        // As in a signal handler. In the child those that come take no notice of it, so two may be first for a moment.
+        let forked = forks && fork();
+        self.section.write(-1);
+        if forked {
+            saw("forked");
+        }
+        self.osq.unlock(me);
+    }
+}
+
+fn all(stage: &CheckSetup, size: Size) {
+    let queue = Queue::keep(stage);
+    for _ in 0..size.threads {
+        stage.spawn_rounds(size.rounds, move || queue.round(false));
+    }
+}
+
+/// The first thread may fork while it is the first. The child has none of those behind it, but two of its own.
+fn forks(stage: &CheckSetup, size: Size) {
+    let queue = Queue::keep(stage);
+    stage.spawn(move || {
+        queue.round(true);
+        queue.round(false);
+    });
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || queue.round(false));
+    }
+    for _ in 0..2 {
+        stage.spawn_in_child(move || queue.round(false));
+    }
+}

@@ -1,0 +1,216 @@
+//! The preload library's condition variable: its words' protocol as it ships, with the sleep that its C part does, and
+//! a mutex of the simplest kind.
+
+use super::{SOON, Section, Shows};
+use crate::explicit::check::{Check, CheckSetup, Record, bury, choose};
+use crate::explicit::{Explicit, ExplicitWord};
+use crate::explicit::{Machine, Size};
+use crate::platform::saw;
+use protocol::{Leave, Words};
+use std::cell::Cell;
+use std::ptr;
+use turnwise::RawMutex;
+use turnwise::platform::{Lane, Parked, Platform, Word};
+use turnwise::raw::RawLock;
+
+#[path = "../../../../../crates/preload/src/cond/protocol.rs"]
+mod protocol;
+
+const fn check(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
+    // A waiter that has no time, and that nobody signals, relies on its deadline.
+    let machine = Machine { time_helps: true, ..Machine::SLEEPS };
+    Check { name, machine, sizes, shows, body }
+}
+
+const ONCE: (Size, Size) = (Size::of(2, 2), Size::of(3, 1));
+const THREE: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const TWO: (Size, Size) = (Size::of(2, 1), Size::of(3, 1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).restless());
+const SIGNALS: (Size, Size) = (Size::of(2, 1).restless(), Size::of(3, 1).restless());
+
+pub(super) const CHECKS: &[Check] = &[
+    check("preload cond: a signal for each token", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: a broadcast for all tokens", THREE, &["waited"], |s, z| tokens(s, z, Kind::Broadcasts)),
+    check("preload cond: one waiter has no time", TIMED, &["gave up"], |s, z| tokens(s, z, Kind::Hasty)),
+    check("preload cond: a waiter may be cancelled", TIMED, &["cancelled"], |s, z| tokens(s, z, Kind::Cancels)),
+    check("preload cond: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: destroyed after a broadcast", TWO, &["destroyed", "destroyer slept"], destroyed),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Signals,
+    Broadcasts,
+    /// Signals; the last waiter has no time.
+    Hasty,
+    /// Signals; the last waiter may be cancelled as it sleeps.
+    Cancels,
+}
+
+/// The condition variable as it lies in memory, and what it is used for.
+struct Shared {
+    mutex: RawMutex<Explicit>,
+    cond: Cond,
+    section: Section,
+    tokens: Cell<u32>,
+}
+
+struct Cond {
+    word: ExplicitWord<u64>,
+    inside: ExplicitWord<u32>,
+}
+
+impl Shared {
+    fn keep(stage: &CheckSetup) -> &'static Shared {
+        stage.keep(Shared {
+            mutex: RawMutex::new_in(),
+            cond: Cond { word: Word::new(0), inside: Word::new(0) },
+            section: Section::new(),
+            tokens: Cell::new(0),
+        })
+    }
+
+    fn words(&self) -> Words<'_, Explicit> {
+        Words { word: &self.cond.word, inside: &self.cond.inside }
+    }
+
+    fn lock(&self) {
+        self.mutex.lock();
+        self.section.alone();
+    }
+
+    fn unlock(&self) {
+        self.section.write(-1);
+        // SAFETY: every caller has the lock.
+        unsafe { self.mutex.unlock() };
+    }
+
+    /// As the C part waits: `begin`, the futex call, which a signal handler restarts, `end`. Whether it ended with a
+    /// signal, as far as the waiter can tell.
+    fn wait(&self, may_leave: Option<Kind>) -> bool {
+        saw("waited");
+        let words = self.words();
+        let seen = words.arrive();
+        self.unlock();
+        // SAFETY: the first half of the word, which a futex call looks at.
+        let futex = unsafe { &*words.futex() };
+        let parked = loop {
+            match Explicit::park(futex, seen, Lane::Waiters, may_leave.map(|_| SOON)) {
+                Parked::Interrupted => {}
+                parked => break parked,
+            }
+        };
+        // A cancellation may end the sleep, or come as something else does.
+        let cancelled = may_leave == Some(Kind::Cancels) && (parked == Parked::TimedOut || choose());
+        let how = match parked {
+            _ if cancelled => Leave::Cancelled,
+            Parked::Woken => Leave::Woken,
+            _ => Leave::ByItself,
+        };
+        words.leave(seen, how, || false);
+        self.lock();
+        !cancelled && parked != Parked::TimedOut
+    }
+
+    fn take(&self) {
+        self.lock();
+        while self.tokens.get() == 0 {
+            self.wait(None);
+        }
+        self.tokens.set(self.tokens.get() - 1);
+        self.unlock();
+    }
+
+    /// Waits once, and takes nothing: if a signal came, it is handed on. One whose time was out, or who was cancelled,
+    /// cannot tell, and must have taken none along.
+    fn look(&self, kind: Kind) {
+        self.lock();
+        let signalled = self.tokens.get() == 0 && self.wait(Some(kind));
+        self.unlock();
+        if signalled {
+            self.words().signal();
+        } else {
+            saw(if kind == Kind::Cancels { "cancelled" } else { "gave up" });
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.cond.word.peek() >> 32
+    }
+
+    /// When all have left. With several waiters, those that a signal found on their way to sleep may still be counted;
+    /// a signal that wakes nobody forgets all of them, so that the next ones need no system call.
+    fn forgets_who_left(&self, only_one: bool) {
+        assert!(!only_one || self.count() == 0, "the one waiter has left, and is still counted");
+        let words = self.words();
+        (0..3).for_each(|_| _ = words.arrive());
+        words.signal();
+        assert_eq!(self.count(), 0, "counted after a signal that woke nobody");
+    }
+
+    fn give(&self, tokens: u32, all: bool) {
+        self.lock();
+        self.tokens.set(self.tokens.get() + tokens);
+        self.unlock();
+        if all {
+            self.words().broadcast();
+        } else {
+            self.words().signal();
+        }
+    }
+}
+
+/// The first thread gives a token for each of the others, but for the last, if that leaves without.
+fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
+    let shared = Shared::keep(stage);
+    let leaves = matches!(kind, Kind::Hasty | Kind::Cancels);
+    let waiters = size.threads as u32 - 1 - u32::from(leaves);
+    stage.spawn(move || {
+        for _ in 0..size.rounds {
+            if kind == Kind::Broadcasts {
+                shared.give(waiters, true);
+            } else {
+                (0..waiters).for_each(|_| shared.give(1, false));
+            }
+        }
+    });
+    for _ in 0..waiters {
+        stage.spawn_rounds(size.rounds, move || shared.take());
+    }
+    if leaves {
+        stage.spawn_rounds(size.rounds, move || shared.look(kind));
+    }
+    stage.at_end(move || {
+        assert_eq!(shared.tokens.get(), 0, "tokens are left");
+        assert_eq!(shared.cond.inside.peek(), 0, "somebody is counted who has left");
+        assert!(!shared.mutex.is_locked());
+        shared.forgets_who_left(waiters + u32::from(leaves) == 1);
+    });
+}
+
+/// The first thread destroys the condition variable right after it has woken all, as POSIX allows.
+fn destroyed(stage: &CheckSetup, size: Size) {
+    let shared = Shared::keep(stage);
+    let inside = ptr::from_ref(&shared.cond.inside).addr();
+    stage.watch(move |&Record { what, address, old, new, .. }| {
+        if what == "park" && address == inside && old == new {
+            saw("destroyer slept");
+        }
+    });
+    let waiters = size.threads as u32 - 1;
+    stage.spawn(move || {
+        shared.lock();
+        // Nobody comes to wait after this: who has not come yet finds its token.
+        shared.tokens.set(waiters);
+        shared.words().broadcast();
+        shared.unlock();
+        shared.words().destroy();
+        assert_eq!(shared.cond.inside.peek(), 0, "something is left in a condition variable that was destroyed");
+        saw("destroyed");
+        bury(&shared.cond);
+    });
+    for _ in 0..waiters {
+        stage.spawn(move || shared.take());
+    }
+    stage.at_end(move || assert_eq!(shared.tokens.get(), 0, "tokens are left"));
+}

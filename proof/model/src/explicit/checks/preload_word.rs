@@ -1,0 +1,77 @@
+//! The preload library's locks with a line of waiters, which a forked child makes anew, as they ship.
+
+#[path = "../../../../../crates/preload/src/word/line.rs"]
+mod line;
+
+use super::Section;
+use crate::explicit::Explicit;
+use crate::explicit::check::{Check, CheckSetup, fork};
+use crate::explicit::{Machine, Size};
+use crate::platform::saw;
+use line::{Lined, RENEWING};
+use turnwise::RawLock;
+use turnwise::backoff::NoBackoff;
+use turnwise::platform::Word;
+use turnwise::spin::{RawQueuedSpinLock, RawTicketLock};
+
+const FORKS: (Size, Size) = (Size::of(2, 1).forked(), Size::of(2, 3).forked());
+
+const fn check(name: &'static str, body: fn(&CheckSetup, Size)) -> Check {
+    let machine = Machine { spins_end: false, ..Machine::SPINS };
+    Check { name, machine, sizes: FORKS, shows: &["forked", "renewed"], body }
+}
+
+pub(super) const CHECKS: &[Check] = &[
+    check("preload word: a ticket lock in a forked child", forks::<RawTicketLock<NoBackoff, Explicit>>),
+    check("preload word: a queued lock in a forked child", forks::<RawQueuedSpinLock<Explicit>>),
+];
+
+struct Guarded {
+    word: Lined<Explicit>,
+    section: Section,
+}
+
+impl Guarded {
+    fn lock<R: RawLock<Platform = Explicit>>(&self) {
+        self.word.with_line::<R>().lock();
+        self.section.alone();
+    }
+
+    fn unlock<R: RawLock<Platform = Explicit>>(&self) {
+        let lock = self.word.with_line::<R>();
+        self.section.write(-1);
+        // SAFETY: every caller has it.
+        unsafe { lock.unlock() };
+    }
+
+    fn round<R: RawLock<Platform = Explicit>>(&self) {
+        self.lock::<R>();
+        self.unlock::<R>();
+    }
+}
+
+/// The first thread may fork while it has the lock and others wait. The child starts two threads.
+fn forks<R: RawLock<Platform = Explicit>>(stage: &CheckSetup, size: Size) {
+    let word = Lined { spin: Word::new(0), line: Word::new(0) };
+    let guarded = stage.keep(Guarded { word, section: Section::new() });
+    stage.watch(move |record| {
+        if record.writes(&guarded.word.line) && record.new & u64::from(RENEWING) == 0 {
+            saw("renewed");
+        }
+    });
+    stage.spawn(move || {
+        guarded.lock::<R>();
+        if fork() {
+            saw("forked");
+        }
+        guarded.unlock::<R>();
+        guarded.round::<R>();
+    });
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round::<R>());
+    }
+    for _ in 0..2 {
+        stage.spawn_in_child(move || guarded.round::<R>());
+    }
+    stage.at_end(move || assert!(!guarded.word.view::<R>().is_locked(), "locked when everybody has left"));
+}

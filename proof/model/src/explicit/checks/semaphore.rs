@@ -1,0 +1,180 @@
+//! The semaphore, fair and barging.
+
+use super::{SOON, Shows, sleeps, word};
+use crate::explicit::Size;
+use crate::explicit::check::{Check, CheckSetup, Record, fork};
+use crate::explicit::memory::scrub;
+use crate::explicit::{Explicit, ExplicitWord};
+use crate::platform::saw;
+use std::cell::Cell;
+use turnwise::Semaphore;
+use turnwise::platform::Platform;
+
+const PLAIN: (Size, Size) = (Size::of(3, 1), Size::of(3, 2));
+const FOUR: (Size, Size) = (Size::of(3, 1), Size::of(4, 1));
+const TIMED: (Size, Size) = (Size::of(3, 1).timed(1), Size::of(3, 1).timed(2).late(1));
+const LATE: (Size, Size) = (Size::of(2, 3).late(1), Size::of(3, 1).late(1));
+const SIGNALS: (Size, Size) = (Size::of(2, 2).restless(), Size::of(3, 1).restless());
+const FORKED: (Size, Size) = (Size::of(2, 1).late(1).forked(), Size::of(3, 1).late(1).forked());
+const VOID: Shows = &["forked", "void place taken out"];
+
+pub(super) const CHECKS: &[Check] = &[
+    sleeps("semaphore: one permit", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: one permit, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 1, &[1])),
+    sleeps("semaphore: two permits, some want both", PLAIN, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: some want both, fair", FOUR, &["passed on"], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: four threads", FOUR, &["passed on"], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: claims", LATE, &["claimed"], |s, z| wants::<false>(s, z, 1, &[1])),
+    sleeps("semaphore: time runs out", TIMED, &["gave up", "left first"], timed::<false>),
+    sleeps("semaphore: time runs out, fair", TIMED, &["gave up", "left first"], timed::<true>),
+    sleeps("semaphore: forked children", FORKED, VOID, forks::<false>),
+    sleeps("semaphore: forked children, fair", FORKED, VOID, forks::<true>),
+    sleeps("semaphore: sleepers wake for nothing", SIGNALS, &[], |s, z| wants::<false>(s, z, 2, &[2, 1])),
+    sleeps("semaphore: they wake for nothing, fair", SIGNALS, &[], |s, z| wants::<true>(s, z, 2, &[2, 1])),
+];
+
+const PERMITS: u64 = (1 << 24) - 1;
+const GENERATION: u32 = 0xf << 24;
+const CLAIM: u64 = 1 << 28;
+const PASSED: u64 = 1 << 29;
+const FIRST: u64 = 1 << 30;
+
+struct Guarded<const FAIR: bool> {
+    semaphore: Semaphore<FAIR, Explicit>,
+    permits: u32,
+    /// Permits that threads have.
+    out: Cell<u32>,
+    /// Who is first in line, + 1.
+    first: Cell<usize>,
+    /// It has claimed.
+    claimed: Cell<bool>,
+}
+
+impl<const FAIR: bool> Guarded<FAIR> {
+    fn keep(stage: &CheckSetup, permits: u32) -> &'static Self {
+        let guarded = Guarded {
+            semaphore: Semaphore::new_in(permits),
+            permits,
+            out: Cell::new(0),
+            first: Cell::new(0),
+            claimed: Cell::new(false),
+        };
+        let guarded = stage.keep_watched(guarded, Self::watch);
+        stage.at_end(move || {
+            let word = guarded.word().peek();
+            // Flags of the parent's threads stay if nobody had to wait.
+            let void = word & GENERATION != Explicit::generation() << GENERATION.trailing_zeros();
+            let word = if void { word & PERMITS as u32 } else { word };
+            assert_eq!(word, permits, "flags or permits when everybody has left: {word:#x}");
+        });
+        guarded
+    }
+
+    fn word(&self) -> &ExplicitWord<u32> {
+        // SAFETY: the word comes first in a `repr(C)` lock.
+        unsafe { word(&self.semaphore) }
+    }
+
+    /// Nobody takes permits past the first in line once it has claimed; in a fair one, past nobody in line.
+    fn watch(&self, record: &Record) {
+        let &Record { thread, old, new, .. } = record;
+        if !record.writes(self.word()) {
+            return;
+        }
+        let (first, gone) = (self.first.get() == thread + 1, old & FIRST != 0 && new & FIRST == 0);
+        if new & PERMITS < old & PERMITS {
+            let barred = self.claimed.get() || FAIR && old & (FIRST | PASSED) != 0;
+            assert!(first || !barred, "thread {thread} takes permits past the first in line");
+        } else if gone && new & PERMITS == old & PERMITS {
+            saw("left first");
+        }
+        if gone {
+            if self.first.get() == 0 {
+                saw("void place taken out");
+            } else {
+                assert!(first, "thread {thread} takes the place of the first away");
+            }
+            self.first.set(0);
+            self.claimed.set(false);
+        }
+        if new & !old & FIRST != 0 {
+            self.first.set(thread + 1);
+        }
+        if new & !old & CLAIM != 0 {
+            saw("claimed");
+            self.claimed.set(true);
+        }
+        if new & !old & PASSED != 0 {
+            saw("passed on");
+        }
+    }
+
+    fn got(&self, n: u32) {
+        scrub();
+        self.out.set(self.out.get() + n);
+        assert!(self.out.get() <= self.permits, "{} permits of {}", self.out.get(), self.permits);
+    }
+
+    fn give(&self, n: u32) {
+        self.out.set(self.out.get() - n);
+        self.semaphore.release(n);
+    }
+
+    fn round(&self, n: u32) {
+        self.semaphore.acquire_many(n).forget();
+        self.got(n);
+        self.give(n);
+    }
+}
+
+/// Thread n wants as many as `wants` says, which begins again at its end.
+fn wants<const FAIR: bool>(stage: &CheckSetup, size: Size, permits: u32, wants: &'static [u32]) {
+    let guarded = Guarded::<FAIR>::keep(stage, permits);
+    for &n in wants.iter().cycle().take(size.threads) {
+        stage.spawn_rounds(size.rounds, move || guarded.round(n));
+    }
+}
+
+/// All but the first have no time.
+fn timed<const FAIR: bool>(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::<FAIR>::keep(stage, 1);
+    for thread in 0..size.threads {
+        stage.spawn(move || {
+            for _ in 0..size.rounds {
+                if thread == 0 {
+                    guarded.round(1);
+                } else if let Some(permits) = guarded.semaphore.try_acquire_until(1, SOON) {
+                    permits.forget();
+                    guarded.got(1);
+                    guarded.give(1);
+                } else {
+                    saw("gave up");
+                }
+            }
+        });
+    }
+}
+
+/// The first thread may fork while it has the only permit. The child has none of those that stood in line, but as
+/// many of its own.
+fn forks<const FAIR: bool>(stage: &CheckSetup, size: Size) {
+    let guarded = Guarded::<FAIR>::keep(stage, 1);
+    stage.spawn(move || {
+        guarded.round(1);
+        guarded.semaphore.acquire().forget();
+        guarded.got(1);
+        if fork() {
+            saw("forked");
+            guarded.first.set(0);
+            guarded.claimed.set(false);
+        }
+        guarded.give(1);
+        guarded.round(1);
+    });
+    for _ in 1..size.threads {
+        stage.spawn_rounds(size.rounds, move || guarded.round(1));
+    }
+    for _ in 1..size.threads {
+        stage.spawn_in_child(move || guarded.round(1));
+    }
+}

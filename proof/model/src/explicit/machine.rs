@@ -1,0 +1,411 @@
+//! What the threads of a check ask for, and how they are suspended and resumed.
+//!
+//! A thread is suspended right before each operation on something that others see. One step of the search is one such
+//! operation with all that the thread does after it on its own.
+
+use super::memory::{Arena, Suspend};
+use super::setting::{Machine, Size};
+use super::state::{Choice, DEADLINE, GRAVES, NOT_RUNNING, Pending, State};
+use crate::lab;
+use std::cell::{Cell, RefCell};
+use std::fmt::Write as _;
+use std::panic::Location;
+use turnwise::platform::{Deadline, Lane, Parked, SpinEnd, SpinLimit, ThreadSlot, Token};
+use turnwise::wait::Policy;
+
+use super::{Explicit, ExplicitWord};
+
+/// How far the clock jumps: past the time after which a waiter claims the next turn.
+const JUMP_NS: u64 = Policy::DEFAULT.claim_after_ns + 1_000_000;
+
+/// An operation, for the trace and for whoever watches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) thread: usize,
+    pub(super) what: &'static str,
+    pub(super) at: &'static Location<'static>,
+    pub(super) address: usize,
+    pub(super) old: u64,
+    pub(super) new: u64,
+}
+
+impl Record {
+    /// Whether it may have changed the word at `address`.
+    pub(super) fn writes<T>(&self, word: &ExplicitWord<T>) -> bool {
+        let other = matches!(self.what, "load" | "cmpxchg failed" | "park" | "wake" | "requeue");
+        self.address == std::ptr::from_ref(word).addr() && !other
+    }
+}
+
+/// Looks at each operation, and may fail the check.
+pub(super) type Watch = Box<dyn Fn(&Record)>;
+
+/// A check in progress.
+pub(super) struct CheckRun {
+    pub(super) state: State,
+    pub(super) machine: Machine,
+    pub(super) arena: Arena,
+    pub(super) slots: Vec<&'static ThreadSlot<Explicit>>,
+    pub(super) trace: Vec<Record>,
+    pub(super) current: usize,
+}
+
+thread_local! {
+    static RUN: RefCell<Option<CheckRun>> = const { RefCell::new(None) };
+    static WATCH: RefCell<Option<Watch>> = const { RefCell::new(None) };
+    /// How the running coroutine suspends itself; null outside of one.
+    static SUSPEND: Cell<*const Suspend> = const { Cell::new(std::ptr::null()) };
+    /// What else happens while a thread spins, outside of coroutines.
+    static MEANWHILE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+}
+
+pub(super) fn with<R>(f: impl FnOnce(&mut CheckRun) -> R) -> R {
+    RUN.with_borrow_mut(|world| f(world.as_mut().expect("inside of a check")))
+}
+
+/// Starts a check: an empty arena, threads without bodies.
+pub(super) fn start(machine: Machine, size: Size) {
+    let state = State::new(&[], size);
+    let world = CheckRun { state, machine, arena: Arena::new(), slots: Vec::new(), trace: Vec::new(), current: 0 };
+    RUN.set(Some(world));
+    WATCH.set(None);
+    MEANWHILE.set(None);
+    for _ in 0..super::state::THREADS {
+        let slot = keep(ThreadSlot::new_in());
+        with(|w| w.slots.push(slot));
+    }
+}
+
+/// The bodies are there.
+pub(super) fn ready(threads: &[bool], size: Size) {
+    with(|w| {
+        let clock = w.state.clock;
+        w.state = State { clock, ..State::new(threads, size) };
+        w.trace.clear();
+    });
+}
+
+/// The check is over. Objects are gone after this.
+pub(super) fn finish() {
+    WATCH.set(None);
+    MEANWHILE.set(None);
+    SUSPEND.set(std::ptr::null());
+    RUN.set(None);
+}
+
+pub(super) fn keep<T: 'static>(value: T) -> &'static T {
+    with(|w| w.arena.keep(value))
+}
+
+pub(super) fn watch(watch: Watch) {
+    WATCH.set(Some(watch));
+}
+
+/// Runs `f` as thread `number`, alone. A spin in it runs `meanwhile`, as whom that likes.
+pub(super) fn act(number: usize, f: impl FnOnce()) {
+    let before = with(|w| std::mem::replace(&mut w.current, number));
+    f();
+    with(|w| w.current = before);
+}
+
+pub(super) fn meanwhile(f: impl Fn() + 'static) {
+    MEANWHILE.set(Some(Box::new(f)));
+}
+
+/// Before thread `number` goes on by this choice: the way back to it, if it runs already.
+pub(super) fn begin(choice: Choice, suspend: *const Suspend) {
+    with(|w| {
+        w.current = usize::from(choice.thread);
+        w.state.begin(choice);
+    });
+    SUSPEND.set(suspend);
+}
+
+/// After a step: how to get back to the thread.
+pub(super) fn end(done: bool) -> *const Suspend {
+    if done {
+        with(|w| w.state.threads[w.current].pending = Pending::Done);
+    }
+    SUSPEND.replace(std::ptr::null())
+}
+
+/// The running coroutine has begun.
+pub(super) fn begun(suspend: &Suspend) {
+    SUSPEND.set(suspend);
+}
+
+fn inside() -> bool {
+    !SUSPEND.get().is_null()
+}
+
+pub(super) fn current() -> usize {
+    with(|w| w.current)
+}
+
+#[inline(never)]
+fn suspend(pending: Pending) -> u8 {
+    with(|w| w.state.threads[w.current].pending = pending);
+    // SAFETY: set to that of the coroutine which runs now, and which stays until it returns.
+    unsafe { (*SUSPEND.get()).suspend(()) }
+}
+
+/// Others may take any steps here.
+pub(super) fn point() {
+    if inside() && !with(|w| std::mem::take(&mut w.state.threads[w.current].pass)) {
+        suspend(Pending::Operation);
+    }
+}
+
+/// Fails the check if the word was freed.
+pub(super) fn alive(address: usize, at: &'static Location<'static>) {
+    let dead = with(|w| w.state.graves[..w.state.buried].iter().any(|&(from, to)| (from..to).contains(&address)));
+    assert!(!dead, "thread {} uses a lock after it was freed, at {at}", current());
+}
+
+/// The lock at `value` is freed: nobody may use a word of it from here on.
+pub(super) fn bury<T>(value: &'static T) {
+    let from = std::ptr::from_ref(value).addr();
+    with(|w| {
+        assert!(w.state.buried < GRAVES, "too much is freed");
+        w.state.graves[w.state.buried] = (from, from + size_of::<T>());
+        w.state.buried += 1;
+    });
+}
+
+/// The thread looked at a word and found this.
+pub(super) fn read(at: usize, value: u64) {
+    if inside() {
+        with(|w| w.state.threads[w.current].note_read(at, value));
+    }
+}
+
+/// The thread did something: what it read before is no reason to wait.
+fn acted() {
+    with(|w| w.state.threads[w.current].unsteady = true);
+}
+
+/// The thread begins to wait for a change.
+pub(super) fn begin_to_look() {
+    with(|w| w.state.threads[w.current].forget_reads());
+}
+
+/// A pause in a loop of looks. None if nothing was looked at: the loop is a delay.
+#[inline(never)]
+pub(super) fn relax() {
+    if inside() && with(|w| w.state.threads[w.current].read > 0) {
+        suspend(Pending::Vain { deadline: false, owner: false });
+        look_again();
+    }
+}
+
+/// The next look follows at once: it is why the thread goes on.
+fn look_again() {
+    with(|w| {
+        let t = &mut w.state.threads[w.current];
+        t.forget_reads();
+        t.pass = true;
+    });
+}
+
+/// After a look in vain: waits for a change, or for the end of the spin.
+#[inline(never)]
+pub(super) fn vain(limit: SpinLimit) -> Result<(), SpinEnd> {
+    if !inside() {
+        MEANWHILE.with_borrow(|meanwhile| meanwhile.as_ref().expect("nobody would ever end this spin")());
+        return Ok(());
+    }
+    let machine = with(|w| w.machine);
+    let (deadline, owner) = (limit.until.is_some() && machine.spins_end, limit.owner.is_some() && machine.owners_leave);
+    match suspend(Pending::Vain { deadline, owner }) {
+        DEADLINE => Err(SpinEnd::Deadline),
+        NOT_RUNNING => Err(SpinEnd::NotRunning),
+        _ => {
+            look_again();
+            Ok(())
+        }
+    }
+}
+
+/// Sleeps, if the word is as expected.
+#[inline(never)]
+pub(super) fn park(
+    word: &ExplicitWord<u32>,
+    expected: u32,
+    lane: Lane,
+    deadline: Option<Deadline>,
+    at: &'static Location<'static>,
+) -> Parked {
+    point();
+    alive(word.address(), at);
+    let found = word.peek();
+    note("park", at, word.address(), expected.into(), found.into());
+    if found != expected {
+        return Parked::Changed;
+    }
+    sleep(word.address(), lane, deadline.map(|d| d.at))
+}
+
+fn sleep(word: usize, lane: Lane, deadline: Option<u64>) -> Parked {
+    assert!(inside(), "nobody would ever wake a thread outside of a search");
+    with(|w| {
+        let s = &mut w.state;
+        s.sleepers[s.asleep] = w.current as u8;
+        s.asleep += 1;
+        s.threads[w.current].forget_reads();
+    });
+    suspend(Pending::Asleep { word, lane, deadline });
+    with(|w| w.state.threads[w.current].parked)
+}
+
+#[inline(never)]
+pub(super) fn wake(word: usize, lane: Lane, count: u32, at: &'static Location<'static>) -> u32 {
+    point();
+    let asked = lab::waking(at, count);
+    let mut woken = 0;
+    with(|w| {
+        while woken < asked {
+            let Some(thread) = w.state.in_line(word, Some(lane)) else { break };
+            w.state.wake(thread);
+            woken += 1;
+        }
+    });
+    acted();
+    note("wake", at, word, u64::from(count), u64::from(woken));
+    woken
+}
+
+/// Wakes the first sleeper and moves the others, if the word is as expected.
+#[inline(never)]
+pub(super) fn requeue(
+    from: &ExplicitWord<u32>,
+    expected: u32,
+    to: usize,
+    at: &'static Location<'static>,
+) -> Option<u32> {
+    point();
+    alive(from.address(), at);
+    (from.peek() == expected).then(|| move_sleepers(from.address(), to, at))
+}
+
+fn move_sleepers(from: usize, to: usize, at: &'static Location<'static>) -> u32 {
+    let most = lab::waking(at, u32::MAX);
+    let moved = with(|w| {
+        let mut moved = 0;
+        while let Some(thread) = w.state.in_line(from, None).filter(|_| moved < most) {
+            if moved == 0 {
+                w.state.wake(thread);
+            } else if let Pending::Asleep { word, lane, .. } = &mut w.state.threads[thread].pending {
+                (*word, *lane) = (to, Lane::Waiters);
+            }
+            moved += 1;
+        }
+        moved
+    });
+    acted();
+    note("requeue", at, from, 0, u64::from(moved));
+    moved
+}
+
+/// The time; it may jump as it is read.
+#[inline(never)]
+pub(super) fn now() -> u64 {
+    let (jumps, moves) = with(|w| (w.state.jumps > 0, w.state.timeouts > 0));
+    if inside() && (jumps || moves) && suspend(Pending::Clock) == 1 {
+        with(|w| {
+            w.state.jumps -= 1;
+            w.state.clock += JUMP_NS;
+        });
+    }
+    with(|w| w.state.clock)
+}
+
+/// Whether a thread is found off its CPU, if the machine has such.
+#[inline(never)]
+pub(super) fn off_cpu() -> bool {
+    inside() && with(|w| w.machine.owners_leave) && suspend(Pending::Ask) == 1
+}
+
+/// An answer of the environment's, one or the other.
+pub(super) fn choose() -> bool {
+    suspend(Pending::Ask) == 1
+}
+
+/// The process forks if the search says so: whether this is the child, in which no other thread exists.
+pub(super) fn fork() -> bool {
+    let child = suspend(Pending::Fork) == 1;
+    if child {
+        with(|w| {
+            w.state.forks -= 1;
+            w.state.generation += 1;
+            w.state.asleep = 0;
+            for (index, thread) in w.state.threads.iter_mut().enumerate() {
+                match thread.pending {
+                    _ if index == w.current => {}
+                    Pending::Unborn => thread.pending = Pending::Local,
+                    _ => thread.pending = Pending::Done,
+                }
+            }
+        });
+    }
+    child
+}
+
+/// How many forks this process is away from the first.
+pub(super) fn generation() -> u8 {
+    with(|w| w.state.generation)
+}
+
+pub(super) fn token(thread: usize) -> Token {
+    u32::try_from(thread + 2).ok().and_then(Token::new).expect("a check has few threads")
+}
+
+/// Notes an operation of the running thread that writes.
+pub(super) fn wrote(what: &'static str, at: &'static Location<'static>, address: usize, old: u64, new: u64) {
+    acted();
+    note(what, at, address, old, new);
+}
+
+/// Notes an operation of the running thread.
+pub(super) fn note(what: &'static str, at: &'static Location<'static>, address: usize, old: u64, new: u64) {
+    if !inside() {
+        return;
+    }
+    let record = with(|w| {
+        let record = Record { thread: w.current, what, at, address, old, new };
+        w.trace.push(record);
+        record
+    });
+    WATCH.with_borrow(|watch| watch.iter().for_each(|watch| watch(&record)));
+}
+
+/// The operations so far, in order.
+pub(super) fn trace() -> String {
+    with(|w| {
+        let mut out = String::new();
+        for e in &w.trace {
+            let file = e.at.file().rsplit('/').next().unwrap_or_default();
+            let place = w.arena.offset(e.address);
+            let _ = write!(out, "  {} {}:{} {} {place:#x}: {:#x}", e.thread, file, e.at.line(), e.what, e.old);
+            let _ = if e.old == e.new { writeln!(out) } else { writeln!(out, " -> {:#x}", e.new) };
+        }
+        out
+    })
+}
+
+/// Who waits for what.
+pub(super) fn describe() -> String {
+    with(|w| {
+        let mut out = String::new();
+        for (number, thread) in w.state.threads.iter().enumerate() {
+            let _ = match thread.pending {
+                Pending::Done | Pending::Unborn => Ok(()),
+                Pending::Asleep { word, lane, .. } => {
+                    write!(out, "; thread {number} sleeps on word {:#x} in lane {lane:?}", w.arena.offset(word))
+                }
+                Pending::Vain { .. } => write!(out, "; thread {number} spins"),
+                other => write!(out, "; thread {number}: {other:?}"),
+            };
+        }
+        out
+    })
+}

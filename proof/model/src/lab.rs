@@ -1,0 +1,270 @@
+//! The laboratory: what the locks do at each place in their sources, and how one of these things is changed for a run.
+//!
+//! A place is known by `#[track_caller]`, so nothing is recompiled. An engine's words and platform ask here:
+//!
+//! | before | they ask | and do |
+//! |---|---|---|
+//! | an operation on a word | `order` | it with that ordering |
+//! | one that writes | `kept` | it so that these bits keep their old value |
+//! | a wake-up | `waking` | wake so many |
+//!
+//! and tell `changed` what an operation would have written, `visit` what else was called. The answers are those of
+//! the source, unless that place is the subject of the experiment.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+
+/// Which of an operation's orderings: a compare-exchange has two.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// The ordering of a load, a store, an exchange, or of a compare-exchange that succeeds.
+    Main,
+    /// The ordering of a compare-exchange that fails.
+    Failure,
+}
+
+/// A place in the lock sources that uses a word or the platform.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct UseSite {
+    /// Source file, from the workspace's root.
+    pub file: &'static str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+impl UseSite {
+    fn of(at: &'static Location<'static>) -> UseSite {
+        UseSite { file: direct(at.file()), line: at.line(), column: at.column() }
+    }
+}
+
+/// The path without steps back: that of a file which another one includes has some.
+fn direct(file: &'static str) -> &'static str {
+    static DIRECT: Mutex<BTreeMap<&str, &str>> = Mutex::new(BTreeMap::new());
+    if !file.contains("/../") {
+        return file;
+    }
+    let mut known = DIRECT.lock().expect("nobody panics with it");
+    known.entry(file).or_insert_with(|| {
+        let mut parts = Vec::new();
+        for part in file.split('/') {
+            match part {
+                ".." => _ = parts.pop(),
+                _ => parts.push(part),
+            }
+        }
+        parts.join("/").leak()
+    })
+}
+
+impl fmt::Display for UseSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// What an experiment changes at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Another ordering than the source says.
+    Order {
+        /// Which ordering of the operation.
+        part: Part,
+        /// What the source says.
+        from: Ordering,
+        /// What is used instead.
+        to: Ordering,
+    },
+    /// An operation leaves part of the word as it was.
+    Left {
+        /// What that part is called.
+        name: &'static str,
+        /// Which bits these are.
+        bits: u64,
+    },
+    /// A wake-up wakes no more than so many.
+    Wakes {
+        /// 0 or 1.
+        most: u32,
+    },
+}
+
+/// One experiment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mutation {
+    /// Where.
+    pub place: UseSite,
+    /// What is changed there.
+    pub change: Change,
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.place)?;
+        match self.change {
+            Change::Order { part: Part::Main, from, to } => write!(f, ": {from:?} -> {to:?}"),
+            Change::Order { part: Part::Failure, from, to } => write!(f, " (on failure): {from:?} -> {to:?}"),
+            Change::Left { name, .. } => write!(f, ": {name} stays as it was"),
+            Change::Wakes { most: 0 } => f.write_str(": nobody is woken"),
+            Change::Wakes { most } => write!(f, ": no more than {most} woken"),
+        }
+    }
+}
+
+/// The orderings one step below `order`. SeqCst is left out: loom treats it as AcqRel, so the step would not show.
+pub fn weaker(order: Ordering) -> &'static [Ordering] {
+    match order {
+        SeqCst => &[Acquire, Release],
+        AcqRel => &[Acquire, Release],
+        Acquire | Release => &[Relaxed],
+        _ => &[],
+    }
+}
+
+/// What was done at one place in all executions of a run together. Of words: what the source meant, changed or not.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Done {
+    /// The ordering, if it is stronger than relaxed.
+    pub order: Option<Ordering>,
+    /// The same of a compare-exchange that fails.
+    pub failure_order: Option<Ordering>,
+    /// Bits that were clear before an operation and set after it.
+    pub set: u64,
+    /// Bits that were set before and clear after.
+    pub cleared: u64,
+    /// Bits that were set before and after an operation that writes.
+    pub stayed: u64,
+    /// How many a wake-up was to wake at most; 0: there was none.
+    pub wakes: u32,
+}
+
+impl Done {
+    /// Adds what another run did at the same place.
+    pub fn add(&mut self, other: &Done) {
+        self.order = self.order.or(other.order);
+        self.failure_order = self.failure_order.or(other.failure_order);
+        self.set |= other.set;
+        self.cleared |= other.cleared;
+        self.stayed |= other.stayed;
+        self.wakes = self.wakes.max(other.wakes);
+    }
+
+    /// Its orderings that are stronger than relaxed.
+    pub fn orders(&self) -> impl Iterator<Item = (Part, Ordering)> {
+        let failure = self.failure_order.map(|order| (Part::Failure, order));
+        self.order.map(|order| (Part::Main, order)).into_iter().chain(failure)
+    }
+}
+
+/// Every place that a run came to.
+pub type UseSites = BTreeMap<UseSite, Done>;
+
+/// A place that this run knows, with what is changed there.
+struct Known {
+    place: UseSite,
+    done: Done,
+    order: Option<Ordering>,
+    failure_order: Option<Ordering>,
+    kept: u64,
+    most: u32,
+}
+
+#[derive(Default)]
+struct Lab {
+    mutations: Vec<Mutation>,
+    /// By address of the location, of which a place has one or more: spares the comparison of file names.
+    known: HashMap<*const Location<'static>, Known>,
+}
+
+thread_local! {
+    static LAB: RefCell<Lab> = RefCell::default();
+}
+
+/// Starts an experiment on this thread: forgets the places seen, sets what is changed.
+pub fn start(mutations: &[Mutation]) {
+    LAB.with_borrow_mut(|lab| *lab = Lab { mutations: mutations.to_vec(), ..Lab::default() });
+}
+
+/// The places seen since [`start`].
+pub fn places() -> UseSites {
+    LAB.with_borrow(|lab| {
+        let mut places = UseSites::new();
+        lab.known.values().for_each(|known| places.entry(known.place).or_default().add(&known.done));
+        places
+    })
+}
+
+fn at<R>(at: &'static Location<'static>, f: impl FnOnce(&mut Known) -> R) -> R {
+    LAB.with_borrow_mut(|lab| {
+        let mutations = &lab.mutations;
+        f(lab.known.entry(std::ptr::from_ref(at)).or_insert_with(|| meet(at, mutations)))
+    })
+}
+
+/// A place seen for the first time.
+#[cold]
+fn meet(at: &'static Location<'static>, mutations: &[Mutation]) -> Known {
+    let place = UseSite::of(at);
+    let mut known = Known { place, done: Done::default(), order: None, failure_order: None, kept: 0, most: u32::MAX };
+    for mutation in mutations.iter().filter(|mutation| mutation.place == place) {
+        match mutation.change {
+            Change::Order { part: Part::Main, to, .. } => known.order = Some(to),
+            Change::Order { part: Part::Failure, to, .. } => known.failure_order = Some(to),
+            Change::Left { bits, .. } => known.kept |= bits,
+            Change::Wakes { most } => known.most = most,
+        }
+    }
+    known
+}
+
+/// The lock came to this place.
+pub(crate) fn visit(place: &'static Location<'static>) {
+    at(place, |_| ());
+}
+
+/// The ordering to use at `place`, where the source says `order`.
+pub(crate) fn order(place: &'static Location<'static>, part: Part, order: Ordering) -> Ordering {
+    at(place, |known| {
+        if order == Relaxed {
+            return Relaxed;
+        }
+        match part {
+            Part::Main => {
+                known.done.order = Some(order);
+                known.order.unwrap_or(order)
+            }
+            Part::Failure => {
+                known.done.failure_order = Some(order);
+                known.failure_order.unwrap_or(order)
+            }
+        }
+    })
+}
+
+/// The bits that an operation at `place` shall leave as they were, whatever the source says.
+pub(crate) fn kept(place: &'static Location<'static>) -> u64 {
+    at(place, |known| known.kept)
+}
+
+/// An operation at `place` found `old` and was meant to leave `new`.
+pub(crate) fn changed(place: &'static Location<'static>, old: u64, new: u64) {
+    at(place, |known| {
+        known.done.set |= new & !old;
+        known.done.cleared |= old & !new;
+        known.done.stayed |= old & new;
+    });
+}
+
+/// How many a wake-up at `place` shall wake, where the source says `count`.
+pub(crate) fn waking(place: &'static Location<'static>, count: u32) -> u32 {
+    at(place, |known| {
+        known.done.wakes = known.done.wakes.max(count);
+        known.most.min(count)
+    })
+}

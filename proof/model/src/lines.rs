@@ -1,0 +1,173 @@
+//! Rare lines: what seldom happens in a lock's slow paths, and must happen in some model.
+//!
+//! A line is a function and what is done to the word there, so that nothing has to be noted in the shipped code.
+//! A model names those that it must enter ([`crate::check::Model::shows`]); each must be entered by some.
+
+use crate::check::Lock;
+use crate::lab::{Done, UseSite, UseSites};
+use crate::sources::{Sources, function_begun};
+use std::collections::BTreeSet;
+
+/// What is done there.
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// Anything at all.
+    Anything,
+    /// These bits are set.
+    Sets(u64),
+    /// They are cleared.
+    Clears(u64),
+    /// They are found set, and stay so.
+    Finds(u64),
+    /// The line in the source says this.
+    Says(&'static str),
+    /// Somebody is woken.
+    Wakes,
+}
+
+/// A rare line.
+#[derive(Debug)]
+pub struct Line {
+    /// How models and tables call it.
+    pub name: &'static str,
+    /// The end of the file's name.
+    file: &'static str,
+    function: &'static str,
+    what: What,
+}
+
+const fn line(name: &'static str, file: &'static str, function: &'static str, what: What) -> Line {
+    Line { name, file, function, what }
+}
+
+use What::{Anything, Clears, Finds, Says, Sets, Wakes};
+
+const MUTEX: &[Line] = &[
+    line("spun again", "mutex/spin.rs", "spin_again", Anything),
+    line("spun again with a duty", "mutex/raw.rs", "spin_again", Anything),
+    line("spun when woken", "mutex/spin.rs", "spin_woken", Anything),
+    line("stole", "mutex/spin.rs", "spin_first", Finds(1 << 31)),
+    line("stole by a try", "mutex/raw.rs", "try_take", Finds(1 << 31)),
+    line("saw a crowd", "mutex/raw.rs", "take", Sets(1 << 28)),
+    line("woke a crowd", "mutex/raw.rs", "unlock_slow", Clears(1 << 28)),
+    line("claimed", "mutex/raw.rs", "announce", Sets(1 << 30)),
+    line("claimed and spun", "mutex/spin.rs", "claimed", Anything),
+    line("handed off", "mutex/raw.rs", "take", Clears(1 << 30)),
+    line("handed off fairly", "mutex/raw.rs", "take", Clears(1 << 29)),
+    line("gave up", "mutex/raw.rs", "give_up", Anything),
+    line("gave up while first", "mutex/raw.rs", "give_up", Clears(1 << 30)),
+    line("gave up with a duty", "mutex/raw.rs", "give_up", Sets(1 << 31)),
+    line("void promise taken out", "mutex/raw.rs", "settled", Clears(1 << 30)),
+    line("void fair promise taken out", "mutex/raw.rs", "settled", Clears(1 << 29)),
+];
+
+const RWSEM: &[Line] = &[
+    line("wrote again", "rwsem/spin.rs", "write_again", Anything),
+    line("wrote again with a duty", "rwsem/wait.rs", "spin_again", Anything),
+    line("spun when woken", "rwsem/spin.rs", "woken", Anything),
+    line("took back a count", "rwsem/raw.rs", "take_back", Anything),
+    line("claimed", "rwsem/wait.rs", "announce", Sets(1 << 29)),
+    line("handed off", "rwsem/raw.rs", "take", Clears(1 << 29)),
+    line("gave up while first", "rwsem/wait.rs", "give_up", Clears(1 << 29)),
+    line("withdrew an announcement", "rwsem/wait.rs", "give_up", Clears(1 << 31)),
+    line("waited for too many readers", "rwsem/wait.rs", "wait", Says("patience.wait")),
+    line("woke the upgrader", "rwsem/raw.rs", "left", Wakes),
+    line("void flags taken out", "rwsem/raw.rs", "settled", Clears(1 << 31)),
+    line("void claim taken out", "rwsem/raw.rs", "settled", Clears(1 << 29)),
+];
+
+const SEMAPHORE: &[Line] = &[
+    line("claimed", "semaphore.rs", "announce", Sets(1 << 28)),
+    line("passed the place on", "semaphore.rs", "leave", Sets(1 << 29)),
+    line("took a passed place", "semaphore.rs", "become_first", Clears(1 << 29)),
+    line("passed on to nobody", "semaphore.rs", "pass_on", Clears(1 << 29)),
+    line("gave up with a duty", "semaphore.rs", "give_up", Sets(1 << 31)),
+    line("void place taken out", "semaphore.rs", "look", Clears(1 << 30)),
+];
+
+const CONDVAR: &[Line] = &[
+    line("moved the waiters", "condvar.rs", "notify_all", Says("P::requeue")),
+    line("woke all itself", "condvar.rs", "notify_all", Says("P::wake")),
+    line("came with another mutex", "condvar.rs", "prepare", Sets(1)),
+];
+
+const OSQ: &[Line] = &[
+    line("left the queue", "osq.rs", "cancel", Anything),
+    line("left while the one before leaves", "osq.rs", "cancel", Says("looks.wait")),
+    line("waited for a neighbour", "osq.rs", "wait_next", Says("looks.wait")),
+];
+
+const LOCKREF: &[Line] = &[
+    line("announced a sleep", "lockref/raw.rs", "sleep", Sets(1 << 17)),
+    line("woke those who slept", "lockref/raw.rs", "wake_after", Wakes),
+];
+
+/// The rare lines of a lock.
+pub fn of(lock: Lock) -> &'static [Line] {
+    match lock {
+        Lock::Mutex => MUTEX,
+        Lock::RwSem => RWSEM,
+        Lock::Semaphore => SEMAPHORE,
+        Lock::Condvar => CONDVAR,
+        Lock::Osq => OSQ,
+        Lock::LockRef => LOCKREF,
+        _ => &[],
+    }
+}
+
+impl What {
+    fn is(self, done: &Done, says: &str) -> bool {
+        match self {
+            Anything => true,
+            Says(what) => says.contains(what),
+            Sets(bits) => done.set & bits == bits,
+            Clears(bits) => done.cleared & bits == bits,
+            Finds(bits) => done.stayed & bits == bits,
+            Wakes => done.wakes > 0,
+        }
+    }
+}
+
+/// The rare lines of a lock that these places show.
+pub fn entered(lock: Lock, sources: &Sources, places: &UseSites) -> BTreeSet<&'static str> {
+    let shows = |line: &&Line, (place, done): (&UseSite, &Done)| {
+        place.file.ends_with(line.file)
+            && sources.function(place) == line.function
+            && line.what.is(done, sources.line(place))
+    };
+    of(lock).iter().filter(|line| places.iter().any(|at| shows(line, at))).map(|line| line.name).collect()
+}
+
+/// Operations on words, sleeps and wake-ups in the sources that no model came to: file, line and text. The dentry
+/// cache is not asked: most of its words are numbers of files, which order nothing.
+pub fn not_entered(lock: Lock, sources: &Sources, places: &UseSites) -> Vec<String> {
+    if lock == Lock::Dcache {
+        return Vec::new();
+    }
+    let entered: BTreeSet<_> = places.keys().map(|place| (place.file, place.line)).collect();
+    let mut missing = Vec::new();
+    for source in sources.iter() {
+        let lines: Vec<_> = source.lines().collect();
+        let place = |n: usize| (&lines[..n], &lines[n..]);
+        let all = lines.iter().enumerate().filter(|(n, (line, _))| operates(line, place(*n).1) && !inner(place(*n).0));
+        let unseen = all.filter(|(_, (_, number))| !entered.contains(&(source.file.as_str(), *number)));
+        missing.extend(unseen.map(|(_, (line, number))| format!("{}:{number}: {}", source.file, line.trim())));
+    }
+    missing
+}
+
+/// Whether an operation on a word, a sleep or a wake-up begins on this line; `below`: it and those after it.
+fn operates(line: &str, below: &[(&str, u32)]) -> bool {
+    const CALLS: [&str; 6] = [".store(", ".swap(", ".compare_exchange(", ".fetch_", "P::park(", "P::wake("];
+    const ORDERS: [&str; 4] = ["Relaxed", "Acquire", "Release", "AcqRel"];
+    let code = !line.trim_start().starts_with("//") && CALLS.iter().any(|call| line.contains(call));
+    let ordered = || below.iter().take(2).any(|(line, _)| ORDERS.iter().any(|order| line.contains(order)));
+    code && (line.contains("P::") || ordered())
+}
+
+/// Whether the function that these lines end in calls on behalf of its caller, whose places its operations have.
+fn inner(above: &[(&str, u32)]) -> bool {
+    let head = above.iter().rposition(|(line, _)| function_begun(line).is_some());
+    let attributes = above[..head.unwrap_or(0)].iter().rev().take_while(|(line, _)| line.trim().starts_with("#["));
+    { attributes }.any(|(line, _)| line.trim() == "#[track_caller]")
+}

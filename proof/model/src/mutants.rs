@@ -1,0 +1,359 @@
+//! One thing changed at one place at a time: some model must notice, or it is not needed, or not modelled. An ordering
+//! is tried on loom's models, all else also on the explicit-state checks, those first that take least time unchanged.
+//!
+//! | mutant | of |
+//! |---|---|
+//! | an ordering one step weaker | every operation that uses more than `Relaxed` |
+//! | a flag or another part of the word stays as it was | every operation that was seen to change it |
+//! | nobody is woken; one is woken, where it might be more | every wake-up |
+
+use crate::check::{Cause, Failure, Lock, Model, Width};
+use crate::explicit::{self, Check};
+use crate::lab::{Change, Done, Mutation, Part, UseSite, UseSites, weaker};
+use crate::sources::Sources;
+use crate::tags::{self, Tag};
+use crate::{flags, models};
+use std::fmt;
+use std::sync::atomic::Ordering::{self, Relaxed};
+use std::time::{Duration, Instant};
+
+/// An ordering that no model can show to be needed, and why it stays.
+struct Exception {
+    /// The name in its comment.
+    tag: &'static str,
+    to: &'static [Ordering],
+    reason: &'static str,
+}
+
+/// All in the file system.
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        tag: "inode.references",
+        to: &[Relaxed],
+        reason: "orders accesses to ordinary memory before its end, and a model's memory never ends",
+    },
+    Exception { tag: "dentry.what", to: &[Relaxed], reason: EITHER },
+    Exception { tag: "dentry.inode", to: &[Relaxed], reason: EITHER },
+];
+/// With both relaxed, models fail.
+const EITHER: &str = "a look-up sees what a dentry stands for before it follows its inode: either ordering would do";
+
+/// A part of a word, or a wake-up, without which every model holds, and why it stays.
+struct Spared {
+    /// The end of the file's name.
+    file: &'static str,
+    function: &'static str,
+    /// What the line says, among other things.
+    says: &'static str,
+    /// What stays as it was; or [`WAKES`], [`WAKES_MORE`].
+    what: &'static str,
+    reason: &'static str,
+}
+
+/// A wake-up that wakes nobody.
+const WAKES: &str = "a wake-up";
+/// A wake-up that wakes one only.
+const WAKES_MORE: &str = "a wake-up of more than one";
+
+const MUTEX: &str = "mutex/raw.rs";
+const RWSEM: &str = "rwsem/raw.rs";
+
+const fn spared(
+    file: &'static str,
+    function: &'static str,
+    says: &'static str,
+    what: &'static str,
+    reason: &'static str,
+) -> Spared {
+    Spared { file, function, says, what, reason }
+}
+
+const TAKE: &str = "compare_exchange";
+const LINUX: &str = "linux_mutex/mod.rs";
+const LINE: &str = "wait_in_line";
+
+/// What is left standing is cleared by a later operation, and costs a system call or a missed chance until then.
+const SPARED: &[Spared] = &[
+    spared(MUTEX, "take", TAKE, "GRANTED", "the owner's release clears it with all else; until then nobody claims"),
+    spared(RWSEM, "own", "store", "the word", RUNS),
+    spared(
+        RWSEM,
+        "unlock_read_with",
+        TAKE,
+        "WRITERS",
+        "the woken writer clears it; till then each last reader wakes one",
+    ),
+    spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
+    spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
+    spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
+    spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
+    spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
+    spared("lockref/raw.rs", "seize", "fetch_or(owner", "OWNER", WAKELESS),
+    spared("queued.rs", LINE, "granted.store(0", "the word", "one competes beside the head, and `HELD` excludes"),
+    spared(
+        "queued.rs",
+        LINE,
+        "next.store(0",
+        "the word",
+        "shows with three that come again in another order: too large",
+    ),
+    spared(LINUX, "unlock", "owner.store", "the word", RUNS),
+    spared(LINUX, "set_owner", "owner.store", "the word", RUNS),
+    spared(LINUX, "lock_asleep", "count.store", "the word", "releases take the slow path though nobody sleeps"),
+    spared("osv_mutex/mod.rs", "next_token", "store", "the word", "tokens tell hand-offs apart; models have one"),
+    spared("osv_mutex/mod.rs", "wake", "owner.store", "the word", RUNS),
+    spared(
+        "journal/committing.rs",
+        "retire",
+        "wake",
+        WAKES_MORE,
+        "shows with two that wait: its models have two threads",
+    ),
+];
+const SEMAPHORE: &str = "semaphore.rs";
+const AGAIN: &str =
+    "a top that comes again was popped and pushed meanwhile: either count tells (without both, a check fails)";
+const RUNS: &str = "a hint for spinners: whether the owner runs";
+const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield";
+
+/// What became of one mutant.
+pub struct Verdict {
+    /// The change.
+    pub mutation: Mutation,
+    /// The name in the comment beside an ordering, or the function.
+    pub tag: Option<String>,
+    /// The model or check that noticed, with how many executions or states it took.
+    pub caught: Option<(&'static str, u64)>,
+    /// Why it may survive.
+    pub excused: Option<&'static str>,
+    /// How long all its runs took.
+    pub elapsed: Duration,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tag = self.tag.as_deref().unwrap_or("no ORDERING comment near");
+        write!(f, "{} ({tag}), {} ms: ", self.mutation, self.elapsed.as_millis())?;
+        match (self.caught, self.excused) {
+            (Some((model, executions)), _) => write!(f, "caught, by number {executions}, in `{model}`"),
+            (None, Some(reason)) => write!(f, "survives, as it may: {reason}"),
+            (None, None) => write!(f, "SURVIVES"),
+        }
+    }
+}
+
+/// What all mutants of one lock came to.
+pub struct Report {
+    /// One per mutant.
+    pub verdicts: Vec<Verdict>,
+    /// Whether some model notices when all surviving orderings are relaxed at once; `None` if there are fewer than two.
+    pub together: Option<bool>,
+    /// Comments that speak for no place that the models reached.
+    pub unreached: Vec<Tag>,
+    /// Orderings without a comment.
+    pub untagged: Vec<UseSite>,
+    /// Places that change bits of a word that have no name.
+    pub unnamed: Vec<(UseSite, u64)>,
+}
+
+/// What a mutant is tried on.
+#[derive(Clone, Copy)]
+enum Trial {
+    Model(Model),
+    Check(Check),
+}
+
+/// What came out of it.
+struct Ran {
+    name: &'static str,
+    /// Executions or states.
+    tried: u64,
+    places: UseSites,
+    failure: Option<Failure>,
+    elapsed: Duration,
+}
+
+impl Trial {
+    fn run(&self, width: Width, changes: &[Mutation]) -> Ran {
+        match self {
+            Trial::Model(model) => {
+                let outcome = model.run(width, changes);
+                let (tried, places, failure) = (outcome.executions, outcome.places, outcome.failure);
+                Ran { name: model.name, tried, places, failure, elapsed: outcome.elapsed }
+            }
+            Trial::Check(check) => {
+                // Bounded, too, a check has all interleavings.
+                let outcome = check.run(Width::Bounded, changes);
+                let (tried, places, failure) = (outcome.states as u64, outcome.places, outcome.failure);
+                Ran { name: check.name, tried, places, failure, elapsed: outcome.elapsed }
+            }
+        }
+    }
+
+    /// Whether it can notice these: words of explicit-state checks have one order.
+    fn suits(&self, changes: &[Mutation]) -> bool {
+        let orders = changes.iter().any(|c| matches!(c.change, Change::Order { .. }));
+        !orders || matches!(self, Trial::Model(_))
+    }
+}
+
+/// A lock's sources, and its models with what they do unchanged, cheapest first.
+struct Subject {
+    lock: Lock,
+    width: Width,
+    sources: Sources,
+    tags: Vec<Tag>,
+    trials: Vec<(Trial, Ran)>,
+    places: UseSites,
+}
+
+/// Runs every mutant of a lock, and tells `say` what becomes of each.
+///
+/// # Errors
+/// The name and failure of a model that fails without any change, or the sources cannot be read.
+pub fn run(lock: Lock, width: Width, say: impl Fn(&Verdict)) -> Result<Report, String> {
+    let subject = Subject::new(lock, width)?;
+    let mut mutants = Vec::new();
+    subject.places.iter().for_each(|(place, done)| subject.mutants(place, done, &mut mutants));
+    let verdicts: Vec<_> = mutants.into_iter().map(|mutation| subject.try_mutant(mutation)).inspect(say).collect();
+    let places = || subject.places.iter();
+    let orders = || places().filter(|(_, done)| subject.orders(done).next().is_some()).map(|(place, _)| place);
+    let tags = subject.tags.iter().filter(|_| subject.sees_orders());
+    Ok(Report {
+        together: subject.together(&verdicts),
+        verdicts,
+        unreached: tags.filter(|tag| !orders().any(|place| tag.covers(place))).cloned().collect(),
+        untagged: orders().filter(|place| subject.tag(place).is_none()).copied().collect(),
+        unnamed: places().filter_map(|(place, done)| subject.unnamed(place, done)).collect(),
+    })
+}
+
+impl Subject {
+    fn new(lock: Lock, width: Width) -> Result<Self, String> {
+        let trials = baseline(lock, width)?;
+        let sources = Sources::of(lock).map_err(|e| format!("cannot read the sources of {lock:?}: {e}"))?;
+        let mut places = UseSites::new();
+        for (place, done) in trials.iter().flat_map(|(_, ran)| &ran.places) {
+            if lock.owns(place) {
+                places.entry(*place).or_default().add(done);
+            }
+        }
+        Ok(Subject { lock, width, tags: tags::of(&sources), sources, trials, places })
+    }
+
+    /// Whether anything that runs it knows of orders: a lock that has no models has mutants of all else.
+    fn sees_orders(&self) -> bool {
+        self.trials.iter().any(|(trial, _)| matches!(trial, Trial::Model(_)))
+    }
+
+    /// The orderings of a place that are tried.
+    fn orders(&self, done: &Done) -> impl Iterator<Item = (Part, Ordering)> {
+        done.orders().filter(|_| self.sees_orders())
+    }
+
+    /// All mutants of one place.
+    fn mutants(&self, place: &UseSite, done: &Done, all: &mut Vec<Mutation>) {
+        for (part, from) in self.orders(done) {
+            all.extend(
+                weaker(from).iter().map(|&to| Mutation { place: *place, change: Change::Order { part, from, to } }),
+            );
+        }
+        let changed = done.set | done.cleared;
+        for &(name, bits) in self.fields(place).iter().filter(|(_, bits)| bits & changed != 0) {
+            all.push(Mutation { place: *place, change: Change::Left { name, bits } });
+        }
+        for most in (0..2).filter(|most| *most < done.wakes) {
+            all.push(Mutation { place: *place, change: Change::Wakes { most } });
+        }
+    }
+
+    fn fields(&self, place: &UseSite) -> &'static [flags::Field] {
+        flags::on(self.lock, place.file, self.sources.line(place))
+    }
+
+    fn unnamed(&self, place: &UseSite, done: &Done) -> Option<(UseSite, u64)> {
+        if matches!(self.lock, Lock::Journal | Lock::Dcache) {
+            return None;
+        }
+        let named = self.fields(place).iter().fold(0, |all, (_, bits)| all | bits);
+        let unnamed = (done.set | done.cleared) & !named;
+        (unnamed != 0).then_some((*place, unnamed))
+    }
+
+    fn tag(&self, place: &UseSite) -> Option<&Tag> {
+        self.tags.iter().rfind(|tag| tag.covers(place))
+    }
+
+    fn try_mutant(&self, mutation: Mutation) -> Verdict {
+        let start = Instant::now();
+        let excused = self.excuse(&mutation);
+        // What is excused is not tried alone: all models would run in vain. An ordering takes part in `together`.
+        let caught = if excused.is_none() { self.catch(&[mutation]) } else { None };
+        let tag = match mutation.change {
+            Change::Order { .. } => self.tag(&mutation.place).map(|tag| tag.name.clone()),
+            _ => Some(self.sources.function(&mutation.place).to_owned()),
+        };
+        Verdict { caught, tag, excused, mutation, elapsed: start.elapsed() }
+    }
+
+    fn excuse(&self, mutation: &Mutation) -> Option<&'static str> {
+        let place = &mutation.place;
+        let (function, line) = (self.sources.function(place), self.sources.line(place));
+        let spared = |what: &str| {
+            let here = |s: &&Spared| place.file.ends_with(s.file) && s.function == function && line.contains(s.says);
+            SPARED.iter().filter(here).find(|s| s.what == what).map(|s| s.reason)
+        };
+        match mutation.change {
+            Change::Order { to, .. } => {
+                let name = &self.tag(place)?.name;
+                EXCEPTIONS.iter().find(|e| e.tag == name && e.to.contains(&to)).map(|e| e.reason)
+            }
+            Change::Left { name, .. } => spared(name),
+            Change::Wakes { most: 0 } => spared(WAKES),
+            Change::Wakes { .. } => spared(WAKES_MORE),
+        }
+    }
+
+    /// The first model or check that notices these changes, and after how many executions or states.
+    fn catch(&self, changes: &[Mutation]) -> Option<(&'static str, u64)> {
+        let reaches = |ran: &Ran| changes.iter().any(|c| ran.places.contains_key(&c.place));
+        let reaching = self.trials.iter().filter(|(trial, ran)| trial.suits(changes) && reaches(ran));
+        reaching.map(|(trial, _)| trial.run(self.width, changes)).find_map(|ran| {
+            let notices = |cause| match cause {
+                Cause::Wrong => true,
+                Cause::Empty => changes.iter().all(|c| !matches!(c.change, Change::Order { .. })),
+                Cause::TooLarge => false,
+            };
+            ran.failure.is_some_and(|f| notices(f.cause)).then_some((ran.name, ran.tried))
+        })
+    }
+
+    /// Orderings that can each be spared may not all be spared.
+    fn together(&self, verdicts: &[Verdict]) -> Option<bool> {
+        let survivors = verdicts.iter().filter(|v| v.caught.is_none()).map(|v| v.mutation);
+        let relaxed = |mutation: Mutation| match mutation.change {
+            Change::Order { part, from, .. } => {
+                Some(Mutation { change: Change::Order { part, from, to: Relaxed }, ..mutation })
+            }
+            _ => None,
+        };
+        let all: Vec<_> = survivors.filter_map(relaxed).collect();
+        (all.len() > 1).then(|| self.catch(&all).is_some())
+    }
+}
+
+/// All models and checks of the lock with what they do unchanged, cheapest first.
+fn baseline(lock: Lock, width: Width) -> Result<Vec<(Trial, Ran)>, String> {
+    let run = |trial: Trial| {
+        let ran = trial.run(width, &[]);
+        match &ran.failure {
+            Some(failure) => Err(format!("{} fails without any change: {failure}", ran.name)),
+            None => Ok((trial, ran)),
+        }
+    };
+    let models = models::of(lock).into_iter().map(Trial::Model);
+    let checks = explicit::of(lock).iter().copied().map(Trial::Check);
+    let mut trials = models.chain(checks).map(run).collect::<Result<Vec<_>, _>>()?;
+    trials.sort_by_key(|(_, ran)| ran.elapsed);
+    Ok(trials)
+}

@@ -1,0 +1,144 @@
+//! The lock sources as text: which function a place is in, and what its line says.
+
+use crate::check::Lock;
+use crate::lab::UseSite;
+use std::path::Path;
+use std::{fs, io};
+
+/// How the tests at the end of a file begin.
+const TESTS: [&str; 2] = ["#[cfg(test)]", "#[cfg(all(test,"];
+
+/// One source file.
+pub struct Source {
+    /// From the workspace's root.
+    pub file: String,
+    text: String,
+}
+
+impl Source {
+    /// A file with this text.
+    pub fn new(file: impl Into<String>, text: impl Into<String>) -> Self {
+        Source { file: file.into(), text: text.into() }
+    }
+
+    /// Its lines with their numbers, without the tests at its end.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.text.lines().zip(1..).take_while(|(line, _)| !TESTS.iter().any(|tests| line.starts_with(tests)))
+    }
+}
+
+impl Lock {
+    /// The sources of the lock: files or folders below `crates`.
+    pub fn sources(self) -> &'static [&'static str] {
+        match self {
+            Lock::Osq => &["turnwise/src/osq.rs"],
+            Lock::Mutex => &["turnwise/src/mutex"],
+            Lock::Condvar => &["turnwise/src/condvar.rs"],
+            Lock::RwSem => &["turnwise/src/rwsem"],
+            Lock::Spin => &["turnwise/src/spin", "turnwise/src/backoff.rs"],
+            Lock::SeqRwLock => &["turnwise/src/seqrwlock"],
+            Lock::LockRef => &["turnwise/src/lockref"],
+            Lock::Semaphore => &["turnwise/src/semaphore.rs"],
+            Lock::Reentrant => &["turnwise/src/reentrant.rs"],
+            Lock::PreloadCond => &["preload/src/cond"],
+            Lock::PreloadWord => &["preload/src/word"],
+            // The transcription that its check runs.
+            Lock::Slots => &["model/src/explicit/checks/slots.rs"],
+            Lock::LinuxMutex => &["lineage/src/linux_mutex"],
+            Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs", "lineage/src/wait"],
+            Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],
+            Lock::KernelSpin => {
+                &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"]
+            }
+            Lock::DCount => &["lineage/src/d_count"],
+            Lock::RenameLock => &["lineage/src/rename_lock.rs"],
+            Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
+            Lock::OsvMutex => &["lineage/src/osv_mutex"],
+            Lock::Journal => &["vfs/src/journal/handles.rs", "vfs/src/journal/committing.rs"],
+            Lock::Dcache => &["vfs/src/dcache", "vfs/src/inode", "vfs/src/mount.rs"],
+            Lock::Broken => &[],
+        }
+    }
+
+    /// Whether a place is in them.
+    pub fn owns(self, place: &UseSite) -> bool {
+        let inner = place.file.strip_prefix("crates/").unwrap_or_default();
+        self.sources().iter().any(|source| Path::new(inner).starts_with(source))
+    }
+}
+
+/// All sources of a lock.
+pub struct Sources(Vec<Source>);
+
+impl Sources {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn of(lock: Lock) -> io::Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut all = Vec::new();
+        for source in lock.sources() {
+            read(&root, &Path::new("crates").join(source), &mut all)?;
+        }
+        Ok(Sources(all))
+    }
+
+    /// File by file.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.0.iter()
+    }
+
+    /// The text from a place to the end of its line; empty if it is in none of the files.
+    pub fn line(&self, place: &UseSite) -> &str {
+        self.upward(place).next().unwrap_or_default()
+    }
+
+    /// The name of the function that a place is in.
+    pub fn function(&self, place: &UseSite) -> &str {
+        self.upward(place).find_map(function_begun).unwrap_or_default()
+    }
+
+    fn upward(&self, place: &UseSite) -> impl Iterator<Item = &str> {
+        let source = self.0.iter().find(|source| source.file == place.file);
+        let lines: Vec<&str> = source.iter().flat_map(|s| s.text.lines()).take(place.line as usize).collect();
+        lines.into_iter().rev()
+    }
+}
+
+/// The name of the function whose head begins on this line.
+pub(crate) fn function_begun(line: &str) -> Option<&str> {
+    let (before, after) = line.trim_start().split_once("fn ")?;
+    let head = before.split_whitespace().all(|word| {
+        word.starts_with("pub") || word == "in" || word.ends_with(')') || matches!(word, "const" | "unsafe" | "extern")
+    });
+    let end = after.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    (head && end > 0).then(|| &after[..end])
+}
+
+fn read(root: &Path, path: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+    let full = root.join(path);
+    if full.is_dir() {
+        let mut names = fs::read_dir(&full)?.map(|e| e.map(|e| e.file_name())).collect::<io::Result<Vec<_>>>()?;
+        names.sort();
+        return names.iter().try_for_each(|name| read(root, &path.join(name), sources));
+    }
+    sources.push(Source::new(path.to_string_lossy(), fs::read_to_string(&full)?));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_in_the_function_that_began_last() {
+        let text = "pub(super) fn one<P>(a: u32) {\n    a.swap(1);\n}\n\n    const fn two() {\n        x\n";
+        let sources = Sources(vec![Source::new("f.rs", text)]);
+        let at = |line| UseSite { file: "f.rs", line, column: 1 };
+        assert_eq!([2, 4, 6].map(|line| sources.function(&at(line))), ["one", "one", "two"]);
+        assert_eq!(sources.line(&at(2)), "    a.swap(1);");
+        assert_eq!(function_begun("    // a fn that"), None);
+        assert_eq!(function_begun("    take: fn(&RawRwSem<P>) -> bool,"), None);
+    }
+}
