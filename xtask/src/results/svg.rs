@@ -77,14 +77,22 @@ impl Axis {
             one - left,
             bottom - top
         );
-        for line in &self.lines {
+        // Labels are as wide as this at most; the one at 1 comes before the others.
+        const LABEL: f64 = 30.0;
+        let mut free_from = f64::NEG_INFINITY;
+        for &line in &self.lines {
             let is_one = (line - 1.0).abs() < 1e-9;
-            let (x, class) = (self.at(*line), if is_one { "one" } else { "line" });
+            let (x, class) = (self.at(line), if is_one { "one" } else { "line" });
+            let _ =
+                writeln!(drawn, "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>");
+            if !is_one && (x < free_from || (x - one).abs() < LABEL) {
+                continue;
+            }
+            free_from = x + LABEL;
             let times = if is_one { "equal".to_owned() } else { format!("{}x", (line * 100.0).round() / 100.0) };
-            let _ = write!(
+            let _ = writeln!(
                 drawn,
-                "<line class=\"{class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>\n<text \
-                 class=\"small\" x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{times}</text>\n",
+                "<text class=\"small\" x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{times}</text>",
                 bottom + 14.0
             );
         }
@@ -114,5 +122,16 @@ mod tests {
         let far = Axis::of([0.001, 1.0, 4.0].into_iter(), 0.0, 100.0);
         assert!(far.log && far.low == 0.01 && far.lines.last() == Some(&2.0), "{:?}", far.lines);
         assert_eq!((far.at(0.0001), far.at(1e6)), (0.0, 100.0));
+    }
+
+    #[test]
+    fn labels_leave_room_for_each_other() {
+        let drawn = Axis::of([0.01, 5.0].into_iter(), 0.0, 240.0).draw(0.0, 10.0);
+        assert_eq!(drawn.matches("<line").count(), 9);
+        let places = drawn.lines().filter(|line| line.starts_with("<text"));
+        let x = |line: &str| line.split(" x=\"").nth(1)?.split('"').next()?.parse::<f64>().ok();
+        let places: Vec<f64> = places.filter_map(x).collect();
+        assert!(places.len() > 3 && places.windows(2).all(|pair| pair[1] - pair[0] >= 30.0), "{places:?}");
+        assert!(drawn.contains(">equal<"));
     }
 }
