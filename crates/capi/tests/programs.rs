@@ -8,7 +8,7 @@ use build::{Compiler, Link, capi, compilers, declared, limited, run, run_ok};
 use std::path::Path;
 use std::process::Command;
 
-/// A source file, with every compiler of its language and both libraries.
+/// Runs a source file compiled with every compiler of its language and both libraries.
 fn everywhere(source: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for compiler in compilers(source) {
@@ -120,7 +120,7 @@ fn misuse_of_a_count_aborts_with_a_message() {
     assert!(error.contains("a LockRef without references was used"), "{error}");
 }
 
-/// As a user gets it: installed, then found by pkg-config and by CMake.
+/// The library as users get it: installed, then found by pkg-config and by CMake.
 #[test]
 fn installed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
