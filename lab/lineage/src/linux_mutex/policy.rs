@@ -1,4 +1,4 @@
-//! What the document changed.
+//! The versions of the mutex: what the document changed.
 
 use super::mcs::SpinnerQueue;
 use turnwise::platform::{DefaultPlatform, Platform};
@@ -9,13 +9,13 @@ pub trait Policy: sealed::Sealed + Send + Sync + 'static {
     const SPINS: bool;
     /// Patch 1: whether waiters look at the count before an atomic operation on it that may be in vain.
     const LOOKS_FIRST: bool;
-    /// Patch 2: what the spinners queue on.
+    /// Patch 2: the type of what the spinners queue on.
     type Spinners<P: Platform>: Spinners<P>;
-    /// Nobody in it.
+    /// Patch 2: the queue without spinners.
     const NO_SPINNERS: Self::Spinners<DefaultPlatform>;
 }
 
-/// Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
+/// The mutex of Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
 pub struct Baseline;
 /// Baseline with patch 1: look at the count first.
 pub struct Patch1;
@@ -52,7 +52,7 @@ impl Policy for NoSpin {
     const NO_SPINNERS: Crowd = Crowd;
 }
 
-/// How the spinners stand to each other.
+/// How the spinners relate to each other.
 pub trait Spinners<P: Platform>: sealed::Sealed + Send + Sync + 'static {
     /// Whether a thread looks for a running owner before it begins to spin.
     const GATE: bool;
