@@ -14,8 +14,8 @@
 //!
 //! 1. count + wake-ups under way >= sleepers, and count >= waiters that are unchanged. An unchanged waiter that leaves
 //!    takes its own 1 back. A changed one does not: a signal may have been counted for it, so the count may then be too
-//!    high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
-//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So whoever sleeps sees the sequence as
+//!    high. A wake-up that finds no sleeper although the word is unchanged proves it, and sets the count to 0.
+//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So every sleeper sees the sequence as
 //!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, but for
 //!    unchanged waiters among themselves (who are queued anew after a signal handler). The kernel wakes the first of
 //!    the queue, but real-time threads before all others.
@@ -28,14 +28,14 @@
 //!    wakes the first sleeper, which is one of them if any sleeps. That one sees itself changed and keeps the wake-up,
 //!    or is unchanged, and 3 holds. Either way the chain has ended. If the cancelled waiter is unchanged, 3 holds for
 //!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none without a signal.
-//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
+//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until none is. So the object's
 //!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
 //!
 //! A broadcast moves no waiter to the mutex's queue: a moved waiter whose system call is restarted by a signal
 //! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
 //!
 //! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have
-//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and
+//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes a thread, and
 //! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
 //! are changed.
 

@@ -94,7 +94,7 @@ pub(crate) fn unlock_quickly(lock: &RwLock) -> bool {
 pub(crate) fn unlock(lock: &RwLock) -> c_int {
     if lock.lock.is_write_locked() {
         lock.writer.store(0, Relaxed);
-        // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, nobody else does.
+        // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, no other thread does.
         unsafe { lock.lock.unlock_write() };
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller has the lock, and readers have it.

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use turnwise_preload_abi::{environment, libraries};
 
-/// What [`environment::LOCK`] may be.
+/// The values that [`environment::LOCK`] may have.
 pub(crate) const POLICIES: [&str; 4] = ["adaptive", "queued", "ttas", "ticket"];
 
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
@@ -85,7 +85,7 @@ impl Program {
         self
     }
 
-    /// Where it is.
+    /// Returns the program's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -106,7 +106,7 @@ impl Program {
         self.path.with_file_name(name)
     }
 
-    /// Runs it; what it wrote to stderr.
+    /// Runs the program; returns what it wrote to stderr.
     pub(crate) fn run(&self, rules: &Rules) -> String {
         self.run_with(rules, &[])
     }
@@ -115,7 +115,7 @@ impl Program {
         self.run_for(rules, arguments).1
     }
 
-    /// Runs it; what it wrote to stdout.
+    /// Runs the program; returns what it wrote to stdout.
     pub(crate) fn answers(&self, rules: &Rules) -> String {
         self.run_for(rules, &[]).0
     }
@@ -129,7 +129,7 @@ impl Program {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Runs it; stdout and stderr.
+    /// Runs the program; returns stdout and stderr.
     fn run_for(&self, rules: &Rules, arguments: &[&str]) -> (String, String) {
         let table = self.beside("table");
         std::fs::write(&table, rules.table(&self.path)).expect("a table");
