@@ -158,25 +158,16 @@ fn by_pkg_config(folder: &Path, prefix: &Path) {
         return;
     }
     assert_eq!(run(&mut ask(&["--modversion", "turnwise"])).trim(), env!("CARGO_PKG_VERSION"));
-    let flags = run(&mut ask(&["--cflags", "--libs", "turnwise"]));
     let program = folder.join("by-pkg-config");
-    run_ok(
-        Command::new("gcc")
-            .args(["-std=c11", "-pthread", "-o"])
-            .arg(&program)
-            .arg(capi("examples/queue.c"))
-            .args(flags.split_whitespace()),
-    );
+    let compile = |flags: &str| {
+        let mut command = Command::new("gcc");
+        command.args(["-std=c11", "-pthread", "-o"]).arg(&program).arg(capi("examples/queue.c"));
+        run_ok(command.args(flags.split_whitespace()));
+    };
+    compile(&run(&mut ask(&["--cflags", "--libs", "turnwise"])));
     run_ok(Command::new(&program).env("LD_LIBRARY_PATH", prefix.join("lib")));
     let flags = run(&mut ask(&["--cflags", "--libs", "--static", "turnwise"]));
-    let flags = flags.replace("-lturnwise", "-l:libturnwise.a");
-    run_ok(
-        Command::new("gcc")
-            .args(["-std=c11", "-pthread", "-o"])
-            .arg(&program)
-            .arg(capi("examples/queue.c"))
-            .args(flags.split_whitespace()),
-    );
+    compile(&flags.replace("-lturnwise", "-l:libturnwise.a"));
     run_ok(&mut Command::new(&program));
 }
 
