@@ -83,7 +83,7 @@ type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int
 /// The address of `_dl_find_object`; null: not looked up yet; [`NONE`]: the C library does not have it.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 /// Stands for a missing function; it is not the address of any.
-const NONE: *mut c_void = ptr::without_provenance_mut(1);
+pub(crate) const NONE: *mut c_void = ptr::without_provenance_mut(1);
 
 /// Whether modules can be found without locks. Where they cannot, the first call allocates: it is for constructors.
 pub fn can_find() -> bool {

@@ -4,7 +4,7 @@
 //! wait for a thread that waits for us. Before our constructor, the loader runs those of the program's own libraries
 //! without holding that lock.
 
-use crate::module::find;
+use crate::module::{NONE, find};
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -72,12 +72,9 @@ fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
 /// A [`Symbol`] whose address is kept.
 pub struct Real {
     symbol: Symbol,
-    /// Null: not looked up yet; [`NONE`]: there is no such function.
+    /// The function's address; null: not looked up yet; [`NONE`]: there is no such function.
     address: AtomicPtr<c_void>,
 }
-
-/// Stands for a missing function; it is not the address of any.
-const NONE: *mut c_void = ptr::without_provenance_mut(1);
 
 impl Real {
     /// Makes a [`Real`] that is not looked up yet.

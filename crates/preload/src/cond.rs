@@ -143,7 +143,7 @@ pub(crate) fn is_foreign(cond: &Cond) -> bool {
     mark(cond) & MARK_SHARED != 0
 }
 
-/// The clock of a process-shared condition variable's timed waits.
+/// Returns the clock of a process-shared condition variable's timed waits.
 pub(crate) fn foreign_clock(cond: &Cond) -> c_int {
     if mark(cond) & MARK_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
@@ -174,7 +174,7 @@ pub(crate) fn find_mark() -> usize {
 const GLIBC_2_36_MARK: usize = 36;
 
 impl Cond {
-    /// The clock of timed waits that do not name one.
+    /// Returns the clock of timed waits that do not name one.
     pub(crate) fn own_clock(&self) -> c_int {
         self.clock.load(Relaxed) as c_int
     }

@@ -11,6 +11,7 @@
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
 //! | `rules.rs` | which lock for each mutex: a policy file's table |
 //! | `behind.rs` | the program's calls behind the recorder |
+//! | `file.rs` | maps files |
 //! | `module.rs` | which program or library an address belongs to |
 //! | `word.rs`, `word/line.rs` | the lock itself, by policy; locks with a line of waiters, in forked children |
 //! | `mutex.rs` | the kinds of mutex on top of that lock, and their errors |
@@ -42,6 +43,7 @@ mod behind;
 mod cond;
 mod events;
 mod exports;
+mod file;
 mod layout;
 mod module;
 mod mutex;

@@ -13,6 +13,7 @@
 //! makes one from what it knows itself, and of racing deciders all take the first one's.
 
 use crate::behind;
+use crate::file::{self, errno};
 use crate::module::place;
 use crate::policy;
 use core::ffi::CStr;
@@ -122,7 +123,9 @@ pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     if rules().is_some() {
         return Ok(());
     }
-    let bytes = map_file(path).map_err(Unusable::Errno)?;
+    let bytes = file::map(path, libc::O_RDONLY, libc::PROT_READ, libc::MAP_PRIVATE).map_err(Unusable::Errno)?;
+    // SAFETY: `bytes` is mapped for reading, or empty; turnwise never changes a table in place.
+    let bytes = unsafe { &*bytes };
     let table = Table::parse(bytes).map_err(Unusable::Table)?;
     let made = map_rules().map_err(Unusable::Errno)?;
     // SAFETY: the mapping is as large as this type, page-aligned, and not shared yet.
@@ -154,38 +157,6 @@ impl Rules {
                 self.active[number / 64] |= 1 << (number % 64);
             }
         }
-    }
-}
-
-fn errno() -> i32 {
-    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`.
-    unsafe { *libc::__errno_location() }
-}
-
-/// Maps a file for reading, by system calls alone: `open` would be a cancellation point.
-fn map_file(path: &CStr) -> Result<&'static [u8], i32> {
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-    // SAFETY: the path is a string.
-    let file = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-    if file < 0 {
-        return Err(errno());
-    }
-    let file = file as i32;
-    // SAFETY: `fstat` fills the result; the mapping is private and lives as long as the process; a file that is cut
-    // short later would be a fault, but turnwise never changes a table in place.
-    unsafe {
-        let mut found = core::mem::zeroed::<libc::stat>();
-        let length = if libc::fstat(file, &mut found) == 0 { found.st_size as usize } else { 0 };
-        let map = match length {
-            0 => libc::MAP_FAILED,
-            _ => libc::mmap(core::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, file, 0),
-        };
-        let error = errno();
-        libc::syscall(libc::SYS_close, file);
-        if length == 0 {
-            return Ok(&[]);
-        }
-        if map == libc::MAP_FAILED { Err(error) } else { Ok(core::slice::from_raw_parts(map.cast(), length)) }
     }
 }
 

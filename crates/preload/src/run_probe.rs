@@ -4,10 +4,11 @@
 //! None of this is on a path that a program takes often: the first lock call, which finds out the policy, records the
 //! use; the paths of contended locks record contention (`turnwise::events::here`).
 
+use crate::file;
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
-use libc::{MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE};
+use libc::{MAP_SHARED, O_RDWR, PROT_READ, PROT_WRITE};
 use turnwise::events::here;
 use turnwise_interpose::variable;
 use turnwise_preload_abi::environment;
@@ -42,23 +43,10 @@ pub(crate) fn used() {
     }
 }
 
-/// Maps the page's file, by system calls alone: `open` would be a cancellation point.
+/// Maps the page's file, if the run is probed.
 fn map() -> Option<&'static Page> {
     let path = variable(environment::RUN_PROBE)?;
-    let flags = libc::O_RDWR | libc::O_CLOEXEC;
-    // SAFETY: the path is a string.
-    let file = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-    let file = i32::try_from(file).ok().filter(|file| *file >= 0)?;
-    // SAFETY: `fstat` fills the result; the mapping is new, and lives as long as the process. A file that is too short
-    // would be a fault; turnwise never cuts it.
-    unsafe {
-        let mut found = core::mem::zeroed::<libc::stat>();
-        let is_whole = libc::fstat(file, &mut found) == 0 && found.st_size as usize >= size_of::<Page>();
-        let map = match is_whole {
-            true => libc::mmap(null_mut(), size_of::<Page>(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0),
-            false => MAP_FAILED,
-        };
-        libc::syscall(libc::SYS_close, file);
-        if map == MAP_FAILED { None } else { map.cast::<Page>().as_ref() }
-    }
+    let bytes = file::map(path, O_RDWR, PROT_READ | PROT_WRITE, MAP_SHARED).ok()?;
+    // SAFETY: the mapping is as large as a page of words, and its pages are aligned.
+    (bytes.len() >= size_of::<Page>()).then(|| unsafe { &*bytes.cast::<Page>() })
 }

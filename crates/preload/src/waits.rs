@@ -31,7 +31,7 @@ impl Counted {
     /// The wait was added to the C library's count.
     const BY_LIBC: Counted = Counted(u32::MAX - 1);
 
-    /// The wait was added to our count, in this generation.
+    /// Returns how a wait is counted in our count, in this generation.
     fn here() -> Counted {
         Counted(generation() << COUNT_BITS)
     }

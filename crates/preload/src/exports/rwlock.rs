@@ -138,52 +138,34 @@ unsafe fn timed(
     Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline))))
 }
 
-/// Implements `pthread_rwlock_timedrdlock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_timedrdlock`.
-unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `timedrdlock`, which includes that of `timed`.
-    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::read) }
-        // SAFETY: contract of `timedrdlock`, which is that of `real::rwlock_timedrdlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_timedrdlock(object, at) })
+/// Defines the functions that acquire with a time limit, on the wall clock or on a `clock` of the caller's choice.
+macro_rules! acquire_until {
+    ($($name:ident($($clock:ident)?) on $on:expr, $posix:literal: $wait:path, $theirs:path;)*) => {
+        $(
+            #[doc = concat!("Implements `", $posix, "`.")]
+            ///
+            /// # Safety
+            /// As POSIX says.
+            unsafe extern "C" fn $name(
+                object: Object,
+                $($clock: clockid_t,)?
+                at: *const timespec,
+                caller: Caller,
+            ) -> c_int {
+                // SAFETY: contract of `$name`, which includes that of `timed`.
+                unsafe { timed(object, $on, at, caller, $wait) }
+                    // SAFETY: contract of `$name`, which is that of `$theirs`: the object is the C library's.
+                    .unwrap_or_else(|| unsafe { $theirs(object, $($clock,)? at) })
+            }
+        )*
+    };
 }
 
-/// Implements `pthread_rwlock_clockrdlock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_clockrdlock`.
-unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `clockrdlock`, which includes that of `timed`.
-    unsafe { timed(object, clock, at, caller, rwlock::read) }
-        // SAFETY: contract of `clockrdlock`, which is that of `real::rwlock_clockrdlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_clockrdlock(object, clock, at) })
-}
-
-/// Implements `pthread_rwlock_timedwrlock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_timedwrlock`.
-unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `timedwrlock`, which includes that of `timed`.
-    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::write) }
-        // SAFETY: contract of `timedwrlock`, which is that of `real::rwlock_timedwrlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_timedwrlock(object, at) })
-}
-
-/// Implements `pthread_rwlock_clockwrlock`.
-///
-/// # Safety
-/// As POSIX says of `pthread_rwlock_clockwrlock`.
-unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `clockwrlock`, which includes that of `timed`.
-    unsafe { timed(object, clock, at, caller, rwlock::write) }
-        // SAFETY: contract of `clockwrlock`, which is that of `real::rwlock_clockwrlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_clockwrlock(object, clock, at) })
+acquire_until! {
+    timedrdlock() on CLOCK_REALTIME, "pthread_rwlock_timedrdlock": rwlock::read, real::rwlock_timedrdlock;
+    clockrdlock(clock) on clock, "pthread_rwlock_clockrdlock": rwlock::read, real::rwlock_clockrdlock;
+    timedwrlock() on CLOCK_REALTIME, "pthread_rwlock_timedwrlock": rwlock::write, real::rwlock_timedwrlock;
+    clockwrlock(clock) on clock, "pthread_rwlock_clockwrlock": rwlock::write, real::rwlock_clockwrlock;
 }
 
 /// Releases a read lock or the write lock, whichever the caller holds.
