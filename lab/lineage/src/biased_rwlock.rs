@@ -40,7 +40,7 @@ pub struct BiasedRwLock<P: Platform = DefaultPlatform> {
 }
 
 impl BiasedRwLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         BiasedRwLock { word: core::sync::atomic::AtomicU32::new(0) }
@@ -59,7 +59,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         BiasedRwLock { word: P::U32::new(0) }
     }

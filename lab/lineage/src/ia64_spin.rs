@@ -69,7 +69,7 @@ impl Delays {
 }
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// How long a waiter stays away between looks, if at all.
     const DELAYS: Option<Delays>;
 }
@@ -91,14 +91,9 @@ impl Policy for ExponentialProse {
     const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff });
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Plain {}
-    impl Sealed for super::ExponentialCode {}
-    impl Sealed for super::ExponentialProse {}
-}
+seal!(Plain, ExponentialCode, ExponentialProse);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(transparent)]
 pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -106,7 +101,7 @@ pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> Ia64SpinLock<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         Ia64SpinLock { word: core::sync::atomic::AtomicU32::new(FREE), policy: PhantomData }
@@ -125,7 +120,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         Ia64SpinLock { word: P::U32::new(FREE), policy: PhantomData }
     }

@@ -17,9 +17,11 @@ use turnwise::platform::{DefaultPlatform, Platform};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// The type of the lock inside.
     type Inner<P: Platform>: RawLock;
+    /// The lock inside, unlocked.
+    const UNLOCKED: Self::Inner<DefaultPlatform>;
     /// Acquires the lock inside for reading; a spin lock does not distinguish readers.
     #[inline]
     fn read<P: Platform>(inner: &Self::Inner<P>) {
@@ -50,12 +52,15 @@ pub struct Rwsem;
 
 impl Policy for Spin {
     type Inner<P: Platform> = Ia64SpinLock<Plain, P>;
+    const UNLOCKED: Ia64SpinLock<Plain> = Ia64SpinLock::new();
 }
 impl Policy for BackOff {
     type Inner<P: Platform> = Ia64SpinLock<ExponentialCode, P>;
+    const UNLOCKED: Ia64SpinLock<ExponentialCode> = Ia64SpinLock::new();
 }
 impl Policy for Rwsem {
     type Inner<P: Platform> = RwsemXadd<Fifo, P>;
+    const UNLOCKED: RwsemXadd<Fifo> = RwsemXadd::new();
     #[inline]
     fn read<P: Platform>(inner: &Self::Inner<P>) {
         inner.read();
@@ -71,46 +76,25 @@ impl Policy for Rwsem {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Spin {}
-    impl Sealed for super::BackOff {}
-    impl Sealed for super::Rwsem {}
-}
+seal!(Spin, BackOff, Rwsem);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(transparent)]
 pub struct InodeLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-impl InodeLock<Spin> {
-    /// An unlocked lock.
+impl<V: Policy> InodeLock<V> {
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        InodeLock { inner: Ia64SpinLock::new() }
-    }
-}
-
-impl InodeLock<BackOff> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        InodeLock { inner: Ia64SpinLock::new() }
-    }
-}
-
-impl InodeLock<Rwsem> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        InodeLock { inner: RwsemXadd::new() }
+        InodeLock { inner: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for InodeLock<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 

@@ -7,6 +7,15 @@
 #[cfg(test)]
 extern crate std;
 
+/// Keeps the versions of a lock to those in its file: the locks' `unsafe` implementations rely on what they do.
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! seal {
+    ($($version:ty),*) => { $(impl crate::sealed::Sealed for $version {})* };
+}
+
 pub mod biased_rwlock;
 pub mod d_count;
 pub mod ia64_spin;

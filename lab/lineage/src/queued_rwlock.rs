@@ -41,7 +41,7 @@ pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
 }
 
 impl QueuedRwLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         QueuedRwLock { count: core::sync::atomic::AtomicU32::new(0), line: KernelTicketLock::new() }
@@ -60,7 +60,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         QueuedRwLock { count: P::U32::new(0), line: KernelTicketLock::new_in() }
     }

@@ -31,9 +31,11 @@ use turnwise::platform::{DefaultPlatform, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock: what is inside, and what a blocking reader does. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
     /// The type of the lock inside.
     type Inner<P: Platform>: RawLock;
+    /// The lock inside, unlocked.
+    const UNLOCKED: Self::Inner<DefaultPlatform>;
     /// Begins a blocking read.
     fn read<P: Platform>(lock: &RenameLock<Self, P>);
     /// Begins a blocking read if that is possible at once.
@@ -54,6 +56,7 @@ pub struct SeqExclusive;
 
 impl Policy for Exclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
+    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.lock();
@@ -71,6 +74,7 @@ impl Policy for Exclusive {
 
 impl Policy for SeqRw {
     type Inner<P: Platform> = BiasedRwLock<P>;
+    const UNLOCKED: BiasedRwLock = BiasedRwLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.read();
@@ -88,6 +92,7 @@ impl Policy for SeqRw {
 
 impl Policy for SeqExclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
+    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.lock();
@@ -103,47 +108,26 @@ impl Policy for SeqExclusive {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Exclusive {}
-    impl Sealed for super::SeqExclusive {}
-    impl Sealed for super::SeqRw {}
-}
+seal!(Exclusive, SeqExclusive, SeqRw);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
     sequence: P::U32,
     inner: V::Inner<P>,
 }
 
-impl RenameLock<Exclusive> {
-    /// An unlocked lock.
+impl<V: Policy> RenameLock<V> {
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
-    }
-}
-
-impl RenameLock<SeqRw> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: BiasedRwLock::new() }
-    }
-}
-
-impl RenameLock<SeqExclusive> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
+        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for RenameLock<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 
@@ -152,7 +136,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RenameLock { sequence: P::U32::new(0), inner: RawLock::new_in() }
     }

@@ -30,7 +30,7 @@ const FREE: u32 = 0;
 const WRITER: u32 = FREE.wrapping_sub(1);
 
 /// A version of the lock. The two types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// Whether a writer may take a free lock although others wait.
     const STEALS: bool;
 }
@@ -47,13 +47,9 @@ impl Policy for Stealing {
     const STEALS: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Fifo {}
-    impl Sealed for super::Stealing {}
-}
+seal!(Fifo, Stealing);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     activity: P::U32,
@@ -63,7 +59,7 @@ pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> RwsemSpinlock<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RwsemSpinlock {
@@ -87,7 +83,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemSpinlock {
             activity: P::U32::new(FREE),

@@ -48,7 +48,7 @@ const WAITING: i64 = -ACTIVE_MASK - 1;
 const WRITER: i64 = WAITING + ACTIVE;
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// Whether a waiting writer is only woken, and any writer in the list may take a free lock.
     const STEALS: bool;
     /// Whether a newcomer may take a free lock although others wait.
@@ -75,12 +75,7 @@ impl Policy for FastStealing {
     const STEALS_AT_ONCE: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Fifo {}
-    impl Sealed for super::Stealing {}
-    impl Sealed for super::FastStealing {}
-}
+seal!(Fifo, Stealing, FastStealing);
 
 /// What a waker knows about the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +88,7 @@ enum Wake {
     ReadOwned,
 }
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U64,
@@ -103,7 +98,7 @@ pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> RwsemXadd<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RwsemXadd {
@@ -127,7 +122,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemXadd {
             count: P::U64::new(0),

@@ -36,7 +36,7 @@ pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
 }
 
 impl KernelTicketLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -56,7 +56,7 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         KernelTicketLock { tail: P::U32::new(0), head: P::U32::new(0) }
     }

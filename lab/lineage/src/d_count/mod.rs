@@ -67,9 +67,11 @@ pub trait Words: Send + Sync + 'static {
 }
 
 /// A version of the count. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// The type of the words.
     type Words<P: Platform>: Words;
+    /// Unlocked words without references.
+    const UNLOCKED: Self::Words<DefaultPlatform>;
 }
 
 /// The count of Linux 3.10-rc1: every change takes the lock.
@@ -81,20 +83,18 @@ pub struct LockRef;
 
 impl Policy for UnderLock {
     type Words<P: Platform> = TwoWords<false, P>;
+    const UNLOCKED: TwoWords<false> = TwoWords::new();
 }
 impl Policy for CmpXchg {
     type Words<P: Platform> = TwoWords<true, P>;
+    const UNLOCKED: TwoWords<true> = TwoWords::new();
 }
 impl Policy for LockRef {
     type Words<P: Platform> = OneWord<P>;
+    const UNLOCKED: OneWord = OneWord::new();
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::UnderLock {}
-    impl Sealed for super::CmpXchg {}
-    impl Sealed for super::LockRef {}
-}
+seal!(UnderLock, CmpXchg, LockRef);
 
 /// The count, with its lock, in the version `V`. Zero bytes: no references, unlocked.
 #[repr(transparent)]
@@ -102,33 +102,17 @@ pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
     words: V::Words<P>,
 }
 
-impl DCount<UnderLock> {
+impl<V: Policy> DCount<V> {
     /// Creates an unlocked count without references.
     #[must_use]
     pub const fn new() -> Self {
-        DCount { words: TwoWords::new() }
-    }
-}
-
-impl DCount<CmpXchg> {
-    /// Creates an unlocked count without references.
-    #[must_use]
-    pub const fn new() -> Self {
-        DCount { words: TwoWords::new() }
-    }
-}
-
-impl DCount<LockRef> {
-    /// Creates an unlocked count without references.
-    #[must_use]
-    pub const fn new() -> Self {
-        DCount { words: OneWord::new() }
+        DCount { words: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for DCount<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 

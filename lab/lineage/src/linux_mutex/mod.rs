@@ -48,7 +48,7 @@ const WAITERS: u32 = FREE.wrapping_sub(2);
 /// The value of the owner's word when there is no owner.
 const NOBODY: u32 = 0;
 
-/// The mutex without data, in the version `V`. Zero bytes = unlocked.
+/// The mutex without data, in the version `V`. Zero bytes are an unlocked mutex.
 #[repr(C)]
 pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U32,
@@ -59,7 +59,7 @@ pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> LinuxMutex<V> {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -92,7 +92,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked mutex on any platform.
+    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
         LinuxMutex {
             count: P::U32::new(FREE),

@@ -1,10 +1,11 @@
 //! The versions of the mutex: what the document changed.
 
 use super::mcs::SpinnerQueue;
+use crate::sealed::Sealed;
 use turnwise::platform::{DefaultPlatform, Platform};
 
 /// A version of the mutex. The four types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: Sealed + Send + Sync + 'static {
     /// Whether waiters spin while the owner runs.
     const SPINS: bool;
     /// Patch 1: whether waiters look at the count before an atomic operation on it that may be in vain.
@@ -53,10 +54,10 @@ impl Policy for NoSpin {
 }
 
 /// How the spinners relate to each other.
-pub trait Spinners<P: Platform>: sealed::Sealed + Send + Sync + 'static {
+pub trait Spinners<P: Platform>: Sealed + Send + Sync + 'static {
     /// Whether a thread looks for a running owner before it begins to spin.
     const GATE: bool;
-    /// Nobody in it, on any platform.
+    /// Creates a queue without spinners, on any platform.
     fn new_in() -> Self;
     /// Runs one round of a spinner.
     fn round<R>(&self, round: impl FnOnce() -> R) -> R;
@@ -87,12 +88,5 @@ impl<P: Platform> Spinners<P> for SpinnerQueue<P> {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Baseline {}
-    impl Sealed for super::Patch1 {}
-    impl Sealed for super::Patch1And2 {}
-    impl Sealed for super::NoSpin {}
-    impl Sealed for super::Crowd {}
-    impl<P: turnwise::platform::Platform> Sealed for super::SpinnerQueue<P> {}
-}
+seal!(Baseline, Patch1, Patch1And2, NoSpin, Crowd);
+impl<P: Platform> Sealed for SpinnerQueue<P> {}

@@ -47,7 +47,7 @@ pub use spin::{NoSpin, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, Sp
 /// The value of the owner's word when there is no owner.
 const NOBODY: u64 = 0;
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
     count: P::U32,
@@ -60,7 +60,7 @@ pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> OsvMutex<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -89,7 +89,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         let zero = || P::U32::new(0);
         OsvMutex {

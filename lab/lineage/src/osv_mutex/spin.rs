@@ -5,6 +5,7 @@
 
 use super::queue::Waiter;
 use super::{NOBODY, OsvMutex};
+use crate::sealed::Sealed;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{OnCpu, Platform, Token, Word};
 
@@ -27,7 +28,7 @@ pub enum Technique {
 }
 
 /// A version of the lock. The types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: Sealed + Send + Sync + 'static {
     /// How a thread spins.
     const TECHNIQUE: Technique;
     /// The maximum number of tries of a spin.
@@ -76,15 +77,12 @@ impl<V: Policy> Policy for OwnerAtWake<V> {
     const OWNER_AT_WAKE: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::NoSpin {}
-    impl<const N: u32> Sealed for super::Spin<N> {}
-    impl<const N: u32> Sealed for super::SpinToOne<N> {}
-    impl<const N: u32> Sealed for super::SpinPolling<N> {}
-    impl<const N: u32> Sealed for super::SpinAfterPush<N> {}
-    impl<V> Sealed for super::OwnerAtWake<V> {}
-}
+seal!(NoSpin);
+impl<const N: u32> Sealed for Spin<N> {}
+impl<const N: u32> Sealed for SpinToOne<N> {}
+impl<const N: u32> Sealed for SpinPolling<N> {}
+impl<const N: u32> Sealed for SpinAfterPush<N> {}
+impl<V> Sealed for OwnerAtWake<V> {}
 
 impl<V: Policy, P: Platform> OsvMutex<V, P> {
     /// Spins by technique 3, before the thread is in the count; returns whether it has the lock.
