@@ -82,34 +82,24 @@ macro_rules! word_methods {
 }
 
 macro_rules! int_word {
-    ($atomic:ty, $value:ty) => {
+    ($atomic:ty, $value:ty: $($operation:ident)*) => {
         impl Word for $atomic {
             type Value = $value;
             word_methods!($atomic);
         }
         impl IntWord for $atomic {
-            #[inline(always)]
-            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_add(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_sub(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_or(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_and(self, value, order)
-            }
+            $(
+                #[inline(always)]
+                fn $operation(&self, value: $value, order: Ordering) -> $value {
+                    <$atomic>::$operation(self, value, order)
+                }
+            )*
         }
     };
 }
 
-int_word!(AtomicU32, u32);
-int_word!(AtomicU64, u64);
+int_word!(AtomicU32, u32: fetch_add fetch_sub fetch_or fetch_and);
+int_word!(AtomicU64, u64: fetch_add fetch_sub fetch_or fetch_and);
 
 impl<T: 'static> Word for AtomicPtr<T> {
     type Value = *mut T;

@@ -1,7 +1,7 @@
 //! The payload: a `T` in whole words, which can be read while it is being written.
 //!
 //! Every access from a shared reference to a payload that another thread may be writing goes word by word through
-//! [`racy`](crate::platform::racy); what a reader gets may be torn, and is a `T` only after the sequence says so.
+//! [`racy`]; what a reader gets may be torn, and is a `T` only after the sequence says so.
 
 use crate::platform::racy::{self, RacyWord, WIDE};
 use core::cell::UnsafeCell;
