@@ -1,20 +1,20 @@
-//! For the build scripts of the libraries that stand before the C library's functions: gives their symbols the C
-//! library's versions.
+//! Gives the symbols of the libraries that stand before the C library the C library's versions; for their build
+//! scripts.
 //!
-//! A reference to a function binds to a symbol without version, whatever version it asks for; `dlvsym` does not, and
-//! passes it by. So a symbol is there once without version, for plain references of all binaries, also of those to
-//! come, and once under each version that the C library has. Functions on condition variables have two ABIs on x86-64.
-//! There the newer one has its version by default instead, or old binaries might reach it.
+//! A reference to a function binds to a symbol without version, whatever version it asks for; `dlvsym` skips such a
+//! symbol. So each function has a symbol without version, for plain references of all binaries, also of future ones,
+//! and one under each version that the C library has. Functions on condition variables have two ABIs on x86-64. There
+//! the newer one has its version by default instead, or old binaries might reach it.
 //!
-//! rustc gives the linker a version script without names, which GNU ld takes together with no other; lld does. It is
-//! rustc's default on x86-64 and part of the toolchain on both architectures, so these libraries are always linked by
-//! it.
+//! rustc gives the linker a version script without names. GNU ld does not accept another one beside that; lld does. It
+//! is rustc's default on x86-64 and part of the toolchain on both architectures, so these libraries are always linked
+//! by lld.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Functions, and the versions in which glibc has them on x86-64, under the ABI of today.
+/// Functions, and the versions that glibc gives them on x86-64, in today's ABI.
 const FUNCTIONS: &[(&[&str], &[&str])] = &[
     (
         &[
@@ -91,7 +91,7 @@ const FUNCTIONS: &[(&[&str], &[&str])] = &[
     (&["tss_create", "tss_delete", "tss_set"], &["GLIBC_2.28", "GLIBC_2.34"]),
 ];
 
-/// Functions of two ABIs: exported as `turnwise_` and the name, `GLIBC_2.3.2` by default.
+/// Functions with two ABIs: exported as `turnwise_` and the name, with `GLIBC_2.3.2` by default.
 const CONDITIONS: [&str; 6] = [
     "pthread_cond_init",
     "pthread_cond_destroy",
@@ -104,11 +104,12 @@ const CONDITIONS: [&str; 6] = [
 /// glibc's first version on aarch64.
 const FIRST_ON_AARCH64: &str = "GLIBC_2.17";
 
-/// What a library exports of these.
+/// Which of these functions a library exports.
 pub(crate) struct Exports {
-    /// Functions that it has not.
+    /// Functions that it does not export.
     pub(crate) without: &'static [&'static str],
-    /// On x86-64, condition variables as programs of 2002 know them, as `turnwise_`, the name and `_2_2_5`.
+    /// Whether it exports, on x86-64, the condition variables of programs of 2002, as `turnwise_`, the name and
+    /// `_2_2_5`.
     pub(crate) old_conditions: bool,
 }
 
@@ -134,13 +135,14 @@ pub(crate) fn link(exports: &Exports) {
             alias(&format!("{name}@GLIBC_2.2.5"), &format!("turnwise_{name}_2_2_5"));
         }
     }
-    // What the library calls of its own is its own, whoever stands before it.
+    // The library's calls to its own functions stay its own, whatever library stands before it.
     argument("-Wl,-Bsymbolic");
     take_lld();
 }
 
-/// The versions. The names of symbols say which they have, but for the one that is the default for conditions. The
-/// first is no version of the C library's: a reference without version would take it before the default one.
+/// Returns the linker's version script. The symbols' names say which version they have, except for the default version
+/// of conditions. The first is not a version of the C library's: a reference without version would prefer it to the
+/// default one.
 fn version_script() -> String {
     let default = here(&["GLIBC_2.3.2"])[0];
     let mut versions: Vec<&str> = FUNCTIONS.iter().flat_map(|(_, versions)| here(versions)).collect();
@@ -153,7 +155,7 @@ fn version_script() -> String {
     lines.collect()
 }
 
-/// The versions on the architecture that is built for.
+/// Returns the versions on the target architecture.
 fn here<'a>(versions: &[&'a str]) -> Vec<&'a str> {
     let is_later = |version: &str| version.rsplit('.').next().and_then(|minor| minor.parse().ok()) > Some(17_u32);
     let is_here = |version: &&'a str| if is_x86_64() || is_later(version) { *version } else { FIRST_ON_AARCH64 };
@@ -164,7 +166,7 @@ fn is_x86_64() -> bool {
     env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|architecture| architecture == "x86_64")
 }
 
-/// A second symbol for a function. Quoted, since it is no name otherwise.
+/// Defines a second symbol for a function. It is quoted, since it is not a valid name otherwise.
 fn alias(symbol: &str, function: &str) {
     argument(&format!("-Wl,--defsym=\"{symbol}\"={function}"));
 }
@@ -173,7 +175,7 @@ fn argument(text: &str) {
     println!("cargo::rustc-link-arg-cdylib={text}");
 }
 
-/// The toolchain's own lld if there is one, else one that the C compiler finds.
+/// Links by the toolchain's own lld if there is one, else by one that the C compiler finds.
 fn take_lld() {
     let host = env::var("HOST").expect("cargo sets it");
     let rustc = env::var_os("RUSTC").expect("cargo sets it");

@@ -1,11 +1,11 @@
-//! Compiles what must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported symbols
-//! their versions.
+//! Compiles the part that must be C: the cancellable sleep of the condition variable (`c/wait.c`). Gives the exported
+//! symbols their versions.
 
 #[path = "../interpose/versions.rs"]
 mod versions;
 
 fn main() {
-    // The others stay the C library's.
+    // These stay the C library's.
     let without = &["pthread_spin_init", "pthread_spin_destroy", "pthread_spin_trylock", "pthread_spin_unlock"];
     versions::link(&versions::Exports { without, old_conditions: true });
     println!("cargo::rerun-if-changed=c");
@@ -22,8 +22,8 @@ fn main() {
         .compile("turnwise_preload_c");
 }
 
-/// The unwinder, which std and `src/behind.rs` want, becomes part of the library where the compiler has it as such:
-/// to load it as a library of its own costs every process that starts a tenth of a millisecond.
+/// Links the unwinder, which std and `src/behind.rs` use, into the library where the compiler has a static one: loading
+/// it as a separate library costs every process that starts a tenth of a millisecond.
 fn link_unwinder() {
     let mut compiler = cc::Build::new().get_compiler().to_command();
     let Ok(output) = compiler.arg("-print-file-name=libgcc_eh.a").output() else { return };

@@ -19,14 +19,14 @@ namespace turnwise {
 
 namespace detail {
 
-// Nanoseconds of a duration; in a type that holds those of the longest.
+// The nanoseconds of a duration, in a type that holds those of the longest.
 template <class Rep, class Period>
 long double wide_nanoseconds(const std::chrono::duration<Rep, Period> &duration) noexcept
 {
     return std::chrono::duration<long double, std::nano>(duration).count();
 }
 
-// Rounded up; none if negative, as many as fit if more.
+// Rounds nanoseconds up to a whole number; 0 if negative, the maximum if there are too many.
 inline std::uint64_t whole_nanoseconds(long double ns) noexcept
 {
     if (!(ns > 0))
@@ -43,14 +43,14 @@ std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration) no
     return whole_nanoseconds(wide_nanoseconds(duration));
 }
 
-// How long until a clock shows `time`; negative if it does.
+// The nanoseconds until a clock shows `time`; negative if that has passed.
 template <class Clock, class Duration>
 long double nanoseconds_until(const std::chrono::time_point<Clock, Duration> &time) noexcept
 {
     return wide_nanoseconds(time.time_since_epoch()) - wide_nanoseconds(Clock::now().time_since_epoch());
 }
 
-// So long from now on TW_CLOCK_MONOTONIC.
+// The time on TW_CLOCK_MONOTONIC in `ns` nanoseconds.
 inline std::uint64_t after(std::uint64_t ns) noexcept
 {
     const std::uint64_t now = tw_now_ns(TW_CLOCK_MONOTONIC);
@@ -58,7 +58,7 @@ inline std::uint64_t after(std::uint64_t ns) noexcept
 }
 
 // Calls `attempt(clock, at_ns)` once, for a point in time. The steady and the system clock are the kernel's. A wait on
-// another clock ends when that clock would be there if it ran like the steady one: this may be too early.
+// any other clock ends when that clock would show `time` if it ran like the steady one: this may be too early.
 template <class Clock, class Duration, class Attempt>
 tw_result once_until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
 {
@@ -80,7 +80,7 @@ bool has_come(const std::chrono::time_point<Clock, Duration> &time) noexcept
         return nanoseconds_until(time) <= 0;
 }
 
-// The same again and again until the clock shows that time.
+// Calls `attempt` like `once_until`, again and again until the clock shows `time`.
 template <class Clock, class Duration, class Attempt>
 tw_result until(const std::chrono::time_point<Clock, Duration> &time, Attempt attempt) noexcept
 {
@@ -99,7 +99,7 @@ inline const char *version() noexcept
     return tw_version();
 }
 
-// A mutex: tw_mutex. Meets TimedLockable.
+// A mutex: tw_mutex. It meets TimedLockable.
 class mutex {
 public:
     using native_handle_type = tw_mutex *;
@@ -111,7 +111,7 @@ public:
     void lock() noexcept { tw_mutex_lock(&raw_); }
     bool try_lock() noexcept { return tw_mutex_trylock(&raw_) == TW_OK; }
     void unlock() noexcept { tw_mutex_unlock(&raw_); }
-    // To the thread that has slept longest, if any sleeps.
+    // Releases the mutex to the thread that has slept for it longest, if one sleeps.
     void unlock_fair() noexcept { tw_mutex_unlock_fair(&raw_); }
 
     template <class Rep, class Period>
@@ -162,7 +162,7 @@ public:
         const tw_result result = detail::once_until(time, [&](int clock, std::uint64_t at) {
             return tw_cond_wait_until(&raw_, lock.mutex()->native_handle(), clock, at);
         });
-        // Where it was too early the caller looks at its condition: a notification came perhaps while nobody waited.
+        // If the wait ended too early the caller checks its condition: a notification may have come in between.
         const bool timed_out = result == TW_TIMEDOUT && detail::has_come(time);
         return timed_out ? std::cv_status::timeout : std::cv_status::no_timeout;
     }
@@ -202,8 +202,8 @@ private:
     tw_cond raw_ = TW_COND_INIT;
 };
 
-// A readers-writer lock: tw_rwsem. Meets TimedLockable and SharedTimedLockable. A thread that has it for reading must
-// not lock it again.
+// A readers-writer lock: tw_rwsem. It meets TimedLockable and SharedTimedLockable. A thread that holds it for reading
+// must not lock it again.
 class shared_mutex {
 public:
     using native_handle_type = tw_rwsem *;
@@ -247,14 +247,14 @@ public:
         }) == TW_OK;
     }
 
-    // Beside readers, with the right to upgrade; one thread at a time.
+    // Acquires it for reading with the right to upgrade: beside readers, but one thread at a time.
     void lock_upgradable() noexcept { tw_rwsem_upgradable(&raw_); }
     bool try_lock_upgradable() noexcept { return tw_rwsem_tryupgradable(&raw_) == TW_OK; }
     void unlock_upgradable() noexcept { tw_rwsem_unlock_upgradable(&raw_); }
-    // From upgradable to exclusive; waits for the readers to leave.
+    // Turns an upgradable lock into an exclusive one; waits for the readers to leave.
     void upgrade() noexcept { tw_rwsem_upgrade(&raw_); }
     bool try_upgrade() noexcept { return tw_rwsem_tryupgrade(&raw_) == TW_OK; }
-    // From exclusive to shared.
+    // Turns an exclusive lock into a shared one.
     void downgrade() noexcept { tw_rwsem_downgrade(&raw_); }
 
     native_handle_type native_handle() noexcept { return &raw_; }
@@ -263,7 +263,7 @@ private:
     tw_rwsem raw_ = TW_RWSEM_INIT;
 };
 
-// A spin lock: tw_spinlock. Meets Lockable. For a few instructions, with no more threads than CPUs.
+// A spin lock: tw_spinlock. It meets Lockable. For sections of a few instructions, with no more threads than CPUs.
 class spinlock {
 public:
     constexpr spinlock() noexcept = default;
@@ -278,7 +278,7 @@ private:
     tw_spinlock raw_ = TW_SPINLOCK_INIT;
 };
 
-// A counting semaphore: tw_semaphore. Functions that return tw_result say what they could not do.
+// A counting semaphore: tw_semaphore. acquire and release return why they failed, as tw_result.
 class semaphore {
 public:
     constexpr explicit semaphore(std::uint32_t permits) noexcept : raw_ TW_SEMAPHORE_INIT(permits) {}
@@ -301,7 +301,7 @@ private:
 };
 
 // A small value that is read far more often than written: tw_seqrwlock and the value's words. Reads write nothing; a
-// read that a writer disturbs is made once more with writers shut out.
+// read in which a writer interfered is repeated once, with writers excluded.
 template <class T>
 class seq_value {
     static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>, "a plain value");
@@ -329,7 +329,7 @@ public:
         tw_seqrwlock_unlock_write(&lock_);
     }
 
-    // Changes the value by a function of it, which must not use this object.
+    // Changes the value by a function of it. The function must not use this object.
     template <class Change>
     void update(Change change)
     {

@@ -1,12 +1,12 @@
-// For programs that are compiled with -fsanitize=thread, in which turnwise.h includes this. ThreadSanitizer does not
-// see into the library, and would take what the locks protect for races; so each function that takes or gives
-// something tells it what came before what.
+// For programs compiled with -fsanitize=thread, in which turnwise.h includes this file. ThreadSanitizer does not see
+// into the library, and would report accesses that the locks order as races; so each function that acquires or releases
+// tells it the order.
 #ifndef TURNWISE_TSAN_H
 #define TURNWISE_TSAN_H
 
 #include <sanitizer/tsan_interface.h>
 
-/* What other threads gave at this lock came before. */
+/* Tells that other threads' releases of this lock came before, if it was acquired. */
 static inline enum tw_result tw_tsan_took(const void *lock, enum tw_result result)
 {
     if (result == TW_OK)
@@ -14,14 +14,14 @@ static inline enum tw_result tw_tsan_took(const void *lock, enum tw_result resul
     return result;
 }
 
-/* Waits until it has the lock. */
+/* Defines a function that acquires the lock. */
 #define TW_TSAN_TAKE(type, name)                                                                                       \
     static inline void tw_tsan_##name(type *lock)                                                                      \
     {                                                                                                                  \
         tw_##name(lock);                                                                                               \
         __tsan_acquire(lock);                                                                                          \
     }
-/* Gives what the thread did before to whoever takes the lock next. */
+/* Defines a function that releases the lock: what the thread did before comes before the next acquisition. */
 #define TW_TSAN_GIVE(type, name)                                                                                       \
     static inline void tw_tsan_##name(type *lock)                                                                      \
     {                                                                                                                  \
@@ -42,7 +42,7 @@ static inline enum tw_result tw_tsan_took(const void *lock, enum tw_result resul
     {                                                                                                                  \
         return tw_tsan_took(lock, tw_##name##_until(lock, clock, at_ns));                                              \
     }
-/* Answers whether it got something. */
+/* Defines a function that returns whether it got a reference. */
 #define TW_TSAN_GET(type, name)                                                                                        \
     TW_MUST_USE static inline bool tw_tsan_##name(type *lock)                                                          \
     {                                                                                                                  \
@@ -51,7 +51,7 @@ static inline enum tw_result tw_tsan_took(const void *lock, enum tw_result resul
             __tsan_acquire(lock);                                                                                      \
         return got;                                                                                                    \
     }
-/* Puts something down, and may be the last: then it sees what the others did before. */
+/* Defines a function that drops a reference, perhaps the last: then it sees what the others did before. */
 #define TW_TSAN_PUT(attributes, returned, type, name)                                                                  \
     attributes static inline returned tw_tsan_##name(type *lock)                                                       \
     {                                                                                                                  \
@@ -111,7 +111,7 @@ TW_TSAN_PUT(, uint32_t, tw_lockref, lockref_put)
 TW_TSAN_PUT(TW_MUST_USE, bool, tw_lockref, lockref_put_not_last)
 TW_TSAN_PUT(TW_MUST_USE, bool, tw_lockref, lockref_put_or_lock)
 
-/* A wait on a condition gives the mutex and takes it again, however it ends. */
+/* A wait on a condition variable releases the mutex and acquires it again, however it ends. */
 static inline void tw_tsan_cond_wait(tw_cond *cond, tw_mutex *mutex)
 {
     __tsan_release(mutex);
@@ -133,7 +133,7 @@ static inline enum tw_result tw_tsan_cond_wait_until(tw_cond *cond, tw_mutex *mu
     return result;
 }
 
-/* What a writer did before this read comes before it; the value itself is the program's, in atomic words. */
+/* What writers did before this read comes before it; the data are the program's own, in atomic words. */
 TW_MUST_USE static inline uint64_t tw_tsan_seqrwlock_read_begin(const tw_seqrwlock *lock)
 {
     const uint64_t begin = tw_seqrwlock_read_begin(lock);
@@ -182,7 +182,7 @@ static inline enum tw_result tw_tsan_semaphore_release(tw_semaphore *semaphore, 
     return tw_semaphore_release(semaphore, n);
 }
 
-/* From here on the program calls these. */
+/* From here on the program calls the functions above. */
 #define tw_mutex_lock tw_tsan_mutex_lock
 #define tw_mutex_trylock tw_tsan_mutex_trylock
 #define tw_mutex_lock_for tw_tsan_mutex_lock_for

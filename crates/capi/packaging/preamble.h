@@ -6,7 +6,8 @@
  *
  * What all functions require: each pointer points to an object of its type that was made by its _init function, its
  * _INIT initialiser, or zero bytes, and that lives until the call returns. An object that is in use is neither copied
- * nor moved. Locks are released by the thread that acquired them, or by another on its behalf that it is ordered with.
+ * nor moved. A lock is released by the thread that acquired it, or on its behalf by another thread that synchronises
+ * with it.
  * Nothing here works across processes; nothing is a cancellation point; errno is left alone. Locking in a signal
  * handler is allowed by the try functions only.
  *

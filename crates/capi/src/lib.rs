@@ -21,7 +21,7 @@ pub mod seqrwlock;
 pub mod spinlock;
 pub mod time;
 
-/// Looks at a C object as the lock it stands for.
+/// Gives a C type a function that views an object of it as the lock that it stands for.
 macro_rules! stands_for {
     ($c:ty, $lock:ty) => {
         const _: () = {
@@ -29,10 +29,10 @@ macro_rules! stands_for {
         };
 
         impl $c {
-            /// The lock.
+            /// Views the object at `object` as its lock.
             ///
             /// # Safety
-            /// `object` points to one that lives while the reference is used.
+            /// `object` points to an object of this type that lives while the reference is used.
             #[inline(always)]
             pub(crate) unsafe fn of<'a>(object: *const $c) -> &'a $lock {
                 // SAFETY: same size and alignment; the lock consists of atomic words, valid with any bytes.

@@ -1,4 +1,4 @@
-//! `tw_lockref`.
+//! The reference count with a lock of the C API: `tw_lockref`.
 
 use crate::result::{TW_BUSY, TW_INVALID, TW_OK, TW_TIMEDOUT, tw_result};
 use crate::{stands_for, time};
@@ -8,22 +8,23 @@ use turnwise::lockref::COUNT_MAX;
 use turnwise::platform::Deadline;
 use turnwise::{LockRef, LockRefGuard};
 
-/// The most references of a `tw_lockref`.
+/// The maximum number of references of a `tw_lockref`.
 pub const TW_REFERENCES_MAX: u32 = 0x7fff_ffff;
 const _: () = assert!(TW_REFERENCES_MAX == COUNT_MAX);
 
-/// A reference count and a lock in 8 bytes: the count changes without the lock while the lock is free. It counts; what
-/// the count keeps alive is the program's business. One reference too many or too few aborts the process with a message
-/// instead of wrapping. `TW_LOCKREF_INIT(references)`; zero bytes: unlocked, no references.
+/// A reference count and a lock in 8 bytes: the count changes without the lock while the lock is free. It only counts;
+/// what the count keeps alive is the program's business. One reference too many or too few aborts the process with a
+/// message instead of wrapping. Initialised by `TW_LOCKREF_INIT(references)`, or by zero bytes: unlocked, no
+/// references.
 #[repr(C)]
 pub struct tw_lockref {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: u64,
 }
 stands_for!(tw_lockref, LockRef);
 
-/// Makes an unlocked one with so many references, as TW_LOCKREF_INIT does: TW_OK, or TW_INVALID above
-/// TW_REFERENCES_MAX.
+/// Initialises an unlocked `tw_lockref` with `references` references, as TW_LOCKREF_INIT does: TW_OK, or TW_INVALID
+/// above TW_REFERENCES_MAX.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_init(lockref: *mut tw_lockref, references: u32) -> tw_result {
     if references > COUNT_MAX {
@@ -34,14 +35,14 @@ pub unsafe extern "C" fn tw_lockref_init(lockref: *mut tw_lockref, references: u
     TW_OK
 }
 
-/// Adds a reference to those that the caller has.
+/// Adds a reference; the caller already has one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_get(lockref: *mut tw_lockref) {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.get();
 }
 
-/// Adds a reference if there is any and the object is not dead; whether it did.
+/// Adds a reference if the count is not 0 and the object is not dead; returns whether it did.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_not_zero(lockref: *mut tw_lockref) -> bool {
@@ -49,7 +50,7 @@ pub unsafe extern "C" fn tw_lockref_get_not_zero(lockref: *mut tw_lockref) -> bo
     unsafe { tw_lockref::of(lockref) }.get_not_zero()
 }
 
-/// Adds a reference, also to none, unless the object is dead; whether it did.
+/// Adds a reference, even if the count is 0, unless the object is dead; returns whether it did.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_not_dead(lockref: *mut tw_lockref) -> bool {
@@ -57,8 +58,8 @@ pub unsafe extern "C" fn tw_lockref_get_not_dead(lockref: *mut tw_lockref) -> bo
     unsafe { tw_lockref::of(lockref) }.get_not_dead().is_some()
 }
 
-/// Adds a reference like tw_lockref_get_not_zero: true. False: nothing changed and the caller has the lock; it may
-/// revive the object by tw_lockref_get_locked.
+/// Adds a reference like tw_lockref_get_not_zero and returns true, or changes nothing, acquires the lock and returns
+/// false: the caller may then revive the object by tw_lockref_get_locked.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_get_or_lock(lockref: *mut tw_lockref) -> bool {
@@ -66,14 +67,15 @@ pub unsafe extern "C" fn tw_lockref_get_or_lock(lockref: *mut tw_lockref) -> boo
     done_or_locked(unsafe { tw_lockref::of(lockref) }.get_or_lock())
 }
 
-/// Gives a reference back; how many are left. Who gives the last one back sees what the others wrote before.
+/// Drops a reference and returns how many are left. The thread that drops the last one sees what the others wrote
+/// before they dropped theirs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_put(lockref: *mut tw_lockref) -> u32 {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.put()
 }
 
-/// Gives a reference back unless it is the last; whether it did.
+/// Drops a reference unless it is the last; returns whether it did.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_put_not_last(lockref: *mut tw_lockref) -> bool {
@@ -81,8 +83,8 @@ pub unsafe extern "C" fn tw_lockref_put_not_last(lockref: *mut tw_lockref) -> bo
     unsafe { tw_lockref::of(lockref) }.put_not_last()
 }
 
-/// Gives a reference back: true. False: it is the last, the caller keeps it and has the lock, and can take the object
-/// out of wherever others find it, mark it dead, and then unlock.
+/// Drops a reference and returns true unless it is the last. Otherwise returns false: the caller keeps the reference
+/// and holds the lock, and can take the object out of wherever others find it, mark it dead, and then unlock.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_lockref_put_or_lock(lockref: *mut tw_lockref) -> bool {
@@ -90,34 +92,34 @@ pub unsafe extern "C" fn tw_lockref_put_or_lock(lockref: *mut tw_lockref) -> boo
     done_or_locked(unsafe { tw_lockref::of(lockref) }.put_or_lock())
 }
 
-/// Keeps the lock if there is a guard; whether there is none.
+/// Keeps the lock if there is a guard; returns whether there is none.
 fn done_or_locked(guard: Option<LockRefGuard<'_>>) -> bool {
     guard.map(mem::forget).is_none()
 }
 
-/// Makes the object one that nobody can find any more: get_not_zero and get_or_lock add no reference from now on. The
-/// caller does not have the lock.
+/// Marks the object dead: get_not_zero, get_not_dead and get_or_lock add no reference from now on. The caller does not
+/// hold the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_mark_dead(lockref: *mut tw_lockref) {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.mark_dead();
 }
 
-/// The number of references at this moment.
+/// Returns the number of references at this moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_count(lockref: *const tw_lockref) -> u32 {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.count()
 }
 
-/// Whether the object was marked dead.
+/// Returns whether the object has been marked dead.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_is_dead(lockref: *const tw_lockref) -> bool {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
     unsafe { tw_lockref::of(lockref) }.is_dead()
 }
 
-/// Acquires the lock: nobody else can lock, nor change the count.
+/// Acquires the lock: no other thread can lock, nor change the count.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_lock(lockref: *mut tw_lockref) {
     // SAFETY: contract of `of`: the header requires a pointer to a live object.
@@ -148,50 +150,54 @@ pub unsafe extern "C" fn tw_lockref_lock_until(lockref: *mut tw_lockref, clock: 
     time::at(clock, at_ns).map_or(TW_INVALID, |deadline| unsafe { lock_until(lockref, deadline) })
 }
 
+/// Acquires the lock: TW_OK, or TW_TIMEDOUT at `deadline`.
+///
 /// # Safety
-/// `lockref` is the caller's.
+/// `lockref` points to a live object.
 unsafe fn lock_until(lockref: *mut tw_lockref, deadline: Deadline) -> tw_result {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `lock_until`, which is that of `of`.
     kept(unsafe { tw_lockref::of(lockref) }.try_lock_until(deadline), TW_TIMEDOUT)
 }
 
-/// Keeps the lock if there is a guard, or answers `otherwise`.
+/// Keeps the lock if there is a guard, or returns `otherwise`.
 fn kept(guard: Option<LockRefGuard<'_>>, otherwise: tw_result) -> tw_result {
     guard.map(mem::forget).map_or(otherwise, |()| TW_OK)
 }
 
-/// Releases the lock, which the calling thread has.
+/// Releases the lock, which the calling thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_unlock(lockref: *mut tw_lockref) {
-    // SAFETY: the caller has it, and every function here forgets its guard.
+    // SAFETY: contract of `tw_lockref_unlock`: the caller holds the lock; every function here forgets its guard.
     unsafe { tw_lockref::of(lockref).force_unlock() }
 }
 
-/// Adds a reference, also to none, by whoever has the lock; how many there were.
+/// Adds a reference, even if the count is 0, and returns how many there were. The caller holds the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_get_locked(lockref: *mut tw_lockref) -> u32 {
-    // SAFETY: the caller has the lock.
+    // SAFETY: contract of `tw_lockref_get_locked`, which is that of `with_lock`: the caller holds the lock.
     unsafe { with_lock(lockref, |guard| guard.get()) }
 }
 
-/// Gives a reference back, by whoever has the lock; how many are left.
+/// Drops a reference and returns how many are left. The caller holds the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_put_locked(lockref: *mut tw_lockref) -> u32 {
-    // SAFETY: the caller has the lock.
+    // SAFETY: contract of `tw_lockref_put_locked`, which is that of `with_lock`: the caller holds the lock.
     unsafe { with_lock(lockref, |guard| guard.put()) }
 }
 
-/// As tw_lockref_mark_dead, by whoever has the lock.
+/// Marks the object dead, like tw_lockref_mark_dead. The caller holds the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_lockref_mark_dead_locked(lockref: *mut tw_lockref) {
-    // SAFETY: the caller has the lock.
+    // SAFETY: contract of `tw_lockref_mark_dead_locked`, which is that of `with_lock`: the caller holds the lock.
     unsafe { with_lock(lockref, |guard| guard.mark_dead()) }
 }
 
+/// Runs `change` with a guard of the lock, which stays held.
+///
 /// # Safety
-/// `lockref` is the caller's, and it has the lock.
+/// `lockref` points to a live object, and the caller holds its lock.
 unsafe fn with_lock<R>(lockref: *mut tw_lockref, change: impl FnOnce(&LockRefGuard<'_>) -> R) -> R {
-    // SAFETY: the caller's promise; every function here forgets its guard, this one too.
+    // SAFETY: contract of `with_lock`; every function here forgets its guard, this one too.
     let guard = mem::ManuallyDrop::new(unsafe { tw_lockref::of(lockref).guard_unchecked() });
     change(&guard)
 }

@@ -1,4 +1,4 @@
-//! `tw_mutex`.
+//! The mutex of the C API: `tw_mutex`.
 
 use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
@@ -6,24 +6,24 @@ use core::ffi::c_int;
 use turnwise::RawMutex;
 use turnwise::raw::{RawLock, RawTimedLock};
 
-/// A mutex. It is not recursive: a thread that locks it twice waits for itself. Waiters spin in a queue while the owner
-/// runs, then sleep; nobody is overtaken for ever. `TW_MUTEX_INIT` or zero bytes: unlocked.
+/// A mutex. It is not recursive: a thread that locks it twice deadlocks. Waiters spin in a queue while the owner runs,
+/// then sleep; no waiter is overtaken for ever. Initialised by `TW_MUTEX_INIT` or zero bytes: unlocked.
 #[repr(C)]
 pub struct tw_mutex {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: [u32; 2],
 }
 stands_for!(tw_mutex, RawMutex);
 
-/// Makes an unlocked mutex, as TW_MUTEX_INIT does. There is no function to destroy one: its memory may be freed as soon
-/// as nobody uses it, also right after the last unlock.
+/// Initialises an unlocked mutex, as TW_MUTEX_INIT does. There is no function to destroy one: its memory may be freed
+/// as soon as no thread uses it, even right after the last unlock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_init(mutex: *mut tw_mutex) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { mutex.write(tw_mutex { opaque: [0; 2] }) }
 }
 
-/// Acquires the mutex; waits until it is free. Any thread that does not have it may call this.
+/// Acquires the mutex; waits until it is free. The calling thread must not hold it already.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_lock(mutex: *mut tw_mutex) {
     // SAFETY: contract of `of`: the header requires a pointer to a live mutex.
@@ -55,21 +55,21 @@ pub unsafe extern "C" fn tw_mutex_lock_until(mutex: *mut tw_mutex, clock: c_int,
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_mutex::of(mutex) }.lock_until(at)))
 }
 
-/// Releases the mutex, which the calling thread has.
+/// Releases the mutex, which the calling thread holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_unlock(mutex: *mut tw_mutex) {
-    // SAFETY: contract of `tw_mutex_unlock`: the pointer is to a live mutex, and the caller has the lock.
+    // SAFETY: contract of `tw_mutex_unlock`: the pointer is to a live mutex, and the caller holds the lock.
     unsafe { tw_mutex::of(mutex).unlock() }
 }
 
-/// Releases the mutex to the thread that has slept for it longest, if any sleeps: slower, but newcomers cannot take it.
+/// Releases the mutex to the thread that has slept for it longest, if one sleeps: slower, but newcomers cannot take it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_unlock_fair(mutex: *mut tw_mutex) {
-    // SAFETY: contract of `tw_mutex_unlock_fair`: the pointer is to a live mutex, and the caller has the lock.
+    // SAFETY: contract of `tw_mutex_unlock_fair`: the pointer is to a live mutex, and the caller holds the lock.
     unsafe { tw_mutex::of(mutex).unlock_fair() }
 }
 
-/// Whether anybody has the mutex at this moment: for assertions.
+/// Returns whether the mutex is held at this moment: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_mutex_is_locked(mutex: *const tw_mutex) -> bool {
     // SAFETY: contract of `of`: the header requires a pointer to a live mutex.

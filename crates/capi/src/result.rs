@@ -1,16 +1,16 @@
-//! What functions answer, and the version.
+//! The results of the C functions, and the library's version.
 
 use core::ffi::{CStr, c_char};
 
-/// What a function that may fail answers.
+/// The result of a function that may fail.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum tw_result {
-    /// Done.
+    /// The function did what it was asked to do.
     TW_OK = 0,
     /// A try found the lock taken.
     TW_BUSY = 1,
-    /// The time came before the lock, or before a signal.
+    /// The time was up before the lock was acquired, or before a signal came.
     TW_TIMEDOUT = 2,
     /// An argument is out of its range; nothing was done.
     TW_INVALID = 3,
@@ -19,19 +19,19 @@ pub enum tw_result {
 }
 pub(crate) use tw_result::{TW_BUSY, TW_INVALID, TW_OK, TW_OVERFLOW, TW_TIMEDOUT};
 
-/// The answer of a try.
+/// Returns the result of a try.
 #[inline]
 pub(crate) fn tried(got: bool) -> tw_result {
     if got { TW_OK } else { TW_BUSY }
 }
 
-/// The answer of a timed wait.
+/// Returns the result of a timed wait.
 #[inline]
 pub(crate) fn timed(got: bool) -> tw_result {
     if got { TW_OK } else { TW_TIMEDOUT }
 }
 
-/// Major version of this header: programs built for another one must be rebuilt.
+/// Major version of this header: programs built for a different one must be rebuilt.
 pub const TW_VERSION_MAJOR: u32 = 0;
 /// Minor version of this header.
 pub const TW_VERSION_MINOR: u32 = 1;
@@ -55,13 +55,14 @@ const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_V
     Err(_) => panic!("a version has no zero byte"),
 };
 
-/// The version of the library that the program runs with, such as "0.1.0". The text lives as long as the process.
+/// Returns the version of the library that the program runs with, such as "0.1.0". The text lives as long as the
+/// process.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// A few words for an answer, in English, for messages. The text lives as long as the process.
+/// Describes a result in a few words of English, for messages. The text lives as long as the process.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_result_text(result: core::ffi::c_int) -> *const c_char {
     const TEXTS: [(tw_result, &CStr); 5] = [
@@ -72,5 +73,5 @@ pub extern "C" fn tw_result_text(result: core::ffi::c_int) -> *const c_char {
         (TW_OVERFLOW, c"a count would exceed its limit"),
     ];
     let found = TEXTS.iter().find(|(known, _)| *known as core::ffi::c_int == result);
-    found.map_or(c"no answer of Turnwise", |(_, text)| text).as_ptr()
+    found.map_or(c"not a result of Turnwise", |(_, text)| text).as_ptr()
 }

@@ -1,21 +1,22 @@
-//! `tw_rwsem`.
+//! The readers-writer lock of the C API: `tw_rwsem`.
 
 use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
 use core::ffi::c_int;
 use turnwise::RawRwSem;
 
-/// A readers-writer lock: many readers, or one writer; beside the readers one upgradable reader. Writers that sleep go
-/// before new readers, so a thread that reads must not read again. `TW_RWSEM_INIT` or zero bytes: unlocked.
+/// A readers-writer lock: many readers, or one writer; beside the readers one upgradable reader. Sleeping writers go
+/// before new readers, so a thread that holds it for reading must not acquire it again. Initialised by `TW_RWSEM_INIT`
+/// or zero bytes: unlocked.
 #[repr(C)]
 pub struct tw_rwsem {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: [u32; 3],
 }
 stands_for!(tw_rwsem, RawRwSem);
 
-/// Makes an unlocked lock, as TW_RWSEM_INIT does. Its memory may be freed as soon as nobody uses it, also right after
-/// the last unlock.
+/// Initialises an unlocked lock, as TW_RWSEM_INIT does. Its memory may be freed as soon as no thread uses it, even
+/// right after the last unlock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_init(sem: *mut tw_rwsem) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
@@ -29,7 +30,7 @@ pub unsafe extern "C" fn tw_rwsem_read(sem: *mut tw_rwsem) {
     unsafe { tw_rwsem::of(sem).read() }
 }
 
-/// Acquires the lock for reading unless a writer has it or waits: TW_OK, or TW_BUSY at once.
+/// Acquires the lock for reading unless a writer holds it or waits: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryread(sem: *mut tw_rwsem) -> tw_result {
@@ -57,7 +58,7 @@ pub unsafe extern "C" fn tw_rwsem_read_until(sem: *mut tw_rwsem, clock: c_int, a
 /// Releases a read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_read(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_read`: the pointer is to a live lock, and the caller has a read lock.
+    // SAFETY: contract of `tw_rwsem_unlock_read`: the pointer is to a live lock, and the caller holds a read lock.
     unsafe { tw_rwsem::of(sem).unlock_read() }
 }
 
@@ -96,14 +97,14 @@ pub unsafe extern "C" fn tw_rwsem_write_until(sem: *mut tw_rwsem, clock: c_int, 
 /// Releases the write lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_write(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_write`: the pointer is to a live lock, and the caller has the write lock.
+    // SAFETY: contract of `tw_rwsem_unlock_write`: the pointer is to a live lock, and the caller holds the write lock.
     unsafe { tw_rwsem::of(sem).unlock_write() }
 }
 
-/// Turns the write lock into a read lock, and lets the readers in that wait.
+/// Turns the write lock into a read lock, and lets waiting readers in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade`: the pointer is to a live lock, and the caller has the write lock.
+    // SAFETY: contract of `tw_rwsem_downgrade`: the pointer is to a live lock, and the caller holds the write lock.
     unsafe { tw_rwsem::of(sem).downgrade() }
 }
 
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn tw_rwsem_upgradable(sem: *mut tw_rwsem) {
     unsafe { tw_rwsem::of(sem).upgradable_read() }
 }
 
-/// Acquires the lock for upgradable reading if no writer and no upgradable reader has it: TW_OK, or TW_BUSY at once.
+/// Acquires the lock for upgradable reading if no writer and no upgradable reader holds it: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryupgradable(sem: *mut tw_rwsem) -> tw_result {
@@ -142,21 +143,21 @@ pub unsafe extern "C" fn tw_rwsem_upgradable_until(sem: *mut tw_rwsem, clock: c_
 /// Releases the upgradable read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_unlock_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_unlock_upgradable`: the pointer is to a live lock, and the caller has the
+    // SAFETY: contract of `tw_rwsem_unlock_upgradable`: the pointer is to a live lock, and the caller holds the
     // upgradable read lock.
     unsafe { tw_rwsem::of(sem).unlock_upgradable() }
 }
 
-/// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile. The
-/// caller has no other read lock.
+/// Turns the upgradable read lock into the write lock when the readers have left; no other reader enters meanwhile.
+/// The caller holds no other read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_upgrade(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_upgrade`: the pointer is to a live lock, and the caller has the upgradable read
+    // SAFETY: contract of `tw_rwsem_upgrade`: the pointer is to a live lock, and the caller holds the upgradable read
     // lock, and no other.
     unsafe { tw_rwsem::of(sem).upgrade() }
 }
 
-/// Turns the upgradable read lock into the write lock if nobody else reads: TW_OK, or TW_BUSY at once.
+/// Turns the upgradable read lock into the write lock if there are no other readers: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result {
@@ -165,48 +166,50 @@ pub unsafe extern "C" fn tw_rwsem_tryupgrade(sem: *mut tw_rwsem) -> tw_result {
     tried(unsafe { tw_rwsem::of(sem).try_upgrade() })
 }
 
-/// Turns the upgradable read lock into the write lock; without success the caller has what it had: TW_OK, or
-/// TW_TIMEDOUT after `timeout_ns` nanoseconds.
+/// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds, and then
+/// the caller keeps the upgradable read lock.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_upgrade_for(sem: *mut tw_rwsem, timeout_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `tw_rwsem_upgrade_for`: the pointer is to a live lock, and the caller has the upgradable
+    // read lock.
     timed(unsafe { tw_rwsem::of(sem).upgrade_until(time::after(timeout_ns)) })
 }
 
-/// Turns the upgradable read lock into the write lock; without success the caller has what it had: TW_OK, or
-/// TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+/// Turns the upgradable read lock into the write lock: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID
+/// if there is no such clock. Without success the caller keeps the upgradable read lock.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_rwsem_upgrade_until(sem: *mut tw_rwsem, clock: c_int, at_ns: u64) -> tw_result {
-    // SAFETY: the caller's lock.
+    // SAFETY: contract of `tw_rwsem_upgrade_until`: the pointer is to a live lock, and the caller holds the
+    // upgradable read lock.
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_rwsem::of(sem).upgrade_until(at) }))
 }
 
-/// Turns the upgradable read lock into an ordinary one.
+/// Turns the upgradable read lock into an ordinary read lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade_upgradable`: the pointer is to a live lock, and the caller has the
+    // SAFETY: contract of `tw_rwsem_downgrade_upgradable`: the pointer is to a live lock, and the caller holds the
     // upgradable read lock.
     unsafe { tw_rwsem::of(sem).downgrade_upgradable() }
 }
 
-/// Turns the write lock into an upgradable read lock, and lets the readers in that wait.
+/// Turns the write lock into an upgradable read lock, and lets waiting readers in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_downgrade_to_upgradable(sem: *mut tw_rwsem) {
-    // SAFETY: contract of `tw_rwsem_downgrade_to_upgradable`: the pointer is to a live lock, and the caller has the
+    // SAFETY: contract of `tw_rwsem_downgrade_to_upgradable`: the pointer is to a live lock, and the caller holds the
     // write lock.
     unsafe { tw_rwsem::of(sem).downgrade_to_upgradable() }
 }
 
-/// Whether anybody has the lock at this moment: for assertions.
+/// Returns whether the lock is held at this moment, for reading or writing: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_is_locked(sem: *const tw_rwsem) -> bool {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_rwsem::of(sem) }.is_locked()
 }
 
-/// Whether a writer has the lock at this moment: for assertions.
+/// Returns whether a writer holds the lock at this moment: for assertions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_rwsem_is_write_locked(sem: *const tw_rwsem) -> bool {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.

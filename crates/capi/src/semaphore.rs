@@ -1,4 +1,4 @@
-//! `tw_semaphore`.
+//! The counting semaphore of the C API: `tw_semaphore`.
 
 use crate::result::{TW_INVALID, TW_OK, TW_OVERFLOW, timed, tried, tw_result};
 use crate::{stands_for, time};
@@ -6,20 +6,21 @@ use core::ffi::c_int;
 use turnwise::Semaphore;
 use turnwise::semaphore::PERMITS_MAX;
 
-/// The most permits of a semaphore.
+/// The maximum number of permits of a semaphore.
 pub const TW_PERMITS_MAX: u32 = 0x00ff_ffff;
 const _: () = assert!(TW_PERMITS_MAX == PERMITS_MAX);
 
-/// A counting semaphore. A thread takes all the permits that it asked for at once, or waits; newcomers may overtake
-/// those that wait, within bounds. `TW_SEMAPHORE_INIT(permits)`; zero bytes: no permits.
+/// A counting semaphore. A thread takes all the permits that it asks for at once, or waits; newcomers may overtake
+/// waiters, within bounds. Initialised by `TW_SEMAPHORE_INIT(permits)`, or by zero bytes: no permits.
 #[repr(C)]
 pub struct tw_semaphore {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: u32,
 }
 stands_for!(tw_semaphore, Semaphore);
 
-/// Makes a semaphore with so many permits, as TW_SEMAPHORE_INIT does: TW_OK, or TW_INVALID above TW_PERMITS_MAX.
+/// Initialises a semaphore with `permits` permits, as TW_SEMAPHORE_INIT does: TW_OK, or TW_INVALID above
+/// TW_PERMITS_MAX.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_init(semaphore: *mut tw_semaphore, permits: u32) -> tw_result {
     if permits > PERMITS_MAX {
@@ -30,7 +31,7 @@ pub unsafe extern "C" fn tw_semaphore_init(semaphore: *mut tw_semaphore, permits
     TW_OK
 }
 
-/// Waits for `n` permits, and takes them at once: TW_OK, or TW_INVALID above TW_PERMITS_MAX.
+/// Waits for `n` permits, and takes them all at once: TW_OK, or TW_INVALID above TW_PERMITS_MAX.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_acquire(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
     if n > PERMITS_MAX {
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn tw_semaphore_acquire(semaphore: *mut tw_semaphore, n: u
     TW_OK
 }
 
-/// Takes `n` permits if there are so many and nobody must be let go first: TW_OK, or TW_BUSY at once.
+/// Takes `n` permits if that many are available and no waiter must go first: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_semaphore_tryacquire(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
@@ -62,8 +63,8 @@ pub unsafe extern "C" fn tw_semaphore_acquire_for(semaphore: *mut tw_semaphore, 
     timed(permits.map(|permits| permits.forget()).is_some())
 }
 
-/// Takes `n` permits: TW_OK, TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock, and for
-/// more than TW_PERMITS_MAX.
+/// Takes `n` permits: TW_OK, TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock or `n`
+/// is above TW_PERMITS_MAX.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_semaphore_acquire_until(
@@ -79,9 +80,9 @@ pub unsafe extern "C" fn tw_semaphore_acquire_until(
     timed(permits.map(|permits| permits.forget()).is_some())
 }
 
-/// Adds `n` permits, new ones or those that were taken: TW_OK, or TW_OVERFLOW if there would be more than
-/// TW_PERMITS_MAX. (If several threads exceed the limit in the same instant, the process is aborted.) Any thread may
-/// call this, and a signal handler.
+/// Adds `n` permits, new ones or ones taken before: TW_OK, or TW_OVERFLOW if there would be more than TW_PERMITS_MAX.
+/// (If several threads exceed the limit in the same instant, the process is aborted.) Any thread may call this, and so
+/// may a signal handler.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_release(semaphore: *mut tw_semaphore, n: u32) -> tw_result {
     // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn tw_semaphore_release(semaphore: *mut tw_semaphore, n: u
     TW_OK
 }
 
-/// Permits to be had at this moment.
+/// Returns the number of permits available at this moment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_semaphore_available(semaphore: *const tw_semaphore) -> u32 {
     // SAFETY: contract of `of`: the header requires a pointer to a live semaphore.

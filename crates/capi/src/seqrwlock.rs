@@ -1,4 +1,4 @@
-//! `tw_seqrwlock`.
+//! The sequence lock with blocking readers of the C API: `tw_seqrwlock`.
 
 use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
@@ -6,28 +6,29 @@ use core::ffi::c_int;
 use core::mem;
 use turnwise::RawSeqRwLock;
 
-/// A sequence lock with a second, blocking kind of reader. An optimistic read writes nothing: it reads, and reads
-/// again if a writer came between. What it reads must be read by atomic loads (relaxed ones do), since a writer may be
-/// changing it, and pointers among it must not be followed unless what they point to cannot be freed meanwhile.
-/// `TW_SEQRWLOCK_INIT` or zero bytes: unlocked.
+/// A sequence lock with a second, blocking kind of reader. An optimistic reader writes nothing: it reads, and reads
+/// again if a writer interfered. It must read the data by atomic loads (relaxed ones suffice), since a writer may be
+/// changing them, and must not follow pointers in the data unless what they point to cannot be freed meanwhile.
+/// Initialised by `TW_SEQRWLOCK_INIT` or zero bytes: unlocked.
 #[repr(C)]
 pub struct tw_seqrwlock {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: [u64; 3],
 }
 stands_for!(tw_seqrwlock, RawSeqRwLock);
 
-/// A pass that holds the lock. Sequences at which a read begins are even.
+/// The value of a pass that holds the lock. Sequences at which a read begins are even.
 const LOCKED: u64 = 1;
 
-/// Makes an unlocked lock, as TW_SEQRWLOCK_INIT does.
+/// Initialises an unlocked lock, as TW_SEQRWLOCK_INIT does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_init(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { lock.write(tw_seqrwlock { opaque: [0; 3] }) }
 }
 
-/// Begins an optimistic read, waiting while a writer is at the data; what to give to tw_seqrwlock_read_retry.
+/// Begins an optimistic read, waiting while a writer changes the data; returns the value that tw_seqrwlock_read_retry
+/// takes as `begin`.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u64 {
@@ -35,7 +36,8 @@ pub unsafe extern "C" fn tw_seqrwlock_read_begin(lock: *const tw_seqrwlock) -> u
     unsafe { tw_seqrwlock::of(lock) }.read_begin()
 }
 
-/// Whether what was read since tw_seqrwlock_read_begin answered `begin` may be torn or mixed: begin again.
+/// Returns whether a writer interfered since tw_seqrwlock_read_begin returned `begin`. If so, what was read may be
+/// inconsistent: begin again.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begin: u64) -> bool {
@@ -43,8 +45,8 @@ pub unsafe extern "C" fn tw_seqrwlock_read_retry(lock: *const tw_seqrwlock, begi
     unsafe { tw_seqrwlock::of(lock) }.read_retry(begin)
 }
 
-/// Begins a read of at most two passes, the first optimistic, the second with the lock held; if a writer stays at the
-/// data, the first pass holds the lock already. What to give to the two functions that follow:
+/// Begins a read of at most two passes, the first optimistic, the second with the lock held; if a writer is busy with
+/// the data for long, the first pass holds the lock already. Returns the value that the next two functions take:
 ///
 ///     uint64_t pass = tw_seqrwlock_begin_or_lock(&lock);
 ///     do
@@ -70,12 +72,12 @@ pub unsafe extern "C" fn tw_seqrwlock_begin_or_lock(lock: *mut tw_seqrwlock) -> 
     })
 }
 
-/// Ends a pass. True: forget what was read and make another pass, the last, with the lock held. False: it was read
-/// whole; call tw_seqrwlock_done.
+/// Ends a pass. Returns true if a writer interfered: discard what was read and make another pass, the last, with the
+/// lock held. Returns false if what was read is consistent: call tw_seqrwlock_done.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_retry_or_lock(lock: *mut tw_seqrwlock, pass: *mut u64) -> bool {
-    // SAFETY: the caller's lock and number.
+    // SAFETY: contract of `tw_seqrwlock_retry_or_lock`: the pointers are to a live lock and to the caller's own pass.
     let (lock, pass) = unsafe { (tw_seqrwlock::of(lock), &mut *pass) };
     let spoilt = *pass != LOCKED && lock.read_retry(*pass);
     if spoilt {
@@ -85,23 +87,23 @@ pub unsafe extern "C" fn tw_seqrwlock_retry_or_lock(lock: *mut tw_seqrwlock, pas
     spoilt
 }
 
-/// Ends a read that tw_seqrwlock_begin_or_lock began: releases the lock if the last pass held it.
+/// Ends a read that tw_seqrwlock_begin_or_lock began: releases the lock if the last pass holds it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_done(lock: *mut tw_seqrwlock, pass: u64) {
     if pass == LOCKED {
-        // SAFETY: the caller's lock, which this pass holds.
+        // SAFETY: contract of `tw_seqrwlock_done`: the pointer is to a live lock, which this pass holds.
         unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() };
     }
 }
 
-/// Shuts writers out: a blocking read, any number at a time. Optimistic reads are not disturbed.
+/// Begins a blocking read, which excludes writers; any number of them may overlap. Optimistic reads are not disturbed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_read(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock).blocking_read() }
 }
 
-/// Shuts writers out if none has the lock or waits: TW_OK, or TW_BUSY at once.
+/// Begins a blocking read if no writer holds the lock or waits: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_result {
@@ -109,7 +111,7 @@ pub unsafe extern "C" fn tw_seqrwlock_tryread(lock: *mut tw_seqrwlock) -> tw_res
     tried(unsafe { tw_seqrwlock::of(lock).try_blocking_read() })
 }
 
-/// Shuts writers out: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
+/// Begins a blocking read: TW_OK, or TW_TIMEDOUT after `timeout_ns` nanoseconds.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_ns: u64) -> tw_result {
@@ -117,7 +119,7 @@ pub unsafe extern "C" fn tw_seqrwlock_read_for(lock: *mut tw_seqrwlock, timeout_
     timed(unsafe { tw_seqrwlock::of(lock).blocking_read_until(time::after(timeout_ns)) })
 }
 
-/// Shuts writers out: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
+/// Begins a blocking read: TW_OK, or TW_TIMEDOUT when `clock` shows `at_ns`, or TW_INVALID if there is no such clock.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_read_until(lock: *mut tw_seqrwlock, clock: c_int, at_ns: u64) -> tw_result {
@@ -133,14 +135,15 @@ pub unsafe extern "C" fn tw_seqrwlock_unlock_read(lock: *mut tw_seqrwlock) {
     unsafe { tw_seqrwlock::of(lock).unlock_blocking_read() }
 }
 
-/// Shuts everybody else out, and spoils optimistic reads until tw_seqrwlock_unlock_write.
+/// Acquires the lock for writing: excludes writers and blocking readers, and makes optimistic reads fail until
+/// tw_seqrwlock_unlock_write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_write(lock: *mut tw_seqrwlock) {
     // SAFETY: contract of `of`: the header requires a pointer to a live lock.
     unsafe { tw_seqrwlock::of(lock).write() }
 }
 
-/// The same if nobody has the lock: TW_OK, or TW_BUSY at once.
+/// Acquires the lock for writing if it is free: TW_OK, or TW_BUSY at once.
 #[unsafe(no_mangle)]
 #[must_use]
 pub unsafe extern "C" fn tw_seqrwlock_trywrite(lock: *mut tw_seqrwlock) -> tw_result {
@@ -165,10 +168,10 @@ pub unsafe extern "C" fn tw_seqrwlock_write_until(lock: *mut tw_seqrwlock, clock
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_seqrwlock::of(lock).write_until(at) }))
 }
 
-/// Ends the change, and lets others in.
+/// Releases the write lock: ends the change of the data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_seqrwlock_unlock_write(lock: *mut tw_seqrwlock) {
-    // SAFETY: contract of `tw_seqrwlock_unlock_write`: the pointer is to a live lock, and the caller has the write
+    // SAFETY: contract of `tw_seqrwlock_unlock_write`: the pointer is to a live lock, and the caller holds the write
     // lock.
     unsafe { tw_seqrwlock::of(lock).unlock_write() }
 }

@@ -1,4 +1,4 @@
-//! `tw_spinlock`.
+//! The spin lock of the C API: `tw_spinlock`.
 
 use crate::result::{TW_INVALID, timed, tried, tw_result};
 use crate::{stands_for, time};
@@ -9,23 +9,24 @@ use turnwise::raw::{RawLock, RawTimedLock};
 
 type Lock = RawSpinLock<Exponential>;
 
-/// A spin lock: waiters look, less and less often, and never sleep. For sections of a few instructions, with no more
-/// threads than CPUs; everywhere else take `tw_mutex`. No order among waiters. `TW_SPINLOCK_INIT` or zero bytes: free.
+/// A spin lock: waiters poll, less and less often, and never sleep. For sections of a few instructions, with no more
+/// threads than CPUs; everywhere else use `tw_mutex`. Waiters acquire it in no particular order. Initialised by
+/// `TW_SPINLOCK_INIT` or zero bytes: free.
 #[repr(C)]
 pub struct tw_spinlock {
-    /// Not for the program.
+    /// Private: programs do not access it.
     pub opaque: u32,
 }
 stands_for!(tw_spinlock, Lock);
 
-/// Makes a free spin lock, as TW_SPINLOCK_INIT does.
+/// Initialises a free spin lock, as TW_SPINLOCK_INIT does.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_init(lock: *mut tw_spinlock) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
     unsafe { lock.write(tw_spinlock { opaque: 0 }) }
 }
 
-/// Acquires the lock.
+/// Acquires the lock; spins until it is free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_lock(lock: *mut tw_spinlock) {
     // SAFETY: contract of `of`: the header requires a pointer to a live spin lock.
@@ -56,9 +57,9 @@ pub unsafe extern "C" fn tw_spinlock_lock_until(lock: *mut tw_spinlock, clock: c
     time::at(clock, at_ns).map_or(TW_INVALID, |at| timed(unsafe { tw_spinlock::of(lock) }.lock_until(at)))
 }
 
-/// Releases the lock, which the caller has.
+/// Releases the lock, which the caller holds.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_spinlock_unlock(lock: *mut tw_spinlock) {
-    // SAFETY: contract of `tw_spinlock_unlock`: the pointer is to a live spin lock, and the caller has the lock.
+    // SAFETY: contract of `tw_spinlock_unlock`: the pointer is to a live spin lock, and the caller holds the lock.
     unsafe { tw_spinlock::of(lock).unlock() }
 }

@@ -6,16 +6,16 @@ use turnwise::platform::{Clock, Deadline, Native, Platform};
 
 /// The clock that is never set back: CLOCK_MONOTONIC.
 pub const TW_CLOCK_MONOTONIC: c_int = 0;
-/// The wall clock, which may be set: CLOCK_REALTIME.
+/// The wall clock, which can be set: CLOCK_REALTIME.
 pub const TW_CLOCK_REALTIME: c_int = 1;
 
-/// So many nanoseconds from now.
+/// Returns the point in time `timeout_ns` nanoseconds from now.
 #[inline]
 pub(crate) fn after(timeout_ns: u64) -> Deadline {
     Deadline::after::<Native>(Duration::from_nanos(timeout_ns))
 }
 
-/// `at_ns` on a clock of the caller's choice, if there is such a clock.
+/// Returns the point in time `at_ns` on a clock of the caller's choice; `None`: there is no such clock.
 pub(crate) fn at(clock: c_int, at_ns: u64) -> Option<Deadline> {
     let clock = match clock {
         TW_CLOCK_MONOTONIC => Clock::Monotonic,
@@ -25,7 +25,8 @@ pub(crate) fn at(clock: c_int, at_ns: u64) -> Option<Deadline> {
     Some(Deadline { clock, at: at_ns })
 }
 
-/// Nanoseconds on a clock, `TW_CLOCK_MONOTONIC` or `TW_CLOCK_REALTIME`, for the `_until` functions; 0 for any other.
+/// Returns what a clock shows, in nanoseconds: TW_CLOCK_MONOTONIC or TW_CLOCK_REALTIME, for the `_until` functions; 0
+/// for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn tw_now_ns(clock: c_int) -> u64 {
     match clock {

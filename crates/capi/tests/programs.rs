@@ -8,7 +8,7 @@ use build::{Compiler, Link, capi, compilers, declared, limited, run, run_ok};
 use std::path::Path;
 use std::process::Command;
 
-/// A source file, with every compiler of its language and both libraries.
+/// Runs a source file compiled with every compiler of its language and both libraries.
 fn everywhere(source: &str) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for compiler in compilers(source) {
@@ -120,7 +120,7 @@ fn misuse_of_a_count_aborts_with_a_message() {
     assert!(error.contains("a LockRef without references was used"), "{error}");
 }
 
-/// As a user gets it: installed, then found by pkg-config and by CMake.
+/// The library as users get it: installed, then found by pkg-config and by CMake.
 #[test]
 fn installed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -158,25 +158,16 @@ fn by_pkg_config(folder: &Path, prefix: &Path) {
         return;
     }
     assert_eq!(run(&mut ask(&["--modversion", "turnwise"])).trim(), env!("CARGO_PKG_VERSION"));
-    let flags = run(&mut ask(&["--cflags", "--libs", "turnwise"]));
     let program = folder.join("by-pkg-config");
-    run_ok(
-        Command::new("gcc")
-            .args(["-std=c11", "-pthread", "-o"])
-            .arg(&program)
-            .arg(capi("examples/queue.c"))
-            .args(flags.split_whitespace()),
-    );
+    let compile = |flags: &str| {
+        let mut command = Command::new("gcc");
+        command.args(["-std=c11", "-pthread", "-o"]).arg(&program).arg(capi("examples/queue.c"));
+        run_ok(command.args(flags.split_whitespace()));
+    };
+    compile(&run(&mut ask(&["--cflags", "--libs", "turnwise"])));
     run_ok(Command::new(&program).env("LD_LIBRARY_PATH", prefix.join("lib")));
     let flags = run(&mut ask(&["--cflags", "--libs", "--static", "turnwise"]));
-    let flags = flags.replace("-lturnwise", "-l:libturnwise.a");
-    run_ok(
-        Command::new("gcc")
-            .args(["-std=c11", "-pthread", "-o"])
-            .arg(&program)
-            .arg(capi("examples/queue.c"))
-            .args(flags.split_whitespace()),
-    );
+    compile(&flags.replace("-lturnwise", "-l:libturnwise.a"));
     run_ok(&mut Command::new(&program));
 }
 

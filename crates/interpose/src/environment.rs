@@ -1,8 +1,8 @@
-//! The environment as the kernel gave it: it is there before any constructor ran, and `setenv` does not change it.
+//! The environment as the kernel passed it: it is there before any constructor runs, and `setenv` does not change it.
 
 use core::ffi::{CStr, c_char};
 
-/// The value of a variable at the start of the process.
+/// Returns the value of a variable at the start of the process.
 pub fn variable(name: &str) -> Option<&'static CStr> {
     let mut entry = initial_environment();
     if entry.is_null() {
@@ -14,7 +14,7 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
         if text.is_null() {
             return None;
         }
-        // SAFETY: as above; the strings live as long as the process.
+        // SAFETY: `text` is not null, so it is one of the kernel's strings, which live as long as the process.
         let text = unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
         if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
             return CStr::from_bytes_with_nul(value).ok();
@@ -24,8 +24,8 @@ pub fn variable(name: &str) -> Option<&'static CStr> {
     }
 }
 
-/// The tool of valgrind's that looks for races in this process, if there is one: `helgrind` or `drd`. They see the C
-/// library's locks alone.
+/// Returns the tool of valgrind that looks for races in this process, if there is one: `helgrind` or `drd`. These tools
+/// see only the C library's locks.
 pub fn race_checker() -> Option<&'static str> {
     let preloaded = variable("LD_PRELOAD")?.to_bytes();
     let is_there = |tool: &[u8]| preloaded.windows(tool.len()).any(|part| part == tool);

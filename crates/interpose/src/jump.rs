@@ -1,12 +1,12 @@
-//! Functions that are a jump to another with one more argument. They have no frame: the other one returns to their
-//! caller, and whoever unwinds the stack does not see them.
+//! Macros for functions that only jump to another one with one more argument. They have no frame: the other one returns
+//! to their caller, and an unwinder does not see them.
 //!
-//! In all of them the literals behind the target are the registers of the further argument, on x86-64 and on aarch64.
+//! In all of them the literals after the target are the registers of the added argument, on x86-64 and on aarch64.
 
 /// Defines functions that jump to one with one more argument, the address to which the call returns.
 ///
-/// Those that a function goes on to as its last act take over its frame, if the compiler makes no call of it. If it
-/// does (never when it optimises), the address is one of the library's own.
+/// A function that calls one of them last passes on its own return address, if the compiler turns that call into a
+/// jump. If it does not (only without optimisation), the address is one of the library's own.
 #[macro_export]
 macro_rules! with_caller {
     ($($(#[$doc:meta])* $visibility:vis $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {
@@ -34,7 +34,7 @@ macro_rules! with_caller {
     };
 }
 
-/// The same for functions that programs see.
+/// Defines functions like [`with_caller`], which programs see.
 #[macro_export]
 macro_rules! export_with_caller {
     ($($(#[$doc:meta])* $name:ident($($arg:ty),*) -> $target:path, $x86:literal, $arm:literal;)*) => {
@@ -49,8 +49,8 @@ macro_rules! export_with_caller {
 }
 
 /// Defines functions that jump to a C function with one more argument, the address of a static variable: no Rust frame
-/// is on the stack when a cancelled thread unwinds it, and the C function returns to the program. An attribute says
-/// under which name programs see it.
+/// is on the stack when a cancelled thread unwinds it, and the C function returns to the program. An attribute gives
+/// the name under which programs see the function.
 #[macro_export]
 macro_rules! export_with_static {
     ($variable:path;

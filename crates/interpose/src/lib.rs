@@ -1,13 +1,13 @@
 //! What the preload library and the recorder have in common: both stand between a program and the C library's locks.
 //!
-//! Nothing here allocates or waits for a lock of the program, and all of it works before the C library or any
-//! constructor is ready.
+//! Nothing here allocates or waits for a lock of the program, and all of it works before the C library is ready and
+//! before any constructor has run.
 //!
 //! | file | what |
 //! |---|---|
 //! | `real.rs` | the functions of the next library in line |
-//! | `jump.rs` | exported functions that are a jump, and pass on who called |
-//! | `environment.rs` | variables as the kernel gave them |
+//! | `jump.rs` | exported functions that only jump, and pass on their return address |
+//! | `environment.rs` | variables as the kernel passed them |
 //! | `module.rs` | which program or library an address belongs to |
 #![no_std]
 
@@ -20,6 +20,6 @@ pub use environment::{race_checker, variable};
 pub use module::{Module, can_find, find, find_quickly};
 pub use real::{Real, Symbol};
 
-/// For the macros' expansions.
+/// Names that the macros' expansions use.
 #[doc(hidden)]
 pub use libc::{ENOSYS, c_int};

@@ -1,7 +1,7 @@
-//! Which module (program or shared object) an address belongs to.
+//! Finds the module (program or shared object) that an address belongs to.
 //!
 //! `_dl_find_object` takes no lock and is quick (glibc 2.35 and later). Elsewhere there are only the loader's lists,
-//! which another thread could have locked while it waits for us.
+//! which another thread may have locked while it waits for us.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
@@ -9,20 +9,20 @@ use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A module in memory.
+/// A loaded module.
 #[derive(Clone, Copy)]
 pub struct Module {
-    /// What is added to the file's addresses.
+    /// The offset from the file's addresses to those in memory.
     pub base: usize,
-    /// Where the first segment lies: the ELF header, unless the linker left it out.
+    /// Where the first segment begins: with the ELF header, unless the linker left it out.
     pub start: usize,
-    /// Where the last one ends.
+    /// Where the last segment ends.
     pub end: usize,
     name: *const c_char,
 }
 
 impl Module {
-    /// The path by which the loader knows it; empty for the program itself.
+    /// Returns the path by which the loader knows the module; empty for the program itself.
     ///
     /// # Safety
     /// The module stays loaded while the name is used.
@@ -34,34 +34,34 @@ impl Module {
         unsafe { CStr::from_ptr(self.name) }
     }
 
-    /// Whether it has this address.
+    /// Whether the address lies in the module.
     pub fn contains(&self, address: usize) -> bool {
         (self.start..self.end).contains(&address)
     }
 
-    /// Whether this code is part of it: a library that is asked about itself.
+    /// Whether this code is part of the module, as when a library asks about itself.
     pub fn is_own(&self) -> bool {
         self.contains(find as *const () as usize)
     }
 
-    /// The module of a description by `dl_iterate_phdr`.
+    /// Returns the module that `dl_iterate_phdr` describes.
     ///
     /// # Safety
     /// The description is the loader's.
     pub unsafe fn described(info: &libc::dl_phdr_info) -> Module {
         let base = info.dlpi_addr as usize;
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `described`: the loader's description points to this many headers.
         let headers = unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
         let first = loaded().map(|header| header.p_vaddr & header.p_align.wrapping_neg()).min().unwrap_or(0);
         let last = loaded().map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0);
-        // The base of a program is less than 0 if its file's addresses are larger than those in memory.
+        // A program's base is negative if its file's addresses are larger than those in memory.
         let [start, end] = [first, last].map(|address| base.wrapping_add(address as usize));
         Module { base, start, end, name: info.dlpi_name }
     }
 }
 
-/// `struct dl_find_object` of glibc, with room for what later versions may add.
+/// glibc's `struct dl_find_object`, with room for what later versions may add.
 #[repr(C)]
 struct FoundObject {
     flags: u64,
@@ -80,12 +80,12 @@ struct LinkMap {
 
 type FindObject = unsafe extern "C" fn(*const c_void, *mut FoundObject) -> c_int;
 
-/// `_dl_find_object`; null: nobody has looked for it; [`NONE`]: the C library has none.
+/// The address of `_dl_find_object`; null: not looked up yet; [`NONE`]: the C library does not have it.
 static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// The address of no function.
-const NONE: *mut c_void = ptr::without_provenance_mut(1);
+/// Stands for a missing function; it is not the address of any.
+pub(crate) const NONE: *mut c_void = ptr::without_provenance_mut(1);
 
-/// Whether the loader can be asked without locks. Where it cannot, the first call allocates: it is for constructors.
+/// Whether modules can be found without locks. Where they cannot, the first call allocates: it is for constructors.
 pub fn can_find() -> bool {
     find_object().is_some()
 }
@@ -104,7 +104,7 @@ fn find_object() -> Option<FindObject> {
     (known != NONE).then(|| unsafe { core::mem::transmute::<*mut c_void, FindObject>(known) })
 }
 
-/// The module of an address, found without locks. `None`: it is in none, or there is no such way to find it.
+/// Finds the module of an address without locks. `None`: the address is in none, or the C library has no such function.
 pub fn find_quickly(address: usize) -> Option<Module> {
     ask(find_object()?, address)
 }
@@ -122,7 +122,7 @@ fn ask(function: FindObject, address: usize) -> Option<Module> {
     }
 }
 
-/// The same, if need be with the loader's locks.
+/// Finds the module of an address, if need be with the loader's locks. `None`: the address is in none.
 pub fn find(address: usize) -> Option<Module> {
     match find_object() {
         Some(function) => ask(function, address),
@@ -138,7 +138,7 @@ struct Search {
 
 fn search(address: usize) -> Option<Module> {
     let mut search = Search { address, found: None };
-    // SAFETY: the callback has this type, and the argument outlives the call.
+    // SAFETY: `look` has the type of the callback, and gets a [`Search`] that outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
     search.found
 }

@@ -1,20 +1,21 @@
-//! The next library's own functions. Looked up by a constructor, all at once, or when first needed before it.
+//! The next library's functions. They are looked up by a constructor, all at once, or when first needed before it.
 //!
-//! Never later: the loader's lock belongs to `dlopen` while that runs constructors, and one of them may wait for a
-//! thread that waits for us. Before our constructor the loader runs those of the program's own libraries, without it.
+//! They are never looked up later: `dlopen` holds the loader's lock while it runs constructors, and one of them may
+//! wait for a thread that waits for us. Before our constructor, the loader runs those of the program's own libraries
+//! without holding that lock.
 
-use crate::module::find;
+use crate::module::{NONE, find};
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A function of the next library in line: of the C library, or of another one that stands before it.
+/// A function of the next library in line: of the C library, or of another library before it.
 pub struct Symbol {
     name: &'static CStr,
-    /// On x86-64 condition variables have an older version, too, which nobody may reach by this way.
+    /// The version to look up. On x86-64 condition variables have an older version, too, which must not be found here.
     version: Option<&'static CStr>,
-    /// Another name that the same library may have for a function that does more.
+    /// The name of a function that does more, which the same library may have.
     other: Option<&'static CStr>,
 }
 
@@ -24,37 +25,37 @@ const COND_VERSION: Option<&CStr> = Some(c"GLIBC_2.3.2");
 const COND_VERSION: Option<&CStr> = None;
 
 impl Symbol {
-    /// A function that has one version.
+    /// Describes a function that has one version.
     pub const fn plain(name: &'static CStr) -> Symbol {
         Symbol { name, version: None, other: None }
     }
 
-    /// A function on condition variables.
+    /// Describes a function on condition variables.
     pub const fn cond(name: &'static CStr) -> Symbol {
         Symbol { name, version: COND_VERSION, other: None }
     }
 
-    /// A function in whose place the same library may have `other`, which is then meant.
+    /// Describes a function that `other` replaces, if the same library has that.
     pub const fn telling(name: &'static CStr, other: &'static CStr) -> Symbol {
         Symbol { name, version: None, other: Some(other) }
     }
 
-    /// Asks the loader for its address; null if there is no such function.
+    /// Asks the loader for the function's address; null if there is no such function.
     #[cold]
     pub fn find(&self) -> *mut c_void {
         // SAFETY: the name is a string.
         let mut found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         if let Some(version) = self.version {
-            // SAFETY: both are strings.
+            // SAFETY: the name and the version are strings.
             let versioned = unsafe { libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
-            // Of the C library's two versions, the newer one. Another library before it may have no versions; it is
-            // not to be passed by.
+            // Of the C library's two versions, take the newer one. Another library before it may have no versions; it
+            // must not be bypassed.
             if versioned != found && are_of_one_library(found, versioned) {
                 found = versioned;
             }
         }
         if let Some(other) = self.other {
-            // SAFETY: a string.
+            // SAFETY: the name is a string.
             let other = unsafe { libc::dlsym(libc::RTLD_NEXT, other.as_ptr()) };
             if are_of_one_library(found, other) {
                 found = other;
@@ -71,20 +72,18 @@ fn are_of_one_library(a: *const c_void, b: *const c_void) -> bool {
 /// A [`Symbol`] whose address is kept.
 pub struct Real {
     symbol: Symbol,
-    /// Null: nobody has looked for it; [`NONE`]: there is none.
+    /// The function's address; null: not looked up yet; [`NONE`]: there is no such function.
     address: AtomicPtr<c_void>,
 }
 
-/// The address of no function.
-const NONE: *mut c_void = ptr::without_provenance_mut(1);
-
 impl Real {
-    /// What is not looked up yet.
+    /// Makes a [`Real`] that is not looked up yet.
     pub const fn new(symbol: Symbol) -> Real {
         Real { symbol, address: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// Its address; null if there is no such function. The first call looks it up: it is for constructors.
+    /// Returns the function's address; null if there is no such function. The first call looks it up: it is for
+    /// constructors.
     #[inline(always)]
     pub fn get(&self) -> *mut c_void {
         let known = self.address.load(Relaxed);
@@ -101,20 +100,19 @@ impl Real {
     }
 }
 
-/// Defines functions that call the real ones, or answer ENOSYS where there is none: `plain`, `cond` or `telling`
-/// stands for [`Symbol::plain`], [`Symbol::cond`] or [`Symbol::telling`]. `look_up`, for the constructor, finds them
-/// all.
+/// Defines functions that call the real ones, or return ENOSYS where there is none: `plain`, `cond` or `telling` stands
+/// for [`Symbol::plain`], [`Symbol::cond`] or [`Symbol::telling`]. `look_up`, for the constructor, finds them all.
 #[macro_export]
 macro_rules! real {
     ($(fn $name:ident($($arg:ident: $type:ty),*) = $kind:ident $($symbol:literal),+;)*) => {
         $(
-            /// The next library's function.
+            /// Calls the next library's function of this name.
             ///
             /// # Safety
-            /// As the POSIX function.
+            /// As for the POSIX function.
             #[inline(always)]
             pub(crate) unsafe fn $name($($arg: $type),*) -> $crate::c_int {
-                // SAFETY: a function of this signature; the caller's promise.
+                // SAFETY: the address is that of a function of this signature, whose contract is that of `$name`.
                 unsafe {
                     let function = functions::$name::ADDRESS.load(::core::sync::atomic::Ordering::Relaxed);
                     ::core::mem::transmute::<_, functions::$name::Function>(function)($($arg),*)
@@ -122,7 +120,7 @@ macro_rules! real {
             }
         )*
 
-        /// Looks up all of them, so that no call asks the loader.
+        /// Looks up all functions, so that no call asks the loader.
         pub(crate) fn look_up() {
             $(functions::$name::look_up();)*
         }
@@ -139,14 +137,14 @@ macro_rules! real {
 
                     pub(in super::super) static ADDRESS: AtomicPtr<c_void> = AtomicPtr::new(first as *mut c_void);
 
-                    /// Stands in the function's place until it was looked up, so that calls need not ask.
+                    /// Stands in for the function until it has been looked up, so that calls need not check.
                     #[cold]
                     unsafe extern "C" fn first($($arg: $type),*) -> $crate::c_int {
-                        // SAFETY: the symbol of this name has this signature, as has `missing`; the caller's promise.
+                        // SAFETY: contract of `$name`; the symbol of this name and `missing` have this signature.
                         unsafe { ::core::mem::transmute::<_, Function>(look_up())($($arg),*) }
                     }
 
-                    /// Stands in the function's place if there is none.
+                    /// Stands in for the function if there is none.
                     #[cold]
                     unsafe extern "C" fn missing($(_: $type),*) -> $crate::c_int {
                         $crate::ENOSYS

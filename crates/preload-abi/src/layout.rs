@@ -1,5 +1,6 @@
-//! The bytes of a table. Numbers are in the machine's own order and unaligned: a table is made for one machine, where
-//! it lies for the programs that turnwise starts. The parts follow each other in the order of [`Header`]'s counts.
+//! The binary layout of a table. Numbers are in the machine's own byte order and unaligned: a table is made for one
+//! machine, for the programs that turnwise starts there. The parts follow each other in the order of [`Header`]'s
+//! counts.
 //!
 //! | part | record | order |
 //! |---|---|---|
@@ -13,20 +14,20 @@ use zerocopy::native_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 pub(crate) const MAGIC: [u8; 8] = *b"twpolicy";
-/// Raised with every change of the layout.
+/// The version of the layout, raised with every change.
 pub(crate) const VERSION: u32 = 2;
-/// A rule's number fits a byte, so that every lock has room for it.
+/// The maximum number of rules: a rule's number fits in a byte, so that every lock has room for it.
 pub const RULES_MAX: usize = 255;
 
-/// What a table begins with.
+/// The header, with which a table begins.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct Header {
     pub(crate) magic: [u8; 8],
     pub(crate) version: U32,
-    /// The number of the policy that no rule gives.
+    /// The number of the default policy.
     pub(crate) default: U32,
-    /// How many records each part has.
+    /// The number of rule records; the following fields count those of the other parts.
     pub(crate) rules: U32,
     pub(crate) ranges: U32,
     pub(crate) text: U32,
@@ -40,7 +41,7 @@ pub(crate) struct Piece {
     pub(crate) length: U32,
 }
 
-/// A rule.
+/// The record of a rule.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct RuleRecord {
@@ -51,7 +52,7 @@ pub(crate) struct RuleRecord {
     pub(crate) module: Piece,
 }
 
-/// Addresses for which a rule holds, of locks or of calls: the rule's kind says which.
+/// The record of a range of addresses to which a rule applies, of locks or of calls: the rule's kind says which.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub(crate) struct RangeRecord {
@@ -59,28 +60,28 @@ pub(crate) struct RangeRecord {
     pub(crate) module: U64,
     pub(crate) rule: U32,
     pub(crate) start: U64,
-    /// The first address behind.
+    /// The first address after the range.
     pub(crate) end: U64,
 }
 
 impl RangeRecord {
-    /// What the records are in order of, with an address of the range or one of its ends.
+    /// Returns the key by which the records are sorted, with an address of the range or one of its ends.
     pub(crate) fn place(&self, address: U64) -> (u64, usize, u64) {
         (self.module.get(), self.rule.get() as usize, address.get())
     }
 }
 
-/// What a rule goes by, beside the program.
+/// What a rule selects locks by, beside the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// Nothing else: all locks.
+    /// By nothing else: all locks.
     Any = 0,
-    /// The name of the module that the lock lies in or is made by.
+    /// By the name of the module that the lock lies in or is made by.
     Module = 1,
-    /// Addresses of locks.
+    /// By the addresses of locks.
     Object = 2,
-    /// Addresses of calls.
+    /// By the addresses of calls.
     Call = 3,
 }
 
@@ -90,14 +91,14 @@ impl Kind {
     }
 }
 
-/// Why bytes are no table.
+/// Why bytes are not a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// They do not begin like one.
+    /// They do not begin with the magic number.
     NoTable,
-    /// It is of another version of turnwise.
+    /// They are from another version of turnwise.
     OtherVersion,
-    /// It is cut short, or something in it leads outside.
+    /// They are truncated, or something in them points outside.
     Damaged,
 }
 
@@ -105,7 +106,7 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Fault::NoTable => "is not a table of lock policies",
-            Fault::OtherVersion => "is of another version of turnwise",
+            Fault::OtherVersion => "is from another version of turnwise",
             Fault::Damaged => "is damaged",
         })
     }

@@ -1,5 +1,5 @@
 //! What the program `turnwise` and the libraries that it loads into other programs agree on. The libraries read it
-//! inside those programs; so reading allocates nothing, panics on nothing, and takes no byte on trust.
+//! inside those programs; so reading neither allocates nor panics, and trusts no byte.
 //!
 //! | file | what |
 //! |---|---|
@@ -7,11 +7,11 @@
 //! | `environment.rs` | the names of the environment variables |
 //! | `libraries.rs` | the names of the libraries' files |
 //! | `layout.rs` | the bytes of the table that a policy file is compiled to |
-//! | `table.rs` | reading it: which rule a lock goes by |
+//! | `table.rs` | reading it: which rule applies to a lock |
 //! | `module.rs` | how a program or shared object is recognised in a file and in memory |
 //! | `glob.rs` | patterns for names |
 //! | `write.rs` | writing a table, with feature `write` |
-//! | `run_probe.rs` | the other direction: what the preload library tells of a run |
+//! | `run_probe.rs` | the other direction: what the preload library reports about a run |
 #![no_std]
 
 #[cfg(any(test, feature = "write"))]

@@ -1,11 +1,11 @@
-//! The files of the libraries. `turnwise` installs each under its stem, the hash of its content and `.so`; cargo builds
-//! it under the stem and `.so`.
+//! The names of the libraries' files. `turnwise` installs each under its stem, the hash of its content and `.so`; cargo
+//! builds it under the stem and `.so`.
 
-/// What the names of all begin with.
+/// The prefix of all the names.
 pub const OURS: &str = "libturnwise_";
-/// The stem of the preload library.
+/// The stem of the preload library's name.
 pub const PRELOAD: &str = "libturnwise_preload";
-/// The stem of the recorder.
+/// The stem of the recorder's name.
 pub const RECORDER: &str = "libturnwise_recorder";
 
 /// Whether the name of the file at `path` begins with a stem.

@@ -1,24 +1,24 @@
-//! How a module (a program or shared object) is recognised, in its file and in memory alike: by the bytes that both
-//! have, its ELF header, its program headers and its build-id. Not every compiler writes a build-id; the ELF header has
-//! the place of the section headers, which moves with nearly every change of the file.
+//! Recognises a module (a program or shared object) in its file and in memory alike: by the bytes that both have, its
+//! ELF header, its program headers and its build-id. Not every compiler writes a build-id; the ELF header has the place
+//! of the section headers, which moves with nearly every change of the file.
 
 const HEADER_BYTES: usize = 64;
 const PROGRAM_HEADER_BYTES: usize = 56;
-/// No linker makes so many; it bounds what is read of damaged memory.
+/// A limit on the program headers, above what any linker makes; it bounds what is read of damaged memory.
 const PROGRAM_HEADERS_MAX: usize = 64;
 const NOTE: u32 = 4;
 const NOTES_MAX_BYTES: usize = 4096;
 const BUILD_ID: u32 = 3;
 
-/// Where a module's bytes come from: its file, or memory.
+/// The source of a module's bytes: its file, or memory.
 pub trait Image {
-    /// Bytes at an offset of the file; of memory, those loaded from there. `None`: there are none.
+    /// Returns the bytes at an offset of the file, or in memory those loaded from there. `None`: there are none.
     fn at_offset(&self, offset: u64, length: usize) -> Option<&[u8]>;
-    /// Bytes at an address as the file has it.
+    /// Returns the bytes at an address that the file gives. `None`: there are none.
     fn at_address(&self, address: u64, offset: u64, length: usize) -> Option<&[u8]>;
 }
 
-/// Tells modules apart; `None`: not a 64-bit ELF file of this machine's byte order.
+/// Returns a hash by which modules differ; `None`: not a 64-bit ELF file of this machine's byte order.
 pub fn fingerprint(image: &impl Image) -> Option<u64> {
     let header = image.at_offset(0, HEADER_BYTES)?;
     const CLASS_64: u8 = 2;
@@ -52,7 +52,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The build-id in a segment of notes.
+/// Finds the build-id in a segment of notes.
 fn build_id(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
     loop {
         let number = |at: usize| Some(u32::from_ne_bytes(*notes.get(at..)?.first_chunk()?) as usize);
@@ -66,7 +66,7 @@ fn build_id(mut notes: &[u8], alignment: usize) -> Option<&[u8]> {
     }
 }
 
-/// A hash that goes by eight bytes: it is computed again for each lock. Nobody picks modules to make it collide.
+/// Hashes bytes, eight at a time, since it is computed again for each lock. It need not resist deliberate collisions.
 fn mix(mut hash: u64, bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// A file of one note segment, with this build-id.
+    /// Makes a file of one note segment, with this build-id.
     fn file(id: &[u8; 4]) -> Bytes {
         let mut bytes = vec![0; HEADER_BYTES + PROGRAM_HEADER_BYTES];
         bytes[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1]);

@@ -1,26 +1,26 @@
-//! The lock policies: what users choose from, in their order and under their names.
+//! The lock policies from which users choose: their order, names and numbers.
 
 use core::fmt;
 
-/// One of our locks, which the preload library puts in the place of a program's mutexes.
+/// One of our locks, which the preload library substitutes for a program's mutexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Lock {
-    /// `turnwise::RawMutex`. Its number is 0: the preload library's fast path tests kind and lock in one go.
+    /// The adaptive mutex: `RawMutex`. Its number is 0: the preload library's fast path tests kind and lock together.
     Adaptive = 0,
-    /// A queue of spinners, first come, first served: `RawQueuedSpinLock`.
+    /// The queued spin lock, first come, first served: `RawQueuedSpinLock`.
     Queued = 1,
-    /// Test and test-and-set: `RawSpinLock`.
+    /// The test-and-test-and-set spin lock: `RawSpinLock`.
     Ttas = 2,
-    /// Tickets, first come, first served: `RawTicketLock`.
+    /// The ticket spin lock, first come, first served: `RawTicketLock`.
     Ticket = 3,
 }
 
 impl Lock {
-    /// All of them, by number.
+    /// All locks, by number.
     pub const ALL: [Lock; 4] = [Lock::Adaptive, Lock::Queued, Lock::Ttas, Lock::Ticket];
 
-    /// The lock that a value of [`LOCK`](crate::environment::LOCK) asks for; `None`: it names none of ours.
+    /// Returns the lock that a value of [`LOCK`](crate::environment::LOCK) asks for; `None`: it names none of ours.
     pub fn asked_for(value: &[u8]) -> Option<Lock> {
         if value.is_empty() {
             return Some(Lock::Adaptive);
@@ -31,7 +31,7 @@ impl Lock {
         }
     }
 
-    /// What users call it.
+    /// Returns the name by which users know it.
     pub const fn name(self) -> &'static str {
         match self {
             Lock::Adaptive => "adaptive",
@@ -42,17 +42,17 @@ impl Lock {
     }
 }
 
-/// Whose locks a program's pthread locks are.
+/// The locks that serve as a program's pthread locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// The C library's.
+    /// The C library's locks.
     Libc,
-    /// Ours.
+    /// One of our locks.
     Turnwise(Lock),
 }
 
 impl Policy {
-    /// Queued spinners that spin only while the owner runs, then sleep. What a program gets unless told otherwise.
+    /// The adaptive mutex: waiters queue, spin only while the owner runs, then sleep. It is the default.
     pub const ADAPTIVE: Policy = Policy::Turnwise(Lock::Adaptive);
     /// The queued spin lock.
     pub const QUEUED: Policy = Policy::Turnwise(Lock::Queued);
@@ -60,12 +60,12 @@ impl Policy {
     pub const TTAS: Policy = Policy::Turnwise(Lock::Ttas);
     /// The ticket spin lock.
     pub const TICKET: Policy = Policy::Turnwise(Lock::Ticket);
-    /// All of them, in the order in which users read them.
+    /// All policies, in the order in which users see them.
     pub const ALL: [Policy; 5] = [Policy::Libc, Policy::ADAPTIVE, Policy::QUEUED, Policy::TTAS, Policy::TICKET];
-    /// Names that policies once had; they still work.
+    /// Former names of policies, which still work.
     pub const OLD_NAMES: [(&'static str, Policy); 1] = [("mcs", Policy::QUEUED)];
 
-    /// What users call it.
+    /// Returns the name by which users know it.
     pub const fn name(self) -> &'static str {
         match self {
             Policy::Libc => "libc",
@@ -73,7 +73,7 @@ impl Policy {
         }
     }
 
-    /// What it is, in one line for users.
+    /// Describes the policy in one line for users.
     pub const fn summary(self) -> &'static str {
         match self {
             Policy::Libc => "the C library's own locks; nothing is interposed",
@@ -84,18 +84,18 @@ impl Policy {
         }
     }
 
-    /// Whether its waiters spin until they have the lock, and never sleep.
+    /// Whether waiters spin until they get the lock, and never sleep.
     pub const fn spins(self) -> bool {
         !matches!(self, Policy::Libc | Policy::ADAPTIVE)
     }
 
-    /// The policy that users call so, or once did.
+    /// Returns the policy that has, or had, this name.
     pub fn by_name(name: &str) -> Option<Policy> {
         let known = Self::ALL.map(|policy| (policy.name(), policy)).into_iter().chain(Self::OLD_NAMES);
         known.into_iter().find(|(known, _)| *known == name).map(|(_, policy)| policy)
     }
 
-    /// Its number in a table: a lock's own, or the one behind them.
+    /// Returns the policy's number in a table: a lock's own number, or the next one after them.
     pub const fn number(self) -> u8 {
         match self {
             Policy::Turnwise(lock) => lock as u8,
@@ -103,7 +103,7 @@ impl Policy {
         }
     }
 
-    /// The policy of this number.
+    /// Returns the policy with this number.
     pub fn of(number: u8) -> Option<Policy> {
         Self::ALL.into_iter().find(|policy| policy.number() == number)
     }

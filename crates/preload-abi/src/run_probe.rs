@@ -1,19 +1,19 @@
-//! What the preload library tells of a run: a page that all processes of the run share. `turnwise compare` makes it,
-//! tells its path in [`environment::RUN_PROBE`](crate::environment::RUN_PROBE), and reads it when the run is over.
+//! What the preload library reports about a run: a page that all processes of the run share. `turnwise compare` makes
+//! it, passes its path in [`environment::RUN_PROBE`](crate::environment::RUN_PROBE), and reads it after the run.
 //!
 //! | word | is 1 when |
 //! |---|---|
 //! | [`LOADED`] | a process has loaded the library and found the page |
-//! | [`USED`] | a program has made or taken a lock through the library, whoever's it was in the end |
+//! | [`USED`] | a program has made or taken a lock through the library, ours or the C library's |
 //! | [`CONTENDED`] | a thread did not get one of our locks at once |
 //!
-//! Words are only ever set, and once set not written again.
+//! Words are only ever set, and not written again once set.
 
-/// How many words there are.
+/// The number of words.
 pub const WORDS: usize = 3;
-/// The number of a word.
+/// The number of the word that says that the library was loaded.
 pub const LOADED: usize = 0;
-/// The number of a word.
+/// The number of the word that says that a lock was used.
 pub const USED: usize = 1;
-/// The number of a word.
+/// The number of the word that says that there was contention.
 pub const CONTENDED: usize = 2;

@@ -1,4 +1,4 @@
-//! Reading a table.
+//! Reads a table.
 
 use crate::glob::{matches, matches_path};
 use crate::layout::{Fault, Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
@@ -6,40 +6,40 @@ use crate::policy::Policy;
 use zerocopy::native_endian::U32;
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-/// A place in a program: in which module, and where there.
+/// A place in a program: a module, and an address in it.
 #[derive(Clone, Copy)]
 pub struct ModuleOffset<'a> {
     /// The module's [`fingerprint`](crate::fingerprint).
     pub fingerprint: u64,
-    /// The address relative to where the module was loaded: what its file says.
+    /// The address relative to where the module was loaded, as in its file.
     pub address: u64,
     /// The module's file name, without folders.
     pub module: &'a [u8],
 }
 
-/// A rule.
+/// A rule of a table.
 #[derive(Clone, Copy)]
 pub struct Rule<'a> {
-    /// The lock that it gives.
+    /// The policy that it gives to locks.
     pub policy: Policy,
-    /// What it goes by.
+    /// What it selects locks by.
     pub kind: Kind,
-    /// What to call it in messages.
+    /// The rule's name in messages.
     pub label: &'a [u8],
-    /// Pattern for the program, empty: any. See [`Rule::holds_in`].
+    /// The pattern for the program; empty: any. See [`Rule::holds_in`].
     pub program: &'a [u8],
-    /// Pattern for the module's file name, with [`Kind::Module`].
+    /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: &'a [u8],
 }
 
 impl Rule<'_> {
-    /// Whether it speaks of the program of this path.
+    /// Whether the rule applies to the program at this path.
     pub fn holds_in(&self, program: &[u8]) -> bool {
         self.program.is_empty() || matches_path(self.program, program)
     }
 }
 
-/// A table.
+/// A table that a policy file was compiled to.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     default: Policy,
@@ -49,10 +49,10 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// The table in these bytes.
+    /// Checks the bytes of a table.
     ///
     /// # Errors
-    /// They are none. Whatever they are, no later call panics.
+    /// The bytes are not a table. Whatever they are, no later call panics.
     pub fn parse(bytes: &'a [u8]) -> Result<Table<'a>, Fault> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Fault::NoTable);
@@ -76,17 +76,17 @@ impl<'a> Table<'a> {
             && self.ranges.is_sorted_by(|one, next| one.place(one.end) <= next.place(next.start))
     }
 
-    /// The lock that no rule gives.
+    /// Returns the policy of locks that no rule selects.
     pub fn default_policy(&self) -> Policy {
         self.default
     }
 
-    /// How many rules there are.
+    /// Returns the number of rules.
     pub fn rules(&self) -> usize {
         self.rules.len()
     }
 
-    /// The rule of this number, from 0.
+    /// Returns the rule with this number, counted from 0.
     pub fn rule(&self, number: usize) -> Option<Rule<'a>> {
         let record = self.rules.get(number)?;
         let text = |piece: Piece| self.text.get(piece.start.get() as usize..)?.get(..piece.length.get() as usize);
@@ -99,8 +99,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The first rule for a lock that lies at `object` and is made by a call at `call`, among the rules that are
-    /// `active`; `None`: the default.
+    /// Returns the number of the first rule for a lock that lies at `object` and is made by a call at `call`, among the
+    /// rules that are `active`; `None`: the default policy holds.
     pub fn decide(
         &self,
         object: Option<ModuleOffset>,
@@ -119,7 +119,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Whether the rule's ranges have the place.
+    /// Whether the rule's ranges contain the place.
     fn covers(&self, rule: usize, ModuleOffset { fingerprint, address, .. }: ModuleOffset) -> bool {
         let place = (fingerprint, rule, address);
         let index = self.ranges.partition_point(|range| range.place(range.end) <= place);
@@ -130,7 +130,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// So many records from the front of the bytes, which are left without them.
+/// Takes `count` records from the front of the bytes.
 fn part<'a, T>(bytes: &mut &'a [u8], count: U32) -> Result<&'a [T], Fault>
 where
     T: FromBytes + KnownLayout + Immutable + Unaligned,
@@ -205,7 +205,7 @@ mod tests {
         assert!(Rule { program: b"", ..last }.holds_in(b"/x"));
     }
 
-    /// What [`bytes`] makes.
+    /// The layout of what [`bytes`] makes.
     #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
     #[repr(C)]
     struct Whole {

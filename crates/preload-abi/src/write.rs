@@ -1,4 +1,4 @@
-//! Writing a table.
+//! Writes a table.
 
 use crate::layout::{Header, Kind, MAGIC, Piece, RULES_MAX, RangeRecord, RuleRecord, VERSION};
 use crate::policy::Policy;
@@ -13,24 +13,24 @@ use zerocopy::native_endian::{U32, U64};
 /// A rule to write; the fields are those of [`crate::Rule`].
 #[derive(Clone, Debug)]
 pub struct NewRule {
-    /// The lock that it gives.
+    /// The policy that it gives to locks.
     pub policy: Policy,
-    /// What it goes by.
+    /// What it selects locks by.
     pub kind: Kind,
-    /// What to call it in messages.
+    /// The rule's name in messages.
     pub label: String,
-    /// Pattern for the program, empty: any.
+    /// The pattern for the program; empty: any.
     pub program: String,
-    /// Pattern for the module's file name, with [`Kind::Module`].
+    /// The pattern for the module's file name, with [`Kind::Module`].
     pub module: String,
 }
 
-/// Where a rule holds in a module.
+/// The addresses of a module to which a rule applies.
 #[derive(Clone, Debug)]
 pub struct ModuleRanges {
     /// The module's [`fingerprint`](crate::fingerprint).
     pub fingerprint: u64,
-    /// The rule's number, from 0.
+    /// The rule's number, counted from 0.
     pub rule: usize,
     /// Addresses as in the module's file, in any order; they may overlap.
     pub ranges: Vec<Range<u64>>,
@@ -39,11 +39,11 @@ pub struct ModuleRanges {
 /// A table to write.
 #[derive(Clone, Debug)]
 pub struct NewTable {
-    /// The lock that no rule gives.
+    /// The policy of locks that no rule selects.
     pub default: Policy,
-    /// In the order in which they are tried.
+    /// The rules, in the order in which they are tried.
     pub rules: Vec<NewRule>,
-    /// In any order.
+    /// Where rules apply, in any order.
     pub modules: Vec<ModuleRanges>,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for TooMany {
 impl core::error::Error for TooMany {}
 
 impl NewTable {
-    /// The bytes.
+    /// Encodes the table.
     ///
     /// # Errors
     /// The table is too large.
@@ -98,7 +98,7 @@ impl NewTable {
     }
 }
 
-/// A rule's record; its texts go behind the others.
+/// Makes a rule's record; its texts are appended to `text`.
 fn record(rule: &NewRule, text: &mut Vec<u8>) -> Result<RuleRecord, TooMany> {
     let mut piece = |added: &str| {
         let piece = Piece { start: number(text.len())?, length: number(added.len())? };
@@ -109,7 +109,7 @@ fn record(rule: &NewRule, text: &mut Vec<u8>) -> Result<RuleRecord, TooMany> {
     Ok(RuleRecord { policy: rule.policy.number(), kind: rule.kind as u8, label, program, module })
 }
 
-/// The same addresses, in order, with neighbours joined.
+/// Sorts ranges, and joins those that overlap or touch.
 fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);

@@ -1,8 +1,8 @@
-//! The program's call where the recorder stands between: the program calls the recorder, which calls us. Rules are
-//! about the program's calls.
+//! Finds the program's call where the recorder stands between: the program calls the recorder, which calls us. Rules
+//! are about the program's calls.
 //!
-//! Asked once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that register
-//! code of their own), which may have to be decided about, too: such a call is nobody's.
+//! This happens once in a lock's life, so the stack may be unwound. The unwinder may take a mutex (in programs that
+//! register code of their own), whose policy may be undecided, too: its caller counts as unknown.
 
 use crate::owner;
 use crate::rules::Caller;
@@ -25,7 +25,7 @@ const END_OF_STACK: c_int = 5;
 /// The threads that unwind their stacks; 0: a free place.
 static UNWINDING: [AtomicUsize; 16] = [const { AtomicUsize::new(0) }; 16];
 
-/// The program's call that led to ours.
+/// Returns the program's call that led to ours.
 pub(crate) fn call_of_program(caller: Caller) -> Caller {
     match find(caller.0).filter(is_recorder) {
         Some(recorder) => alone(|| call_behind(recorder)),
@@ -38,7 +38,7 @@ fn is_recorder(module: &Module) -> bool {
     is_library(unsafe { module.name() }.to_bytes(), RECORDER)
 }
 
-/// Asks, unless this thread is asking already.
+/// Calls `ask`, unless this thread is inside such a call already.
 fn alone(ask: impl FnOnce() -> Caller) -> Caller {
     let me = owner::current();
     if UNWINDING.iter().any(|place| place.load(Relaxed) == me) {
@@ -64,7 +64,7 @@ struct Search {
 
 fn call_behind(recorder: Module) -> Caller {
     let mut search = Search { recorder, is_inside: false, found: 0 };
-    // SAFETY: `look` gets what it expects.
+    // SAFETY: `look` has the type of a callback, and gets a live [`Search`], as it expects.
     unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
     Caller(search.found)
 }

@@ -14,29 +14,28 @@
 //!
 //! 1. count + wake-ups under way >= sleepers, and count >= waiters that are unchanged. An unchanged waiter that leaves
 //!    takes its own 1 back. A changed one does not: a signal may have been counted for it, so the count may then be too
-//!    high. A wake-up that finds nobody although the word is unchanged proves it, and sets the count to 0.
-//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So whoever sleeps sees the sequence as
+//!    high. A wake-up that finds no sleeper although the word is unchanged proves it, and sets the count to 0.
+//! 2. A changed waiter sleeps only if it slept already as the sequence changed. So every sleeper sees the sequence as
 //!    it is or came to the kernel's queue before the change, and the queue is in the order of arrival, but for
 //!    unchanged waiters among themselves (who are queued anew after a signal handler). The kernel wakes the first of
 //!    the queue, but real-time threads before all others.
 //! 3. A signal's wake-up is meant for those that arrived before it. A waiter that is woken while unchanged was not
-//!    meant. By 2 no one who was meant sleeps any more then: the wake-up is used up (return from the wait is a spurious
+//!    meant. By 2 no waiter that was meant sleeps any more: the wake-up is used up (return from the wait is a spurious
 //!    wake-up, which POSIX allows), and nothing may be passed on, or newcomers would pass it round for ever. Only a
-//!    real-time thread may have been preferred to one that was meant: it counts for a broadcast, after which everybody
-//!    is changed.
+//!    real-time thread may have been preferred to one that was meant: it counts for a broadcast, after which all
+//!    waiters are changed.
 //! 4. A cancelled waiter may have been woken, too. If it is changed, it may have been meant, and others with it: it
-//!    wakes the first sleeper, who is one of them if any sleeps, and who sees itself changed and keeps the wake-up, or
-//!    is unchanged, and 3 holds. Either way the chain has ended. If the cancelled waiter is unchanged, 3 holds for
-//!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none where nobody
-//!    signals.
-//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until nobody is. So the object's
+//!    wakes the first sleeper, which is one of them if any sleeps. That one sees itself changed and keeps the wake-up,
+//!    or is unchanged, and 3 holds. Either way the chain has ended. If the cancelled waiter is unchanged, 3 holds for
+//!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none without a signal.
+//! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until none is. So the object's
 //!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
 //!
-//! Nobody is moved to the mutex's queue by a broadcast: a moved waiter whose system call is restarted by a signal
+//! A broadcast moves no waiter to the mutex's queue: a moved waiter whose system call is restarted by a signal
 //! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
 //!
 //! A waiter misses a signal if exactly 2^32 of them come between its arrival and its sleep. Where waiters have
-//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes anybody, and
+//! different real-time priorities, it may also miss one if the signaller is preempted before it wakes a thread, and
 //! meanwhile two newcomers of higher priority arrive and a second signal comes: the two wake-ups go to the two, who
 //! are changed.
 
@@ -57,17 +56,18 @@ fn words(cond: &Cond) -> Words<'_, Native> {
     Words { word: &cond.word, inside: &cond.inside }
 }
 
-/// First part of a wait, before the mutex is released: the sequence to sleep on.
+/// Begins a wait, before the mutex is released; returns the sequence to sleep on.
 pub(crate) fn arrive(cond: &Cond) -> u32 {
     words(cond).arrive()
 }
 
-/// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
+/// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.
 pub(crate) fn leave(cond: &Cond, seen: u32, how: Leave) {
     words(cond).leave(seen, how, may_overtake);
 }
 
-/// Whether the kernel wakes this thread before some that slept earlier: real-time, or nobody can tell.
+/// Whether the kernel may wake this thread before some that slept earlier: it is a real-time thread, or its scheduling
+/// policy is unknown.
 #[cold]
 fn may_overtake() -> bool {
     // SAFETY: 0 is the calling thread; nothing is written.
@@ -75,17 +75,17 @@ fn may_overtake() -> bool {
     !matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
 }
 
-/// Wakes one waiter, if there is one.
+/// Wakes one waiter, if there is any.
 pub(crate) fn signal(cond: &Cond) {
     words(cond).signal();
 }
 
-/// Wakes all waiters.
+/// Wakes all waiters, if there are any.
 pub(crate) fn broadcast(cond: &Cond) {
     words(cond).broadcast();
 }
 
-/// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody sleeps.
+/// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while a thread sleeps.
 pub(crate) fn destroy(cond: &Cond) {
     words(cond).destroy();
 }
@@ -104,10 +104,10 @@ pub(crate) unsafe fn init(object: *mut pthread_cond_t, attributes: *const pthrea
         }
     }
     if shared != libc::PTHREAD_PROCESS_PRIVATE || policy::stands_aside() {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `init`, which is that of `real::cond_init`.
         return unsafe { real::cond_init(object, attributes) };
     }
-    // SAFETY: writable, says the caller; zero bytes are a valid condition variable.
+    // SAFETY: contract of `init`: the object is writable; zero bytes are a valid condition variable.
     unsafe {
         object.write_bytes(0, 1);
         Cond::of(object).clock.store(clock as u32, Relaxed);
@@ -121,14 +121,14 @@ static MARK: AtomicUsize = AtomicUsize::new(0);
 
 /// Bit 0 of glibc's mark: process-shared.
 const MARK_SHARED: u32 = 1;
-/// Bit 1: timed waits are on the monotonic clock.
+/// Bit 1 of glibc's mark: timed waits are on the monotonic clock.
 const MARK_MONOTONIC: u32 = 2;
 
-/// glibc's mark in a condition variable; 0 in ours.
+/// Returns glibc's mark in a condition variable; 0 in ours.
 fn mark(cond: &Cond) -> u32 {
     let offset = match MARK.load(Relaxed) {
         0 => match find_mark() {
-            0 => return MARK_SHARED, // it is as good as shared: all are the C library's
+            0 => return MARK_SHARED, // as good as shared: all are the C library's
             found => found,
         },
         offset => offset,
@@ -138,12 +138,12 @@ fn mark(cond: &Cond) -> u32 {
     unsafe { &*address }.load(Relaxed)
 }
 
-/// Whether the C library must handle it: it is process-shared.
+/// Whether the C library must handle `cond`, since it is process-shared.
 pub(crate) fn is_foreign(cond: &Cond) -> bool {
     mark(cond) & MARK_SHARED != 0
 }
 
-/// The clock of a process-shared condition variable's timed waits.
+/// Returns the clock of a process-shared condition variable's timed waits.
 pub(crate) fn foreign_clock(cond: &Cond) -> c_int {
     if mark(cond) & MARK_MONOTONIC != 0 { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
 }
@@ -174,7 +174,7 @@ pub(crate) fn find_mark() -> usize {
 const GLIBC_2_36_MARK: usize = 36;
 
 impl Cond {
-    /// The clock of timed waits that name none.
+    /// Returns the clock of timed waits that do not name one.
     pub(crate) fn own_clock(&self) -> c_int {
         self.clock.load(Relaxed) as c_int
     }

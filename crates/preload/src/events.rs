@@ -1,7 +1,7 @@
 //! What the calling thread's waits were made of, for a recorder in front of this library: `turnwise_thread_events`, and
-//! tries that tell of sleepers.
+//! variants of the try functions that report sleepers.
 //!
-//! | number | counts in the calling thread, since it began, modulo 2^32 |
+//! | number | what it counts in the calling thread, since that began, modulo 2^32 |
 //! |---|---|
 //! | 0 | sleeps |
 //! | 1 | steals: acquisitions past threads that slept |
@@ -10,7 +10,7 @@
 //! | 4 | spins not begun or given up, since the owner was off its CPU or a sleeper went first |
 //! | 5 | spins given up, since their time was spent |
 //!
-//! `crates/recorder/src/events.rs` knows the same order. New counters go behind the last.
+//! `crates/recorder/src/events.rs` relies on the same order. New counters go after the last.
 
 use crate::layout::{Mutex, RwLock};
 use crate::mutex::Path;
@@ -22,23 +22,23 @@ use turnwise::events::here;
 use turnwise::raw::RawLock;
 use turnwise_interpose::export_with_caller;
 
-/// What `class` says an object is: a mutex.
+/// The value of `class` for a mutex.
 const MUTEX: c_int = 1;
-/// A readers-writer lock.
+/// The value of `class` for a readers-writer lock.
 const RWLOCK: c_int = 2;
-/// A spin lock.
+/// The value of `class` for a spin lock.
 const SPIN: c_int = 3;
 
-/// What the tries below answer of a lock that was acquired past sleepers.
+/// The result of the try functions below for a lock that was acquired past sleepers.
 const PAST_SLEEPERS: c_int = -1;
-/// The counter of steals.
+/// The number of the counter of steals.
 const STEALS: usize = 1;
 
-/// Writes the calling thread's counters, at most `room`, and says how many; 0: `object` is the C library's, whose waits
-/// count nowhere.
+/// Writes the calling thread's counters, at most `room`, and returns how many; 0: `object` is the C library's, whose
+/// waits are not counted.
 ///
 /// # Safety
-/// `object` is the program's lock of this class, `counts` has room for so many.
+/// `object` is the program's lock of this class, `counts` has room for `room` counters.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn turnwise_thread_events(
     class: c_int,
@@ -46,7 +46,7 @@ pub(crate) unsafe extern "C" fn turnwise_thread_events(
     counts: *mut u32,
     room: usize,
 ) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `turnwise_thread_events`: the object is a live lock of this class.
     let elsewhere = unsafe {
         match class {
             MUTEX => mutex::is_foreign(Mutex::of(object.cast())),
@@ -59,24 +59,26 @@ pub(crate) unsafe extern "C" fn turnwise_thread_events(
     }
     let read = here::read();
     let taken = read.len().min(room);
-    // SAFETY: there is room for `room`.
+    // SAFETY: contract of `turnwise_thread_events`: there is room for `room` counters.
     unsafe { counts.copy_from_nonoverlapping(read.as_ptr(), taken) };
     taken
 }
 
-/// Says of a successful try whether threads slept for the lock.
+/// Makes a try; if it succeeds past threads that slept for the lock, returns [`PAST_SLEEPERS`].
 #[inline(always)]
-fn told(attempt: impl FnOnce() -> c_int) -> c_int {
+fn marked(attempt: impl FnOnce() -> c_int) -> c_int {
     let before = here::read()[STEALS];
     let result = attempt();
     if result == 0 && here::read()[STEALS] != before { PAST_SLEEPERS } else { result }
 }
 
+/// Implements `turnwise_mutex_trylock`.
+///
 /// # Safety
 /// As POSIX says of `pthread_mutex_trylock`.
 unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> c_int {
-    // SAFETY: the caller's mutex.
-    told(|| unsafe {
+    // SAFETY: contract of `try_mutex`, which is that of `pthread_mutex_trylock`.
+    marked(|| unsafe {
         let mutex = Mutex::of(object);
         match mutex.path() {
             Path::Plain if mutex.lock.adaptive().try_lock() => 0,
@@ -87,19 +89,21 @@ unsafe extern "C" fn try_mutex(object: *mut pthread_mutex_t, caller: Caller) -> 
     })
 }
 
+/// Implements `turnwise_rwlock_trywrlock`.
+///
 /// # Safety
 /// As POSIX says of `pthread_rwlock_trywrlock`.
 unsafe extern "C" fn try_write(object: *mut pthread_rwlock_t, caller: Caller) -> c_int {
-    // SAFETY: the caller's lock.
-    told(|| unsafe {
+    // SAFETY: contract of `try_write`, which is that of `pthread_rwlock_trywrlock`.
+    marked(|| unsafe {
         let lock = RwLock::of(object);
         if lock.is_fast() { rwlock::try_write(lock) } else { exports::rwlock::trywrlock(object, caller) }
     })
 }
 
 export_with_caller! {
-    /// `pthread_mutex_trylock`; [`PAST_SLEEPERS`] is an acquisition, too.
+    /// Acquires like `pthread_mutex_trylock`; [`PAST_SLEEPERS`] is a success, too.
     turnwise_mutex_trylock(*mut pthread_mutex_t) -> try_mutex, "rsi", "x1";
-    /// `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is an acquisition, too.
+    /// Acquires like `pthread_rwlock_trywrlock`; [`PAST_SLEEPERS`] is a success, too.
     turnwise_rwlock_trywrlock(*mut pthread_rwlock_t) -> try_write, "rsi", "x1";
 }

@@ -6,16 +6,16 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 /// `pthread_mutex_t` (40 bytes on x86-64, 48 on aarch64) and `mtx_t`.
 #[repr(C)]
 pub(crate) struct Mutex {
-    /// Bytes 0..8.
+    /// Bytes 0..8: the lock itself.
     pub(crate) lock: LockWord,
-    /// Bytes 8..16: recursive and error-checking kinds: the owner ([`crate::owner`]), 0: nobody.
+    /// Bytes 8..16: recursive and error-checking kinds: the owner ([`crate::owner`]), 0: none.
     pub(crate) owner: AtomicUsize,
     /// Bytes 16..20: glibc's kind; static initialisers put it there.
     pub(crate) kind: AtomicU32,
     /// Bytes 20..24: recursive kind: acquisitions beyond the first. Only the owner touches it.
     pub(crate) depth: AtomicU32,
-    /// Bytes 24..28: under a policy file: by which rule this mutex goes ([`crate::rules`]), 0: not decided yet. The C
-    /// library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
+    /// Bytes 24..28: under a policy file: which rule applies to this mutex ([`crate::rules`]), 0: not decided yet. The
+    /// C library keeps its list of robust mutexes here, and clears it at `pthread_mutex_init`; other kinds leave it
     /// alone.
     pub(crate) decided: AtomicU32,
     /// Bytes 28..32: waits on condition variables that will acquire it again ([`crate::waits`]).
@@ -39,7 +39,7 @@ pub(crate) mod kind {
     pub(crate) const RECURSIVE: u32 = 1;
     pub(crate) const ERRORCHECK: u32 = 2;
     pub(crate) const ADAPTIVE: u32 = 3;
-    /// Robust.
+    /// Robust mutexes.
     pub(crate) const ROBUST: u32 = 0x10;
     /// Robust 0x10, priority inheritance 0x20, priority protection 0x40, process-shared 0x80: the C library's.
     pub(crate) const PASS: u32 = ROBUST | 0x20 | 0x40 | 0x80;
@@ -52,7 +52,7 @@ pub(crate) mod kind {
 pub(crate) struct Cond {
     /// Bytes 0..8: see [`crate::cond`].
     pub(crate) word: AtomicU64,
-    /// Bytes 8..12: bit 0: a destroyer waits; bits 1..32: threads that may yet touch the object.
+    /// Bytes 8..12: bit 0: a destroyer waits; bits 1..32: the number of threads that may yet touch the object.
     pub(crate) inside: AtomicU32,
     /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
     pub(crate) clock: AtomicU32,
@@ -61,20 +61,20 @@ pub(crate) struct Cond {
 /// `pthread_rwlock_t` (56 bytes).
 #[repr(C, align(8))]
 pub(crate) struct RwLock {
-    /// Bytes 0..12.
+    /// Bytes 0..12: the lock itself.
     pub(crate) lock: turnwise::RawRwSem,
-    /// Bytes 16..24: the writer that has the lock ([`crate::owner`]), 0: nobody.
+    /// Bytes 16..24: the writer that holds the lock ([`crate::owner`]), 0: none.
     pub(crate) writer: AtomicUsize,
-    /// Bytes 24..28.
+    /// Bytes 24..28: unused.
     unused: AtomicU32,
     /// Bytes 28..32: glibc's mark of process-shared locks.
     pub(crate) shared: AtomicU32,
     /// Bytes 32..40: the C library's elision.
     unused_too: AtomicU64,
-    /// Bytes 40..44: under a policy file: by which rule this lock goes, 0: not decided yet. The C library has no use
-    /// for it.
+    /// Bytes 40..44: under a policy file: which rule applies to this lock, 0: not decided yet. The C library does not
+    /// use them.
     pub(crate) decided: AtomicU32,
-    /// Bytes 44..48.
+    /// Bytes 44..48: unused.
     unused_as_well: AtomicU32,
     /// Bytes 48..52: glibc's kind; static initialisers put it there.
     pub(crate) kind: AtomicU32,
@@ -100,7 +100,7 @@ const _: () = {
 };
 
 impl Mutex {
-    /// The caller's object.
+    /// Views the caller's mutex in our layout.
     ///
     /// # Safety
     /// `object` is a `pthread_mutex_t` or `mtx_t` that lives while the reference is used.
@@ -112,24 +112,24 @@ impl Mutex {
 }
 
 impl Cond {
-    /// The caller's object.
+    /// Views the caller's condition variable in our layout.
     ///
     /// # Safety
     /// `object` is a `pthread_cond_t` or `cnd_t` that lives while the reference is used.
     pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_cond_t) -> &'a Cond {
-        // SAFETY: as for the mutex.
+        // SAFETY: the object is large enough and aligned to 8; all fields are atomic words, valid with any bytes.
         unsafe { &*object.cast::<Cond>() }
     }
 }
 
 impl RwLock {
-    /// The caller's object.
+    /// Views the caller's readers-writer lock in our layout.
     ///
     /// # Safety
     /// `object` is a `pthread_rwlock_t` that lives while the reference is used.
     #[inline(always)]
     pub(crate) unsafe fn of<'a>(object: *mut libc::pthread_rwlock_t) -> &'a RwLock {
-        // SAFETY: as for the mutex.
+        // SAFETY: the object is large enough and aligned to 8; all fields are atomic words, valid with any bytes.
         unsafe { &*object.cast::<RwLock>() }
     }
 }

@@ -1,6 +1,7 @@
-//! `LD_PRELOAD` library: pthread locks and condition variables of programs that nobody rebuilds, on Turnwise's locks.
+//! An `LD_PRELOAD` library that puts Turnwise's locks under a program's pthread locks and condition variables, without
+//! rebuilding the program.
 //!
-//! The state lies inside the caller's objects; there is no table and no allocation, and zero bytes are an unlocked
+//! The state lies inside the caller's objects. There is no table and no allocation, and zero bytes are an unlocked
 //! mutex. Robust, priority-inheriting, priority-protected and process-shared objects go to the C library untouched.
 //! The layout, the limits and how to debug are in `docs/preload.md`.
 //!
@@ -8,19 +9,20 @@
 //! |---|---|
 //! | `layout.rs` | the bytes of `pthread_mutex_t`, `pthread_cond_t` and `pthread_rwlock_t` as we use them |
 //! | `policy.rs` | which lock: `TURNWISE_LOCK` |
-//! | `rules.rs` | which lock, one by one: a policy file's table |
+//! | `rules.rs` | which lock for each mutex: a policy file's table |
 //! | `behind.rs` | the program's calls behind the recorder |
+//! | `file.rs` | maps files |
 //! | `module.rs` | which program or library an address belongs to |
-//! | `word.rs`, `word/line.rs` | the lock itself, by policy; one with a line of waiters, in forked children |
-//! | `mutex.rs` | the kinds of mutex on top of it, and their errors |
+//! | `word.rs`, `word/line.rs` | the lock itself, by policy; locks with a line of waiters, in forked children |
+//! | `mutex.rs` | the kinds of mutex on top of that lock, and their errors |
 //! | `waits.rs` | the condition waits that a mutex counts as users |
 //! | `rwlock.rs` | readers-writer locks: the same lock under every policy |
-//! | `spin.rs` | spin locks: the C library's, waited for in another way |
+//! | `spin.rs` | spin locks: the C library's, with a different wait |
 //! | `cond.rs`, `../c/wait.c` | condition variables; the sleep, which is a cancellation point, is C |
 //! | `real.rs` | the C library's functions, for what passes through |
 //! | `exports/` | the symbols that programs see |
 //! | `events.rs` | what waits were made of, for a recorder in front |
-//! | `run_probe.rs` | what `turnwise compare` learns of a run: was a lock used, was there contention |
+//! | `run_probe.rs` | what `turnwise compare` learns about a run: was a lock used, was there contention |
 //! | `start.rs` | the constructor |
 //!
 //! The code is `core` only, so that no path can allocate; `std` is linked for its panic handler alone, and a panic
@@ -41,6 +43,7 @@ mod behind;
 mod cond;
 mod events;
 mod exports;
+mod file;
 mod layout;
 mod module;
 mod mutex;

@@ -1,15 +1,15 @@
-//! Which module an address belongs to, and how the policy table knows it.
+//! Finds the module that an address belongs to, in the policy table's terms.
 
 use turnwise_interpose::{Module, find};
 use turnwise_preload_abi::{Image, ModuleOffset, fingerprint};
 
-/// A module in memory. Its segments stay mapped while code of it calls us or a lock in it is used.
+/// A loaded module. Its segments stay mapped while its code calls us or a lock in it is used.
 struct Loaded(Module);
 
 impl Image for Loaded {
     fn at_offset(&self, offset: u64, length: usize) -> Option<&[u8]> {
-        // The ELF header and what stands behind it lie in the first page of the first segment. It is mapped whole, and
-        // a module that has the header elsewhere fails the test for its magic number.
+        // The ELF header and what follows it lie in the first page of the first segment. The page is mapped whole, and
+        // a module with its header elsewhere fails the test for the magic number.
         const PAGE: usize = 4096;
         let offset = usize::try_from(offset).ok()?;
         if offset.checked_add(length)? > PAGE.min(self.0.end - self.0.start) {
@@ -29,14 +29,15 @@ impl Image for Loaded {
     }
 }
 
-/// Where an address is, or the file name of the program for `program`. `None`: in no module, or in this library.
+/// Returns the module and offset of an address; the program goes by the file name `program`. `None`: the address is in
+/// no module, or in this library.
 pub(crate) fn place(address: usize, program: &'static [u8]) -> Option<ModuleOffset<'static>> {
     let module = find(address).filter(|module| !module.is_own())?;
     // SAFETY: the module stays loaded during this call; the caller keeps the name no longer.
     let path = unsafe { module.name() }.to_bytes();
     let path = if path.is_empty() { program } else { path };
     Some(ModuleOffset {
-        // Without headers in memory it is known by name only.
+        // A module without headers in memory is known by name only.
         fingerprint: fingerprint(&Loaded(module)).unwrap_or(0),
         address: address.wrapping_sub(module.base) as u64,
         module: path.rsplit(|byte| *byte == b'/').next().unwrap_or(path),

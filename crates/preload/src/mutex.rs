@@ -1,7 +1,7 @@
 //! The kinds of mutex. Everything returns 0 or an errno value, as pthread functions do.
 //!
-//! Normal and adaptive mutexes are the bare lock. Recursive and error-checking ones also keep their owner, which only
-//! the owner writes while it has the lock: whoever finds its own identity there has the lock.
+//! Normal and adaptive mutexes are the bare lock. Recursive and error-checking ones also store their owner, which only
+//! the owner writes while it holds the lock: a thread that finds its own identity there holds the lock.
 
 use crate::layout::{Mutex, kind};
 use crate::policy;
@@ -16,30 +16,30 @@ use turnwise::platform::Deadline;
 use turnwise::raw::RawLock;
 use turnwise_preload_abi::Lock;
 
-/// What a mutex is, from its kind field.
+/// The kind of a mutex, from its kind field.
 enum Kind {
     Plain,
     Recursive,
     ErrorCheck,
 }
 
-/// What a call finds in a mutex by one look at its kind and one at the policy.
+/// The path that a call takes, by one look at the mutex's kind and one at the policy.
 pub(crate) enum Path {
-    /// A plain mutex of ours under the default policy.
+    /// The mutex is plain and ours, under the default policy.
     Plain,
-    /// A recursive or error-checking one of ours under the default policy.
+    /// The mutex is recursive or error-checking and ours, under the default policy.
     Owned,
-    /// Not to be seen so quickly.
+    /// Any other case: it takes more than that to tell.
     Slow,
 }
 
 impl Mutex {
-    /// The way that a call takes.
+    /// Returns the path that a call takes.
     #[inline(always)]
     pub(crate) fn path(&self) -> Path {
         let (bits, policy) = (self.kind.load(Relaxed), policy::fast_bits());
         if bits | policy == 0 {
-            return Path::Plain; // first, as the most frequent
+            return Path::Plain; // first, being the most frequent
         }
         if bits & !kind::MASK | policy != 0 {
             return Path::Slow;
@@ -47,8 +47,8 @@ impl Mutex {
         if bits == kind::ADAPTIVE { Path::Plain } else { Path::Owned }
     }
 
-    /// Kind and policy; `None`: the C library's, since it is robust, priority-inheriting or -protected, process-shared
-    /// or destroyed, or since a rule says so.
+    /// Returns kind and policy; `None`: the mutex is the C library's, since it is robust, priority-inheriting or
+    /// -protected, process-shared or destroyed, or since a rule says so.
     fn kind(&self, caller: Caller) -> Option<(Kind, Lock)> {
         let bits = self.kind.load(Relaxed);
         if bits & kind::PASS != 0 {
@@ -67,13 +67,13 @@ impl Mutex {
         self.owner.load(Relaxed) == owner::current()
     }
 
-    /// After the lock was acquired.
+    /// Stores the calling thread as the owner, after it has acquired the lock.
     fn own(&self) -> c_int {
         self.owner.store(owner::current(), Relaxed);
         0
     }
 
-    /// One more acquisition by the owner.
+    /// Counts one more acquisition by the owner.
     fn deepen(&self) -> c_int {
         match self.depth.load(Relaxed).checked_add(1) {
             Some(depth) => {
@@ -84,7 +84,7 @@ impl Mutex {
         }
     }
 
-    /// One less, by the owner of more than one.
+    /// Counts one acquisition less, for an owner of more than one.
     fn surface(&self) -> c_int {
         self.depth.store(self.depth.load(Relaxed) - 1, Relaxed);
         0
@@ -110,8 +110,8 @@ pub(crate) fn is_foreign(mutex: &Mutex) -> bool {
     mutex.kind(Caller::UNKNOWN).is_none()
 }
 
-/// Acquires, whatever the kind and policy. Not a Rust function: those may unwind, so a fast path that ended in one
-/// could not jump to it, and would need a stack frame.
+/// Acquires the mutex, whatever its kind and policy. Not of the Rust ABI: those functions may unwind, so a fast path
+/// that ended in one could not jump to it, and would need a stack frame.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -125,7 +125,7 @@ pub(crate) unsafe extern "C" fn lock(object: *mut pthread_mutex_t, caller: Calle
     lock_by(mutex, caller, wait).unwrap_or_else(|| foreign(mutex, real::mutex_lock))
 }
 
-/// Acquires by [`Path::Plain`].
+/// Acquires the mutex by [`Path::Plain`].
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -137,7 +137,7 @@ pub(crate) unsafe fn lock_plain(object: *mut pthread_mutex_t) -> c_int {
     if mutex.lock.adaptive().lock_fast() { 0 } else { unsafe { lock_contended(object) } }
 }
 
-/// Acquires by [`Path::Owned`].
+/// Acquires the mutex by [`Path::Owned`].
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -152,8 +152,8 @@ pub(crate) unsafe fn lock_owned(object: *mut pthread_mutex_t) -> c_int {
     if mutex.lock.adaptive().lock_fast() { mutex.own() } else { unsafe { lock_contended(object) } }
 }
 
-/// Second half of both: the fast paths jump here, so it is no Rust function (see [`lock`]), and the compiler must not
-/// know that it always returns 0, or it makes a call of the jump.
+/// Finishes [`lock_plain`] and [`lock_owned`] under contention. The fast paths jump here, so it is not of the Rust ABI
+/// (see [`lock`]), and the compiler must not know that it always returns 0, or it makes a call of the jump.
 ///
 /// # Safety
 /// `object` is the caller's mutex, by [`Path::Plain`] or [`Path::Owned`], and not the caller's own.
@@ -169,11 +169,11 @@ unsafe extern "C" fn lock_contended(object: *mut pthread_mutex_t) -> c_int {
     black_box(0)
 }
 
-/// Acquires by [`Path::Owned`] if that is possible at once.
+/// Acquires the mutex by [`Path::Owned`] if that is possible at once.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
-#[inline(never)] // a frame, which the plain kinds need not have
+#[inline(never)] // so that the plain kinds need no stack frame
 pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `try_lock_owned`: the object is the caller's mutex.
     let mutex = unsafe { Mutex::of(object) };
@@ -183,7 +183,7 @@ pub(crate) unsafe extern "C" fn try_lock_owned(object: *mut pthread_mutex_t) -> 
     if mutex.lock.adaptive().try_lock() { mutex.own() } else { EBUSY }
 }
 
-/// Releases by [`Path::Plain`].
+/// Releases the mutex by [`Path::Plain`].
 ///
 /// # Safety
 /// `object` is the caller's mutex, locked.
@@ -193,7 +193,7 @@ pub(crate) unsafe fn unlock_plain(object: *mut pthread_mutex_t) -> c_int {
     unsafe { if Mutex::of(object).lock.adaptive().unlock_fast() { 0 } else { unlock_contended(object) } }
 }
 
-/// Releases by [`Path::Owned`].
+/// Releases the mutex by [`Path::Owned`].
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -205,17 +205,18 @@ pub(crate) unsafe fn unlock_owned(object: *mut pthread_mutex_t) -> c_int {
         return EPERM;
     }
     if mutex.depth.load(Relaxed) > 0 {
-        return mutex.surface(); // recursive: no other kind has been deeper
+        return mutex.surface(); // recursive: other kinds have no depth
     }
     mutex.owner.store(0, Relaxed);
-    // SAFETY: we just saw that the caller has it.
+    // SAFETY: `is_mine` says that the caller holds the mutex: only the owner finds itself in `owner`.
     unsafe { unlock_plain(object) }
 }
 
-/// Second half of both, for a jump like [`lock_contended`].
+/// Finishes [`unlock_plain`] and [`unlock_owned`] where a thread may have to be woken; a jump leads here, as for
+/// [`lock_contended`].
 ///
 /// # Safety
-/// As for [`unlock_plain`].
+/// `object` is the caller's mutex, locked.
 #[cold]
 #[inline(never)]
 unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
@@ -224,8 +225,8 @@ unsafe extern "C" fn unlock_contended(object: *mut pthread_mutex_t) -> c_int {
     black_box(0)
 }
 
-/// Acquires, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must wait.
-/// `None`: the C library's.
+/// Acquires the mutex, or gives up with ETIMEDOUT at `deadline`. An invalid deadline matters only to a caller that must
+/// wait. `None`: the mutex is the C library's.
 pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadline, c_int>) -> Option<c_int> {
     lock_by(mutex, caller, |word, policy| {
         if word.try_lock(policy) {
@@ -239,7 +240,7 @@ pub(crate) fn lock_until(mutex: &Mutex, caller: Caller, deadline: Result<Deadlin
     })
 }
 
-/// Acquires through `wait`; `None`: the C library's.
+/// Acquires the mutex through `wait`; `None`: the mutex is the C library's.
 #[inline]
 fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> c_int) -> Option<c_int> {
     let (kind, policy) = mutex.kind(caller)?;
@@ -255,7 +256,7 @@ fn lock_by(mutex: &Mutex, caller: Caller, wait: impl FnOnce(&LockWord, Lock) -> 
     })
 }
 
-/// Acquires if that is possible at once.
+/// Acquires the mutex if that is possible at once.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -283,7 +284,7 @@ pub(crate) unsafe extern "C" fn try_lock(object: *mut pthread_mutex_t, caller: C
     }
 }
 
-/// Releases.
+/// Releases the mutex, whatever its kind and policy.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -297,12 +298,12 @@ pub(crate) unsafe extern "C" fn unlock(object: *mut pthread_mutex_t) -> c_int {
         Kind::Recursive if mutex.depth.load(Relaxed) > 0 => return mutex.surface(),
         Kind::Recursive | Kind::ErrorCheck => mutex.owner.store(0, Relaxed),
     }
-    // SAFETY: the caller has a plain mutex by the contract of `pthread_mutex_unlock`; of the others we just saw it.
+    // SAFETY: the caller holds the mutex: a plain one by the contract of `pthread_mutex_unlock`, else by `is_mine`.
     unsafe { mutex.lock.unlock(policy) };
     0
 }
 
-/// Releases for a wait on a condition variable.
+/// Releases the mutex for a wait on a condition variable.
 ///
 /// # Safety
 /// `object` is the caller's mutex.
@@ -327,10 +328,10 @@ pub(crate) unsafe fn unlock_to_wait(object: *mut pthread_mutex_t) -> Result<Coun
     }
 }
 
-/// Acquires again after a wait on a condition variable.
+/// Acquires the mutex again after a wait on a condition variable.
 ///
 /// # Safety
-/// `object` is the caller's mutex, released by [`unlock_to_wait`], which answered `counted`.
+/// `object` is the caller's mutex, released by [`unlock_to_wait`], which returned `counted`.
 pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Counted) -> c_int {
     // SAFETY: contract of `lock_after_wait`: the object is the caller's mutex.
     let (mutex, errno) = unsafe { (Mutex::of(object), lock(object, Caller::UNKNOWN)) };
@@ -340,7 +341,7 @@ pub(crate) unsafe fn lock_after_wait(object: *mut pthread_mutex_t, counted: Coun
     errno
 }
 
-/// Makes an unlocked mutex of raw memory.
+/// Makes raw memory an unlocked mutex.
 ///
 /// # Safety
 /// `object` is writable and nobody uses it; `attributes` is null or initialised.
@@ -352,7 +353,7 @@ pub(crate) unsafe extern "C" fn init(
     let kind = if attributes.is_null() {
         Some(kind::NORMAL)
     } else {
-        // SAFETY: initialised, says the caller.
+        // SAFETY: contract of `init`: the attributes are initialised.
         unsafe { kind_of(attributes) }
     };
     let Some(kind) = kind else {
@@ -360,7 +361,7 @@ pub(crate) unsafe extern "C" fn init(
         return unsafe { real::mutex_init(object, attributes) };
     };
     let decided = if policy::current().is_none() { rules::decide_new(object.addr(), caller) } else { 0 };
-    // SAFETY: writable, says the caller; zero bytes are a valid mutex, of ours and of the C library's.
+    // SAFETY: contract of `init`: the object is writable; zero bytes are a valid mutex, of ours and of the C library's.
     unsafe {
         object.write_bytes(0, 1);
         if decided != 0 && rules::unpack(decided).is_none() {
@@ -373,13 +374,13 @@ pub(crate) unsafe extern "C" fn init(
     0
 }
 
-// SAFETY: as `pthread.h` declares it.
+// SAFETY: `pthread.h` declares the function with this type.
 unsafe extern "C" {
-    /// In the C library, though not in the libc crate.
+    /// The libc crate lacks this function of the C library.
     fn pthread_mutexattr_gettype(attributes: *const pthread_mutexattr_t, kind: *mut c_int) -> c_int;
 }
 
-/// The kind that the attributes ask for; `None`: one of the C library's.
+/// Returns the kind that the attributes ask for; `None`: one that only the C library has.
 ///
 /// # Safety
 /// `attributes` is initialised.
@@ -399,7 +400,7 @@ unsafe fn kind_of(attributes: *const pthread_mutexattr_t) -> Option<u32> {
     kind.filter(|_| ours)
 }
 
-/// Ends a mutex's life; EBUSY while it is locked or a wait on a condition variable will lock it again.
+/// Destroys a mutex; EBUSY while it is locked or a wait on a condition variable will lock it again.
 pub(crate) fn destroy(mutex: &Mutex) -> c_int {
     let Some((_, policy)) = mutex.kind(Caller::UNKNOWN) else { return foreign(mutex, real::mutex_destroy) };
     if mutex.is_in_use(|| mutex.lock.is_locked(policy)) {

@@ -1,11 +1,11 @@
-//! Who a thread is, for mutexes that must know their owner: its thread pointer.
+//! A thread's identity for mutexes that must know their owner: its thread pointer.
 //!
 //! Unlike turnwise's tokens it is never shared; unlike a thread id it costs no system call and stays the same in a
-//! forked child, so a child handler can release what the parent's thread took. Threads that live at the same time
-//! differ. A thread that exits with a mutex locked leaves it to whichever thread gets its memory; POSIX leaves that
-//! case undefined.
+//! forked child, so a child handler can release what the parent's thread took. No two threads that live at the same
+//! time share it. A thread that exits with a mutex locked leaves it to whichever thread reuses its memory; POSIX leaves
+//! that case undefined.
 
-/// The calling thread; never 0.
+/// Returns the calling thread's identity; never 0.
 #[inline(always)]
 pub(crate) fn current() -> usize {
     let pointer: usize;

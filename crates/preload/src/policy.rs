@@ -1,11 +1,11 @@
-//! Which lock the process's mutexes are: the environment variable `TURNWISE_LOCK`, or lock by lock a policy file's
-//! table, whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
+//! Decides which lock the process's mutexes use: by the environment variable `TURNWISE_LOCK`, or lock by lock by a
+//! policy file's table, whose path is in `TURNWISE_POLICY_TABLE` ([`crate::rules`]).
 //!
 //! One policy, or one table, holds for the whole life of the process, also for locks taken before any constructor
 //! ran: the first lock call that needs the answer reads the environment as the kernel left it on the stack, whatever
 //! the C library has set up by then and whatever `setenv` does later. Racing first calls find the same answer. The
 //! constructor reads it, too, lest a program that writes its title over the environment changes it, but leaves it to
-//! the first lock call to put it in force: so that call is known ([`crate::run_probe`]).
+//! the first lock call to put it in force: so the probe knows whether there was one ([`crate::run_probe`]).
 //!
 //! Where a tool looks for races that sees the C library's locks alone, all locks are that library's, whatever the
 //! variables say.
@@ -18,29 +18,29 @@ use core::sync::atomic::Ordering::Relaxed;
 use turnwise_interpose::{race_checker, variable};
 use turnwise_preload_abi::{Lock, environment};
 
-/// A table is in force: each lock has its own policy.
+/// The value where a table is in force: each lock has its own policy.
 const TABLE: u32 = 1 << 8;
-/// Every lock is the C library's: a tool watches those.
+/// The value where every lock is the C library's, since a tool watches those.
 const ASIDE: u32 = 2 << 8;
-/// Nobody has asked yet.
+/// The value before the first lock call.
 const UNRESOLVED: u32 = u32::MAX;
 
-/// On a cache line of its own: every lock call reads it.
+/// The policy in force, on a cache line of its own: every lock call reads it.
 #[repr(align(128))]
 struct Current(AtomicU32);
 
 static CURRENT: Current = Current(AtomicU32::new(UNRESOLVED));
 
-/// What the constructor read, which no lock call has asked for yet.
+/// The policy that the constructor read and no lock call has used yet.
 static PREPARED: AtomicU32 = AtomicU32::new(UNRESOLVED);
 
-/// 0 if the policy is known to be [`Lock::Adaptive`].
+/// Returns 0 if the policy is known to be [`Lock::Adaptive`].
 #[inline(always)]
 pub(crate) fn fast_bits() -> u32 {
     CURRENT.0.load(Relaxed)
 }
 
-/// The policy of the lock at `object`, whose `decided` this is; `None`: the C library's.
+/// Returns the policy of the lock at `object`, whose `decided` this is; `None`: the C library's.
 #[inline]
 pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
@@ -56,29 +56,29 @@ pub(crate) fn of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<L
     }
 }
 
-/// Whether every lock of this process is the C library's. For rare paths.
+/// Whether every lock of this process is the C library's. Only rare paths ask.
 #[cold]
 pub(crate) fn stands_aside() -> bool {
     find() == ASIDE
 }
 
-/// The policy of all locks of this process; `None`: a table is in force, or all are the C library's.
+/// Returns the policy of all locks of this process; `None`: a table is in force, or all are the C library's.
 pub(crate) fn current() -> Option<Lock> {
     let known = CURRENT.0.load(Relaxed);
     Lock::ALL.get(if known == UNRESOLVED { resolve() } else { known } as usize).copied()
 }
 
-/// The same, for our own use: no lock call asks. What is found here stays.
+/// Returns what [`current`] does, for our own use: it does not count as a lock call. What is found here stays.
 pub(crate) fn prepare() -> Option<Lock> {
     let known = find();
     PREPARED.store(known, Relaxed);
     if known == ASIDE {
-        CURRENT.0.store(known, Relaxed); // before there is a second thread, or this would be a race to the tool
+        CURRENT.0.store(known, Relaxed); // before there is a second thread, or the tool would see a race
     }
     Lock::ALL.get(known as usize).copied()
 }
 
-/// By the first lock call.
+/// Finds the policy and puts it in force, at the first lock call.
 #[cold]
 fn resolve() -> u32 {
     let known = find();
@@ -94,11 +94,10 @@ fn find() -> u32 {
             known => return known,
         }
     }
-    // SAFETY: the calling thread's own.
+    // SAFETY: the C library returns a valid pointer to the calling thread's `errno`, which no other thread uses.
     let errno = unsafe { &mut *libc::__errno_location() };
     let saved = *errno;
-    // An unknown name and an unusable table are the constructor's to report; until it ends the process, the default
-    // holds.
+    // The constructor reports an unknown name or an unusable table; until it ends the process, the default holds.
     let known = match table() {
         _ if race_checker().is_some() => ASIDE,
         Some(Ok(())) => TABLE,
@@ -114,17 +113,17 @@ fn table() -> Option<Result<(), Unusable>> {
     table_path().map(rules::load)
 }
 
-/// Where the table is, if the user gave one.
+/// Returns the table's path, if the user gave one.
 pub(crate) fn table_path() -> Option<&'static CStr> {
     variable(environment::POLICY_TABLE).filter(|path| !path.is_empty())
 }
 
-/// Why the table that the user gave cannot be used.
+/// Returns why the table that the user gave cannot be used; `None`: it can, or there is none.
 pub(crate) fn table_fault() -> Option<Unusable> {
     table().and_then(Result::err)
 }
 
-/// A name that is no policy's, if the user gave one.
+/// Returns the name that the user gave if it is not a policy's.
 pub(crate) fn unknown() -> Option<&'static CStr> {
     requested().filter(|name| Lock::asked_for(name.to_bytes()).is_none())
 }

@@ -1,5 +1,5 @@
-//! The C library's own functions, for objects that pass through. Looked up by the constructor, or when first needed
-//! before it: no later call asks the loader, whose lock another thread may have that waits for us.
+//! The C library's own functions, for objects that pass through. They are looked up by the constructor, or when first
+//! needed before it: no later call asks the loader, whose lock may be held by a thread that waits for us.
 
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, pthread_mutexattr_t, timespec};
@@ -40,8 +40,8 @@ real! {
         = plain c"pthread_rwlock_clockwrlock";
 }
 
-/// Waits on the C library's condition variables. They are cancellation points, so no Rust frame may be below them:
-/// `c/wait.c` calls them by address.
+/// Returns the C library's functions that wait on condition variables. They are cancellation points, so no Rust frame
+/// may be below them: `c/wait.c` calls them by address.
 pub(crate) fn cond_waits() -> [*mut c_void; 3] {
     static WAITS: [Real; 3] = [
         Real::new(Symbol::cond(c"pthread_cond_wait")),

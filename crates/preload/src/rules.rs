@@ -1,5 +1,5 @@
-//! Locks under a policy file: which rule a lock goes by. The program `turnwise` has compiled the file to a table; its
-//! path is in `TURNWISE_POLICY_TABLE`.
+//! Finds the rule that applies to a lock under a policy file. The program `turnwise` has compiled the file to a table;
+//! its path is in `TURNWISE_POLICY_TABLE`.
 //!
 //! A lock is decided once: when `pthread_mutex_init` makes it, or at the first call on a static initialiser. The
 //! decision stays in the lock's own bytes:
@@ -9,10 +9,11 @@
 //! | 0..8 | 1 + the number of the policy; 0: not decided |
 //! | 8..32 | 1 + the number of the rule; 0: no rule fits, the default holds |
 //!
-//! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: whoever finds none makes one
-//! from what it knows itself, and of racing deciders all take the first one's.
+//! ORDERING rules.decided: all accesses are relaxed. Nothing is published with a decision: a thread that finds none
+//! makes one from what it knows itself, and of racing deciders all take the first one's.
 
 use crate::behind;
+use crate::file::{self, errno};
 use crate::module::place;
 use crate::policy;
 use core::ffi::CStr;
@@ -20,23 +21,23 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 use turnwise_preload_abi::{Fault, Lock, Policy, RULES_MAX, Table};
 
-/// The address to which a call of ours returns; 0: not known.
+/// The address to which a call of one of our functions returns; 0: unknown.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Caller(pub(crate) usize);
 
 impl Caller {
-    /// Nobody can tell: rules for calls do not hold.
+    /// An unknown caller: rules for calls do not apply.
     pub(crate) const UNKNOWN: Caller = Caller(0);
 }
 
-/// Longest path of a program that is known whole.
+/// The longest path of a program that is stored whole.
 const PATH_MAX: usize = 4096;
 
-/// The table in force, and what holds for this process.
+/// The table in force, and what it says about this process.
 struct Rules {
     table: Table<'static>,
-    /// A bit for each rule that speaks of this program.
+    /// A bit for each rule that applies to this program.
     active: [u64; RULES_MAX.div_ceil(64)],
     /// The program's path.
     program: [u8; PATH_MAX],
@@ -44,38 +45,38 @@ struct Rules {
 }
 
 static RULES: AtomicPtr<Rules> = AtomicPtr::new(core::ptr::null_mut());
-/// Locks that went by the default, by each rule.
+/// How many locks use the default, and how many each rule.
 static COUNTS: [AtomicU32; 1 + RULES_MAX] = [const { AtomicU32::new(0) }; 1 + RULES_MAX];
 
-/// Why there are no rules.
+/// Why a table cannot be used.
 #[derive(Clone, Copy)]
 pub(crate) enum Unusable {
-    /// The system's error.
+    /// The system could not read it: the error number.
     Errno(i32),
     Table(Fault),
 }
 
 fn rules() -> Option<&'static Rules> {
-    // ORDERING rules.table: pairs with the AcqRel in `load`: what it points to is complete.
-    // SAFETY: null, or made by `load`, never freed.
+    // ORDERING rules.table: pairs with the AcqRel in `load`: what the pointer points to is complete.
+    // SAFETY: the pointer is null, or `load` made it, and what it points to is never freed.
     unsafe { RULES.load(Acquire).as_ref() }
 }
 
-/// The policy of a lock at `object`; `None`: the C library's.
+/// Returns the policy of a lock at `object`; `None`: the C library's.
 #[inline]
 pub(crate) fn policy_of(decided: &AtomicU32, object: usize, caller: Caller) -> Option<Lock> {
     let known = decided.load(Relaxed);
     unpack(if known != 0 { known } else { first(decided, object, caller) })
 }
 
-/// Decides for a lock that is being made: the value for its `decided`.
+/// Decides about a lock that is being initialised; returns the value for its `decided`.
 pub(crate) fn decide_new(object: usize, caller: Caller) -> u32 {
     let decision = decide(object, caller);
     count(decision);
     decision
 }
 
-/// The policy of a decision; `None`: the C library's.
+/// Returns the policy of a decision; `None`: the C library's.
 #[inline]
 pub(crate) fn unpack(decision: u32) -> Option<Lock> {
     Lock::ALL.get((decision as u8).wrapping_sub(1) as usize).copied()
@@ -99,7 +100,7 @@ fn count(decision: u32) {
     }
 }
 
-/// The decision for the C library, by no rule.
+/// The decision for the C library where no rule applies.
 const LIBC: u32 = 1 + Policy::Libc.number() as u32;
 
 fn decide(object: usize, caller: Caller) -> u32 {
@@ -114,20 +115,22 @@ fn decide(object: usize, caller: Caller) -> u32 {
     (1 + u32::from(policy.number())) | (rule.map_or(0, |rule| 1 + rule as u32) << 8)
 }
 
-/// Maps the table of this path, once.
+/// Maps the table at `path`, once.
 ///
 /// # Errors
-/// It cannot be read, or is no table.
+/// The file cannot be read, or is not a table.
 pub(crate) fn load(path: &CStr) -> Result<(), Unusable> {
     if rules().is_some() {
         return Ok(());
     }
-    let bytes = map_file(path).map_err(Unusable::Errno)?;
+    let bytes = file::map(path, libc::O_RDONLY, libc::PROT_READ, libc::MAP_PRIVATE).map_err(Unusable::Errno)?;
+    // SAFETY: `bytes` is mapped for reading, or empty; turnwise never changes a table in place.
+    let bytes = unsafe { &*bytes };
     let table = Table::parse(bytes).map_err(Unusable::Table)?;
     let made = map_rules().map_err(Unusable::Errno)?;
-    // SAFETY: the mapping is as large as this type, page-aligned, and nobody else knows it yet.
+    // SAFETY: the mapping is as large as this type, page-aligned, and not shared yet.
     unsafe { made.write(Rules { table, active: [0; _], program: [0; _], program_length: 0 }) };
-    // SAFETY: just written, and still nobody else's.
+    // SAFETY: just written, and still not shared.
     unsafe { &mut *made }.look_at_program();
     // ORDERING rules.table: publishes what `made` points to. A thread that loses the race reads the winner's, and
     // leaves its own mapping behind: that happens at most once per thread.
@@ -157,48 +160,16 @@ impl Rules {
     }
 }
 
-fn errno() -> i32 {
-    // SAFETY: the calling thread's own.
-    unsafe { *libc::__errno_location() }
-}
-
-/// By system calls alone: `open` would be a cancellation point.
-fn map_file(path: &CStr) -> Result<&'static [u8], i32> {
-    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
-    // SAFETY: the path is a string.
-    let file = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-    if file < 0 {
-        return Err(errno());
-    }
-    let file = file as i32;
-    // SAFETY: `fstat` fills the result; the mapping is private and lives as long as the process; a file that is cut
-    // short later would be a fault, but turnwise never changes a table in place.
-    unsafe {
-        let mut found = core::mem::zeroed::<libc::stat>();
-        let length = if libc::fstat(file, &mut found) == 0 { found.st_size as usize } else { 0 };
-        let map = match length {
-            0 => libc::MAP_FAILED,
-            _ => libc::mmap(core::ptr::null_mut(), length, libc::PROT_READ, libc::MAP_PRIVATE, file, 0),
-        };
-        let error = errno();
-        libc::syscall(libc::SYS_close, file);
-        if length == 0 {
-            return Ok(&[]);
-        }
-        if map == libc::MAP_FAILED { Err(error) } else { Ok(core::slice::from_raw_parts(map.cast(), length)) }
-    }
-}
-
-/// Memory for the rules, which no allocator may give.
+/// Maps memory for the rules: an allocator may not be called here.
 fn map_rules() -> Result<*mut Rules, i32> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: new memory.
+    // SAFETY: an anonymous mapping at an address of the kernel's choice touches no memory in use.
     let map = unsafe { libc::mmap(core::ptr::null_mut(), size_of::<Rules>(), protection, flags, -1, 0) };
     if map == libc::MAP_FAILED { Err(errno()) } else { Ok(map.cast()) }
 }
 
-/// Calls `tell` with the default and each rule that speaks of this program: how many locks went by it, the name of the
+/// Calls `tell` for each rule of the table and for the default: with the number of locks that use it, the name of the
 /// policy, and the rule's label (`None`: the default).
 pub(crate) fn for_each_count(mut tell: impl FnMut(u32, &'static str, Option<&'static [u8]>)) {
     let Some(rules) = rules() else { return };
@@ -209,7 +180,7 @@ pub(crate) fn for_each_count(mut tell: impl FnMut(u32, &'static str, Option<&'st
     tell(COUNTS[0].load(Relaxed), rules.table.default_policy().name(), None);
 }
 
-/// The name of the policy that no rule gives, and how many rules there are.
+/// Returns the name of the default policy, and the number of rules.
 pub(crate) fn summary() -> Option<(&'static str, usize)> {
     rules().map(|rules| (rules.table.default_policy().name(), rules.table.rules()))
 }

@@ -1,8 +1,8 @@
 //! Readers-writer locks. Everything returns 0 or an errno value, as pthread functions do.
 //!
-//! One lock, [`RawRwSem`](turnwise::RawRwSem), under every policy but the C library's, which a policy file may ask
-//! for: the spin locks know no readers. Beside it stands the writer's identity, which only the writer writes while it
-//! has the lock: whoever finds its own there has the write lock.
+//! One lock, [`RawRwSem`](turnwise::RawRwSem), serves under every policy but the C library's, which a policy file may
+//! ask for: the spin locks have no readers. The writer's identity is stored beside it. Only the writer writes it, while
+//! it holds the lock: a thread that finds its own identity there holds the write lock.
 
 use crate::layout::RwLock;
 use crate::rules::{self, Caller};
@@ -12,18 +12,18 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, c_int, pthread_rwlock_t, pt
 use turnwise::platform::Deadline;
 use turnwise::rwsem::Prefer;
 
-/// The one kind of glibc's (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`) under which writers go first; the one with
+/// The only kind in glibc under which writers go first (`PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`); the kind with
 /// the shorter name lets readers go first, there as here.
 const WRITER_NONRECURSIVE: u32 = 2;
 
 impl RwLock {
-    /// Whether it is ours for sure: not process-shared, and the default policy in force.
+    /// Whether the lock is ours for sure: it is not process-shared, and the default policy is in force.
     #[inline(always)]
     pub(crate) fn is_fast(&self) -> bool {
         self.shared.load(Relaxed) | policy::fast_bits() == 0
     }
 
-    /// Whether it is the C library's: process-shared, or a rule says so.
+    /// Whether the lock is the C library's: it is process-shared, or a rule says so.
     pub(crate) fn is_foreign(&self, caller: Caller) -> bool {
         self.shared.load(Relaxed) != 0 || policy::of(&self.decided, core::ptr::from_ref(self).addr(), caller).is_none()
     }
@@ -36,16 +36,16 @@ impl RwLock {
         self.writer.load(Relaxed) == owner::current()
     }
 
-    /// After the write lock was acquired.
+    /// Stores the calling thread as the writer, after it has acquired the write lock.
     fn own(&self) -> c_int {
         self.writer.store(owner::current(), Relaxed);
         0
     }
 }
 
-/// Acquires for reading; gives up at `deadline`, or at once if there are too many read locks.
+/// Acquires the lock for reading; gives up at `deadline`, or at once if there are too many read locks.
 pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
-    // A writer's own lock bars it: the question who has the lock can wait until the lock is found taken.
+    // A writer cannot get its own lock for reading: who holds the lock matters only once it is found taken.
     if lock.lock.try_read_with(lock.prefer()) {
         return 0;
     }
@@ -53,12 +53,12 @@ pub(crate) fn read(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
         return EDEADLK;
     }
     if lock.lock.is_full() {
-        return EAGAIN; // nobody would wake us; to wait for one of 2^20 to leave is to wait for ever
+        return EAGAIN; // no reader that leaves would wake us
     }
     if lock.lock.read_with(lock.prefer(), deadline) { 0 } else { ETIMEDOUT }
 }
 
-/// Acquires for reading if that is possible at once.
+/// Acquires the lock for reading if that is possible at once.
 pub(crate) fn try_read(lock: &RwLock) -> c_int {
     match lock.lock.try_read_with(lock.prefer()) {
         true => 0,
@@ -67,7 +67,7 @@ pub(crate) fn try_read(lock: &RwLock) -> c_int {
     }
 }
 
-/// Acquires for writing; gives up at `deadline`.
+/// Acquires the lock for writing; gives up at `deadline`.
 pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     if lock.lock.try_write() {
         return lock.own();
@@ -78,23 +78,23 @@ pub(crate) fn write(lock: &RwLock, deadline: Option<Deadline>) -> c_int {
     if lock.lock.write_with(deadline) { lock.own() } else { ETIMEDOUT }
 }
 
-/// Acquires for writing if that is possible at once.
+/// Acquires the lock for writing if that is possible at once.
 pub(crate) fn try_write(lock: &RwLock) -> c_int {
     if lock.lock.try_write() { lock.own() } else { EBUSY }
 }
 
-/// Releases whichever lock there is if nobody sleeps; says whether it did.
+/// Releases the read or the write lock, whichever is held, if no thread sleeps; returns whether it did.
 #[inline(always)]
 pub(crate) fn unlock_quickly(lock: &RwLock) -> bool {
     // SAFETY: POSIX requires that the caller has the lock, for reading or for writing.
     unsafe { lock.lock.unlock_without_sleepers(|| lock.writer.store(0, Relaxed)) }
 }
 
-/// Releases whichever lock there is; EPERM if there is none.
+/// Releases the read or the write lock, whichever is held; EPERM if neither is.
 pub(crate) fn unlock(lock: &RwLock) -> c_int {
     if lock.lock.is_write_locked() {
         lock.writer.store(0, Relaxed);
-        // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, nobody else does.
+        // SAFETY: POSIX requires that the caller has the lock, and while a writer has it, no other thread does.
         unsafe { lock.lock.unlock_write() };
     } else if lock.lock.is_locked() {
         // SAFETY: POSIX requires that the caller has the lock, and readers have it.
@@ -105,7 +105,7 @@ pub(crate) fn unlock(lock: &RwLock) -> c_int {
     0
 }
 
-/// Makes an unlocked lock of raw memory.
+/// Makes raw memory an unlocked lock.
 ///
 /// # Safety
 /// `object` is writable and nobody uses it; `attributes` is null or initialised.
@@ -114,7 +114,7 @@ pub(crate) unsafe extern "C" fn init(
     attributes: *const pthread_rwlockattr_t,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: the caller's promise. The C library's function only writes the object: its kind and whether it is shared
+    // SAFETY: contract of `init`. The C library's function only writes the object: its kind and whether it is shared
     // where its static initialisers have them, and zeros.
     let errno = unsafe { real::rwlock_init(object, attributes) };
     // SAFETY: the caller's object, just initialised.

@@ -1,4 +1,4 @@
-//! `pthread_spin_lock`: the C library's spin lock, waited for in another way.
+//! `pthread_spin_lock`: the C library's spin lock, with a wait of our own.
 //!
 //! The word stays the C library's, so init, try and unlock stay its own, and so does a lock in memory that a process
 //! without this library shares. Only the wait is ours: look with back-off for [`SPIN_NS`]; if the lock is still taken
@@ -10,7 +10,7 @@
 //! | 0..32 | the word of a free lock |
 //! | 32..64 | the word of a taken one; others may be, too (x86-64: 0 and below, by the C library's waiters) |
 //!
-//! No order among waiters, and no bound on a wait, as in the C library's.
+//! As in the C library's, there is no order among waiters, and no bound on a wait.
 
 use crate::{policy, real, run_probe};
 use core::sync::atomic::AtomicU32;
@@ -21,15 +21,15 @@ use turnwise::backoff::{Backoff, Exponential};
 use turnwise::events::{Event, here};
 use turnwise::platform::{Native, Patience, Platform};
 
-/// Longer than most sections, and about twice what two context switches cost.
+/// How long a waiter spins: longer than most sections, and about twice what two context switches cost.
 const SPIN_NS: u64 = 10_000;
 
-/// How the C library writes free and taken; 0: not known yet. Free and taken differ, so a known protocol is not 0.
+/// How the C library writes free and taken; 0: unknown yet. Free and taken differ, so a known protocol is not 0.
 static PROTOCOL: AtomicU64 = AtomicU64::new(0);
-/// What the constructor found, which no lock call has asked for yet: so the first one is known ([`crate::run_probe`]).
+/// What the constructor found and no lock call has used yet: so the first call is noticed ([`crate::run_probe`]).
 static PREPARED: AtomicU64 = AtomicU64::new(0);
 
-/// The C library's words.
+/// The values of the C library's word.
 #[derive(Clone, Copy)]
 struct Protocol {
     free: u32,
@@ -49,11 +49,11 @@ impl Protocol {
     }
 }
 
-/// Makes a lock and takes it, and looks what was written. For the constructor.
+/// Finds the protocol for the constructor: makes a lock, takes it, and looks at what was written.
 #[cold]
 pub(crate) fn prepare() -> u64 {
     let mut lock: pthread_spinlock_t = 0;
-    // SAFETY: a lock of our own.
+    // SAFETY: the lock is a local variable, initialised before it is used.
     let (free, held) = unsafe {
         real::spin_init(&mut lock, libc::PTHREAD_PROCESS_PRIVATE);
         let free = lock;
@@ -65,7 +65,7 @@ pub(crate) fn prepare() -> u64 {
     found
 }
 
-/// Acquires.
+/// Acquires the lock.
 #[inline(always)]
 pub(crate) fn lock(word: &AtomicU32) {
     match PROTOCOL.load(Relaxed) {
@@ -81,11 +81,11 @@ fn lock_by(protocol: Protocol, word: &AtomicU32) {
     }
 }
 
-/// The first lock call, or any where all locks are the C library's.
+/// Acquires the lock in the first lock call, or in any where all locks are the C library's.
 #[cold]
 fn lock_first(word: &AtomicU32) {
     if policy::stands_aside() {
-        // SAFETY: the caller's lock.
+        // SAFETY: `word` is a live spin lock of the C library's.
         unsafe { real::spin_lock(word.as_ptr().cast()) };
         return;
     }
@@ -109,7 +109,7 @@ fn wait(protocol: Protocol, word: &AtomicU32) {
     here::count(Event::Spun);
 }
 
-/// Looks until the lock could be taken or the time is up; whether it was taken.
+/// Polls until the lock is taken or the time is up; returns whether it was taken.
 fn spin(protocol: Protocol, word: &AtomicU32) -> bool {
     let until = Native::now() + SPIN_NS;
     let mut backoff = Exponential::<100, 2_000>::start();

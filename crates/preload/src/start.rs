@@ -1,4 +1,4 @@
-//! The constructor: resolves what may be resolved now, and reports a mistyped policy before `main`.
+//! The constructor: resolves what can be resolved now, and reports a mistyped policy before `main`.
 
 use crate::policy;
 use crate::rules::{self, Unusable};
@@ -28,8 +28,8 @@ extern "C" fn start() {
     }
 }
 
-/// Asks the loader, and the C library, for all that lock calls need to know: once the program runs, another thread may
-/// have the loader's lock and wait for us.
+/// Asks the loader and the C library for all that lock calls need to know: once the program runs, another thread may
+/// hold the loader's lock and wait for us.
 fn look_up() {
     can_find();
     real::look_up();
@@ -116,7 +116,7 @@ fn introduce(policy: Option<Lock>) {
     line.print();
 }
 
-/// One line of text, of which only the beginning is kept if it is long. (No allocation.)
+/// One line of text, truncated if it is long. (It does not allocate.)
 struct Line {
     bytes: [u8; 256],
     used: usize,
@@ -127,11 +127,11 @@ impl Line {
         Line { bytes: [0; 256], used: 0 }
     }
 
-    /// Writes it to stderr with a line end, in one piece.
+    /// Writes the line to stderr with a line end, in one piece.
     fn print(mut self) {
         let end = self.used.min(self.bytes.len() - 1);
         self.bytes[end] = b'\n';
-        // SAFETY: the bytes are ours.
+        // SAFETY: the first `end + 1` bytes are initialised and live until the call returns.
         unsafe { libc::write(libc::STDERR_FILENO, self.bytes.as_ptr().cast(), end + 1) };
     }
 }
@@ -146,7 +146,7 @@ impl Write for Line {
     }
 }
 
-/// A C string.
+/// Displays a C string.
 struct Text<'a>(&'a CStr);
 
 impl fmt::Display for Text<'_> {
@@ -155,7 +155,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// Text; bytes that are not UTF-8 print as replacement characters.
+/// Displays text; bytes that are not UTF-8 print as replacement characters.
 struct Bytes<'a>(&'a [u8]);
 
 impl fmt::Display for Bytes<'_> {

@@ -3,15 +3,15 @@
 use libc::{c_int, clockid_t, timespec};
 use turnwise::platform::{Clock, Deadline};
 
-/// Whether the nanoseconds are a fraction of a second.
+/// Whether the nanoseconds of `time` are a fraction of a second.
 pub(crate) fn valid(time: &timespec) -> bool {
     (0..1_000_000_000).contains(&time.tv_nsec)
 }
 
-/// The clock that waits on `id` use.
+/// Returns the clock that waits on `id` use.
 ///
 /// # Errors
-/// EINVAL: nobody can wait on that clock.
+/// EINVAL: no thread can wait on that clock.
 pub(crate) fn clock(id: clockid_t) -> Result<Clock, c_int> {
     match id {
         libc::CLOCK_REALTIME => Ok(Clock::Realtime),
@@ -20,7 +20,8 @@ pub(crate) fn clock(id: clockid_t) -> Result<Clock, c_int> {
     }
 }
 
-/// `time` on `clock`; before the clock's zero counts as zero, beyond 584 years as never.
+/// Converts `time` on `clock` to a deadline; a time before the clock's zero counts as zero, one beyond 584 years as
+/// never.
 ///
 /// # Errors
 /// EINVAL: the nanoseconds are not a fraction of a second.

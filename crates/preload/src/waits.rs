@@ -2,20 +2,21 @@
 //! `pthread_mutex_destroy` answers EBUSY, as in the C library.
 //!
 //! In our mutexes they are counted in [`Mutex::waits`], together with the process's generation: in a forked child the
-//! count of threads that it does not have is void. (In the C library it stays, and `destroy` says EBUSY for ever.)
+//! count of threads that it does not have is void. (In the C library it stays, and `destroy` fails with EBUSY for
+//! ever.)
 //!
-//! The C library counts who has a mutex, and its own condition variables leave their waiters in that count. Ours cannot
-//! ask `pthread_mutex_unlock` for that, so the owner adds 1 for the wait before it, and takes it off after
-//! `pthread_mutex_lock`. Only the owner writes that count, there as here. A mutex that was locked before a `fork` has
-//! another owner by its count, and is left alone; so are robust ones, where the C library's `destroy` does not look.
+//! The C library counts a mutex's users, and its own condition variables leave their waiters in that count. Ours cannot
+//! ask `pthread_mutex_unlock` for that, so the owner adds 1 for the wait before it, and subtracts it after
+//! `pthread_mutex_lock`. Only the owner writes that count, there as here. A mutex that was locked before a `fork` has a
+//! different owner by its count, and is left alone; so are robust ones, where the C library's `destroy` does not look.
 
 use crate::layout::{LibcUsers, Mutex, kind};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::fence;
 use turnwise::platform::native::generation;
 
-/// Bits of [`Mutex::waits`] that count; Linux has no more threads than that. The rest is of which generation they are,
-/// modulo 2^10.
+/// The number of bits of [`Mutex::waits`] that count; Linux has no more threads than they can count. The other bits are
+/// the generation of the waiters, modulo 2^10.
 const COUNT_BITS: u32 = 22;
 const COUNT: u32 = (1 << COUNT_BITS) - 1;
 
@@ -25,12 +26,12 @@ const COUNT: u32 = (1 << COUNT_BITS) - 1;
 pub(crate) struct Counted(u32);
 
 impl Counted {
-    /// Not at all.
+    /// The wait was not counted.
     pub(crate) const NOT: Counted = Counted(u32::MAX);
-    /// In the C library's count.
+    /// The wait was added to the C library's count.
     const BY_LIBC: Counted = Counted(u32::MAX - 1);
 
-    /// In ours, by this generation.
+    /// Returns how a wait is counted in our count, in this generation.
     fn here() -> Counted {
         Counted(generation() << COUNT_BITS)
     }
@@ -45,9 +46,10 @@ impl Mutex {
         own
     }
 
-    /// The same in a mutex of the C library; [`Counted::NOT`] if the caller does not own it, or nobody looks.
+    /// Counts a wait in a mutex of the C library; [`Counted::NOT`] if the caller does not own it, or if the C library
+    /// does not check the count.
     pub(crate) fn count_libc_wait(&self) -> Counted {
-        // SAFETY: asks for a number.
+        // SAFETY: the system call takes no arguments and only returns a number.
         let me = unsafe { libc::syscall(libc::SYS_gettid) };
         if self.kind.load(Relaxed) & kind::ROBUST != 0 || self.libc().owner.load(Relaxed) != me as u32 {
             return Counted::NOT;
@@ -56,7 +58,7 @@ impl Mutex {
         Counted::BY_LIBC
     }
 
-    /// Takes a wait off the count, after its thread has acquired the mutex again.
+    /// Subtracts a wait from the count, after its thread has acquired the mutex again.
     pub(crate) fn uncount_wait(&self, counted: Counted) {
         match counted {
             Counted::NOT => {}
@@ -64,28 +66,28 @@ impl Mutex {
             own => {
                 let is_counted = |waits: u32| waits & !COUNT == own.0 && waits & COUNT != 0;
                 let subtract = |waits: u32| is_counted(waits).then(|| waits - 1);
-                // ORDERING mutex.waits: pairs with the Acquire in `is_in_use`: whoever sees the wait gone sees that its
-                // thread has the mutex, or had it.
+                // ORDERING mutex.waits: pairs with the Acquire in `is_in_use`: a thread that sees the wait gone sees
+                // that its thread holds the mutex, or held it.
                 let _ = self.waits.fetch_update(Release, Relaxed, subtract);
             }
         }
     }
 
-    /// Whether somebody has our own mutex, by `is_locked`, or waits with it. A wait that begins moves from the one to
-    /// the other, a wait that ends back, so each is looked at after the other.
+    /// Whether our own mutex is held, by `is_locked`, or has waits. A wait that begins moves from the one to the other,
+    /// a wait that ends moves back, so each is checked after the other.
     pub(crate) fn is_in_use(&self, is_locked: impl FnOnce() -> bool) -> bool {
         // ORDERING mutex.waits: pairs with the Release in `uncount_wait`.
         let waits = self.waits.load(Acquire);
         if is_waited(waits) || is_locked() {
             return true;
         }
-        // ORDERING mutex.waits: pairs with mutex.release: whoever sees the mutex released for a wait sees the wait.
+        // ORDERING mutex.waits: pairs with mutex.release: having seen the mutex released for a wait, we see the wait.
         fence(Acquire);
         is_waited(self.waits.load(Relaxed))
     }
 
     fn libc(&self) -> &LibcUsers {
-        // SAFETY: the same words of the same size; all are atomic, and valid with any bytes.
+        // SAFETY: both types are made of atomic words at the same places, valid with any bytes.
         unsafe { &*core::ptr::from_ref(self).cast() }
     }
 }
@@ -95,7 +97,7 @@ fn is_waited(waits: u32) -> bool {
 }
 
 impl LibcUsers {
-    /// By the owner only.
+    /// Adds to the count. Only the owner calls this.
     fn add(&self, change: u32) {
         self.users.store(self.users.load(Relaxed).wrapping_add(change), Relaxed);
     }

@@ -11,13 +11,13 @@ use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::{RawQueuedSpinLock, RawSpinLock, RawTicketLock};
 use turnwise_preload_abi::Lock;
 
-/// Eight bytes that hold a lock of some policy. Zero: unlocked, under every policy.
+/// Eight bytes that hold a lock of some policy. Zero bytes are an unlocked lock, under every policy.
 #[repr(transparent)]
 pub(crate) struct LockWord(Lined<Native>);
 
 const _: () = assert!(size_of::<RawMutex>() <= size_of::<LockWord>() && size_of::<LockWord>() == 8);
 
-/// Runs an expression on the lock of a policy.
+/// Evaluates an expression with the lock of a policy.
 macro_rules! by_policy {
     ($word:expr, $policy:expr, $lock:ident => $expression:expr) => {
         match $policy {
@@ -42,7 +42,7 @@ macro_rules! by_policy {
 }
 
 impl LockWord {
-    /// The word as the default policy's lock.
+    /// Views the word as the default policy's lock.
     #[inline(always)]
     pub(crate) fn adaptive(&self) -> &RawMutex {
         // SAFETY: it consists of atomic words, valid with any bytes, and fits. A lock's policy never changes while it
@@ -54,8 +54,9 @@ impl LockWord {
         by_policy!(self, policy, lock => lock.lock());
     }
 
-    /// Waits for nobody, also not for a thread that makes the lock anew: a signal handler may have interrupted that. It
-    /// is about to take the lock, or finds it held, or releases it: one may see it held.
+    /// Tries to acquire the lock, and waits for no other thread, not even for one that makes the lock anew: a signal
+    /// handler may have interrupted that. That thread is about to take the lock, or finds it held, or releases it: the
+    /// lock may be seen as held.
     pub(crate) fn try_lock(&self, policy: Lock) -> bool {
         match policy {
             Lock::Adaptive => self.adaptive().try_lock(),
@@ -70,9 +71,9 @@ impl LockWord {
     }
 
     /// # Safety
-    /// The lock is held under this policy, and its owner (or whoever acts for it) calls.
+    /// The lock is held under this policy, and its owner (or a thread that acts for the owner) calls.
     pub(crate) unsafe fn unlock(&self, policy: Lock) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `unlock`, which is that of `RawLock::unlock`.
         by_policy!(self, policy, lock => unsafe { lock.unlock() });
     }
 

@@ -7,7 +7,7 @@ mod symbols;
 use harness::{Build, POLICIES, Program, library};
 use symbols::Symbols;
 
-/// Runs a program everywhere.
+/// Runs a program on the C library's locks and under every policy.
 fn everywhere(program: &Program) {
     program.run_on_libc();
     for policy in POLICIES {
@@ -205,7 +205,7 @@ const EXPORTS: &str = "
     cnd_init cnd_destroy cnd_wait cnd_timedwait cnd_signal cnd_broadcast \
     turnwise_thread_events turnwise_mutex_trylock turnwise_rwlock_trywrlock";
 
-/// With the symbol versions that the C library has for them: whoever asks for one finds us.
+/// The exports have the symbol versions that the C library has for them: a reference to any of them finds us.
 #[test]
 fn exports_the_interposed_symbols_and_nothing_else() {
     let ours = Symbols::of(&library());

@@ -37,7 +37,7 @@ thread_local! {
     static TOKEN: Cell<u32> = const { Cell::new(1) };
 }
 
-/// The same lock without `Platform`, guards and types.
+/// The mutex's lock and unlock by hand, without `Platform`, guards and types.
 #[repr(C)]
 pub struct Hand {
     word: AtomicU32,

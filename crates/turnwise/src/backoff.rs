@@ -1,35 +1,35 @@
 //! Back-off: how a spinner waits between two looks at a lock.
 //!
-//! Every look at a word that somebody else writes moves a cache line; when many look, the moves delay the owner's own
+//! Every look at a word that another thread writes moves a cache line; when many look, the moves delay the owner's own
 //! access. A spinner that stays away for a while leaves the line alone, at the price of seeing a free lock late.
 //! (T. Anderson, "The Performance of Spin Lock Alternatives for Shared-Memory Multiprocessors", 1990: exponential
 //! back-off; J. Mellor-Crummey and M. Scott, 1991: proportional back-off for ticket locks.)
 //!
-//! | policy | stays away for | use it for |
+//! | policy | how long it stays away | use it for |
 //! |---|---|---|
-//! | [`NoBackoff`] | nothing: looks all the time | few CPUs, short sections; every queued lock |
+//! | [`NoBackoff`] | not at all: it polls all the time | few CPUs, short sections; every queued lock |
 //! | [`Exponential`] | twice as long each time, bounded, jittered | test-and-test-and-set with many CPUs |
 //! | [`Proportional`] | the expected time of those before it | ticket locks, where a late look delays all behind |
 //!
-//! A policy is a type and its value is the state of one wait, so a lock that has one stays four bytes. All limits are
+//! A policy is a type and its value is the state of one wait, so a lock with a policy stays four bytes. All limits are
 //! time on [`Platform::now`], in nanoseconds: a loop count means 10 cycles on one CPU and 140 on the next. Staying away
-//! is a [`Platform::spin_until`] on a word that nobody writes, so that a simulator can charge it. The first looks come
-//! without any clock: a lock that comes free at once costs no more than with [`NoBackoff`].
+//! is a [`Platform::spin_until`] on a word that no thread writes, so that a simulator can charge it. The first looks
+//! need no clock: a lock that comes free at once costs no more than with [`NoBackoff`].
 
 use crate::platform::{Platform, SpinEnd, SpinLimit, Word};
 
-/// A back-off policy; a value is the state of one wait.
+/// A back-off policy; a value of it is the state of one wait.
 pub trait Backoff: Sized + Send + Sync + 'static {
-    /// The state at the start of a wait.
+    /// Returns the state at the start of a wait.
     fn start() -> Self;
 
     /// Waits until `turns(value of word)` is 0, or until `until` on [`Platform::now`].
     ///
-    /// `turns` says how many owners come before the caller: exact for a ticket lock, 1 for any taken lock that has no
-    /// order. The loads are relaxed, as in [`Platform::spin_until`].
+    /// `turns` returns how many owners come before the caller: exact for a ticket lock, 1 for any taken lock without
+    /// an order. The loads are relaxed, as in [`Platform::spin_until`].
     ///
     /// # Errors
-    /// [`SpinEnd::Deadline`] when `until` passed.
+    /// [`SpinEnd::Deadline`] when `until` has passed.
     fn wait<P: Platform>(
         &mut self,
         word: &P::U32,
@@ -38,7 +38,7 @@ pub trait Backoff: Sized + Send + Sync + 'static {
     ) -> Result<(), SpinEnd>;
 }
 
-/// Looks all the time.
+/// The policy that polls all the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NoBackoff;
 
@@ -59,17 +59,17 @@ impl Backoff for NoBackoff {
     }
 }
 
-/// Stays away for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of the upper half
-/// is left out, so that spinners that came together do not come back together.
+/// The policy that stays away for `FIRST_NS`, then twice as long each time up to `LIMIT_NS`; each time a random part of
+/// the upper half is left out, so that spinners that came together do not come back together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exponential<const FIRST_NS: u32 = 200, const LIMIT_NS: u32 = 10_000> {
-    /// Length of the next stay before jitter; 0: none yet.
+    /// The length of the next stay before jitter; 0: none yet.
     next_ns: u32,
     jitter: Jitter,
 }
 
 impl<const FIRST_NS: u32, const LIMIT_NS: u32> Exponential<FIRST_NS, LIMIT_NS> {
-    /// The next stay in nanoseconds, between half of its bound and its bound.
+    /// Returns the next stay in nanoseconds, between half of its bound and its bound.
     fn next_ns<P: Platform>(&mut self) -> u64 {
         const { assert!(FIRST_NS > 0 && FIRST_NS <= LIMIT_NS, "back-off limits: 0 < FIRST_NS <= LIMIT_NS") };
         let bound = if self.next_ns == 0 { FIRST_NS } else { self.next_ns };
@@ -100,7 +100,7 @@ impl<const FIRST_NS: u32, const LIMIT_NS: u32> Backoff for Exponential<FIRST_NS,
     }
 }
 
-/// Stays away for `TURN_NS` for each owner before the next one; the next one looks all the time.
+/// The policy that stays away for `TURN_NS` for each owner before the next one; the next one polls all the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Proportional<const TURN_NS: u32 = 100>;
 
@@ -130,7 +130,7 @@ impl<const TURN_NS: u32> Backoff for Proportional<TURN_NS> {
     }
 }
 
-/// The looks that need no clock; says whether one of them found the word ready.
+/// Makes the looks that need no clock; returns whether one of them found the word ready.
 fn first_looks<P: Platform>(word: &P::U32, ready: impl FnMut(u32) -> bool) -> bool {
     P::spin_until(word, ready, SpinLimit { until: Some(0), ..SpinLimit::NONE }).is_ok()
 }
@@ -148,12 +148,12 @@ fn backoff<P: Platform>(ns: u64, until: Option<u64>) -> Result<(), SpinEnd> {
     }
 }
 
-/// A tiny generator of one wait, seeded from the clock and the thread's token. 0: not seeded yet.
+/// A tiny random number generator of one wait, seeded from the clock and the thread's token. 0: not seeded yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Jitter(u32);
 
 impl Jitter {
-    /// A number below `bound`, near enough to uniform for the purpose.
+    /// Returns a number below `bound`, near enough to uniform for the purpose.
     fn below<P: Platform>(&mut self, bound: u32) -> u32 {
         if self.0 == 0 {
             // The multiplication spreads tokens and times that differ in a few low bits over the whole word.

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `sequence` | bits 1..32: notifications so far, modulo 2^31; bit 0: `SEVERAL`; waiters sleep on it |
 //! | `waiters` | threads in [`RawCondvar::wait`] |
-//! | `mutex` | where the first waiter's mutex lies: distance from here in 4-byte words, 0: nobody waited yet |
+//! | `mutex` | where the first waiter's mutex lies: distance from here in 4-byte words, 0: no thread waited yet |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
 //! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd.
-//! The one that was woken acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the
-//! next; a moved thread is thus never forgotten.
+//! The woken one acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; a
+//! moved thread is thus never forgotten.
 //!
-//! Waiters may have different mutexes. The first one's is noted, for good. Whoever comes with another sets `SEVERAL`
+//! Waiters may have different mutexes. The first one's is noted, for good. A waiter with a different one sets `SEVERAL`
 //! before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications are one word, which
 //! the kernel compares as it moves the sleepers, no thread is moved to a mutex that is not its own.
 //!
@@ -26,9 +26,9 @@ use crate::raw::RawLock;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 
-/// In the sequence: not all waiters had the mutex that is noted. Never cleared.
+/// The flag in the sequence that not all waiters had the noted mutex. It is never cleared.
 const SEVERAL: u32 = 1;
-/// In the sequence: one notification.
+/// One notification in the sequence.
 const NOTIFICATION: u32 = 2;
 
 /// How a timed wait ended.
@@ -36,13 +36,13 @@ const NOTIFICATION: u32 = 2;
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// The time was out before a notification came.
+    /// Whether the time was up before a notification came.
     pub fn timed_out(self) -> bool {
         self.0
     }
 }
 
-/// The condition variable for [`RawMutex`]. Zero bytes = nobody waits.
+/// The condition variable for [`RawMutex`]. Zero bytes: no thread waits.
 #[repr(C)]
 pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
@@ -52,7 +52,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
 }
 
 impl RawCondvar {
-    /// A condition variable that nobody waits for.
+    /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -72,7 +72,7 @@ impl Default for RawCondvar {
 }
 
 impl<P: Platform> RawCondvar<P> {
-    /// A condition variable on any platform.
+    /// Creates a condition variable on any platform.
     pub fn new_in() -> Self {
         RawCondvar {
             sequence: P::U32::new(0),
@@ -83,21 +83,21 @@ impl<P: Platform> RawCondvar<P> {
     }
 
     /// Releases `mutex`, waits for a notification or `deadline`, and acquires `mutex` again. Returns how the wait
-    /// ended; like every condition variable it may also return for no reason.
+    /// ended; like every condition variable it may also wake up spuriously.
     ///
     /// # Safety
-    /// The caller has `mutex`.
+    /// The caller holds `mutex`.
     pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
         let sequence = self.prepare(mutex);
-        // SAFETY: the caller has it.
+        // SAFETY: contract of `wait`: the caller holds the mutex.
         unsafe { mutex.unlock() };
         let parked = self.sleep(sequence, deadline);
         self.finish(mutex, parked)
     }
 
-    /// First part of [`RawCondvar::wait`]: what to hand to [`RawCondvar::sleep`]. The caller has `mutex`.
+    /// Begins [`RawCondvar::wait`]; returns the sequence for [`RawCondvar::sleep`]. The caller holds `mutex`.
     fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
-        // Whoever notifies after it had the mutex after us sees this: the mutex orders the two.
+        // A thread that notifies after it held the mutex after us sees this: the mutex orders the two.
         self.waiters.fetch_add(1, Relaxed);
         let sequence = self.sequence.load(Relaxed);
         if sequence & SEVERAL != 0 || self.is_noted(mutex) {
@@ -107,7 +107,7 @@ impl<P: Platform> RawCondvar<P> {
         self.sequence.fetch_or(SEVERAL, Relaxed) | SEVERAL
     }
 
-    /// Notes where `mutex` lies if it is the first; whether it is the one that is noted.
+    /// Notes where `mutex` lies if it is the first; returns whether it is the noted one.
     fn is_noted(&self, mutex: &RawMutex<P>) -> bool {
         let distance = self.distance(mutex);
         let noted = match self.mutex.load(Relaxed) {
@@ -117,20 +117,20 @@ impl<P: Platform> RawCondvar<P> {
         distance != 0 && (noted == 0 || noted == distance)
     }
 
-    /// Second part: sleeps until notified. The caller has released its mutex.
+    /// Sleeps until notified. The caller has released its mutex.
     fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
         loop {
             let parked = P::park(&self.sequence, sequence, Lane::Waiters, deadline);
             self.counters.count_sleep(parked);
             match parked {
-                // Nobody notified us, and nobody can have moved us to the mutex.
+                // We were not notified, and cannot have been moved to the mutex.
                 Parked::Interrupted if self.sequence.load(Relaxed) == sequence => {}
                 parked => return parked,
             }
         }
     }
 
-    /// Third part: acquires the mutex again.
+    /// Ends [`RawCondvar::wait`]: acquires the mutex again.
     fn finish(&self, mutex: &RawMutex<P>, parked: Parked) -> WaitTimeoutResult {
         self.waiters.fetch_sub(1, Relaxed);
         // Whatever woke us, others may have been moved to the mutex in the same instant: keep its duty to wake.
@@ -139,7 +139,7 @@ impl<P: Platform> RawCondvar<P> {
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
-    /// Wakes one waiter, if there is one: the longest sleeper, but threads with real-time priority first.
+    /// Wakes one waiter, if there is any: the longest sleeper, but threads with real-time priority first.
     pub fn notify_one(&self) {
         if self.waiters.load(Relaxed) != 0 {
             self.counters.count(Event::Notified);
@@ -163,7 +163,7 @@ impl<P: Platform> RawCondvar<P> {
         }
     }
 
-    /// Distance to the mutex's word, if it fits.
+    /// Returns the distance to the mutex's word, if it fits.
     fn distance(&self, mutex: &RawMutex<P>) -> u32 {
         let from = core::ptr::from_ref(self).addr() as isize;
         let to = core::ptr::from_ref(mutex.word()).addr() as isize;
@@ -174,7 +174,7 @@ impl<P: Platform> RawCondvar<P> {
         i32::try_from(bytes / 4).map_or(0, i32::cast_unsigned)
     }
 
-    /// The address of the mutex's word; the mutex may be gone.
+    /// Returns the address of the mutex's word; the mutex may be gone.
     fn mutex_word(&self) -> Option<*const P::U32> {
         let distance = self.mutex.load(Relaxed).cast_signed();
         let here = core::ptr::from_ref(self).cast::<u8>();
@@ -204,7 +204,7 @@ pub struct Condvar<P: Platform = DefaultPlatform> {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits for.
+    /// Creates a condition variable on which no thread waits.
     #[must_use]
     pub const fn new() -> Self {
         Condvar { raw: RawCondvar::new() }
@@ -218,12 +218,12 @@ impl Default for Condvar {
 }
 
 impl<P: Platform> Condvar<P> {
-    /// A condition variable on any platform.
+    /// Creates a condition variable on any platform.
     pub fn new_in() -> Self {
         Condvar { raw: RawCondvar::new_in() }
     }
 
-    /// Releases the mutex, waits for a notification, and acquires the mutex again. May return for no reason: call it
+    /// Releases the mutex, waits for a notification, and acquires the mutex again. It may wake up spuriously: call it
     /// in a loop that tests the condition. Threads may wait with different mutexes; once they did, `notify_all` wakes
     /// its waiters all at once instead of one after the other.
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>) {
@@ -237,12 +237,12 @@ impl<P: Platform> Condvar<P> {
         }
     }
 
-    /// Like [`Condvar::wait`], for at most `timeout`.
+    /// Waits like [`Condvar::wait`], for at most `timeout`.
     pub fn wait_for<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, timeout: Duration) -> WaitTimeoutResult {
         self.wait_until(guard, Deadline::after::<P>(timeout))
     }
 
-    /// Like [`Condvar::wait`], until `deadline` at most.
+    /// Waits like [`Condvar::wait`], until `deadline` at most.
     pub fn wait_until<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Deadline) -> WaitTimeoutResult {
         self.wait_on(guard, Some(deadline))
     }
@@ -250,11 +250,11 @@ impl<P: Platform> Condvar<P> {
     fn wait_on<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T, P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
         let mutex = MutexGuard::mutex(guard);
         let _suspended = suspend(mutex.name());
-        // SAFETY: the guard has the lock, and is borrowed until `wait` has it again.
+        // SAFETY: contract of `RawCondvar::wait`: the guard has the lock, and is borrowed until `wait` has it again.
         unsafe { self.raw.wait(mutex.raw(), deadline) }
     }
 
-    /// Wakes one waiter, if there is one: the longest sleeper, but threads with real-time priority first.
+    /// Wakes one waiter, if there is any: the longest sleeper, but threads with real-time priority first.
     pub fn notify_one(&self) {
         self.raw.notify_one();
     }
@@ -267,7 +267,7 @@ impl<P: Platform> Condvar<P> {
 
 #[cfg(feature = "stats")]
 impl<P: Platform> RawCondvar<P> {
-    /// What has happened to this condition variable so far.
+    /// Returns what has happened to this condition variable so far.
     pub fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
@@ -275,7 +275,7 @@ impl<P: Platform> RawCondvar<P> {
 
 #[cfg(feature = "stats")]
 impl<P: Platform> Condvar<P> {
-    /// What has happened to this condition variable so far.
+    /// Returns what has happened to this condition variable so far.
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
     }

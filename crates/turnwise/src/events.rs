@@ -16,9 +16,9 @@
 //! each event, and each event is two relaxed additions: one on the lock's own counters, one on a static that is shared
 //! by all locks of the kind whose addresses fall into one of [`SHARDS`] shards. docs/design/events.md states the cost.
 //!
-//! Whoever acquires (or waits) counts, never whoever releases: a release must not touch the lock afterwards, and before
-//! it the releaser does not know what will come of it. So a hand-off is counted by who gets the lock, and a wake-up by
-//! the woken.
+//! A thread that acquires (or waits) counts, never one that releases: a release must not touch the lock afterwards, and
+//! before it the releaser does not know what will come of it. So a hand-off is counted by the thread that gets the
+//! lock, and a wake-up by the woken one.
 //!
 //! Counters are core's atomics whatever the platform: a model does not see them, and they order nothing.
 
@@ -36,17 +36,17 @@ macro_rules! events {
         }
 
         impl Event {
-            /// The list, in order.
+            /// All events, in the order of the list.
             pub const ALL: &'static [Event] = &[$(Event::$event),*];
 
-            /// A word for tables and files.
+            /// Returns the event's name in tables and files.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Event::$event => $name,)*
                 }
             }
 
-            /// What it means.
+            /// Returns what the event means.
             pub const fn meaning(self) -> &'static str {
                 match self {
                     $(Event::$event => $meaning,)*
@@ -79,7 +79,7 @@ events! {
 
 macro_rules! kinds {
     ($($kind:ident, $name:literal;)*) => {
-        /// A kind of lock: what totals are kept for.
+        /// A kind of lock for which totals are kept.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(usize)]
         pub enum Kind {
@@ -87,10 +87,10 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds, in the order of the list.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
 
-            /// The name of the type.
+            /// Returns the name of the lock's type.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
@@ -114,26 +114,26 @@ kinds! {
 
 /// How often each [`Event`] happened.
 ///
-/// A snapshot of running counters: each is exact, but they are not read in one instant. `later - earlier` is what
+/// It is a snapshot of running counters: each is exact, but they are not read in one instant. `later - earlier` is what
 /// happened in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats([u64; Event::ALL.len()]);
 
 impl Stats {
-    /// Nothing happened.
+    /// The counts before anything happened.
     pub const ZERO: Stats = Stats([0; Event::ALL.len()]);
 
-    /// How often this happened.
+    /// Returns how often `event` happened.
     pub const fn get(&self, event: Event) -> u64 {
         self.0[event as usize]
     }
 
-    /// Every event with its count, in the order of the list.
+    /// Iterates over the events with their counts, in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = (Event, u64)> + '_ {
         Event::ALL.iter().map(|&event| (event, self.get(event)))
     }
 
-    /// How often the lock was acquired, in whatever way.
+    /// Returns how often the lock was acquired, in any way.
     pub const fn acquisitions(&self) -> u64 {
         let waited = self.get(Event::Contended).saturating_sub(self.get(Event::TimedOut));
         self.get(Event::Acquired) + waited + self.get(Event::Recursed)
@@ -155,7 +155,7 @@ impl Index<Event> for Stats {
 
 impl Sub for Stats {
     type Output = Stats;
-    /// Wraps, as the counters do.
+    /// Subtracts, and wraps as the counters do.
     fn sub(self, earlier: Stats) -> Stats {
         Stats(core::array::from_fn(|n| self.0[n].wrapping_sub(earlier.0[n])))
     }
@@ -168,7 +168,7 @@ impl Add for Stats {
     }
 }
 
-/// `name count` for each event that happened, separated by commas; one a line with `{:#}`.
+/// Displays `name count` for each event that happened, separated by commas; one per line with `{:#}`.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut seen = self.iter().filter(|(_, count)| *count > 0).peekable();
@@ -189,15 +189,16 @@ impl fmt::Display for Stats {
     }
 }
 
-/// Shards of the totals of one kind of lock: as many locks may count at a time without touching one cache line.
+/// The number of shards of the totals of one kind of lock: as many locks can count at a time without sharing a cache
+/// line.
 pub const SHARDS: usize = 16;
 
-/// What happened in the calling thread's waits, whatever the locks: for whoever may not make a lock grow, and looks at
-/// the counters before and after a wait.
+/// What happened in the calling thread's waits, whatever the locks: for a caller that may not make a lock grow, and
+/// reads the counters before and after a wait.
 ///
 /// Only what happens to a thread that does not get its lock at once is counted: the uncontended paths are the same
 /// instructions with and without this. The counters are 32 bytes of static thread-local storage, need no allocation and
-/// wrap; take differences. A signal handler's waits count for the thread that it interrupted.
+/// wrap: use differences. A signal handler's waits count for the thread that it interrupted.
 ///
 /// For all threads together there is one word: [`tell_contention`](here::tell_contention).
 #[cfg(feature = "thread-events")]
@@ -208,7 +209,7 @@ pub mod here {
     use core::sync::atomic::Ordering::Relaxed;
     use core::sync::atomic::{AtomicPtr, AtomicU32};
 
-    /// The counters, each with the events that it adds up.
+    /// The counters, each with the events that it sums up.
     pub const COUNTED: [&[Event]; 6] = [
         &[Event::Slept],
         &[Event::Stole],
@@ -244,22 +245,23 @@ pub mod here {
         places
     };
 
-    /// Where it is told that there is contention; null: nobody asks. On a cache line of its own: all contended paths
-    /// read it.
+    /// The word that says that there is contention; null: none was asked for. It is on a cache line of its own: all
+    /// contended paths read it.
     #[repr(align(128))]
     struct Told(AtomicPtr<AtomicU32>);
 
     static TOLD: Told = Told(AtomicPtr::new(null_mut()));
 
-    /// From now on whichever thread does not get a lock at once makes `word` 1, if it is 0: also a try that fails.
+    /// Has every thread that does not get a lock at once set `word` to 1 from now on, if it is 0; failed tries count.
     pub fn tell_contention(word: &'static AtomicU32) {
         TOLD.0.store(core::ptr::from_ref(word).cast_mut(), Relaxed);
     }
 
-    /// No function of its own: a call would cost the callers' uncontended paths a stack frame.
+    /// Sets the word that says that there is contention. Inlined: a call would cost the callers' uncontended paths a
+    /// stack frame.
     #[inline(always)]
     fn contended() {
-        // SAFETY: null, or a static word.
+        // SAFETY: the pointer is null, or to a static word.
         if let Some(word) = unsafe { TOLD.0.load(Relaxed).as_ref() }
             && word.load(Relaxed) == 0
         {
@@ -279,7 +281,7 @@ pub mod here {
         }
     }
 
-    /// The counters of [`COUNTED`].
+    /// Returns the counters of [`COUNTED`].
     #[must_use]
     pub fn read() -> [u32; COUNTED.len()] {
         let counters = thread_counts();
@@ -297,7 +299,7 @@ mod here {
 mod counters {
     use super::{Event, here};
 
-    /// Counts nothing, in no bytes.
+    /// Counters that count nothing, in no bytes.
     pub(crate) struct Counters<const KIND: usize>;
 
     impl<const KIND: usize> Counters<KIND> {
@@ -339,7 +341,7 @@ mod counters {
         }
     }
 
-    /// Padded to two cache lines, so that shards do not disturb each other.
+    /// A shard of the totals, padded to two cache lines, so that shards do not disturb each other.
     #[repr(align(128))]
     struct Shard(Counts);
 
@@ -372,8 +374,8 @@ mod counters {
             self.0.read()
         }
 
-        /// By the lock's address: threads that use different locks rarely meet here, and those that use one meet there
-        /// anyway.
+        /// Returns the shard by the lock's address: threads that use different locks rarely meet here, and those that
+        /// use one lock meet there anyway.
         fn shard(&self) -> usize {
             let address = core::ptr::from_ref(self).addr();
             // Fibonacci hashing: the high bits of the product mix all bits of the address.
@@ -381,7 +383,7 @@ mod counters {
         }
     }
 
-    /// What happened to all locks of this kind since the program began, those included that are gone.
+    /// Returns what happened to all locks of this kind since the program began, including those that are gone.
     pub fn totals(kind: Kind) -> Stats {
         TOTALS[kind as usize].iter().map(|shard| shard.0.read()).fold(Stats::ZERO, |sum, one| sum + one)
     }
@@ -390,8 +392,8 @@ mod counters {
 pub(crate) use counters::Counters;
 
 impl<const KIND: usize> Counters<KIND> {
-    /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which does it as `how` says or gives up at
-    /// its deadline. Says whether there was one.
+    /// Counts an acquisition: at once if it was `taken`, or else by `wait`, which acquires as `how` says or gives up at
+    /// its deadline. Returns whether there was one.
     #[inline(always)]
     pub(crate) fn acquisition(&self, taken: bool, wait: impl FnOnce() -> bool, how: Event) -> bool {
         let wait = || {
@@ -402,7 +404,7 @@ impl<const KIND: usize> Counters<KIND> {
         self.acquisition_by(taken, wait)
     }
 
-    /// Like [`Counters::acquisition`], by a `wait` that counts itself how it acquires.
+    /// Counts like [`Counters::acquisition`], with a `wait` that counts itself how it acquires.
     #[inline(always)]
     pub(crate) fn acquisition_by(&self, taken: bool, wait: impl FnOnce() -> bool) -> bool {
         if taken {
@@ -415,7 +417,7 @@ impl<const KIND: usize> Counters<KIND> {
         got
     }
 
-    /// Counts a try.
+    /// Counts a try; returns whether the lock was `taken`.
     #[inline(always)]
     pub(crate) fn attempt(&self, taken: bool) -> bool {
         if taken {
@@ -481,7 +483,7 @@ mod tests {
             waiter.join().unwrap();
         });
         assert_eq!(here::read(), before, "another thread's");
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread has just locked it.
         unsafe { mutex.unlock() };
     }
 
@@ -491,10 +493,10 @@ mod tests {
         use core::sync::atomic::AtomicU32;
         use core::sync::atomic::Ordering::Relaxed;
         static WORD: AtomicU32 = AtomicU32::new(0);
-        here::count(Event::Contended); // nobody asks
+        here::count(Event::Contended); // no word was given
         here::tell_contention(&WORD);
         for happened in Event::ALL {
-            // Other tests' locks are told of, too.
+            // Other tests' locks set the word, too.
             if matches!(happened, Event::Contended | Event::TryFailed) {
                 WORD.store(0, Relaxed);
                 here::count(*happened);

@@ -9,8 +9,8 @@
 //! | data that many read and few write | [`RwSem`] (also as [`RwLock`]) |
 //! | small values that are read far more often than written | [`SeqRwLock`] |
 //! | objects that count their references, and have a lock | [`LockRef`], [`LockRefCell`] |
-//! | data that a thread may lock again while it has it | [`ReentrantMutex`] |
-//! | so many at a time, not one | [`Semaphore`], [`FairSemaphore`] |
+//! | data that a thread may lock again while it holds the lock | [`ReentrantMutex`] |
+//! | several threads at a time instead of one | [`Semaphore`], [`FairSemaphore`] |
 //! | a few instructions in a kernel or under a pinned thread per CPU | [`SpinLock`], [`TicketLock`], [`QueuedSpinLock`], [`McsLock`] |
 //! | the lock_api ecosystem | `RawMutex`, `RawRwSem` with feature `lock_api` |
 //!

@@ -11,7 +11,7 @@ use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::time::Duration;
 
-/// `T` behind the lock `R`. Use it by the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
+/// Data of type `T` behind the lock `R`. Use it by the names [`Mutex`](crate::Mutex), [`SpinLock`](crate::SpinLock),
 /// [`TicketLock`](crate::TicketLock) and [`QueuedSpinLock`](crate::QueuedSpinLock), or with a [`RawLock`] of your own.
 ///
 /// It does not poison: a panic while the lock is held releases it.
@@ -28,27 +28,27 @@ unsafe impl<R: RawLock, T: ?Sized + Send> Sync for Lock<R, T> {}
 unsafe impl<R: RawLock, T: ?Sized + Send> Send for Lock<R, T> {}
 
 impl<R: RawLock, T> Lock<R, T> {
-    /// `value` behind a lock that nobody has, as `raw` must be.
+    /// Puts `value` behind the lock `raw`, which must be unlocked.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub(crate) const fn from_raw(raw: R, value: T) -> Self {
         const { assert!(!R::REENTRANT, "its owner may lock it twice, and would have two `&mut` to the data") };
         Lock { raw, class: Class::new(), data: UnsafeCell::new(value) }
     }
 
-    /// `value` behind an unlocked lock, on any platform.
+    /// Puts `value` behind an unlocked lock, on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         Lock::from_raw(R::new_in(), value)
     }
 
-    /// The value, without locking: nobody else can have it.
+    /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<R: RawLock, T: ?Sized> Lock<R, T> {
-    /// Acquires the lock. A thread that locks what it already has waits for ever.
+    /// Acquires the lock. A thread that already holds it deadlocks.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockGuard<'_, R, T> {
@@ -69,6 +69,8 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         Some(unsafe { self.guard() })
     }
 
+    /// Makes a guard, and notes the acquisition for the order checker.
+    ///
     /// # Safety
     /// The calling thread has just acquired the lock.
     #[inline]
@@ -79,42 +81,42 @@ impl<R: RawLock, T: ?Sized> Lock<R, T> {
         unsafe { LockGuard::new(self) }
     }
 
-    /// What the order checker calls this lock.
+    /// Returns the order checker's name for this lock.
     #[inline]
     pub(crate) fn name(&self) -> usize {
         core::ptr::from_ref(&self.raw).addr()
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 
-    /// What has happened to this lock so far.
+    /// Returns what has happened to this lock so far.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
     }
 
-    /// The lock without the data, for condition variables and adapters.
+    /// Returns the lock without the data, for condition variables and adapters.
     pub fn raw(&self) -> &R {
         &self.raw
     }
 
-    /// A pointer to the data; reading it without the lock is a race.
+    /// Returns a pointer to the data; reading it without the lock is a race.
     pub fn data_ptr(&self) -> *mut T {
         self.data.get()
     }
 }
 
 impl<R: RawTimedLock, T: ?Sized> Lock<R, T> {
-    /// Acquires the lock, or gives up after `timeout`. What this does to the order of waiters is for the raw lock to
-    /// say.
+    /// Acquires the lock, or gives up after `timeout`. The raw lock's documentation says what this does to the order of
+    /// waiters.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<LockGuard<'_, R, T>> {
         if let Some(guard) = self.try_lock() {
@@ -161,38 +163,40 @@ impl<R: RawLock, T: ?Sized + fmt::Debug> fmt::Debug for Lock<R, T> {
     }
 }
 
-/// The lock, held; released when dropped. It may go to another thread if [`RawLock::GuardMarker`] may.
+/// The guard of a [`Lock`], which is held until the guard is dropped. It is `Send` if [`RawLock::GuardMarker`] is.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockGuard<'a, R: RawLock, T: ?Sized> {
     lock: &'a Lock<R, T>,
-    /// Whether the guard is `Send`; `Sync` it is if `T` is.
+    /// Decides whether the guard is `Send`; it is `Sync` if `T` is.
     marker: PhantomData<(&'a mut T, R::GuardMarker)>,
 }
 
-// SAFETY: a shared guard gives `&T` only.
+// SAFETY: a shared guard gives only `&T`.
 unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for LockGuard<'_, R, T> {}
 
 impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
+    /// Makes the guard of an acquired lock.
+    ///
     /// # Safety
-    /// The lock was acquired, and no other guard stands for that.
+    /// The lock was acquired, and there is no other guard for that acquisition.
     #[inline]
     unsafe fn new(lock: &'a Lock<R, T>) -> Self {
         LockGuard { lock, marker: PhantomData }
     }
 
-    /// The lock, which stays acquired: whoever calls this releases it.
+    /// Returns the lock, which stays acquired: the caller must release it.
     pub(crate) fn forget(this: Self) -> &'a Lock<R, T> {
         let lock = this.lock;
         mem::forget(this);
         lock
     }
 
-    /// The lock of this guard.
+    /// Returns the lock of this guard.
     pub fn mutex(this: &Self) -> &'a Lock<R, T> {
         this.lock
     }
 
-    /// A guard of a part of the data.
+    /// Turns the guard into one of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let lock = this.lock;
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.
@@ -201,7 +205,7 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         MappedLockGuard { raw: &lock.raw, data, owns: PhantomData }
     }
 
-    /// A guard of a part of the data, if there is such a part.
+    /// Turns the guard into one of a part of the data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -210,7 +214,7 @@ impl<'a, R: RawLock, T: ?Sized> LockGuard<'a, R, T> {
         part: impl FnOnce(&mut T) -> Option<&mut U>,
     ) -> Result<MappedLockGuard<'a, R, U>, Self> {
         let lock = this.lock;
-        // SAFETY: as in `map`.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and without a part no reference is left.
         let Some(data) = part(unsafe { &mut *lock.data.get() }) else { return Err(this) };
         let data = NonNull::from(data);
         mem::forget(this);
@@ -272,7 +276,7 @@ impl<R: RawLock, T: ?Sized + fmt::Display> fmt::Display for LockGuard<'_, R, T> 
     }
 }
 
-/// The lock, held, with a part of the data in view; released when dropped.
+/// A guard of a part of the data of a [`Lock`], which is held until the guard is dropped.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
     raw: &'a R,
@@ -280,11 +284,11 @@ pub struct MappedLockGuard<'a, R: RawLock, T: ?Sized> {
     owns: PhantomData<&'a mut T>,
 }
 
-// SAFETY: a shared guard gives `&T` only.
+// SAFETY: a shared guard gives only `&T`.
 unsafe impl<R: RawLock, T: ?Sized + Sync> Sync for MappedLockGuard<'_, R, T> {}
 
 impl<'a, R: RawLock, T: ?Sized> MappedLockGuard<'a, R, T> {
-    /// A guard of a part of the part.
+    /// Turns the guard into one of a part of its part.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedLockGuard<'a, R, U> {
         let raw = this.raw;
         // SAFETY: contract of `RawLock` (1): the guard has the lock, and is not used from here on but to end it.

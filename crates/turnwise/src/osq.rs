@@ -12,25 +12,27 @@
 //! 1. A node is reachable (by `tail`, or by a neighbour's `next` or `prev`) only between `lock` and the return of
 //!    `unlock` or of a cancelled `lock`; nodes are static, so a stale look at one is a wrong value, never a wild
 //!    pointer.
-//! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by whoever wins it with an exchange:
-//!    the node's owner, who then decides for the successor, or the successor, who then leaves. One of the two gets it.
+//! 2. A node's `next` is written by its successor (to itself) and taken back to 0 by the thread that wins it with an
+//!    exchange: the node's owner, which then decides for the successor, or the successor, which then leaves. One of the
+//!    two gets it.
 //! 3. `granted` is set once per stay, by the predecessor, after it won `next`.
 //! 4. A node that is in a queue bears the generation of the process whose thread put it there, and so does the tail.
-//!    Those of another generation were inherited in a `fork`: who finds one before it is the first, and nobody waits
-//!    for one. Who joins asks the tail that it found: the node may meanwhile be in the queue anew, behind the asker.
+//!    Those of another generation were inherited in a `fork`: a thread that finds one before it is the first, and none
+//!    waits for one. A thread that joins checks the tail that it found: the node may meanwhile be in the queue anew,
+//!    behind it.
 
 use crate::platform::{Me, Patience, Platform, SpinEnd, SpinLimit, Token, Word};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-/// The word when `token` is the last, in a queue of a process of this generation.
+/// Returns the word for `token` as the last thread, in a queue of a process of this generation.
 fn tail(token: Token, generation: u32) -> u32 {
     token.get() | generation << Token::LIMIT.trailing_zeros()
 }
 
-/// After so many looks at a neighbour that should be done in some instructions, it has probably been preempted there.
+/// The number of looks after which a neighbour that should be done in some instructions has probably been preempted.
 const LOOKS: u32 = 256;
 
-/// Waits for a neighbour in the middle of a step.
+/// A wait for a neighbour in the middle of a step.
 #[derive(Default)]
 struct Looks {
     taken: u32,
@@ -59,12 +61,12 @@ pub struct Node<P: Platform> {
 }
 
 impl<P: Platform> Node<P> {
-    /// A node in no queue, on any platform.
+    /// Creates a node in no queue, on any platform.
     pub fn new_in() -> Self {
         Node { next: P::U32::new(0), prev: P::U32::new(0), granted: P::U32::new(0), generation: P::U32::new(0) }
     }
 
-    /// Whether its thread put it where it is, and not one of an ancestor of this process (invariant 4).
+    /// Whether a thread of this process put the node where it is, and not one of an ancestor (invariant 4).
     fn is_of_this_process(&self) -> bool {
         self.generation.load(Relaxed) == P::generation()
     }
@@ -72,7 +74,7 @@ impl<P: Platform> Node<P> {
 
 #[cfg(feature = "native")]
 impl Node<crate::platform::Native> {
-    /// A node for a static.
+    /// Creates a node for a static.
     pub(crate) const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
         let [next, prev, granted, generation] = [const { AtomicU32::new(0) }; 4];
@@ -80,14 +82,14 @@ impl Node<crate::platform::Native> {
     }
 }
 
-/// The queue. Zero bytes = empty.
+/// The queue. Zero bytes are an empty queue.
 #[repr(transparent)]
 pub struct Osq<P: Platform> {
     tail: P::U32,
 }
 
 impl Osq<crate::platform::DefaultPlatform> {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
         Osq { tail: core::sync::atomic::AtomicU32::new(0) }
@@ -101,21 +103,21 @@ impl Default for Osq<crate::platform::DefaultPlatform> {
 }
 
 impl<P: Platform> Osq<P> {
-    /// An empty queue on any platform.
+    /// Creates an empty queue on any platform.
     pub fn new_in() -> Self {
         Osq { tail: P::U32::new(0) }
     }
 
-    /// Whether nobody is in the queue.
+    /// Whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.tail.load(Relaxed) == 0
     }
 
-    /// Makes `new` the tail, or nobody, if `me` is; says whether it was.
+    /// Makes `new` the tail, or empties the queue, if `me` is the tail; returns whether it was.
     fn replace_tail(&self, me: Me<P>, new: Option<Token>) -> bool {
         let generation = me.slot.node.generation.load(Relaxed);
         let new = new.map_or(0, |new| tail(new, generation));
-        // ORDERING osq.leave: Release pairs with osq.join: who comes next sees our node settled.
+        // ORDERING osq.leave: Release pairs with osq.join: the next thread to join sees our node settled.
         self.tail.compare_exchange(tail(me.token, generation), new, Release, Relaxed).is_ok()
     }
 
@@ -125,12 +127,12 @@ impl<P: Platform> Osq<P> {
         // with the predecessor's osq.join: its node is settled before we link to it.
         let found = self.tail.swap(tail(token, generation), AcqRel);
         let prev = Token::new(found % Token::LIMIT)?;
-        // Asked anew: a signal handler may have forked since.
+        // The generation is read again: a signal handler may have forked since.
         (found == tail(prev, P::generation())).then_some(prev)
     }
 
-    /// In a forked child: takes a node out that was in the queue when a signal handler of its thread forked. All others
-    /// that were there are not here, and those that came since took no notice of it (invariant 4).
+    /// Takes a node out, in a forked child, that was in the queue when a signal handler of its thread forked. All other
+    /// threads that were there are not here, and those that came since ignored it (invariant 4).
     #[cold]
     fn abandon(&self, me: Me<P>) {
         self.replace_tail(me, None);
@@ -176,7 +178,7 @@ impl<P: Platform> Osq<P> {
             if P::slot(prev).node.next.compare_exchange(me.token.get(), 0, Relaxed, Relaxed).is_ok() {
                 break prev;
             }
-            // ORDERING osq.grant: as above.
+            // ORDERING osq.grant: pairs with the Release in `unlock`, as in `lock`.
             if node.granted.load(Acquire) != 0 {
                 return true;
             }
@@ -186,7 +188,7 @@ impl<P: Platform> Osq<P> {
             }
             looks.wait::<P>(); // the predecessor leaves too, and is about to change our `prev` (step C)
         };
-        // Step B: find out who follows; if nobody does, the predecessor is the end again.
+        // Step B: find the successor; if there is none, the predecessor is the end again.
         let Some(next) = self.wait_next(me, Some(prev)) else { return false };
         // Step C: join the two.
         let next_node = &P::slot(next).node;
@@ -196,7 +198,7 @@ impl<P: Platform> Osq<P> {
         false
     }
 
-    /// The thread after us, taken out of `next`; `None` if we were the end, which `new_tail` now is.
+    /// Takes the thread after us out of `next`; `None` if we were the end, which `new_tail` now is.
     fn wait_next(&self, me: Me<P>, new_tail: Option<Token>) -> Option<Token> {
         let next = &me.slot.node.next;
         let (mut likely_last, mut looks) = (true, Looks::default());
@@ -241,7 +243,7 @@ mod tests {
         Native::generation() + 1
     }
 
-    /// As if the thread had joined its queue before this process was forked.
+    /// Makes a node look as if its thread had joined its queue before this process was forked.
     fn inherited(me: Me<Native>) {
         me.slot.node.generation.store(other(), Relaxed);
     }

@@ -1,52 +1,52 @@
-//! What locks without data have in common: [`RawLock`], [`RawTimedLock`] and [`RawRwLock`]. A lock implements them
-//! once, in its own file; [`crate::lock::Lock`] puts data and guards on top, and whoever runs many sorts of locks takes
-//! them by these traits.
+//! The traits of locks without data: [`RawLock`], [`RawTimedLock`] and [`RawRwLock`]. A lock implements them once, in
+//! its own file; [`crate::lock::Lock`] puts data and guards on top, and code that runs many kinds of locks uses them
+//! through these traits.
 //!
-//! | trait | who implements it |
+//! | trait | implemented by |
 //! |---|---|
 //! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, the spin locks but `RawMcsLock`, `RawRwSem` as its writers see it |
 //! | [`RawLock`] alone | `RawReentrantMutex` |
 //! | [`RawRwLock`] | `RawRwSem` |
 //!
-//! Not among them: `RawMcsLock`, which is released with the node that acquired it; `Semaphore`, which anybody may
-//! release.
+//! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
+//! which any thread may release.
 
 use crate::platform::{Deadline, Platform};
 use core::marker::PhantomData;
 
-/// [`RawLock::GuardMarker`] of a lock that any thread may release.
+/// The [`RawLock::GuardMarker`] of a lock that any thread may release.
 pub struct GuardSend(());
 
-/// [`RawLock::GuardMarker`] of a lock that the thread releases which acquired it.
+/// The [`RawLock::GuardMarker`] of a lock that must be released by the thread that acquired it.
 pub struct GuardNoSend(PhantomData<*mut ()>);
 
 /// A lock without data, for one owner at a time.
 ///
 /// # Safety
 /// 1. At most one acquisition is in force: between `lock`, or a `try_lock` that returned `true`, and the `unlock` after
-///    it no other acquisition succeeds, by the same thread neither unless the lock is [`RawLock::REENTRANT`]. No safe
+///    it no other acquisition succeeds, not even by the same thread unless the lock is [`RawLock::REENTRANT`]. No safe
 ///    function ends it.
-/// 2. Whoever acquires the lock sees what owners before wrote until they released it.
+/// 2. A thread that acquires the lock sees what earlier owners wrote until they released it.
 /// 3. If [`RawLock::GuardMarker`] is `Send`, `unlock` may be called by any thread.
 pub unsafe trait RawLock: Sized + Send + Sync + 'static {
-    /// What `Debug` calls a [`crate::lock::Lock`] of this kind.
+    /// The name of a [`crate::lock::Lock`] of this kind in `Debug`.
     const NAME: &'static str = "Lock";
 
-    /// Whether the owner may acquire it again, and then releases it as often. Such a lock gives no `&mut`, so that
-    /// [`crate::lock::Lock`] does not take it:
+    /// Whether the owner may acquire the lock again, and then releases it as often. Such a lock gives no `&mut`, so
+    /// that [`crate::lock::Lock`] does not accept it:
     ///
     /// ```compile_fail,E0080
     /// turnwise::Lock::<turnwise::RawReentrantMutex, u32>::new_in(0);
     /// ```
     const REENTRANT: bool = false;
 
-    /// The machine that it runs on.
+    /// The platform that the lock runs on.
     type Platform: Platform;
 
-    /// [`GuardSend`] or [`GuardNoSend`]: whether a guard may go to another thread.
+    /// Whether a guard may be sent to another thread: [`GuardSend`] or [`GuardNoSend`].
     type GuardMarker;
 
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     fn new_in() -> Self;
 
     /// Acquires the lock.
@@ -58,37 +58,37 @@ pub unsafe trait RawLock: Sized + Send + Sync + 'static {
     /// Releases the lock.
     ///
     /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too. Unless [`RawLock::GuardMarker`] is `Send`,
-    /// the calling thread acquired it.
+    /// The lock is held, and this acquisition is released only once. Unless [`RawLock::GuardMarker`] is `Send`, the
+    /// calling thread acquired it.
     unsafe fn unlock(&self);
 
-    /// Whether somebody has the lock at this moment, to read or to write.
+    /// Whether the lock is held at this moment, for reading or writing.
     fn is_locked(&self) -> bool;
 
-    /// What has happened to this lock so far; a lock that does not count says that nothing did.
+    /// Returns what has happened to this lock so far; nothing for a lock that does not count.
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         crate::events::Stats::ZERO
     }
 }
 
-/// A [`RawLock`] that one can give up waiting for.
+/// A [`RawLock`] with a wait that can time out.
 ///
 /// # Safety
 /// What [`RawLock`] says of `try_lock` holds for `lock_until`.
 pub unsafe trait RawTimedLock: RawLock {
-    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     fn lock_until(&self, deadline: Deadline) -> bool;
 }
 
-/// A lock for many readers or one writer. As a [`RawLock`] it is what its writers see.
+/// A lock for many readers or one writer. As a [`RawLock`] it is the writers' lock.
 ///
 /// # Safety
 /// 1. While an acquisition as a [`RawLock`] is in force, none for reading is, and the other way round. An acquisition
 ///    for reading is in force from `read`, or a `try_read` that returned `true`, until its `unlock_read`; no safe
 ///    function ends it.
-/// 2. Whoever reads sees what writers before wrote until they released the lock; whoever writes comes after all that
-///    readers before read.
+/// 2. A reader sees what earlier writers wrote until they released the lock; what a writer does happens after the reads
+///    of earlier readers.
 pub unsafe trait RawRwLock: RawLock {
     /// Acquires the lock for reading.
     fn read(&self);
@@ -99,6 +99,6 @@ pub unsafe trait RawRwLock: RawLock {
     /// Releases a read lock.
     ///
     /// # Safety
-    /// The calling thread has one.
+    /// The calling thread holds one.
     unsafe fn unlock_read(&self);
 }

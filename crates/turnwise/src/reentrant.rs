@@ -1,20 +1,20 @@
 //! A mutex that its owner may lock again.
 //!
-//! Beside the [`RawMutex`], which does all the waiting, it keeps who the owner is and how often it has the lock:
+//! Beside the [`RawMutex`], which does all the waiting, it stores the owner and the number of its acquisitions:
 //!
 //! | word | meaning | written by |
 //! |---|---|---|
 //! | mutex | the adaptive mutex, held while `depth` > 0 | |
-//! | `owner` | [`Threads::thread`] of the owner, 0: nobody | the owner |
-//! | `depth` | acquisitions that are not released yet | the owner |
+//! | `owner` | [`Threads::thread`] of the owner, 0: none | the owner |
+//! | `depth` | acquisitions not released yet | the owner |
 //!
 //! Invariants:
-//! 1. `owner` names a thread only while that thread has the mutex. So a thread that reads its own number there has the
-//!    lock, however old the value: it stored it itself, and has not stored 0 since.
-//! 2. Only the thread that has the mutex touches `depth`.
+//! 1. `owner` names a thread only while that thread holds the mutex. So a thread that reads its own number there holds
+//!    the lock, however old the value: it stored it itself, and has not stored 0 since.
+//! 2. Only the thread that holds the mutex touches `depth`.
 //! 3. The last release stores 0 to `owner` before it releases the mutex, and touches nothing after that.
 //!
-//! A token of the platform will not do as the owner's name: all threads without a slot share one.
+//! A token of the platform does not serve as the owner's name: all threads without a slot share one.
 
 use crate::events::Event;
 use crate::mutex::RawMutex;
@@ -31,17 +31,17 @@ use core::ptr::NonNull;
 use core::sync::atomic::Ordering::Relaxed;
 use core::time::Duration;
 
-/// A platform that can tell its threads apart, those included that have no slot.
+/// A platform that can tell its threads apart, including those without a slot.
 ///
 /// # Safety
 /// No two live threads get the same number, and a thread always gets the same.
 pub unsafe trait Threads: Platform {
-    /// The calling thread's number.
+    /// Returns the calling thread's number.
     fn thread() -> NonZeroU64;
 }
 
 #[cfg(feature = "native")]
-// SAFETY: the address of memory that a thread has for itself as long as it lives.
+// SAFETY: the number is the address of memory that the thread has for itself as long as it lives.
 unsafe impl Threads for crate::platform::Native {
     #[inline]
     fn thread() -> NonZeroU64 {
@@ -49,7 +49,7 @@ unsafe impl Threads for crate::platform::Native {
     }
 }
 
-/// The re-entrant mutex without data. Zero bytes = unlocked.
+/// The re-entrant mutex without data. Zero bytes are an unlocked mutex.
 #[repr(C)]
 pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
     mutex: RawMutex<P>,
@@ -57,11 +57,11 @@ pub struct RawReentrantMutex<P: Platform = DefaultPlatform> {
     depth: Cell<u32>,
 }
 
-// SAFETY: `depth` is touched by the thread that has the mutex alone (invariant 2); the rest is made of shared words.
+// SAFETY: only the thread that holds the mutex touches `depth` (invariant 2); the rest is made of shared words.
 unsafe impl<P: Platform> Sync for RawReentrantMutex<P> {}
 
 impl RawReentrantMutex {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
         let owner = core::sync::atomic::AtomicU64::new(0);
@@ -76,7 +76,7 @@ impl Default for RawReentrantMutex {
 }
 
 impl<P: Platform> RawReentrantMutex<P> {
-    /// An unlocked mutex on any platform.
+    /// Creates an unlocked mutex on any platform.
     pub fn new_in() -> Self {
         RawReentrantMutex { mutex: RawMutex::new_in(), owner: P::U64::new(0), depth: Cell::new(0) }
     }
@@ -84,7 +84,7 @@ impl<P: Platform> RawReentrantMutex<P> {
     /// Releases one acquisition; the last one releases the lock.
     ///
     /// # Safety
-    /// The calling thread has the lock.
+    /// The calling thread holds the lock.
     #[inline]
     pub unsafe fn unlock(&self) {
         if self.leave() {
@@ -96,7 +96,7 @@ impl<P: Platform> RawReentrantMutex<P> {
     /// Releases one acquisition; the last one releases the lock to the thread that has slept longest for it.
     ///
     /// # Safety
-    /// The calling thread has the lock.
+    /// The calling thread holds the lock.
     pub unsafe fn unlock_fair(&self) {
         if self.leave() {
             // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the mutex, and `leave` was its last release.
@@ -104,13 +104,13 @@ impl<P: Platform> RawReentrantMutex<P> {
         }
     }
 
-    /// What the order checker calls this lock.
+    /// Returns the order checker's name for this lock.
     #[inline]
     fn name(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
-    /// Takes one acquisition off; whether it was the last.
+    /// Counts one acquisition less; returns whether it was the last.
     #[inline]
     fn leave(&self) -> bool {
         let depth = self.depth.get() - 1;
@@ -121,12 +121,12 @@ impl<P: Platform> RawReentrantMutex<P> {
         depth == 0
     }
 
-    /// Whether some thread has the lock.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.mutex.is_locked()
     }
 
-    /// What has happened to this lock so far.
+    /// Returns what has happened to this lock so far.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.mutex.stats()
@@ -134,7 +134,7 @@ impl<P: Platform> RawReentrantMutex<P> {
 }
 
 impl<P: Threads> RawReentrantMutex<P> {
-    /// Acquires the lock, once more if this thread has it.
+    /// Acquires the lock, once more if this thread holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
@@ -147,31 +147,31 @@ impl<P: Threads> RawReentrantMutex<P> {
         }
     }
 
-    /// Acquires the lock if it is free or this thread's.
+    /// Acquires the lock if it is free or this thread holds it.
     ///
     /// # Panics
-    /// As [`RawReentrantMutex::lock`].
+    /// If this thread has acquired it `u32::MAX` times.
     #[inline]
     pub fn try_lock(&self) -> bool {
         let me = P::thread();
         self.enter_again(me) || self.mutex.try_lock() && self.entered(me)
     }
 
-    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     ///
     /// # Panics
-    /// As [`RawReentrantMutex::lock`].
+    /// If this thread has acquired it `u32::MAX` times.
     pub fn lock_until(&self, deadline: Deadline) -> bool {
         let me = P::thread();
         self.enter_again(me) || self.mutex.lock_until(deadline) && self.entered(me)
     }
 
-    /// Whether the calling thread has the lock.
+    /// Whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
         self.owner.load(Relaxed) == P::thread().get()
     }
 
-    /// Counts one more acquisition if `me` has the lock (invariant 1).
+    /// Counts one more acquisition if `me` holds the lock (invariant 1).
     #[inline]
     fn enter_again(&self, me: NonZeroU64) -> bool {
         let mine = self.owner.load(Relaxed) == me.get();
@@ -183,7 +183,7 @@ impl<P: Threads> RawReentrantMutex<P> {
         mine
     }
 
-    /// What follows the acquisition of the mutex; `true`.
+    /// Stores the owner after the mutex has been acquired; always returns `true`.
     #[inline]
     fn entered(&self, me: NonZeroU64) -> bool {
         self.owner.store(me.get(), Relaxed);
@@ -192,7 +192,7 @@ impl<P: Threads> RawReentrantMutex<P> {
     }
 }
 
-// SAFETY: the mutex inside admits one thread, and orders the owners.
+// SAFETY: contract of `RawLock`: the mutex inside admits one thread, and orders the owners.
 unsafe impl<P: Threads> RawLock for RawReentrantMutex<P> {
     const REENTRANT: bool = true;
     type Platform = P;
@@ -272,7 +272,7 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for ReentrantMutex<T, P> {}
 unsafe impl<T: ?Sized + Send, P: Platform> Send for ReentrantMutex<T, P> {}
 
 impl<T> ReentrantMutex<T> {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         ReentrantMutex { raw: RawReentrantMutex::new(), class: Class::new(), data: UnsafeCell::new(value) }
@@ -280,20 +280,20 @@ impl<T> ReentrantMutex<T> {
 }
 
 impl<T, P: Platform> ReentrantMutex<T, P> {
-    /// An unlocked mutex on any platform.
+    /// Creates an unlocked mutex on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         ReentrantMutex { raw: RawReentrantMutex::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
-    /// The value, without locking: nobody else can have it.
+    /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
-    /// Acquires the lock, once more if this thread has it.
+    /// Acquires the lock, once more if this thread holds it.
     ///
     /// # Panics
     /// If this thread has acquired it `u32::MAX` times.
@@ -305,7 +305,7 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
         self.guard()
     }
 
-    /// Acquires the lock if it is free or this thread's.
+    /// Acquires the lock if it is free or this thread holds it.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, P>> {
@@ -325,7 +325,7 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
         if self.raw.lock_until(deadline) { Some(self.guard()) } else { None }
     }
 
-    /// An owner does not wait: only its first acquisition is checked.
+    /// Has the order checker check an acquisition. An owner does not wait: only its first one is checked.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn before(&self) {
@@ -334,46 +334,46 @@ impl<T: ?Sized, P: Threads> ReentrantMutex<T, P> {
         }
     }
 
-    /// Whether the calling thread has the lock.
+    /// Whether the calling thread holds the lock.
     pub fn is_mine(&self) -> bool {
         self.raw.is_mine()
     }
 
-    /// The lock was just acquired.
+    /// Makes a guard of the lock, which this thread has just acquired.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn guard(&self) -> ReentrantMutexGuard<'_, T, P> {
         if self.raw.depth.get() == 1 {
             self.class.acquired(self.raw.name(), How::Write);
         }
-        // SAFETY: this thread has the lock, and the pointer of a cell is not null.
+        // SAFETY: the pointer of a cell is not null.
         let data = unsafe { NonNull::new_unchecked(self.data.get()) };
         ReentrantMutexGuard { raw: &self.raw, data, shares: PhantomData }
     }
 }
 
 impl<T: ?Sized, P: Platform> ReentrantMutex<T, P> {
-    /// Whether some thread has the lock.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 
-    /// The lock without the data.
+    /// Returns the lock without the data.
     pub fn raw(&self) -> &RawReentrantMutex<P> {
         &self.raw
     }
 
-    /// A pointer to the data; reading it without the lock is a race.
+    /// Returns a pointer to the data; reading it without the lock is a race.
     pub fn data_ptr(&self) -> *mut T {
         self.data.get()
     }
 
-    /// What has happened to this lock so far.
+    /// Returns what has happened to this lock so far.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
@@ -410,24 +410,24 @@ impl<T: ?Sized + fmt::Debug, P: Threads> fmt::Debug for ReentrantMutex<T, P> {
 pub struct ReentrantMutexGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     raw: &'a RawReentrantMutex<P>,
     data: NonNull<T>,
-    /// The pointer keeps the guard from being `Send`: the acquisition is the thread's.
+    /// Data that the guard shares. (The pointer keeps the guard from being `Send`: the acquisition is the thread's.)
     shares: PhantomData<&'a T>,
 }
 
-// SAFETY: a shared guard gives `&T` only.
+// SAFETY: a shared guard gives only `&T`.
 unsafe impl<T: ?Sized + Sync, P: Platform> Sync for ReentrantMutexGuard<'_, T, P> {}
 
 impl<'a, T: ?Sized, P: Platform> ReentrantMutexGuard<'a, T, P> {
-    /// The guard with a part of the data in view.
+    /// Turns the guard into one of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> ReentrantMutexGuard<'a, U, P> {
-        // SAFETY: the guard has the lock, and the new one has it after this.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and the new one has it after this.
         let data = NonNull::from(part(unsafe { this.data.as_ref() }));
         let raw = this.raw;
         mem::forget(this);
         ReentrantMutexGuard { raw, data, shares: PhantomData }
     }
 
-    /// Acquisitions by this thread that are not released yet, this one included.
+    /// Returns the number of acquisitions by this thread that are not released yet, including this one.
     pub fn depth(this: &Self) -> u32 {
         this.raw.depth.get()
     }
@@ -454,7 +454,7 @@ impl<T: ?Sized, P: Platform> Deref for ReentrantMutexGuard<'_, T, P> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the lock.
+        // SAFETY: contract of `RawLock` (1): the guard has the lock, and no guard gives `&mut T`.
         unsafe { self.data.as_ref() }
     }
 }

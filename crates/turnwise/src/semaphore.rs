@@ -1,42 +1,42 @@
 //! A counting semaphore in one word, with a line of waiters that a large request can rely on.
 //!
-//! The word, 4 bytes (zero: no permits, nobody waits):
+//! The word, 4 bytes (zero: no permits, no waiters):
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..24 | permits | how many can be had | `release` adds | whoever acquires subtracts |
-//! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | who sets them | who clears them |
-//! | 28 | `CLAIM` | the first in line has waited too long: nobody else may take permits | it | it, when it leaves |
+//! | 0..24 | permits | how many are available | `release` adds | acquiring subtracts |
+//! | 24..28 | generation | of the process in which flags were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
+//! | 28 | `CLAIM` | the first in line has waited too long: no other thread may take permits | the first | the first, when it leaves |
 //! | 29 | `PASSED` | the place of the first is free; one woken for it is on the way | the first, when it leaves | the woken |
-//! | 30 | `FIRST` | somebody is first in line: it alone sleeps in lane `First` | it | it, when it leaves |
+//! | 30 | `FIRST` | a thread is first in line: it alone sleeps in lane `First` | that thread | that thread, when it leaves |
 //! | 31 | `WAITERS` | others may sleep behind the first, in lane `Waiters` | a waiter, before it sleeps | the first, when it leaves |
 //!
-//! The first in line takes as many permits as it wants as soon as there are so many; then it leaves, and wakes the one
-//! that has slept longest to be the next first. So the line moves in order, whatever each wants. Who comes anew:
+//! The first in line takes the permits that it wants as soon as there are enough; then it leaves, and wakes the one
+//! that has slept longest to be the next first. So the line moves in order, whatever each wants. Newcomers:
 //!
-//! | | may take permits |
+//! | | when they may take permits |
 //! |---|---|
-//! | a fair semaphore | when nobody stands in line: no flag is set |
-//! | a barging one | unless `CLAIM` is set, which the first does `claim_after_ns` after it began to wait |
+//! | fair semaphore | when no thread stands in line: no flag is set |
+//! | barging semaphore | unless `CLAIM` is set, which the first does `claim_after_ns` after it began to wait |
 //!
 //! Invariants:
 //! 1. A thread sleeps in lane `Waiters` only while `FIRST` or `PASSED` is set, or a thread that was woken there is on
 //!    the way. One that sets `FIRST` after it was woken sets `WAITERS` too: others may sleep.
-//! 2. Who leaves the place of the first, with its permits or without, either sees `WAITERS` clear, or wakes the next,
-//!    or finds that nobody sleeps and nobody has come to since (step B of `pass_on`).
-//! 3. A woken thread that finds `FIRST` set sets `WAITERS`, if it is clear, before it sleeps or gives up: whoever is
-//!    first then wakes the next.
-//! 4. `release` does not touch the semaphore after the exchange that adds the permits: whoever acquires them may free
-//!    its memory. The wake-up that follows uses the address alone.
+//! 2. A thread that leaves the place of the first, with its permits or without, either sees `WAITERS` clear, or wakes
+//!    the next, or finds that no thread sleeps and none has come to since (step B of `pass_on`).
+//! 3. A woken thread that finds `FIRST` set sets `WAITERS`, if it is clear, before it sleeps or gives up: the first
+//!    then wakes the next.
+//! 4. `release` does not touch the semaphore after the exchange that adds the permits: the thread that acquires them
+//!    may free its memory. The wake-up that follows uses only the address.
 //!
 //! **Signals.** A handler may release. One that interrupted a wait on the same semaphore must not wait on it: it would
 //! stand in line behind its own thread.
 //!
-//! **Fork.** Flags of another generation are void: they were inherited, without the threads that stood in line. Whoever
-//! waits, or tries and finds itself kept out, takes them out first (`look`). The permits stay what they were: those
-//! that a thread of the parent had are not given back in the child.
+//! **Fork.** Flags of another generation are void: they were inherited, without the threads that stood in line. A
+//! thread that waits, or tries and finds itself kept out, takes them out first (`look`). The permits stay what they
+//! were: those that a thread of the parent had are not given back in the child.
 //!
-//! A semaphore has no owner, so nobody can tell whether waiting will be short: waiters do not spin, they sleep.
+//! A semaphore has no owner, so there is no telling whether a wait will be short: waiters do not spin, they sleep.
 
 use crate::events::{Counters, Event, Kind};
 use crate::platform::{Deadline, DefaultPlatform, Lane, Parked, Platform, Word};
@@ -52,27 +52,27 @@ const CLAIM: u32 = 1 << 28;
 const PASSED: u32 = 1 << 29;
 const FIRST: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
-/// All that speaks of threads in line.
+/// All flags about threads in line.
 const FLAGS: u32 = CLAIM | PASSED | FIRST | WAITERS;
 
-/// Permits that a semaphore can have at a time.
+/// The maximum number of permits of a semaphore.
 pub const PERMITS_MAX: u32 = PERMITS;
 
-/// The word when the first in line leaves it as `word`, apart from permits: the place is passed on if others may sleep.
+/// Returns the word after the first in line has left, apart from permits: the place is passed on if others may sleep.
 const fn left_by_first(word: u32) -> u32 {
     let passed = if word & WAITERS != 0 { PASSED | word & GENERATION } else { 0 };
     word & PERMITS | passed
 }
 
-/// The process in which the flags were set.
+/// The stamp of the process in which the flags were set.
 const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
-/// A counting semaphore: `permits` threads at a time, or fewer that want more.
+/// A counting semaphore: it admits `permits` threads at a time, or fewer that want more each.
 ///
-/// `FAIR` says who goes first ([`FairSemaphore`], [`Semaphore::new_fair`]). A fair one serves first come, first served.
-/// One that is not lets newcomers take permits past those that wait, which is faster under contention, until the first
+/// A `FAIR` one ([`FairSemaphore`], [`Semaphore::new_fair`]) serves first come, first served. One that is not lets
+/// newcomers take permits past the waiters, which is faster under contention, until the first
 /// in line has waited for [`claim_after_ns`](crate::wait::Policy::claim_after_ns); from then on permits are kept for
-/// it. Either way a request for many permits is not starved by requests for few. Zero bytes = no permits.
+/// it. Either way a request for many permits is not starved by requests for few. Zero bytes: no permits.
 ///
 /// ```
 /// use turnwise::Semaphore;
@@ -101,7 +101,7 @@ pub struct Semaphore<const FAIR: bool = false, P: Platform = DefaultPlatform> {
 pub type FairSemaphore<P = DefaultPlatform> = Semaphore<true, P>;
 
 impl Semaphore {
-    /// A semaphore with so many permits, at most [`PERMITS_MAX`]; newcomers may overtake those that wait, within
+    /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`]; newcomers may overtake waiters, within
     /// bounds.
     #[must_use]
     pub const fn new(permits: u32) -> Self {
@@ -111,7 +111,7 @@ impl Semaphore {
 }
 
 impl FairSemaphore {
-    /// A semaphore with so many permits, at most [`PERMITS_MAX`], that serves first come, first served.
+    /// Creates a semaphore with this number of permits, at most [`PERMITS_MAX`], that serves first come, first served.
     #[must_use]
     pub const fn new_fair(permits: u32) -> Self {
         assert!(permits <= PERMITS_MAX, "a semaphore has at most PERMITS_MAX permits");
@@ -120,7 +120,7 @@ impl FairSemaphore {
 }
 
 impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
-    /// A semaphore on any platform.
+    /// Creates a semaphore on any platform.
     ///
     /// # Panics
     /// With more than [`PERMITS_MAX`] permits.
@@ -136,8 +136,8 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         self.acquire_many(1)
     }
 
-    /// Waits for `n` permits, and takes them at once: a thread never waits with a part of them. More than the
-    /// semaphore will ever have are waited for for ever.
+    /// Waits for `n` permits, and takes them all at once: a thread never waits with a part of them. If the semaphore
+    /// never has that many, the wait never ends.
     ///
     /// # Panics
     /// With `n` above [`PERMITS_MAX`].
@@ -147,13 +147,13 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         Permits { semaphore: self, n }
     }
 
-    /// A permit, if there is one and nobody must be let go first.
+    /// Takes a permit, if there is one and no waiter must go first.
     #[inline]
     pub fn try_acquire(&self) -> Option<Permits<'_, FAIR, P>> {
         self.try_acquire_many(1)
     }
 
-    /// `n` permits, if there are so many and nobody must be let go first.
+    /// Takes `n` permits, if that many are available and no waiter must go first.
     #[inline]
     pub fn try_acquire_many(&self, n: u32) -> Option<Permits<'_, FAIR, P>> {
         self.counters.attempt(self.take(n) || self.take_past(n)).then(|| Permits { semaphore: self, n })
@@ -162,7 +162,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Waits for `n` permits for at most `timeout`.
     ///
     /// # Panics
-    /// As [`Semaphore::acquire_many`].
+    /// With `n` above [`PERMITS_MAX`].
     pub fn try_acquire_for(&self, n: u32, timeout: Duration) -> Option<Permits<'_, FAIR, P>> {
         self.try_acquire_until(n, Deadline::after::<P>(timeout))
     }
@@ -170,13 +170,14 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Waits for `n` permits until `deadline` at most.
     ///
     /// # Panics
-    /// As [`Semaphore::acquire_many`].
+    /// With `n` above [`PERMITS_MAX`].
     pub fn try_acquire_until(&self, n: u32, deadline: Deadline) -> Option<Permits<'_, FAIR, P>> {
         let wait = || self.acquire_slow(n, Some(deadline));
         self.counters.acquisition(self.take(n), wait, Event::Queued).then(|| Permits { semaphore: self, n })
     }
 
-    /// Adds `n` permits: new ones, or those of [`Permits`] that were forgotten. Any thread may, and a signal handler.
+    /// Adds `n` permits: new ones, or those of [`Permits`] that were forgotten. Any thread may call this, and so may a
+    /// signal handler.
     ///
     /// # Panics
     /// If there would be more than [`PERMITS_MAX`]; nothing changes then.
@@ -198,26 +199,26 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         }
     }
 
-    /// Permits to be had at this moment, whoever waits for them.
+    /// Returns the number of permits available at this moment, even if threads wait for them.
     pub fn available(&self) -> u32 {
         self.word.load(Relaxed) & PERMITS
     }
 
-    /// What has happened to this semaphore so far.
+    /// Returns what has happened to this semaphore so far.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
 
-    /// What keeps a newcomer from permits that are there.
+    /// The flags that keep a newcomer from taking available permits.
     const BARRED: u32 = if FAIR { CLAIM | PASSED | FIRST | WAITERS } else { CLAIM };
 
-    /// Takes `n` permits as one that merely comes along.
+    /// Takes `n` permits as a newcomer, if it may.
     #[inline]
     fn take(&self, n: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while word & Self::BARRED == 0 && word & PERMITS >= n {
-            // ORDERING semaphore.acquire: pairs with semaphore.release: shows what those did who gave permits back.
+            // ORDERING semaphore.acquire: pairs with semaphore.release: shows what the releasing threads did before.
             match self.word.compare_exchange(word, word - n, Acquire, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => word = found,
@@ -226,7 +227,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         false
     }
 
-    /// The same, after it found itself kept out: by void flags, perhaps.
+    /// Takes `n` permits as a newcomer that found itself kept out, perhaps by void flags.
     #[cold]
     fn take_past(&self, n: u32) -> bool {
         STAMP.is_void::<P>(self.word.load(Relaxed)) && {
@@ -235,7 +236,7 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
         }
     }
 
-    /// The word as of now, without void flags.
+    /// Returns the word, after taking out void flags.
     fn look(&self) -> u32 {
         let mut word = self.word.load(Relaxed);
         while STAMP.is_void::<P>(word) {
@@ -257,14 +258,14 @@ impl<const FAIR: bool, P: Platform> Semaphore<FAIR, P> {
     /// Wakes the next in line, as the first that has just left it with [`left_by_first`] of `word`.
     fn pass_on(&self, word: u32) {
         let wake = || P::wake(&raw const self.word, Lane::Waiters, 1);
-        // Step A: whoever is woken becomes first (`PASSED` -> `FIRST`).
+        // Step A: the woken thread becomes first (`PASSED` -> `FIRST`).
         if word & WAITERS == 0 || wake() != 0 {
             return;
         }
-        // Step B: nobody slept. Whoever was about to looks again, since the word changed. It may have come to sleep
-        // after all, though not without setting `WAITERS` again; clearing that bit first, nobody is overlooked.
+        // Step B: no thread slept. One that was about to looks again, since the word changed. It may have come to sleep
+        // after all, though not without setting `WAITERS` again; since that bit is cleared first, none is overlooked.
         let mut word = self.word.load(Relaxed);
-        // Somebody who woke for another reason may have taken the place.
+        // A thread that woke for another reason may have taken the place.
         while word & PASSED != 0 {
             // With `PASSED` there is neither `FIRST` nor `CLAIM`: no flag is left.
             match self.word.compare_exchange(word, word & PERMITS, Relaxed, Relaxed) {
@@ -287,9 +288,9 @@ fn overflow() -> ! {
 /// A thread in line.
 struct Waiter {
     n: u32,
-    /// `FIRST` as it set it, with the generation; 0: it is not the first.
+    /// `FIRST` as the thread set it, with the generation; 0: it is not the first.
     first: u32,
-    /// It was woken in lane `Waiters` since it last slept there (invariant 1).
+    /// Whether it was woken in lane `Waiters` since it last slept there (invariant 1).
     woken: bool,
     since: u64,
 }
@@ -340,10 +341,10 @@ impl Waiter {
         }
     }
 
-    /// First in line -> gone, with its permits if they are to be `taken`; `false` if the word changed meanwhile.
+    /// Leaves the place of the first, with its permits if they are `taken`; `false` if the word changed meanwhile.
     fn leave<const FAIR: bool, P: Platform>(&self, semaphore: &Semaphore<FAIR, P>, word: u32, taken: bool) -> bool {
         let new = left_by_first(word) - if taken { self.n } else { 0 };
-        // ORDERING semaphore.acquire: as in `take`.
+        // ORDERING semaphore.acquire: pairs with semaphore.release, as in `take`.
         let left = semaphore.word.compare_exchange(word, new, Acquire, Relaxed).is_ok();
         if left {
             semaphore.pass_on(word);
@@ -384,13 +385,13 @@ impl Waiter {
         semaphore.counters.count_sleep(parked);
         self.woken = match parked {
             Parked::Woken => true,
-            Parked::Changed => self.woken, // it did not sleep: what it owes, it still owes
+            Parked::Changed => self.woken, // it did not sleep: its duty to wake remains
             Parked::TimedOut | Parked::Interrupted => false,
         };
     }
 }
 
-/// Permits, given back when dropped.
+/// Permits of a semaphore, given back when dropped.
 #[must_use = "the permits are given back at once if this is dropped"]
 pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> {
     semaphore: &'a Semaphore<FAIR, P>,
@@ -398,17 +399,17 @@ pub struct Permits<'a, const FAIR: bool = false, P: Platform = DefaultPlatform> 
 }
 
 impl<const FAIR: bool, P: Platform> Permits<'_, FAIR, P> {
-    /// How many.
+    /// Returns the number of permits.
     pub fn count(&self) -> u32 {
         self.n
     }
 
-    /// Does not give them back: for [`Semaphore::release`] to do, by whatever thread, or never.
+    /// Drops the guard without giving the permits back: any thread may do so later by [`Semaphore::release`], or none.
     pub fn forget(self) {
         mem::forget(self);
     }
 
-    /// Takes `n` of these permits out.
+    /// Splits off `n` of these permits.
     ///
     /// # Panics
     /// If there are fewer.

@@ -24,7 +24,7 @@ fn by_library() -> libc::pid_t {
 
 /// Runs none of the handlers of `pthread_atfork`, as `_Fork` does.
 fn by_system_call() -> libc::pid_t {
-    // SAFETY: as above; the arguments ask for what `fork` does.
+    // SAFETY: the children of these tests use locks and atomics, and leave by `_exit`; the arguments mean a `fork`.
     unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, null::<u8>(), null::<u8>(), null::<u8>(), 0) as libc::pid_t }
 }
 

@@ -197,7 +197,7 @@ fn a_guard_that_moved_is_not_taken_for_one_that_came_later() {
             assert!(again.starts_with("self-deadlock"), "{again}");
         });
         third.wait();
-        // This thread holds it no more: it waits, and is told of nothing.
+        // This thread no longer holds it: it waits, and gets no report.
         drop(a.lock());
     });
 }

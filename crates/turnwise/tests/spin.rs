@@ -206,7 +206,7 @@ fn statics_and_zeroed_memory_are_unlocked() {
     // SAFETY: zero bytes are a valid value, unlocked: every lock promises it.
     let (a, b, c): (SpinLock<u32>, TicketLock<u32>, QueuedSpinLock<u32>) = unsafe { std::mem::zeroed() };
     assert_eq!((*a.lock(), *b.lock(), *c.lock()), (0, 0, 0));
-    // SAFETY: as above.
+    // SAFETY: zero bytes are a valid value, unlocked: `RawMcsLock` promises it, too.
     let mcs: McsLock<u32> = unsafe { std::mem::zeroed() };
     assert_eq!(mcs.with(|n| *n), 0);
 }

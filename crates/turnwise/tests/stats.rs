@@ -32,7 +32,7 @@ mod on {
 
     const ROUNDS: u64 = if cfg!(miri) { 20 } else { 2_000 };
 
-    /// Two threads that acquire so often each.
+    /// Two threads that acquire this often each.
     fn contend(section: impl Fn() + Sync) {
         std::thread::scope(|s| {
             for _ in 0..2 {

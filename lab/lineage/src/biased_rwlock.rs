@@ -13,7 +13,7 @@
 //! Invariants:
 //! 1. A reader has the lock if the word was above 0 (kernel's count) when it took 1; a writer if it was `BIAS` when it
 //!    took all.
-//! 2. Whoever finds that it has not puts back what it took, then only looks until it might succeed. **Each failed
+//! 2. A thread that does not have it puts back what it took, then only looks until it might succeed. **Each failed
 //!    attempt costs two read-modify-writes**, and may make others fail meanwhile.
 //! 3. A release is one addition, and the last access.
 //!
@@ -25,22 +25,22 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
-/// What a writer takes, and a reader 1 of.
+/// The bias: a writer takes all of it, and a reader 1.
 pub const BIAS: u32 = 0x0010_0000;
 
-/// The kernel's count for this word.
+/// Returns the kernel's count for this word.
 const fn count(word: u32) -> i32 {
     word.wrapping_add(BIAS).cast_signed()
 }
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(transparent)]
 pub struct BiasedRwLock<P: Platform = DefaultPlatform> {
     word: P::U32,
 }
 
 impl BiasedRwLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         BiasedRwLock { word: core::sync::atomic::AtomicU32::new(0) }
@@ -53,13 +53,13 @@ impl Default for BiasedRwLock {
     }
 }
 
-// SAFETY: a writer has taken the whole bias, so nobody else has a part of it; it acquires (biased.write) what others
-// released. Guards stay on their thread, whose preemption is off.
+// SAFETY: a writer has taken the whole bias, so no other thread has a part of it; it acquires (biased.write) what
+// others released. Guards stay on their thread, whose preemption is off.
 unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         BiasedRwLock { word: P::U32::new(0) }
     }
@@ -73,7 +73,7 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
         }
     }
 
-    /// Acquires the lock for writing if nobody has it, or is just trying to.
+    /// Acquires the lock for writing if no thread has it, or is just trying to.
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
@@ -88,12 +88,12 @@ unsafe impl<P: Platform> RawLock for BiasedRwLock<P> {
     /// Releases the write lock.
     #[inline]
     unsafe fn unlock(&self) {
-        // ORDERING biased.unlock_write: pairs with biased.read and biased.write.
+        // ORDERING biased.unlock_write: pairs with biased.read and biased.write: shows what we wrote.
         self.word.fetch_add(BIAS, Release);
         P::preempt_on();
     }
 
-    /// Whether anybody has the lock at this moment, or is trying to.
+    /// Whether any thread has the lock at this moment, or is trying to.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != 0
     }
@@ -134,17 +134,17 @@ unsafe impl<P: Platform> RawRwLock for BiasedRwLock<P> {
 }
 
 impl<P: Platform> BiasedRwLock<P> {
-    /// A reader's attempt; after `false` it must be put back.
+    /// Takes 1 for a reader; after `false` it must be put back.
     #[inline]
     fn take_one(&self) -> bool {
         // ORDERING biased.read: pairs with biased.unlock_write; shows what the last writer wrote.
         count(self.word.fetch_sub(1, Acquire)) > 0
     }
 
-    /// A writer's attempt; after `false` it must be put back.
+    /// Takes the whole bias for a writer; after `false` it must be put back.
     #[inline]
     fn take_all(&self) -> bool {
-        // ORDERING biased.write: pairs with biased.unlock_write and biased.unlock_read.
+        // ORDERING biased.write: pairs with biased.unlock_write and biased.unlock_read: all former owners are done.
         self.word.fetch_sub(BIAS, Acquire) == 0
     }
 

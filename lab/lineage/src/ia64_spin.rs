@@ -4,7 +4,7 @@
 //!
 //! | value | state | next |
 //! |---|---|---|
-//! | 0 | free | 1, by whoever comes first |
+//! | 0 | free | 1, by the first thread to come |
 //! | 1 | held | 0, by the owner |
 //!
 //! A waiter looks by plain loads until the word is 0, then tries one compare-exchange, then looks again.
@@ -16,10 +16,11 @@
 //! | [`ExponentialProse`] | the same with 14 bits, as the document's prose has it | clock & 0xf | 16383 |
 //!
 //! The sequence does not wrap to small values, as the mask might suggest: its low bits are ones, so it converges to the
-//! mask. Only its beginning is random, and a failed attempt does not set it back: whoever came late stays away briefly.
+//! mask. Only its beginning is random, and a failed attempt does not set it back: a thread that came late stays away
+//! briefly.
 //!
 //! Invariants:
-//! 1. Whoever changes 0 to 1 has the lock until it stores 0.
+//! 1. A thread that changes 0 to 1 has the lock until it stores 0.
 //! 2. That store is the owner's last access.
 //!
 //! **Time.** The original counts cycles of the interval timer (`ar.itc`), and so does this: [`ITC_PER_US`] to the
@@ -41,7 +42,7 @@ const HELD: u32 = 1;
 /// Ticks of the interval timer in a microsecond: an Itanium 2 of 1.5 GHz.
 pub const ITC_PER_US: u64 = 1500;
 
-/// The interval timer.
+/// Reads the interval timer.
 fn itc<P: Platform>() -> u64 {
     (u128::from(P::now()) * u128::from(ITC_PER_US) / 1000) as u64
 }
@@ -56,24 +57,24 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// The first delay of a wait that begins at this time, in ticks.
+    /// Returns the first delay of a wait that begins at this time, in ticks.
     pub const fn begin(self, itc: u64) -> u32 {
         itc as u32 & self.first
     }
 
-    /// The delay after this one.
+    /// Returns the delay after this one.
     pub const fn after(self, delay: u32) -> u32 {
         ((delay << 1) & self.mask) | 0xf
     }
 }
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// How long a waiter stays away between looks, if at all.
     const DELAYS: Option<Delays>;
 }
 
-/// Looks all the time.
+/// The lock without back-off, whose waiters poll all the time.
 pub struct Plain;
 /// The back-off of the document's code.
 pub struct ExponentialCode;
@@ -90,14 +91,9 @@ impl Policy for ExponentialProse {
     const DELAYS: Option<Delays> = Some(Delays { first: 0xf, mask: 0x3fff });
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Plain {}
-    impl Sealed for super::ExponentialCode {}
-    impl Sealed for super::ExponentialProse {}
-}
+seal!(Plain, ExponentialCode, ExponentialProse);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(transparent)]
 pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -105,7 +101,7 @@ pub struct Ia64SpinLock<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> Ia64SpinLock<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         Ia64SpinLock { word: core::sync::atomic::AtomicU32::new(FREE), policy: PhantomData }
@@ -124,7 +120,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         Ia64SpinLock { word: P::U32::new(FREE), policy: PhantomData }
     }
@@ -147,19 +143,19 @@ unsafe impl<V: Policy, P: Platform> RawLock for Ia64SpinLock<V, P> {
     /// Releases the lock. Its store is the last access.
     #[inline]
     unsafe fn unlock(&self) {
-        // ORDERING ia64.release: pairs with ia64.acquire.
+        // ORDERING ia64.release: pairs with ia64.acquire: shows what we wrote.
         self.word.store(FREE, Release);
         P::preempt_on();
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.word.load(Relaxed) != FREE
     }
 }
 
 impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
-    /// Free -> held.
+    /// Takes a free lock.
     #[inline]
     fn take(&self) -> bool {
         // ORDERING ia64.acquire: pairs with ia64.release; shows what the last owner wrote.
@@ -201,7 +197,7 @@ impl<V: Policy, P: Platform> Ia64SpinLock<V, P> {
     }
 }
 
-/// Spends so many ticks on the CPU without touching anything shared; returns them in nanoseconds.
+/// Spends `ticks` on the CPU without touching anything shared; returns them in nanoseconds.
 fn stay_away<P: Platform>(ticks: u32) -> u64 {
     let ns = (u64::from(ticks) * 1000).div_ceil(ITC_PER_US);
     let until = Some(P::now().saturating_add(ns));

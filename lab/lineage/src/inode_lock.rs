@@ -7,8 +7,8 @@
 //! | [`BackOff`] | [`Ia64SpinLock`] with the back-off of the document's code | 4 | one at a time |
 //! | [`Rwsem`] | [`RwsemXadd`], first come, first served | 32 | together |
 //!
-//! The type adds nothing to them but one interface, so that a workload is written once. Word layouts, invariants and
-//! orderings are theirs.
+//! The type only adds a common interface, so that a workload is written once. Word layouts, invariants and orderings
+//! are those of the locks inside.
 
 use crate::ia64_spin::{ExponentialCode, Ia64SpinLock, Plain};
 use crate::rwsem_xadd::{Fifo, RwsemXadd};
@@ -17,23 +17,25 @@ use turnwise::platform::{DefaultPlatform, Platform};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
-    /// The lock inside.
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
+    /// The type of the lock inside.
     type Inner<P: Platform>: RawLock;
-    /// Acquires it for reading: a spin lock knows no readers.
+    /// The lock inside, unlocked.
+    const UNLOCKED: Self::Inner<DefaultPlatform>;
+    /// Acquires the lock inside for reading; a spin lock does not distinguish readers.
     #[inline]
     fn read<P: Platform>(inner: &Self::Inner<P>) {
         inner.lock();
     }
-    /// Acquires it for reading if that is possible at once.
+    /// Acquires the lock inside for reading if that is possible at once.
     #[inline]
     fn try_read<P: Platform>(inner: &Self::Inner<P>) -> bool {
         inner.try_lock()
     }
-    /// Releases it.
+    /// Releases a read lock.
     ///
     /// # Safety
-    /// The caller has it by [`Policy::read`] or [`Policy::try_read`].
+    /// The caller has one by [`Policy::read`] or [`Policy::try_read`].
     #[inline]
     unsafe fn unlock_read<P: Platform>(inner: &Self::Inner<P>) {
         // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: its `read` was `lock`.
@@ -45,17 +47,20 @@ pub trait Policy: sealed::Sealed + Send + Sync + 'static {
 pub struct Spin;
 /// The spin lock with the document's back-off.
 pub struct BackOff;
-/// The redesign.
+/// The redesign: the reader-writer semaphore.
 pub struct Rwsem;
 
 impl Policy for Spin {
     type Inner<P: Platform> = Ia64SpinLock<Plain, P>;
+    const UNLOCKED: Ia64SpinLock<Plain> = Ia64SpinLock::new();
 }
 impl Policy for BackOff {
     type Inner<P: Platform> = Ia64SpinLock<ExponentialCode, P>;
+    const UNLOCKED: Ia64SpinLock<ExponentialCode> = Ia64SpinLock::new();
 }
 impl Policy for Rwsem {
     type Inner<P: Platform> = RwsemXadd<Fifo, P>;
+    const UNLOCKED: RwsemXadd<Fifo> = RwsemXadd::new();
     #[inline]
     fn read<P: Platform>(inner: &Self::Inner<P>) {
         inner.read();
@@ -71,46 +76,25 @@ impl Policy for Rwsem {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Spin {}
-    impl Sealed for super::BackOff {}
-    impl Sealed for super::Rwsem {}
-}
+seal!(Spin, BackOff, Rwsem);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(transparent)]
 pub struct InodeLock<V: Policy, P: Platform = DefaultPlatform> {
     inner: V::Inner<P>,
 }
 
-impl InodeLock<Spin> {
-    /// An unlocked lock.
+impl<V: Policy> InodeLock<V> {
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        InodeLock { inner: Ia64SpinLock::new() }
-    }
-}
-
-impl InodeLock<BackOff> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        InodeLock { inner: Ia64SpinLock::new() }
-    }
-}
-
-impl InodeLock<Rwsem> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        InodeLock { inner: RwsemXadd::new() }
+        InodeLock { inner: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for InodeLock<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 
@@ -144,7 +128,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for InodeLock<V, P> {
     }
 }
 
-// SAFETY: as above; the readers of a spin lock are its owners.
+// SAFETY: the lock inside keeps the promises of `RawRwLock`; the readers of a spin lock are its owners.
 unsafe impl<V: Policy, P: Platform> RawRwLock for InodeLock<V, P> {
     #[inline]
     fn read(&self) {
@@ -158,7 +142,7 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for InodeLock<V, P> {
 
     #[inline]
     unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawRwLock::unlock_read`, which is that of `Policy::unlock_read`.
         unsafe { V::unlock_read(&self.inner) };
     }
 }

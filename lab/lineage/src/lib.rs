@@ -1,11 +1,20 @@
 //! The locks of the five documents that Turnwise grew out of, as they were then: before and after.
 //!
-//! For measuring and reproducing, not for use: take `turnwise`'s own. One file per lock; what a document changed is a
-//! policy of the one type, so that before and after differ in nothing else.
+//! They are for measuring and reproducing, not for use: programs should use `turnwise`'s own. There is one file per
+//! lock; what a document changed is a policy of the one type, so that before and after differ in nothing else.
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
+
+/// Keeps the versions of a lock to those in its file: the locks' `unsafe` implementations rely on what they do.
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! seal {
+    ($($version:ty),*) => { $(impl crate::sealed::Sealed for $version {})* };
+}
 
 pub mod biased_rwlock;
 pub mod d_count;

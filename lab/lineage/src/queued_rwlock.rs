@@ -1,25 +1,26 @@
-//! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): who cannot have the lock
-//! at once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long, Linux
-//! 3.16, 2014, on the ticket lock as there.)
+//! A queued readers-writer spin lock, the contrast to [`BiasedRwLock`](crate::BiasedRwLock): a thread that cannot have
+//! the lock at once waits in the line of a fair spin lock, and only the first of the line looks at the word. (W. Long,
+//! Linux 3.16, 2014, on the ticket lock as there.)
 //!
 //! | bytes | word | meaning |
 //! |---|---|---|
 //! | 4 | count | bits below |
-//! | 8 | line | [`KernelTicketLock`]: who has it is the first that waits |
+//! | 8 | line | [`KernelTicketLock`]: its owner is the first waiter |
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | it | it, as it takes the lock |
-//! | 1 | `WRITER` | a writer has the lock | it | it, in `unlock` |
+//! | 0 | `WAITS` | the first of the line is a writer: newcomers join the line | that writer | that writer, as it takes the lock |
+//! | 1 | `WRITER` | a writer has the lock | that writer | that writer, in `unlock` |
 //! | 8..32 | readers | how many have the lock, or are about to find out | readers | readers |
 //!
 //! Invariants:
 //! 1. A reader has the lock if neither `WAITS` nor `WRITER` was set when it counted itself, or, as the first of the
 //!    line, once `WRITER` is not set.
-//! 2. A writer has the lock if it took the word from 0 or, as the first of the line, from `WAITS` alone, to `WRITER`.
+//! 2. A writer has the lock if it took the word to `WRITER` from 0 or, as the first of the line, from `WAITS` alone.
 //! 3. A release is one subtraction, and the last access.
 //!
-//! Fair but for one thing: a newcomer may take a lock that is free at the moment, before the first of the line sees it.
+//! It is fair with one exception: a newcomer may take a lock that is free at the moment, before the first of the line
+//! sees it.
 
 use crate::ticket::KernelTicketLock;
 use crate::wait;
@@ -32,7 +33,7 @@ const WAITS: u32 = 1;
 const WRITER: u32 = 2;
 const READER: u32 = 1 << 8;
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
     count: P::U32,
@@ -40,7 +41,7 @@ pub struct QueuedRwLock<P: Platform = DefaultPlatform> {
 }
 
 impl QueuedRwLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         QueuedRwLock { count: core::sync::atomic::AtomicU32::new(0), line: KernelTicketLock::new() }
@@ -59,7 +60,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         QueuedRwLock { count: P::U32::new(0), line: KernelTicketLock::new_in() }
     }
@@ -73,7 +74,7 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
         }
     }
 
-    /// Acquires the lock for writing if it is free and nobody waits first in line to write.
+    /// Acquires the lock for writing if it is free and no writer waits first in line.
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| self.count.load(Relaxed) == 0 && self.take(0))
@@ -82,12 +83,12 @@ unsafe impl<P: Platform> RawLock for QueuedRwLock<P> {
     /// Releases the write lock.
     #[inline]
     unsafe fn unlock(&self) {
-        // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write.
+        // ORDERING queued_rw.unlock_write: pairs with queued_rw.read and queued_rw.write: shows what we wrote.
         self.count.fetch_sub(WRITER, Release);
         P::preempt_on();
     }
 
-    /// Whether anybody has the lock at this moment, or is first in line.
+    /// Whether any thread has the lock at this moment, or is first in line.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0 || self.line.is_locked()
     }
@@ -124,23 +125,23 @@ unsafe impl<P: Platform> RawRwLock for QueuedRwLock<P> {
 }
 
 impl<P: Platform> QueuedRwLock<P> {
-    /// Counts a reader in; whether it has the lock now.
+    /// Counts a reader in; returns whether it has the lock now.
     #[inline]
     fn count_in(&self) -> bool {
         // ORDERING queued_rw.read: pairs with queued_rw.unlock_write; shows what the last writer wrote.
         self.count.fetch_add(READER, Acquire) & (WRITER | WAITS) == 0
     }
 
-    /// Takes back what [`QueuedRwLock::count_in`] did in vain; `false`.
+    /// Takes back what [`QueuedRwLock::count_in`] did in vain; always returns `false`.
     fn count_out(&self) -> bool {
         self.count.fetch_sub(READER, Relaxed);
         false
     }
 
-    /// `from` -> a writer has it.
+    /// Takes the lock for a writer, if its word is `from`.
     #[inline]
     fn take(&self, from: u32) -> bool {
-        // ORDERING queued_rw.write: pairs with queued_rw.unlock_write and queued_rw.unlock_read.
+        // ORDERING queued_rw.write: pairs with queued_rw.unlock_write and queued_rw.unlock_read: all others are done.
         self.count.compare_exchange(from, WRITER, Acquire, Relaxed).is_ok()
     }
 
@@ -150,9 +151,9 @@ impl<P: Platform> QueuedRwLock<P> {
         self.count_out();
         self.line.with(|| {
             self.count.fetch_add(READER, Relaxed);
-            // Nobody else is first in line, so `WAITS` is not set; a writer that has the lock will go.
+            // No other thread is first in line, so `WAITS` is not set; a writer that has the lock will go.
             wait::spin_until::<P, _>(&self.count, |count| count & WRITER == 0);
-            // ORDERING queued_rw.read: as in `count_in`.
+            // ORDERING queued_rw.read: pairs with queued_rw.unlock_write, as in `count_in`.
             self.count.load(Acquire);
         });
     }

@@ -3,17 +3,17 @@
 //!
 //! | policy | the lock inside | a blocking reader |
 //! |---|---|---|
-//! | [`Exclusive`] | ticket spin lock: 12 bytes in all | is a writer: excludes everybody, and makes optimistic readers retry |
+//! | [`Exclusive`] | ticket spin lock: 12 bytes in all | is a writer: excludes all others, and makes optimistic readers retry |
 //! | [`SeqExclusive`] | ticket spin lock: 12 bytes in all | excludes writers and other blocking readers, and leaves the sequence alone (Linux 3.12: `read_seqlock_excl`) |
 //! | [`SeqRw`] | biased rwlock: 8 bytes in all | excludes writers, not other readers, and leaves the sequence alone |
 //!
 //! | sequence | state |
 //! |---|---|
-//! | even | nobody writes |
-//! | odd | somebody writes |
+//! | even | no writer |
+//! | odd | a thread writes |
 //!
 //! Invariants:
-//! 1. Whoever has the lock inside for writing makes the sequence odd first and even last; nobody else stores to it.
+//! 1. A thread that has the lock inside for writing makes the sequence odd first and even last; no other stores to it.
 //! 2. An optimistic reader that finds the same even sequence before and after has seen what one writer left, if it read
 //!    as said below.
 //! 3. The release of the lock inside is the last access.
@@ -31,14 +31,16 @@ use turnwise::platform::{DefaultPlatform, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
 /// A version of the lock: what is inside, and what a blocking reader does. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + Sized + 'static {
-    /// The lock inside.
+pub trait Policy: crate::sealed::Sealed + Send + Sync + Sized + 'static {
+    /// The type of the lock inside.
     type Inner<P: Platform>: RawLock;
+    /// The lock inside, unlocked.
+    const UNLOCKED: Self::Inner<DefaultPlatform>;
     /// Begins a blocking read.
     fn read<P: Platform>(lock: &RenameLock<Self, P>);
     /// Begins a blocking read if that is possible at once.
     fn try_read<P: Platform>(lock: &RenameLock<Self, P>) -> bool;
-    /// Ends it.
+    /// Ends a blocking read.
     ///
     /// # Safety
     /// The caller has the lock by [`Policy::read`].
@@ -54,6 +56,7 @@ pub struct SeqExclusive;
 
 impl Policy for Exclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
+    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.lock();
@@ -71,6 +74,7 @@ impl Policy for Exclusive {
 
 impl Policy for SeqRw {
     type Inner<P: Platform> = BiasedRwLock<P>;
+    const UNLOCKED: BiasedRwLock = BiasedRwLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.read();
@@ -88,6 +92,7 @@ impl Policy for SeqRw {
 
 impl Policy for SeqExclusive {
     type Inner<P: Platform> = KernelTicketLock<P>;
+    const UNLOCKED: KernelTicketLock = KernelTicketLock::new();
     #[inline]
     fn read<P: Platform>(lock: &RenameLock<Self, P>) {
         lock.inner.lock();
@@ -103,56 +108,35 @@ impl Policy for SeqExclusive {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Exclusive {}
-    impl Sealed for super::SeqExclusive {}
-    impl Sealed for super::SeqRw {}
-}
+seal!(Exclusive, SeqExclusive, SeqRw);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RenameLock<V: Policy, P: Platform = DefaultPlatform> {
     sequence: P::U32,
     inner: V::Inner<P>,
 }
 
-impl RenameLock<Exclusive> {
-    /// An unlocked lock.
+impl<V: Policy> RenameLock<V> {
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
-    }
-}
-
-impl RenameLock<SeqRw> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: BiasedRwLock::new() }
-    }
-}
-
-impl RenameLock<SeqExclusive> {
-    /// An unlocked lock.
-    #[must_use]
-    pub const fn new() -> Self {
-        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: KernelTicketLock::new() }
+        RenameLock { sequence: core::sync::atomic::AtomicU32::new(0), inner: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for RenameLock<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 
-// SAFETY: the lock inside has one writer at a time, with all that it promises.
+// SAFETY: the lock inside has one writer at a time, and keeps the other promises of `RawLock`.
 unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RenameLock { sequence: P::U32::new(0), inner: RawLock::new_in() }
     }
@@ -177,19 +161,19 @@ unsafe impl<V: Policy, P: Platform> RawLock for RenameLock<V, P> {
     /// Releases the lock.
     #[inline]
     unsafe fn unlock(&self) {
-        // ORDERING rename.even: pairs with rename.begin.
+        // ORDERING rename.even: pairs with rename.begin: shows what we wrote.
         self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Release);
         // SAFETY: contract of `RawLock::unlock`, which is the caller's, too: it has the lock.
         unsafe { self.inner.unlock() };
     }
 
-    /// Whether somebody has the lock inside at this moment.
+    /// Whether the lock inside is held at this moment.
     fn is_locked(&self) -> bool {
         self.inner.is_locked()
     }
 }
 
-// SAFETY: whoever reads has the lock inside, which no writer has then.
+// SAFETY: a reader has the lock inside, which no writer has then.
 unsafe impl<V: Policy, P: Platform> RawRwLock for RenameLock<V, P> {
     /// Begins a blocking read: no writer until it ends. [`SeqRw`] lets other readers in; [`Exclusive`] writes.
     #[inline]
@@ -206,19 +190,19 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RenameLock<V, P> {
     /// Ends a blocking read.
     #[inline]
     unsafe fn unlock_read(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawRwLock::unlock_read`, which is that of `Policy::unlock_read`.
         unsafe { V::unlock_read(self) };
     }
 }
 
 impl<V: Policy, P: Platform> RenameLock<V, P> {
-    /// Relaxed: ours alone (invariant 1), and what is stored after it releases it.
+    /// Makes the sequence odd. Relaxed: only we change it (invariant 1), and the stores after it release it.
     #[inline]
     fn make_odd(&self) {
         self.sequence.store(self.sequence.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// Begins an optimistic read, when nobody writes; returns the sequence (`read_seqbegin`).
+    /// Begins an optimistic read, when no thread writes; returns the sequence (`read_seqbegin`).
     #[inline]
     pub fn read_begin(&self) -> u32 {
         loop {
@@ -231,7 +215,7 @@ impl<V: Policy, P: Platform> RenameLock<V, P> {
         }
     }
 
-    /// Whether a writer came since [`RenameLock::read_begin`] returned `sequence`: what was read is worth nothing
+    /// Whether a writer came since [`RenameLock::read_begin`] returned `sequence`: then what was read is invalid
     /// (`read_seqretry`).
     #[inline]
     pub fn read_retry(&self, sequence: u32) -> bool {

@@ -5,15 +5,15 @@
 //! |---|---|---|
 //! | 4 | activity | how many readers have the lock; 0: free; -1: a writer has it |
 //! | 8 | `wait_lock` | guards all else: [`KernelTicketLock`] |
-//! | 16 | list | who waits, longest first |
+//! | 16 | list | the waiters, longest first |
 //!
 //! Every operation is a section under `wait_lock`. Invariants:
 //! 1. While readers have the lock, the first in the list is a writer, or the list is empty.
-//! 2. Readers are *granted*: who releases counts them in, takes them from the list and then tells them; the lock is
+//! 2. Readers are *granted*: the releaser counts them in, takes them from the list and then signals them; the lock is
 //!    theirs while they still sleep. With [`Fifo`] this holds for writers too.
 //! 3. With [`Stealing`] a writer is only *woken*: it stays in the list, the lock is free, and whichever writer first
 //!    finds it so under `wait_lock` takes it and leaves the list, wherever it stands there.
-//! 4. The lock is never free while the first in the list is a reader and nobody has `wait_lock`.
+//! 4. The lock is never free while the first in the list is a reader and `wait_lock` is free.
 //!
 //! **A release touches the lock after another thread has it**: a granted waiter leaves without `wait_lock`, which the
 //! granter still has.
@@ -30,14 +30,14 @@ const FREE: u32 = 0;
 const WRITER: u32 = FREE.wrapping_sub(1);
 
 /// A version of the lock. The two types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
-    /// Whether a writer may take a free lock whoever waits.
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
+    /// Whether a writer may take a free lock although others wait.
     const STEALS: bool;
 }
 
-/// Before: first come, first served; a writer at the head of the list is granted the lock, asleep as it is.
+/// The lock before: first come, first served; a writer at the head of the list is granted the lock while it sleeps.
 pub struct Fifo;
-/// After: a writer at the head is woken, and any writer may be faster. Readers wait their turn as before.
+/// The lock after: a writer at the head is woken, and any writer may be faster. Readers wait their turn as before.
 pub struct Stealing;
 
 impl Policy for Fifo {
@@ -47,13 +47,9 @@ impl Policy for Stealing {
     const STEALS: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Fifo {}
-    impl Sealed for super::Stealing {}
-}
+seal!(Fifo, Stealing);
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
     activity: P::U32,
@@ -63,7 +59,7 @@ pub struct RwsemSpinlock<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> RwsemSpinlock<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RwsemSpinlock {
@@ -81,13 +77,13 @@ impl<V: Policy> Default for RwsemSpinlock<V> {
     }
 }
 
-// SAFETY: whoever is let in changed the count under `wait_lock`, which admits one writer and nobody beside it, and
-// orders all sections. Guards stay on their thread, as in a kernel.
+// SAFETY: each owner changed the count under `wait_lock`, which admits one writer and no other beside it, and orders
+// all sections. Guards stay on their thread, as in a kernel.
 unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemSpinlock {
             activity: P::U32::new(FREE),
@@ -109,8 +105,8 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
         }
     }
 
-    /// Acquires the lock for writing if it is free (`down_write_trylock`): with [`Fifo`] only if nobody waits, with
-    /// [`Stealing`] whoever waits.
+    /// Acquires the lock for writing if it is free (`down_write_trylock`): with [`Fifo`] only if there are no waiters,
+    /// with [`Stealing`] in any case.
     fn try_lock(&self) -> bool {
         self.wait_lock.with(|| self.admit_writer())
     }
@@ -126,15 +122,15 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether anybody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.activity.load(Relaxed) != FREE
     }
 }
 
-// SAFETY: as above: readers are let in while no writer is.
+// SAFETY: readers are let in, under `wait_lock`, while no writer is; it orders all sections.
 unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
-    /// Acquires the lock for reading (`down_read`): at once if no writer has it and nobody waits.
+    /// Acquires the lock for reading (`down_read`): at once if no writer has it and there are no waiters.
     fn read(&self) {
         self.wait_lock.lock();
         if self.admit_reader() {
@@ -144,7 +140,7 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemSpinlock<V, P> {
         }
     }
 
-    /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
+    /// Acquires the lock for reading if no writer has it and there are no waiters (`down_read_trylock`).
     fn try_read(&self) -> bool {
         self.wait_lock.with(|| self.admit_reader())
     }
@@ -173,18 +169,18 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         });
     }
 
-    /// Whether nobody waits at this moment.
+    /// Whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }
 
     /// Ends the section under `wait_lock`.
     fn leave_section(&self) {
-        // SAFETY: called once by whoever has `wait_lock`.
+        // SAFETY: contract of `RawLock::unlock`: the caller has `wait_lock`, and calls this once.
         unsafe { self.wait_lock.unlock() };
     }
 
-    /// Takes a read lock if that is allowed. With `wait_lock`.
+    /// Takes a read lock if that is allowed. The caller has `wait_lock`.
     fn admit_reader(&self) -> bool {
         let activity = self.activity.load(Relaxed);
         let may = activity != WRITER && self.list.is_empty();
@@ -194,7 +190,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         may
     }
 
-    /// Takes the write lock if that is allowed to one who does not wait. With `wait_lock`.
+    /// Takes the write lock if a thread that does not wait may do so. The caller has `wait_lock`.
     fn admit_writer(&self) -> bool {
         let may = self.activity.load(Relaxed) == FREE && (V::STEALS || self.list.is_empty());
         if may {
@@ -203,7 +199,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         may
     }
 
-    /// Waits in the list until somebody says that the lock is ours. With `wait_lock`, which it gives back.
+    /// Waits in the list until the lock is granted to us. The caller has `wait_lock`, which is released.
     #[cold]
     fn wait_for_grant(&self, kind: Kind) {
         let me = Waiter::new(kind, ASLEEP);
@@ -213,7 +209,7 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         me.await_grant();
     }
 
-    /// Waits in the list, and takes the lock when it is free. With `wait_lock`, which it gives back.
+    /// Waits in the list, and takes the lock when it is free. The caller has `wait_lock`, which is released.
     fn wait_and_steal(&self) {
         let me = Waiter::new(Kind::Write, AWAKE);
         // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed below.
@@ -230,8 +226,8 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         self.leave_section();
     }
 
-    /// Lets the writer at the head of the list go on, if anybody waits (invariants 1 and 4: it is no reader). With
-    /// `wait_lock`; the lock is free.
+    /// Lets the writer at the head of the list go on, if there is any waiter (invariants 1 and 4: it is not a reader).
+    /// The caller has `wait_lock`; the lock is free.
     fn let_writer(&self) {
         // SAFETY: contract of `List::first`: we have the list's lock.
         let Some(first) = (unsafe { self.list.first() }) else { return };
@@ -248,12 +244,13 @@ impl<V: Policy, P: Platform> RwsemSpinlock<V, P> {
         }
     }
 
-    /// Grants the lock to the readers at the head of the list; how many. With `wait_lock`; no writer has the lock.
+    /// Grants the lock to the readers at the head of the list; returns how many. The caller has `wait_lock`; no writer
+    /// has the lock.
     fn grant_readers(&self) -> u32 {
         let mut granted = 0;
         // SAFETY: contract of `List::first`: we have the list's lock, and forget the waiter when it is granted.
         while let Some(first) = unsafe { self.list.first() }.filter(|first| first.kind == Kind::Read) {
-            // SAFETY: it is the first in the list.
+            // SAFETY: contract of `List::remove`: we have the list's lock, and it is the first there; granted once.
             unsafe {
                 self.list.remove(first);
                 Waiter::grant(first);

@@ -1,12 +1,12 @@
 //! The readers-writer semaphore by exchange and add (Linux lib/rwsem.c, 3.8 to 3.10, x86-64): one signed word, fast
-//! paths of one instruction, and a list for those who fail. Without writer lock stealing, with it in the slow path
-//! (A. Shi, 3.9), and with it in the fast path (M. Lespinasse, 3.10).
+//! paths of one instruction, and a list for threads that fail there. It comes without writer lock stealing, with it in
+//! the slow path (A. Shi, 3.9), and with it in the fast path (M. Lespinasse, 3.10).
 //!
 //! | bytes | word | meaning |
 //! |---|---|---|
 //! | 8 | count | signed: see below |
 //! | 8 | `wait_lock` | guards the list: [`KernelTicketLock`] |
-//! | 16 | list | who waits, longest first |
+//! | 16 | list | the waiters, longest first |
 //!
 //! count = active + `WAITING` if the list is not empty + `WAITING` if a writer is active, where `WAITING` is -2^32 and
 //! active (the low 32 bits) counts the readers and the writer that have the lock, and those that just came and do not
@@ -17,7 +17,7 @@
 //! | 0 | free |
 //! | n > 0 | n readers |
 //! | `WAITING` | free, and the list is not empty |
-//! | `WAITING + n` | n readers and a list; or one writer; or somebody who is about to find out |
+//! | `WAITING + n` | n readers and a list; or one writer; or a thread that is about to find out |
 //! | `2 * WAITING + n` | a writer and a list |
 //!
 //! Invariants:
@@ -25,7 +25,8 @@
 //! 2. A writer has the lock if active was 0 when it added its bias and, for a newcomer without fast-path stealing, the
 //!    list was empty too.
 //! 3. `WAITING` is in the count for the list from before `wait_lock` is given back until the list is empty.
-//! 4. Whoever takes active to 0 while the count is negative takes `wait_lock` and lets the first in the list go on.
+//! 4. A thread that takes active to 0 while the count is negative takes `wait_lock` and lets the first in the list go
+//!    on.
 //!
 //! **A release touches the lock after another thread has it**: it takes `wait_lock` after the addition that released.
 
@@ -37,17 +38,17 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock, RawRwLock};
 
-/// One that has the lock, or is finding out.
+/// What a thread that has the lock, or is finding out, adds to the count.
 const ACTIVE: i64 = 1;
-/// The bits that count those.
+/// The bits that count active threads.
 const ACTIVE_MASK: i64 = 0xffff_ffff;
-/// The list is not empty; once more: a writer is active.
+/// What a list that is not empty adds to the count, and an active writer once more.
 const WAITING: i64 = -ACTIVE_MASK - 1;
-/// What a writer adds.
+/// What a writer adds to the count.
 const WRITER: i64 = WAITING + ACTIVE;
 
 /// A version of the lock. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
     /// Whether a waiting writer is only woken, and any writer in the list may take a free lock.
     const STEALS: bool;
     /// Whether a newcomer may take a free lock although others wait.
@@ -74,25 +75,20 @@ impl Policy for FastStealing {
     const STEALS_AT_ONCE: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Fifo {}
-    impl Sealed for super::Stealing {}
-    impl Sealed for super::FastStealing {}
-}
+seal!(Fifo, Stealing, FastStealing);
 
-/// What whoever wakes others knows.
+/// What a waker knows about the lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wake {
     /// It released the lock; others may have it by now.
     Any,
-    /// Nobody had the lock a moment ago.
+    /// The lock was free a moment ago.
     Free,
     /// Readers have the lock: only readers can join them.
     ReadOwned,
 }
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U64,
@@ -102,7 +98,7 @@ pub struct RwsemXadd<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> RwsemXadd<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RwsemXadd {
@@ -120,13 +116,13 @@ impl<V: Policy> Default for RwsemXadd<V> {
     }
 }
 
-// SAFETY: the count admits one writer when nobody is active; it acquires (rwsem_xadd.write) what others released.
+// SAFETY: the count admits one writer when no thread is active; it acquires (rwsem_xadd.write) what others released.
 // Guards stay on their thread, as in a kernel.
 unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         RwsemXadd {
             count: P::U64::new(0),
@@ -139,19 +135,19 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
     /// Acquires the lock for writing (`down_write`).
     #[inline]
     fn lock(&self) {
-        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read: all who had it are done.
+        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read: former owners are done.
         let before = self.count.fetch_add(WRITER as u64, Acquire) as i64;
         if !Self::may_write(before) {
             self.write_slow();
         }
     }
 
-    /// Acquires the lock for writing if it is free (`down_write_trylock`); with [`FastStealing`] whoever waits.
+    /// Acquires the lock for writing if it is free (`down_write_trylock`); with [`FastStealing`] even if others wait.
     #[inline]
     fn try_lock(&self) -> bool {
         let mut count = self.load();
         while Self::may_write(count) {
-            // ORDERING rwsem_xadd.write: as in `lock`.
+            // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, as in `lock`.
             match self.count.compare_exchange(count as u64, (count + WRITER) as u64, Acquire, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => count = found as i64,
@@ -167,7 +163,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for RwsemXadd<V, P> {
         self.released(self.count.fetch_sub(WRITER as u64, Release) as i64 - WRITER);
     }
 
-    /// Whether anybody has the lock at this moment, or is finding out.
+    /// Whether any thread has the lock at this moment, or is finding out.
     fn is_locked(&self) -> bool {
         self.load() & ACTIVE_MASK != 0
     }
@@ -185,12 +181,12 @@ unsafe impl<V: Policy, P: Platform> RawRwLock for RwsemXadd<V, P> {
         }
     }
 
-    /// Acquires the lock for reading if no writer has it and nobody waits (`down_read_trylock`).
+    /// Acquires the lock for reading if no writer has it and there are no waiters (`down_read_trylock`).
     #[inline]
     fn try_read(&self) -> bool {
         let mut count = self.load();
         while count >= 0 {
-            // ORDERING rwsem_xadd.read: as in `read`.
+            // ORDERING rwsem_xadd.read: pairs with rwsem_xadd.up_write, as in `read`.
             match self.count.compare_exchange(count as u64, (count + ACTIVE) as u64, Acquire, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => count = found as i64,
@@ -222,7 +218,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Whether nobody waits at this moment.
+    /// Whether there are no waiters at this moment.
     pub fn has_no_waiters(&self) -> bool {
         self.list.is_empty()
     }
@@ -231,20 +227,20 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         self.count.load(Relaxed) as i64
     }
 
-    /// Whether a writer has the lock that finds this count as it adds its bias (invariant 2).
+    /// Whether a writer that finds this count as it adds its bias has the lock (invariant 2).
     #[inline]
     fn may_write(before: i64) -> bool {
         if V::STEALS_AT_ONCE { before & ACTIVE_MASK == 0 } else { before == 0 }
     }
 
-    /// Adds; returns the sum.
+    /// Adds to the count; returns the sum.
     fn update(&self, by: i64) -> i64 {
-        // ORDERING rwsem_xadd.update: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, for whoever gets the lock
-        // here, or is granted it.
+        // ORDERING rwsem_xadd.update: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, for the thread that gets
+        // the lock here, or is granted it.
         (self.count.fetch_add(by as u64, Acquire) as i64).wrapping_add(by)
     }
 
-    /// The rest of a release that left `count`.
+    /// Completes a release that left `count`.
     #[inline]
     fn released(&self, count: i64) {
         if count < 0 && count & ACTIVE_MASK == 0 {
@@ -300,8 +296,8 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Appends a waiter that adds `by` to the count, to take back what it added when it came; the count after that.
-    /// With `wait_lock`.
+    /// Appends a waiter, and adds `by` to the count, to take back what it added when it came; returns the count after
+    /// that. The caller has `wait_lock`.
     fn join(&self, me: &Waiter<P>, by: i64) -> i64 {
         let list = if self.list.is_empty() { WAITING } else { 0 };
         // SAFETY: contract of `List::push`: we have the list's lock; the node stays until it is removed: by us, or by
@@ -310,7 +306,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         self.update(by + list)
     }
 
-    /// Takes the lock for a writer in the list, wherever it stands, if it is free; with `wait_lock`.
+    /// Takes the lock for a writer in the list, wherever it stands, if it is free. The caller has `wait_lock`.
     fn steal(&self, me: &Waiter<P>) -> bool {
         // What the list's share of the count will be when we have left it.
         let list = if self.list.is_alone(me) { -WAITING } else { 0 };
@@ -322,22 +318,22 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         taken
     }
 
-    /// As 3.10: look, then compare-exchange.
+    /// Takes a free lock as 3.10 did: look, then compare-exchange.
     fn exchange(&self, by: i64) -> bool {
-        // ORDERING rwsem_xadd.write: as in `lock`.
+        // ORDERING rwsem_xadd.write: pairs with rwsem_xadd.up_write and rwsem_xadd.up_read, as in `lock`.
         self.load() == WAITING
             && self.count.compare_exchange(WAITING as u64, (WAITING + by) as u64, Acquire, Relaxed).is_ok()
     }
 
-    /// As 3.9: only while a writer is first in the list, so that readers keep their turn; add, and take it back if
-    /// somebody has the lock.
+    /// Takes a free lock as 3.9 did, only while a writer is first in the list, so that readers keep their turn: add,
+    /// and take it back if the lock is held.
     fn add_or_undo(&self, by: i64) -> bool {
         // SAFETY: contract of `List::first`: we have the list's lock.
         unsafe { self.list.first() }.is_some_and(|first| first.kind == Kind::Write) && self.try_add(by)
     }
 
-    /// Adds `by` if nobody is active; says whether it did. If those who were leave before it is taken back, tries
-    /// again, since they left the waking to us.
+    /// Adds `by` if no thread is active; returns whether it did. If the active ones leave before it is taken back, it
+    /// tries again, since they left the waking to us.
     fn try_add(&self, by: i64) -> bool {
         loop {
             if (self.update(by) - by) & ACTIVE_MASK == 0 {
@@ -349,8 +345,8 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// Lets the first in the list go on, and if that is a reader, all before the first writer. With `wait_lock`; the
-    /// list is not empty, unless somebody was faster.
+    /// Lets the first in the list go on, and if that is a reader, all before the first writer. The caller has
+    /// `wait_lock`; the list is not empty, unless another thread was faster.
     fn wake(&self, why: Wake) {
         // SAFETY: contract of `List::first`: we have the list's lock.
         let Some(first) = (unsafe { self.list.first() }) else { return };
@@ -370,7 +366,7 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
     }
 
     fn wake_readers(&self, why: Wake) {
-        // Only one who writes can be in the way: its bias takes the count below `WAITING`.
+        // Only a writer can be in the way: its bias takes the count below `WAITING`.
         let counted_in = if V::STEALS_AT_ONCE {
             if why != Wake::ReadOwned && !self.admit_first_reader() {
                 return;
@@ -408,14 +404,14 @@ impl<V: Policy, P: Platform> RwsemXadd<V, P> {
         }
     }
 
-    /// How many readers stand before the first writer, and whether they are the whole list.
+    /// Returns how many readers stand before the first writer, and whether they are the whole list.
     fn count_readers(&self) -> (i64, bool) {
         let mut readers = 0;
-        // SAFETY: contract of `List::first`: we have the list's lock, so nobody leaves it.
+        // SAFETY: contract of `List::first`: we have the list's lock, so no waiter leaves it.
         let mut next = unsafe { self.list.first() };
         while let Some(reader) = next.filter(|next| next.kind == Kind::Read) {
             readers += 1;
-            // SAFETY: as above.
+            // SAFETY: contract of `List::after`: we have the list's lock, and `reader` is in the list.
             next = unsafe { self.list.after(reader) };
         }
         (readers, next.is_none())

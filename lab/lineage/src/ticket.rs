@@ -5,14 +5,14 @@
 //!
 //! | word | meaning | changed by |
 //! |---|---|---|
-//! | tail | the ticket that the next thread draws | whoever draws: one exchange-and-add |
+//! | tail | the ticket that the next thread draws | a thread that draws: one exchange-and-add |
 //! | head | the ticket that has the lock, or will have it when drawn | the owner, in `unlock`: load, add, store |
 //!
 //! free: head = tail. held, `n` wait: tail = head + 1 + n (modulo 2^32).
 //!
 //! The kernel has both as halves of one word, draws and looks by one instruction, and serves by a 16-bit addition
 //! without a `lock` prefix. A word of [`Platform`] has one width, so with halves serving would be a second
-//! read-modify-write, which the original has not; two words in one cache line cost the same accesses, and 4 bytes more.
+//! read-modify-write, which the original avoids; two words in one cache line cost the same accesses, and 4 bytes more.
 //!
 //! Invariants:
 //! 1. A ticket is drawn once per round of 2^32; its holder has the lock while head equals it.
@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
 use turnwise::raw::{GuardNoSend, RawLock};
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
     tail: P::U32,
@@ -36,7 +36,7 @@ pub struct KernelTicketLock<P: Platform = DefaultPlatform> {
 }
 
 impl KernelTicketLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -50,13 +50,13 @@ impl Default for KernelTicketLock {
     }
 }
 
-// SAFETY: one ticket is served at a time (invariants 1 and 2); whoever sees its turn (kernel_ticket.turn) comes after
-// the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.
+// SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn (kernel_ticket.turn) comes
+// after the last owner (kernel_ticket.serve). Guards stay on their thread, whose preemption is off.
 unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         KernelTicketLock { tail: P::U32::new(0), head: P::U32::new(0) }
     }
@@ -76,7 +76,8 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     #[inline]
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
-            // ORDERING kernel_ticket.turn: as in `lock`. If nobody has drawn this ticket yet, head has not moved on.
+            // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve, as in `lock`. If this ticket is not drawn
+            // yet, head has not moved on.
             let head = self.head.load(Acquire);
             self.tail.compare_exchange(head, head.wrapping_add(1), Relaxed, Relaxed).is_ok()
         })
@@ -86,12 +87,12 @@ unsafe impl<P: Platform> RawLock for KernelTicketLock<P> {
     #[inline]
     unsafe fn unlock(&self) {
         let served = self.head.load(Relaxed); // not stale: invariant 2
-        // ORDERING kernel_ticket.serve: pairs with kernel_ticket.turn.
+        // ORDERING kernel_ticket.serve: pairs with kernel_ticket.turn: shows what we wrote.
         self.head.store(served.wrapping_add(1), Release);
         P::preempt_on();
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.head.load(Relaxed) != self.tail.load(Relaxed)
     }
@@ -103,7 +104,7 @@ impl<P: Platform> KernelTicketLock<P> {
     pub fn with<R>(&self, section: impl FnOnce() -> R) -> R {
         self.lock();
         let result = section();
-        // SAFETY: locked above; if `section` panics, the lock stays held.
+        // SAFETY: contract of `RawLock::unlock`: we have just acquired the lock; if `section` panics, it stays held.
         unsafe { self.unlock() };
         result
     }
@@ -111,7 +112,7 @@ impl<P: Platform> KernelTicketLock<P> {
     #[cold]
     fn wait(&self, ticket: u32) {
         wait::spin_until::<P, _>(&self.head, |head| head == ticket);
-        // ORDERING kernel_ticket.turn: as in `lock`.
+        // ORDERING kernel_ticket.turn: pairs with kernel_ticket.serve, as in `lock`.
         self.head.load(Acquire);
     }
 }

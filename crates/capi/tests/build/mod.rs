@@ -1,14 +1,14 @@
-//! Compilers, libraries, and running programs.
+//! Finds compilers and libraries, and runs programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file of this crate.
+/// Returns the path of a file of this crate.
 pub(crate) fn capi(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// A library that cargo built for this test: beside the test's own executable, or one folder up.
+/// Finds a library that cargo built for this test: beside the test's own executable, or one folder up.
 pub(crate) fn library(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     let mut folders = test.ancestors().skip(1).take(2);
@@ -16,7 +16,7 @@ pub(crate) fn library(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("no {name}: build it with `cargo build -p turnwise-capi` in the same profile"))
 }
 
-/// Runs a command that must succeed; what it wrote to stdout.
+/// Runs a command that must succeed; returns what it wrote to stdout.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("cannot run {command:?}: {error}"));
     let error = String::from_utf8_lossy(&output.stderr);
@@ -29,7 +29,7 @@ pub(crate) fn run_ok(command: &mut Command) {
     run(command);
 }
 
-/// A program that is stopped if it hangs.
+/// A command that runs a program and stops it if it hangs.
 pub(crate) fn limited(program: &Path) -> Command {
     let mut command = Command::new("timeout");
     command.args(["-k", "5", "60"]).arg(program);
@@ -44,7 +44,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// The program, which finds its library; stopped if it hangs.
+    /// A command that runs a program so that it finds its library, and stops it if it hangs.
     pub(crate) fn command(self, program: &Path) -> Command {
         let mut command = limited(program);
         if let (Link::Shared, Some(folder)) = (self, program.parent()) {
@@ -57,7 +57,7 @@ impl Link {
         run_ok(&mut self.command(program));
     }
 
-    /// What the linker needs.
+    /// The linker's arguments for the library.
     fn arguments(self, program: &Path) -> Vec<PathBuf> {
         match self {
             Link::Static => vec![library("libturnwise_c.a"), "-ldl".into(), "-lm".into()],
@@ -79,7 +79,7 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// All that are here for a language, `c` or `c++`; GNU's must be.
+    /// All compilers on this machine for a language, `c` or `c++`; GNU's must be installed.
     pub(crate) fn of(language: &str) -> Vec<Compiler> {
         let (needed, others) = if language == "c++" { ("g++", ["clang++"]) } else { ("gcc", ["clang"]) };
         let here = |program: &&str| Command::new(program).arg("--version").output().is_ok();
@@ -104,12 +104,12 @@ impl Compiler {
         run_ok(self.command(standard).arg("-o").arg(program).arg(source).args(link.arguments(program)));
     }
 
-    /// A program that loads a library by itself.
+    /// Compiles a program that loads a library by itself.
     pub(crate) fn compile_alone(&self, source: &Path, program: &Path) {
         run_ok(self.command("c11").arg("-o").arg(program).arg(source).arg("-ldl"));
     }
 
-    /// A library of somebody else's that has the static library inside.
+    /// Builds a third-party library that contains the static library.
     pub(crate) fn plugin(&self, folder: &Path) -> PathBuf {
         let plugin = folder.join("libplugin.so");
         let mut command = self.command("c11");
@@ -118,7 +118,7 @@ impl Compiler {
         plugin
     }
 
-    /// The same with further options; whether that worked.
+    /// Compiles like `compile`, with further options; returns whether that worked.
     pub(crate) fn try_compile(&self, source: &Path, program: &Path, link: Link, options: &[&str]) -> bool {
         let standard = if source.extension().is_some_and(|e| e == "cpp") { "c++17" } else { "c11" };
         let mut command = self.command(standard);

@@ -1,10 +1,10 @@
-//! Programs on the library under ThreadSanitizer, which does not see into it: `turnwise_tsan.h` tells it.
+//! Programs on the library under ThreadSanitizer, which does not see into it: `turnwise_tsan.h` describes it.
 
 use crate::build::{Compiler, Link, capi, compilers, declared};
 use std::path::Path;
 use std::process::Output;
 
-/// Compiles with the sanitizer and runs; `None`: it does not work here.
+/// Compiles a program with the sanitizer and runs it; `None`: the sanitizer does not work here.
 fn run(compiler: &Compiler, source: &Path, folder: &Path) -> Option<Output> {
     let program = folder.join("program");
     let is_built = compiler.try_compile(source, &program, Link::Shared, &["-fsanitize=thread"]);
@@ -82,7 +82,7 @@ fn a_race_is_still_told() {
     }
 }
 
-/// What orders nothing, or nothing that a program may rely on.
+/// Operations that order nothing, or nothing that a program may rely on.
 const SILENT: [&str; 7] = ["_init", "_is_locked", "_is_write_locked", "_is_dead", "_count", "_available", "_text"];
 const SILENT_NAMES: [&str; 11] = [
     "tw_version",

@@ -1,6 +1,6 @@
-//! What a condition variable's two words say and who changes them how: on every platform, so that the models run it.
+//! The protocol on a condition variable's two words. It is generic over the platform, so that the models run it.
 //!
-//! The invariants are those of the module above.
+//! The invariants are those of `cond.rs`.
 //!
 //! ORDERING cond.word: all accesses of `word` are relaxed. A signal that must not miss a waiter comes from a thread
 //! that locked the mutex after the waiter released it, and the mutex's release and acquire order the two; the futex
@@ -28,25 +28,25 @@ fn next(word: u64, count: u64) -> u64 {
 
 /// The words of a condition variable.
 pub(crate) struct Words<'a, P: Platform> {
-    /// Sequence and count.
+    /// The sequence and the count.
     pub(crate) word: &'a P::U64,
-    /// Bit 0: a destroyer waits; bits 1..32: threads that may yet touch the object.
+    /// Bit 0: a destroyer waits; bits 1..32: the number of threads that may yet touch the object.
     pub(crate) inside: &'a P::U32,
 }
 
 /// How a waiter's sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leave {
-    /// Its time was out, or it never slept.
+    /// Its time was up, or it never slept.
     ByItself,
-    /// Somebody woke it.
+    /// Another thread woke it.
     Woken,
     /// It is being cancelled, and may have been woken, too.
     Cancelled,
 }
 
 impl<P: Platform> Words<'_, P> {
-    /// The futex: the sequence's half of the word. Nothing in user space reads it by this pointer.
+    /// Returns the futex: the sequence's half of the word. Nothing in user space reads it by this pointer.
     pub(crate) fn futex(&self) -> *const P::U32 {
         const { assert!(cfg!(target_endian = "little"), "the sequence must be the first half") };
         ptr::from_ref(self.word).cast()
@@ -56,14 +56,14 @@ impl<P: Platform> Words<'_, P> {
         P::wake(self.futex(), Lane::Waiters, count)
     }
 
-    /// First part of a wait, before the mutex is released: the sequence to sleep on.
+    /// Begins a wait, before the mutex is released; returns the sequence to sleep on.
     pub(crate) fn arrive(&self) -> u32 {
         self.inside.fetch_add(INSIDE_ONE, Relaxed);
         sequence(self.word.fetch_add(COUNT_ONE, Relaxed))
     }
 
-    /// Second part, after the sleep: takes the thread out of the books. The object may be gone afterwards.
-    /// `may_overtake`: whether the kernel wakes this thread before some that slept earlier.
+    /// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.
+    /// `may_overtake`: whether the kernel may wake this thread before some that slept earlier.
     pub(crate) fn leave(&self, seen: u32, how: Leave, may_overtake: fn() -> bool) {
         let unchanged = self.uncount(seen);
         match how {
@@ -80,7 +80,7 @@ impl<P: Platform> Words<'_, P> {
         }
     }
 
-    /// Takes 1 back from the count if the sequence is still `seen` (invariant 1); whether it is.
+    /// Takes 1 back from the count if the sequence is still `seen` (invariant 1); returns whether it is.
     fn uncount(&self, seen: u32) -> bool {
         let mut word = self.word.load(Relaxed);
         while sequence(word) == seen && count(word) > 0 {
@@ -92,7 +92,7 @@ impl<P: Platform> Words<'_, P> {
         sequence(word) == seen
     }
 
-    /// Wakes everybody that sleeps or is about to, whatever the count: all are changed afterwards.
+    /// Wakes all threads that sleep or are about to, whatever the count: all are changed afterwards.
     #[cold]
     fn wake_all(&self) {
         let mut word = self.word.load(Relaxed);
@@ -102,23 +102,23 @@ impl<P: Platform> Words<'_, P> {
         self.wake(u32::MAX);
     }
 
-    /// Wakes one waiter, if there is one.
+    /// Wakes one waiter, if there is any.
     pub(crate) fn signal(&self) {
         let Some(word) = self.advance(|count| count - 1) else { return };
         if self.wake(1) == 0 {
-            // Unchanged: nobody arrived since (arrivals raise the count), and nobody sleeps (invariant 1).
+            // Unchanged: no thread arrived since (arrivals raise the count), and none sleeps (invariant 1).
             let _ = self.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
         }
     }
 
-    /// Wakes all waiters.
+    /// Wakes all waiters, if there are any.
     pub(crate) fn broadcast(&self) {
         if self.advance(|_| 0).is_some() {
             self.wake(u32::MAX);
         }
     }
 
-    /// Adds 1 to the sequence and changes the count, unless it is 0; the new word.
+    /// Adds 1 to the sequence and changes the count, unless the count is 0; returns the new word.
     fn advance(&self, change: impl Fn(u64) -> u64) -> Option<u64> {
         let mut old = self.word.load(Relaxed);
         while count(old) > 0 {
@@ -131,7 +131,7 @@ impl<P: Platform> Words<'_, P> {
         None
     }
 
-    /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while somebody
+    /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while a thread
     /// sleeps.
     pub(crate) fn destroy(&self) {
         // ORDERING cond.inside: pairs with the Release in `leave`.
@@ -142,7 +142,7 @@ impl<P: Platform> Words<'_, P> {
                 return self.inside.store(0, Relaxed);
             }
             P::park(self.inside, inside, Lane::Waiters, None);
-            // ORDERING cond.inside: as above.
+            // ORDERING cond.inside: pairs with the Release in `leave`.
             inside = self.inside.load(Acquire);
         }
     }

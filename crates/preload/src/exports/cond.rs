@@ -1,7 +1,7 @@
-//! `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
+//! The functions `pthread_cond_*`. The waits jump into `c/wait.c`, which calls back through [`OPS`].
 //!
-//! Most have names of our own: on x86-64 the C library has two functions of each name, so the linker is told which of
-//! ours is which (`build.rs`). Those of the older ABI are in `old_cond.rs`.
+//! Most are exported under names of our own: on x86-64 the C library has two functions of each name, and `build.rs`
+//! tells the linker which of ours is which. Those of the older ABI are in `old_cond.rs`.
 
 use crate::cond::{self, Leave};
 use crate::layout::{Cond, Mutex};
@@ -11,7 +11,7 @@ use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use turnwise_interpose::export_with_static;
 
-/// Makes a condition variable.
+/// Initialises a condition variable.
 ///
 /// # Safety
 /// As POSIX says; so for all functions here.
@@ -20,42 +20,44 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
     object: *mut pthread_cond_t,
     attributes: *const pthread_condattr_t,
 ) -> c_int {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `pthread_cond_init` (POSIX), which includes that of `cond::init`.
     unsafe { cond::init(object, attributes) }
 }
 
-/// Ends a condition variable's life.
+/// Destroys a condition variable.
 ///
 /// # Safety
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_destroy")]
 pub(crate) unsafe extern "C" fn pthread_cond_destroy(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: the caller's object, with whichever library it belongs to.
+    // SAFETY: contract of `pthread_cond_destroy` (POSIX), which includes that of `either`.
     unsafe { either(object, cond::destroy, real::cond_destroy) }
 }
 
-/// Wakes one waiter.
+/// Wakes one waiter, if there is any.
 ///
 /// # Safety
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_signal")]
 pub(crate) unsafe extern "C" fn pthread_cond_signal(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: contract of `pthread_cond_signal` (POSIX), which includes that of `either`.
     unsafe { either(object, cond::signal, real::cond_signal) }
 }
 
-/// Wakes all waiters.
+/// Wakes all waiters, if there are any.
 ///
 /// # Safety
 /// As POSIX says.
 #[unsafe(export_name = "turnwise_pthread_cond_broadcast")]
 pub(crate) unsafe extern "C" fn pthread_cond_broadcast(object: *mut pthread_cond_t) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: contract of `pthread_cond_broadcast` (POSIX), which includes that of `either`.
     unsafe { either(object, cond::broadcast, real::cond_broadcast) }
 }
 
+/// Calls `ours`, or `theirs` for a condition variable of the C library.
+///
 /// # Safety
-/// `object` is the caller's condition variable.
+/// `object` is the caller's condition variable, of which `theirs` may be called.
 unsafe fn either(
     object: *mut pthread_cond_t,
     ours: fn(&Cond),
@@ -64,7 +66,7 @@ unsafe fn either(
     // SAFETY: contract of `either`: the pointer is to a live object.
     let cond = unsafe { Cond::of(object) };
     if cond::is_foreign(cond) {
-        // SAFETY: it is the C library's.
+        // SAFETY: contract of `either`; the object is the C library's.
         return unsafe { theirs(object) };
     }
     ours(cond);
@@ -73,14 +75,14 @@ unsafe fn either(
 
 export_with_static! {
     OPS;
-    /// Releases the mutex, waits, acquires it again.
+    /// Releases the mutex, waits, and acquires the mutex again.
     #[unsafe(export_name = "turnwise_pthread_cond_wait")]
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
-    /// The same until a time on the condition variable's clock.
+    /// Waits like `pthread_cond_wait`, until a time on the condition variable's clock.
     #[unsafe(export_name = "turnwise_pthread_cond_timedwait")]
     pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
         -> turnwise_cond_timedwait, "rcx", "x3";
-    /// The same until a time on a clock of the caller's choice.
+    /// Waits like `pthread_cond_wait`, until a time on a clock of the caller's choice.
     #[unsafe(no_mangle)]
     pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
         -> turnwise_cond_clockwait, "r8", "x4";
@@ -93,7 +95,7 @@ unsafe extern "C" {
     fn turnwise_cond_clockwait();
 }
 
-/// `struct waiter` of `c/wait.c`.
+/// A thread in a wait: `struct waiter` of `c/wait.c`.
 #[repr(C)]
 pub(super) struct Waiter {
     cond: *mut pthread_cond_t,
@@ -103,7 +105,7 @@ pub(super) struct Waiter {
     counted: Counted,
 }
 
-/// `struct turnwise_ops` of `c/wait.c`.
+/// The functions that `c/wait.c` may call: its `struct turnwise_ops`.
 #[repr(C)]
 pub(super) struct Ops {
     begin: unsafe extern "C" fn(*mut Waiter, *mut clockid_t, *const timespec) -> c_int,
@@ -115,16 +117,18 @@ pub(super) struct Ops {
     foreign_waits: unsafe extern "C" fn(*mut [*mut c_void; 3]),
 }
 
-/// What `c/wait.c` may call.
+/// The functions for condition variables of today's ABI.
 pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_lock, foreign_waits };
 
-/// `begin`'s answers, beside errno values.
+/// The results of `begin`, beside errno values.
 const SLEEP: c_int = 0;
 const FOREIGN: c_int = -1;
 const FOREIGN_COND_ONLY: c_int = -2;
-/// No clock given.
+/// The clock of a wait that does not name one.
 const OWN_CLOCK: clockid_t = -1;
 
+/// Checks the arguments, finds the clock, arrives, and releases the mutex.
+///
 /// # Safety
 /// `waiter` and `clock` are valid; `time` is valid or null.
 unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
@@ -132,8 +136,10 @@ unsafe extern "C" fn begin(waiter: *mut Waiter, clock: *mut clockid_t, time: *co
     unsafe { begin_if(waiter, clock, time, cond::is_foreign) }
 }
 
+/// Begins a wait like [`begin`]; `is_foreign`: whether the condition variable is the C library's.
+///
 /// # Safety
-/// As `begin`.
+/// `waiter` and `clock` are valid; `time` is valid or null.
 #[inline(always)]
 unsafe fn begin_if(
     waiter: *mut Waiter,
@@ -141,9 +147,9 @@ unsafe fn begin_if(
     time: *const timespec,
     is_foreign: fn(&Cond) -> bool,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `begin_if`: the pointers are valid.
     let (waiter, clock, time) = unsafe { (&mut *waiter, &mut *clock, time.as_ref()) };
-    // SAFETY: the program's objects.
+    // SAFETY: contract of the exported wait (POSIX): the condition variable and the mutex are live objects.
     let (cond, with) = unsafe { (Cond::of(waiter.cond), Mutex::of(waiter.mutex)) };
     let foreign = is_foreign(cond);
     if let Some(time) = time {
@@ -158,7 +164,7 @@ unsafe fn begin_if(
         return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
     }
     waiter.sequence = cond::arrive(cond);
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `begin_if`, which includes that of `unlock`.
     let unlocked = unsafe { unlock(waiter) };
     if unlocked != 0 {
         cond::leave(cond, waiter.sequence, Leave::ByItself);
@@ -167,12 +173,14 @@ unsafe fn begin_if(
     SLEEP
 }
 
+/// Releases the mutex for the wait.
+///
 /// # Safety
 /// `waiter` is valid, its mutex the caller's.
 unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `unlock`: the waiter is valid.
     let waiter = unsafe { &mut *waiter };
-    // SAFETY: the program's mutex.
+    // SAFETY: contract of `unlock`, which includes that of `unlock_to_wait`.
     match unsafe { mutex::unlock_to_wait(waiter.mutex) } {
         Ok(counted) => {
             waiter.counted = counted;
@@ -182,55 +190,67 @@ unsafe extern "C" fn unlock(waiter: *mut Waiter) -> c_int {
     }
 }
 
+/// Acquires the mutex again after the wait.
+///
 /// # Safety
-/// `unlock` answered 0 for `waiter`.
+/// `unlock` returned 0 for `waiter`.
 unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
     // SAFETY: contract of `lock`, which includes that of `lock_after_wait`.
     unsafe { mutex::lock_after_wait((*waiter).mutex, (*waiter).counted) }
 }
 
+/// Leaves the condition variable, and acquires the mutex again.
+///
 /// # Safety
-/// `begin` answered `SLEEP` for `waiter`.
+/// `begin` returned `SLEEP` for `waiter`.
 unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
     let how = match how {
         0 => Leave::ByItself,
         1 => Leave::Woken,
         _ => Leave::Cancelled,
     };
-    // SAFETY: contract of `end`; the condition variable lives until `leave` returns, the mutex beyond.
+    // SAFETY: contract of `end`; the condition variable lives until `leave` returns, the mutex longer.
     unsafe {
         cond::leave(Cond::of((*waiter).cond), (*waiter).sequence, how);
         lock(waiter)
     }
 }
 
+/// Releases a mutex of the C library.
+///
 /// # Safety
-/// The C library's mutex, locked.
+/// `mutex` is the C library's, locked.
 unsafe extern "C" fn real_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `real_unlock`, which is that of `real::mutex_unlock`.
     unsafe { real::mutex_unlock(mutex) }
 }
 
+/// Acquires a mutex of the C library.
+///
 /// # Safety
-/// The C library's mutex.
+/// `mutex` is the C library's.
 unsafe extern "C" fn real_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: contract of `real_lock`, which is that of `real::mutex_lock`.
     unsafe { real::mutex_lock(mutex) }
 }
 
+/// Writes the addresses of the C library's waits to `waits`.
+///
 /// # Safety
 /// `waits` is writable.
 unsafe extern "C" fn foreign_waits(waits: *mut [*mut c_void; 3]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `foreign_waits`: the result is writable.
     unsafe { *waits = real::cond_waits() }
 }
 
-/// The same for `old_cond.rs`, whose objects are never the C library's.
+/// The functions for `old_cond.rs`, whose objects are never the C library's.
 #[cfg(target_arch = "x86_64")]
 pub(super) static OLD_OPS: Ops = Ops { begin: begin_old, ..OPS };
 
+/// Begins a wait like [`begin`], on a condition variable of the older ABI.
+///
 /// # Safety
-/// As `begin`.
+/// `waiter` and `clock` are valid; `time` is valid or null.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn begin_old(waiter: *mut Waiter, clock: *mut clockid_t, time: *const timespec) -> c_int {
     // SAFETY: contract of `begin_old`, which includes that of `begin_if`.

@@ -1,29 +1,33 @@
-//! Keys of thread-specific data: the library has one of its own (see `exit.rs` of the locks), which the program neither
-//! misses nor reaches. Getting values is left to the C library.
+//! Functions on keys of thread-specific data: the library has one key of its own (see `exit.rs` of the locks), which
+//! the program neither misses nor reaches. Getting values is left to the C library.
 
 use crate::real;
 use libc::{EAGAIN, EINVAL, c_int, c_void, pthread_key_t};
 use turnwise::platform::native::{end_exit_key, is_alien_key};
 
-/// A key's destructor, of both interfaces.
+/// A key's destructor, in both interfaces.
 type Destructor = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// `thrd_success` and `thrd_error` of C11.
 const SUCCESS: c_int = 0;
 const ERROR: c_int = 2;
 
+/// Makes a key, by the C library; gives up our own if there is no other.
+///
 /// # Safety
 /// As POSIX says of `pthread_key_create`.
 unsafe fn create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
     // SAFETY: contract of `create`, which is that of `real::key_create`.
     match unsafe { real::key_create(key, destructor) } {
-        // The last key is the program's, too; its threads do without what needs ours.
+        // The program gets the last key, too; its threads do without what needs ours.
         // SAFETY: contract of `create`, which is that of `real::key_create`.
         EAGAIN if end_exit_key() => unsafe { real::key_create(key, destructor) },
         answer => answer,
     }
 }
 
+/// Deletes a key, unless it is our own.
+///
 /// # Safety
 /// As POSIX says of `pthread_key_delete`.
 unsafe fn delete(key: pthread_key_t) -> c_int {
@@ -31,6 +35,8 @@ unsafe fn delete(key: pthread_key_t) -> c_int {
     if is_alien_key(key) { EINVAL } else { unsafe { real::key_delete(key) } }
 }
 
+/// Sets the calling thread's value of a key, unless the key is our own.
+///
 /// # Safety
 /// As POSIX says of `pthread_setspecific`.
 #[inline]
@@ -39,7 +45,7 @@ unsafe fn set(key: pthread_key_t, value: *const c_void) -> c_int {
     if is_alien_key(key) { EINVAL } else { unsafe { real::setspecific(key, value) } }
 }
 
-/// Makes a key; as many as the C library has.
+/// Makes a key; the program can make as many as with the C library alone.
 ///
 /// # Safety
 /// As POSIX says.
@@ -49,7 +55,7 @@ pub(crate) unsafe extern "C" fn pthread_key_create(key: *mut pthread_key_t, dest
     unsafe { create(key, destructor) }
 }
 
-/// The other name of `pthread_key_create`, which C++'s library uses.
+/// Makes a key: glibc's other name of `pthread_key_create`, which the C++ library uses.
 ///
 /// # Safety
 /// As POSIX says.
@@ -59,7 +65,7 @@ pub(crate) unsafe extern "C" fn __pthread_key_create(key: *mut pthread_key_t, de
     unsafe { create(key, destructor) }
 }
 
-/// Deletes a key that the program made; the library's own is none of those.
+/// Deletes a key that the program made; our own is not one of them.
 ///
 /// # Safety
 /// As POSIX says.
@@ -79,17 +85,18 @@ pub(crate) unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *
     unsafe { set(key, value) }
 }
 
-/// Makes a key; as many as the C library has.
+/// Makes a key; the program can make as many as with the C library alone.
 ///
 /// # Safety
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn tss_create(key: *mut pthread_key_t, destructor: Destructor) -> c_int {
-    // SAFETY: the caller's promise. In the C library it is `pthread_key_create`, and both types are the same.
+    // SAFETY: contract of `tss_create` (C11), which is that of `create`: the C library's own is `pthread_key_create`,
+    // and both types are the same.
     if unsafe { create(key, destructor) } == 0 { SUCCESS } else { ERROR }
 }
 
-/// Deletes a key that the program made; the library's own is none of those.
+/// Deletes a key that the program made; our own is not one of them.
 ///
 /// # Safety
 /// As C11 says.

@@ -1,4 +1,4 @@
-//! The symbols that programs see, and nothing else. The linker adds the C library's versions
+//! The functions that programs see, and nothing else. The linker adds the C library's symbol versions
 //! (`crates/interpose/versions.rs`).
 
 mod cond;

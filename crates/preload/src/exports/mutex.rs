@@ -1,4 +1,4 @@
-//! `pthread_mutex_*`.
+//! The functions `pthread_mutex_*`.
 
 use crate::layout::Mutex;
 use crate::mutex::Path;
@@ -9,25 +9,25 @@ use turnwise::raw::RawLock;
 use turnwise_interpose::{export_with_caller, with_caller};
 
 export_with_caller! {
-    /// Acquires, or ETIMEDOUT at a time on the wall clock.
+    /// Acquires the mutex, or gives up with ETIMEDOUT at a time on the wall clock.
     pthread_mutex_timedlock(*mut pthread_mutex_t, *const timespec) -> timedlock, "rdx", "x2";
-    /// Acquires, or ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the mutex, or gives up with ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_mutex_clocklock(*mut pthread_mutex_t, clockid_t, *const timespec) -> clocklock, "rcx", "x3";
-    /// Makes a mutex.
+    /// Initialises a mutex.
     pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
-    /// Another name.
+    /// Initialises a mutex: glibc's alias of [`pthread_mutex_init`].
     __pthread_mutex_init(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> mutex::init, "rdx", "x2";
 }
 
 with_caller! {
-    /// [`mutex::lock`] for a fast path.
+    /// Jumps to [`mutex::lock`] from a fast path.
     lock_slowly(*mut pthread_mutex_t) -> mutex::lock, "rsi", "x1";
-    /// [`mutex::try_lock`] for a fast path.
+    /// Jumps to [`mutex::try_lock`] from a fast path.
     try_lock_slowly(*mut pthread_mutex_t) -> mutex::try_lock, "rsi", "x1";
 }
 
-/// Acquires; the fast path is one load of the kind, one of the policy, one compare-exchange, and for kinds that know
-/// their owner a load and a store of it.
+/// Acquires the mutex. The fast path is one load of the kind, one of the policy, one compare-exchange, and for kinds
+/// that store their owner a load and a store of it.
 ///
 /// # Safety
 /// As POSIX says; so for all functions here.
@@ -45,7 +45,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(object: *mut pthread_mutex_t)
     }
 }
 
-/// Releases.
+/// Releases the mutex.
 ///
 /// # Safety
 /// As POSIX says.
@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
     // SAFETY: contract of `pthread_mutex_unlock` (POSIX): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
-        // SAFETY: POSIX requires that the caller has it.
+        // SAFETY: contract of `pthread_mutex_unlock` (POSIX): the caller holds the mutex.
         Path::Plain => unsafe { mutex::unlock_plain(object) },
         // SAFETY: contract of `pthread_mutex_unlock` (POSIX), which includes that of `unlock_owned`.
         Path::Owned => unsafe { mutex::unlock_owned(object) },
@@ -63,7 +63,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_unlock(object: *mut pthread_mutex_
     }
 }
 
-/// Acquires if that is possible at once, or EBUSY.
+/// Acquires the mutex if that is possible at once; EBUSY otherwise.
 ///
 /// # Safety
 /// As POSIX says.
@@ -81,15 +81,19 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(object: *mut pthread_mutex
     }
 }
 
+/// Implements `pthread_mutex_timedlock`.
+///
 /// # Safety
 /// As POSIX says of `pthread_mutex_timedlock`.
 pub(super) unsafe extern "C" fn timedlock(object: *mut pthread_mutex_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's mutex and time.
+    // SAFETY: contract of `timedlock`, which includes that of `lock_until`.
     unsafe { lock_until(object, CLOCK_REALTIME, at, caller) }
         // SAFETY: contract of `timedlock`, which is that of `real::mutex_timedlock`: the object is the C library's.
         .unwrap_or_else(|| unsafe { real::mutex_timedlock(object, at) })
 }
 
+/// Implements `pthread_mutex_clocklock`.
+///
 /// # Safety
 /// As POSIX says of `pthread_mutex_clocklock`.
 unsafe extern "C" fn clocklock(
@@ -98,14 +102,16 @@ unsafe extern "C" fn clocklock(
     at: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: the caller's mutex and time.
+    // SAFETY: contract of `clocklock`, which includes that of `lock_until`.
     unsafe { lock_until(object, clock, at, caller) }
         // SAFETY: contract of `clocklock`, which is that of `real::mutex_clocklock`: the object is the C library's.
         .unwrap_or_else(|| unsafe { real::mutex_clocklock(object, clock, at) })
 }
 
+/// Acquires the mutex, or gives up with ETIMEDOUT when `clock` shows `at`. `None`: the mutex is the C library's.
+///
 /// # Safety
-/// `object` and `at` are the caller's. `None`: the C library's mutex.
+/// `object` is the caller's mutex; `at` is null or points to a time.
 unsafe fn lock_until(
     object: *mut pthread_mutex_t,
     clock: clockid_t,
@@ -121,7 +127,7 @@ unsafe fn lock_until(
     }
 }
 
-/// Ends a mutex's life, or EBUSY while it is locked.
+/// Destroys a mutex; EBUSY while it is in use.
 ///
 /// # Safety
 /// As POSIX says.
@@ -131,17 +137,17 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(object: *mut pthread_mutex
     mutex::destroy(unsafe { Mutex::of(object) })
 }
 
-/// A second name for a function, as glibc exports it for old binaries.
+/// Defines aliases of functions, as glibc exports them for old binaries.
 macro_rules! alias {
     ($($alias:ident = $name:ident($($arg:ident: $type:ty),*);)*) => {
         $(
-            /// Another name.
+            #[doc = concat!("glibc's alias of [`", stringify!($name), "`].")]
             ///
             /// # Safety
             /// As POSIX says.
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $alias($($arg: $type),*) -> c_int {
-                // SAFETY: the same function.
+                // SAFETY: contract of `$alias`, which is that of `$name`.
                 unsafe { $name($($arg),*) }
             }
         )*

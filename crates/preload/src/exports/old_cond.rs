@@ -1,27 +1,27 @@
 //! `pthread_cond_*@GLIBC_2.2.5`: condition variables of binaries that were linked on x86-64 before 2003. They have 24
-//! bytes, of which ours takes 16, and are never process-shared. Nothing else may be written or looked at.
+//! bytes, of which ours takes 16, and are never process-shared. No other bytes may be written or read.
 
 use crate::cond;
 use crate::layout::Cond;
 use libc::{EINVAL, c_int, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use turnwise_interpose::export_with_static;
 
-/// Makes a condition variable. As in the C library attributes may ask for nothing.
+/// Initialises a condition variable. As in the C library, attributes other than the default ones are refused.
 ///
 /// # Safety
 /// As POSIX says; so for all functions here.
 #[unsafe(export_name = "turnwise_pthread_cond_init_2_2_5")]
 unsafe extern "C" fn init(object: *mut pthread_cond_t, attributes: *const pthread_condattr_t) -> c_int {
-    // SAFETY: the caller's attributes are an `int`.
+    // SAFETY: contract of `init` (POSIX): the attributes are initialised; in this ABI they are an `int`.
     if !attributes.is_null() && unsafe { attributes.cast::<c_int>().read() } != 0 {
         return EINVAL;
     }
-    // SAFETY: the caller's memory; zero bytes are a condition variable.
+    // SAFETY: contract of `init` (POSIX): the memory is writable; zero bytes are a condition variable.
     unsafe { object.cast::<Cond>().write_bytes(0, 1) };
     0
 }
 
-/// Ends a condition variable's life.
+/// Destroys a condition variable.
 ///
 /// # Safety
 /// As POSIX says.
@@ -32,7 +32,7 @@ unsafe extern "C" fn destroy(object: *mut pthread_cond_t) -> c_int {
     0
 }
 
-/// Wakes one waiter.
+/// Wakes one waiter, if there is any.
 ///
 /// # Safety
 /// As POSIX says.
@@ -43,7 +43,7 @@ unsafe extern "C" fn signal(object: *mut pthread_cond_t) -> c_int {
     0
 }
 
-/// Wakes all waiters.
+/// Wakes all waiters, if there are any.
 ///
 /// # Safety
 /// As POSIX says.
@@ -56,15 +56,15 @@ unsafe extern "C" fn broadcast(object: *mut pthread_cond_t) -> c_int {
 
 export_with_static! {
     super::cond::OLD_OPS;
-    /// Releases the mutex, waits, acquires it again.
+    /// Releases the mutex, waits, and acquires the mutex again.
     #[unsafe(export_name = "turnwise_pthread_cond_wait_2_2_5")]
     wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_cond_wait, "rdx", "x2";
-    /// The same until a time on the wall clock.
+    /// Waits like `pthread_cond_wait`, until a time on the wall clock.
     #[unsafe(export_name = "turnwise_pthread_cond_timedwait_2_2_5")]
     timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec) -> turnwise_cond_timedwait, "rcx", "x3";
 }
 
-// SAFETY: as for the jumps of `cond.rs`.
+// SAFETY: `c/wait.c` defines them; they are jumped to, never called, so their arguments do not appear here.
 unsafe extern "C" {
     fn turnwise_cond_wait();
     fn turnwise_cond_timedwait();

@@ -1,4 +1,4 @@
-//! `pthread_rwlock_*`.
+//! The functions `pthread_rwlock_*`.
 
 use super::mutex::alias;
 use crate::layout::RwLock;
@@ -11,32 +11,32 @@ use turnwise_interpose::{export_with_caller, with_caller};
 type Object = *mut pthread_rwlock_t;
 
 export_with_caller! {
-    /// Makes a lock.
+    /// Initialises a lock.
     pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
-    /// Another name.
+    /// Initialises a lock: glibc's alias of [`pthread_rwlock_init`].
     __pthread_rwlock_init(Object, *const pthread_rwlockattr_t) -> rwlock::init, "rdx", "x2";
-    /// Acquires for reading, or ETIMEDOUT at a time on the wall clock.
+    /// Acquires the lock for reading, or gives up with ETIMEDOUT at a time on the wall clock.
     pthread_rwlock_timedrdlock(Object, *const timespec) -> timedrdlock, "rdx", "x2";
-    /// Acquires for reading, or ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the lock for reading, or gives up with ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_rwlock_clockrdlock(Object, clockid_t, *const timespec) -> clockrdlock, "rcx", "x3";
-    /// Acquires for writing, or ETIMEDOUT at a time on the wall clock.
+    /// Acquires the lock for writing, or gives up with ETIMEDOUT at a time on the wall clock.
     pthread_rwlock_timedwrlock(Object, *const timespec) -> timedwrlock, "rdx", "x2";
-    /// Acquires for writing, or ETIMEDOUT at a time on a clock of the caller's choice.
+    /// Acquires the lock for writing, or gives up with ETIMEDOUT at a time on a clock of the caller's choice.
     pthread_rwlock_clockwrlock(Object, clockid_t, *const timespec) -> clockwrlock, "rcx", "x3";
 }
 
 with_caller! {
-    /// [`rdlock`] for a fast path.
+    /// Jumps to [`rdlock`] from a fast path.
     rdlock_slowly(Object) -> rdlock, "rsi", "x1";
-    /// [`tryrdlock`] for a fast path.
+    /// Jumps to [`tryrdlock`] from a fast path.
     tryrdlock_slowly(Object) -> tryrdlock, "rsi", "x1";
-    /// [`wrlock`] for a fast path.
+    /// Jumps to [`wrlock`] from a fast path.
     wrlock_slowly(Object) -> wrlock, "rsi", "x1";
-    /// [`trywrlock`] for a fast path.
+    /// Jumps to [`trywrlock`] from a fast path.
     trywrlock_slowly(Object) -> trywrlock, "rsi", "x1";
 }
 
-/// Defines the functions that acquire without a time: the fast path, and what it goes on to.
+/// Defines the functions that acquire without a time limit: the fast path, and the function that it goes on to.
 macro_rules! acquire {
     ($($(#[$doc:meta])* $name:ident, $slow:ident, $slowly:ident: $quick:expr, $ours:expr, $theirs:path;)*) => {
         $(
@@ -50,11 +50,13 @@ macro_rules! acquire {
                 let lock = unsafe { RwLock::of(object) };
                 match if lock.is_fast() { $quick(lock) } else { None } {
                     Some(answer) => answer,
-                    // SAFETY: the caller's lock.
+                    // SAFETY: contract of `$name` (POSIX), which includes that of `$slowly`.
                     None => unsafe { $slowly(object) },
                 }
             }
 
+            #[doc = concat!("Does what [`", stringify!($name), "`] does, whatever the policy.")]
+            ///
             /// # Safety
             /// As POSIX says.
             pub(crate) unsafe extern "C" fn $slow(object: Object, caller: Caller) -> c_int {
@@ -65,27 +67,27 @@ macro_rules! acquire {
     };
 }
 
-/// A read lock at once, of a lock that is ours for sure.
+/// Acquires a lock that is ours for sure for reading, if that is possible at once.
 fn read_quickly(lock: &RwLock) -> Option<c_int> {
     lock.lock.try_read_unbarred().then_some(0)
 }
 
 acquire! {
-    /// Acquires for reading; EDEADLK to the thread that has the write lock, EAGAIN if there are 2^20 read locks.
+    /// Acquires the lock for reading; EDEADLK for the thread that holds it for writing, EAGAIN at 2^20 read locks.
     pthread_rwlock_rdlock, rdlock, rdlock_slowly:
         read_quickly, |lock| rwlock::read(lock, None), real::rwlock_rdlock;
-    /// Acquires for reading if that is possible at once, or EBUSY; EAGAIN if there are 2^20 read locks.
+    /// Acquires the lock for reading if that is possible at once; EBUSY otherwise, EAGAIN at 2^20 read locks.
     pthread_rwlock_tryrdlock, tryrdlock, tryrdlock_slowly:
         read_quickly, rwlock::try_read, real::rwlock_tryrdlock;
-    /// Acquires for writing; EDEADLK to the thread that has the write lock.
+    /// Acquires the lock for writing; EDEADLK for the thread that holds it for writing.
     pthread_rwlock_wrlock, wrlock, wrlock_slowly:
         |lock| Some(rwlock::write(lock, None)), |lock| rwlock::write(lock, None), real::rwlock_wrlock;
-    /// Acquires for writing if that is possible at once, or EBUSY.
+    /// Acquires the lock for writing if that is possible at once; EBUSY otherwise.
     pthread_rwlock_trywrlock, trywrlock, trywrlock_slowly:
         |lock| Some(rwlock::try_write(lock)), rwlock::try_write, real::rwlock_trywrlock;
 }
 
-/// Ends a lock's life; as in the C library, there is nothing to do and nothing that can fail.
+/// Destroys a lock; as in the C library, there is nothing to do and nothing that can fail.
 ///
 /// # Safety
 /// As POSIX says.
@@ -95,8 +97,10 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_destroy(object: Object) -> c_int 
     unsafe { either(object, Caller::UNKNOWN, |_| 0, real::rwlock_destroy) }
 }
 
+/// Calls `ours`, or `theirs` for a lock of the C library.
+///
 /// # Safety
-/// `object` is the caller's lock.
+/// `object` is the caller's lock, of which `theirs` may be called.
 #[inline(always)]
 unsafe fn either(
     object: Object,
@@ -107,16 +111,17 @@ unsafe fn either(
     // SAFETY: contract of `either`: the pointer is to a live object.
     let lock = unsafe { RwLock::of(object) };
     if !lock.is_fast() && lock.is_foreign(caller) {
-        // SAFETY: it is the C library's.
+        // SAFETY: contract of `either`; the object is the C library's.
         return unsafe { theirs(object) };
     }
     ours(lock)
 }
 
-/// Acquires by `wait`, or ETIMEDOUT at a time on a clock. Unlike a mutex, a free lock is refused to bad arguments, too.
+/// Acquires the lock by `wait`, or gives up with ETIMEDOUT when `clock` shows `at`. Unlike a mutex, bad arguments are
+/// refused even if the lock is free. `None`: the lock is the C library's.
 ///
 /// # Safety
-/// `object` and `at` are the caller's. `None`: the C library's lock.
+/// `object` is the caller's lock; `at` is null or points to a time.
 unsafe fn timed(
     object: Object,
     clock: clockid_t,
@@ -133,47 +138,37 @@ unsafe fn timed(
     Some(deadline.map_or_else(|errno| errno, |deadline| wait(lock, Some(deadline))))
 }
 
-/// # Safety
-/// As POSIX says of `pthread_rwlock_timedrdlock`.
-unsafe extern "C" fn timedrdlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's lock and time.
-    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::read) }
-        // SAFETY: contract of `timedrdlock`, which is that of `real::rwlock_timedrdlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_timedrdlock(object, at) })
+/// Defines the functions that acquire with a time limit, on the wall clock or on a `clock` of the caller's choice.
+macro_rules! acquire_until {
+    ($($name:ident($($clock:ident)?) on $on:expr, $posix:literal: $wait:path, $theirs:path;)*) => {
+        $(
+            #[doc = concat!("Implements `", $posix, "`.")]
+            ///
+            /// # Safety
+            /// As POSIX says.
+            unsafe extern "C" fn $name(
+                object: Object,
+                $($clock: clockid_t,)?
+                at: *const timespec,
+                caller: Caller,
+            ) -> c_int {
+                // SAFETY: contract of `$name`, which includes that of `timed`.
+                unsafe { timed(object, $on, at, caller, $wait) }
+                    // SAFETY: contract of `$name`, which is that of `$theirs`: the object is the C library's.
+                    .unwrap_or_else(|| unsafe { $theirs(object, $($clock,)? at) })
+            }
+        )*
+    };
 }
 
-/// # Safety
-/// As POSIX says of `pthread_rwlock_clockrdlock`.
-unsafe extern "C" fn clockrdlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's lock and time.
-    unsafe { timed(object, clock, at, caller, rwlock::read) }
-        // SAFETY: contract of `clockrdlock`, which is that of `real::rwlock_clockrdlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_clockrdlock(object, clock, at) })
+acquire_until! {
+    timedrdlock() on CLOCK_REALTIME, "pthread_rwlock_timedrdlock": rwlock::read, real::rwlock_timedrdlock;
+    clockrdlock(clock) on clock, "pthread_rwlock_clockrdlock": rwlock::read, real::rwlock_clockrdlock;
+    timedwrlock() on CLOCK_REALTIME, "pthread_rwlock_timedwrlock": rwlock::write, real::rwlock_timedwrlock;
+    clockwrlock(clock) on clock, "pthread_rwlock_clockwrlock": rwlock::write, real::rwlock_clockwrlock;
 }
 
-/// # Safety
-/// As POSIX says of `pthread_rwlock_timedwrlock`.
-unsafe extern "C" fn timedwrlock(object: Object, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's lock and time.
-    unsafe { timed(object, CLOCK_REALTIME, at, caller, rwlock::write) }
-        // SAFETY: contract of `timedwrlock`, which is that of `real::rwlock_timedwrlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_timedwrlock(object, at) })
-}
-
-/// # Safety
-/// As POSIX says of `pthread_rwlock_clockwrlock`.
-unsafe extern "C" fn clockwrlock(object: Object, clock: clockid_t, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's lock and time.
-    unsafe { timed(object, clock, at, caller, rwlock::write) }
-        // SAFETY: contract of `clockwrlock`, which is that of `real::rwlock_clockwrlock`: the object is the C
-        // library's.
-        .unwrap_or_else(|| unsafe { real::rwlock_clockwrlock(object, clock, at) })
-}
-
-/// Releases a read or the write lock, whichever the caller has.
+/// Releases a read lock or the write lock, whichever the caller holds.
 ///
 /// # Safety
 /// As POSIX says.
@@ -188,6 +183,8 @@ pub(crate) unsafe extern "C" fn pthread_rwlock_unlock(object: Object) -> c_int {
     unsafe { unlock_slowly(object) }
 }
 
+/// Releases the lock for [`pthread_rwlock_unlock`], off its fast path.
+///
 /// # Safety
 /// As POSIX says of `pthread_rwlock_unlock`.
 #[cold]

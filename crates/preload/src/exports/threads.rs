@@ -1,5 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`. The C library's own call its pthread functions inside, where nothing can be interposed.
-//! `mtx_t` and `cnd_t` are the pthread types under another name.
+//! C11's functions `mtx_*` and `cnd_*`. The C library's own call its pthread functions internally, where nothing can be
+//! interposed. `mtx_t` and `cnd_t` are the pthread types under different names.
 
 use super::{cond, mutex as exports};
 use crate::layout::Mutex;
@@ -19,10 +19,10 @@ const ERROR: c_int = 2;
 const NOMEM: c_int = 3;
 const TIMEDOUT: c_int = 4;
 
-/// `mtx_recursive`.
+/// The kind `mtx_recursive`.
 const RECURSIVE: c_int = 1;
 
-/// The `thrd_*` code of an errno value.
+/// Converts an errno value to a `thrd_*` code.
 fn code(errno: c_int) -> c_int {
     match errno {
         0 => SUCCESS,
@@ -34,27 +34,29 @@ fn code(errno: c_int) -> c_int {
 }
 
 export_with_caller! {
-    /// Makes a mutex; timed and untimed ones are the same.
+    /// Initialises a mutex; timed and untimed ones are the same.
     mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
-    /// Acquires, or `thrd_timedout` at a time on the wall clock.
+    /// Acquires the mutex, or gives up with `thrd_timedout` at a time on the wall clock.
     mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
 }
 
 with_caller! {
-    /// [`lock`] for a fast path.
+    /// Jumps to [`lock`] from a fast path.
     lock_slowly(*mut Mtx) -> lock, "rsi", "x1";
-    /// [`try_lock`] for a fast path.
+    /// Jumps to [`try_lock`] from a fast path.
     try_lock_slowly(*mut Mtx) -> try_lock, "rsi", "x1";
 }
 
+/// Implements `mtx_init`.
+///
 /// # Safety
 /// As C11 says of `mtx_init`.
 unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, caller: Caller) -> c_int {
     if kind & RECURSIVE == 0 {
-        // SAFETY: the caller's memory.
+        // SAFETY: contract of `init`, which includes that of `mutex::init`.
         return code(unsafe { mutex::init(object, ptr::null(), caller) });
     }
-    // SAFETY: the caller's memory; the attributes are initialised, used and destroyed here.
+    // SAFETY: contract of `init`: the memory is writable; the attributes are initialised, used and destroyed here.
     unsafe {
         let mut attributes = core::mem::zeroed::<pthread_mutexattr_t>();
         libc::pthread_mutexattr_init(&mut attributes);
@@ -65,13 +67,17 @@ unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, caller: Caller) -> c_in
     }
 }
 
+/// Implements `mtx_timedlock`.
+///
 /// # Safety
 /// As C11 says of `mtx_timedlock`.
 unsafe extern "C" fn timedlock(object: *mut Mtx, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: the caller's object and time.
+    // SAFETY: contract of `timedlock`, which includes that of `pthread_mutex_timedlock`.
     code(unsafe { exports::timedlock(object, at, caller) })
 }
 
+/// Acquires the mutex, whatever its kind and policy.
+///
 /// # Safety
 /// As C11 says of `mtx_lock`.
 unsafe extern "C" fn lock(object: *mut Mtx, caller: Caller) -> c_int {
@@ -79,6 +85,8 @@ unsafe extern "C" fn lock(object: *mut Mtx, caller: Caller) -> c_int {
     code(unsafe { mutex::lock(object, caller) })
 }
 
+/// Tries to acquire the mutex, whatever its kind and policy.
+///
 /// # Safety
 /// As C11 says of `mtx_trylock`.
 unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
@@ -86,7 +94,7 @@ unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
     code(unsafe { mutex::try_lock(object, caller) })
 }
 
-/// Acquires.
+/// Acquires the mutex.
 ///
 /// # Safety
 /// As C11 says; so for all functions here.
@@ -95,7 +103,8 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     // SAFETY: contract of `mtx_lock` (C11): the pointer is to a live object.
     let mutex = unsafe { Mutex::of(object) };
     match mutex.path() {
-        // SAFETY: the caller's object. Of a plain mutex there is no error, and success is 0 here, too.
+        // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_plain`. A plain mutex causes no error, and
+        // success is 0 here, too.
         Path::Plain => unsafe { mutex::lock_plain(object) },
         // SAFETY: contract of `mtx_lock` (C11), which includes that of `lock_owned`.
         Path::Owned => code(unsafe { mutex::lock_owned(object) }),
@@ -104,7 +113,7 @@ pub(crate) unsafe extern "C" fn mtx_lock(object: *mut Mtx) -> c_int {
     }
 }
 
-/// Acquires if that is possible at once, or `thrd_busy`.
+/// Acquires the mutex if that is possible at once; `thrd_busy` otherwise.
 ///
 /// # Safety
 /// As C11 says.
@@ -122,7 +131,7 @@ pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
     }
 }
 
-/// Releases.
+/// Releases the mutex.
 ///
 /// # Safety
 /// As C11 says.
@@ -132,7 +141,7 @@ pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
     code(unsafe { exports::pthread_mutex_unlock(object) })
 }
 
-/// Ends a mutex's life.
+/// Destroys a mutex.
 ///
 /// # Safety
 /// As C11 says.
@@ -142,17 +151,17 @@ pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
     unsafe { exports::pthread_mutex_destroy(object) };
 }
 
-/// Makes a condition variable.
+/// Initialises a condition variable.
 ///
 /// # Safety
 /// As C11 says.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cnd_init(object: *mut Cnd) -> c_int {
-    // SAFETY: the caller's memory.
+    // SAFETY: contract of `cnd_init` (C11), which includes that of `pthread_cond_init`.
     code(unsafe { cond::pthread_cond_init(object, ptr::null()) })
 }
 
-/// Wakes one waiter.
+/// Wakes one waiter, if there is any.
 ///
 /// # Safety
 /// As C11 says.
@@ -162,7 +171,7 @@ pub(crate) unsafe extern "C" fn cnd_signal(object: *mut Cnd) -> c_int {
     code(unsafe { cond::pthread_cond_signal(object) })
 }
 
-/// Wakes all waiters.
+/// Wakes all waiters, if there are any.
 ///
 /// # Safety
 /// As C11 says.
@@ -172,7 +181,7 @@ pub(crate) unsafe extern "C" fn cnd_broadcast(object: *mut Cnd) -> c_int {
     code(unsafe { cond::pthread_cond_broadcast(object) })
 }
 
-/// Ends a condition variable's life.
+/// Destroys a condition variable.
 ///
 /// # Safety
 /// As C11 says.
@@ -184,15 +193,15 @@ pub(crate) unsafe extern "C" fn cnd_destroy(object: *mut Cnd) {
 
 export_with_static! {
     super::cond::OPS;
-    /// Releases the mutex, waits, acquires it again.
+    /// Releases the mutex, waits, and acquires the mutex again.
     #[unsafe(no_mangle)]
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_cnd_wait, "rdx", "x2";
-    /// The same until a time on the wall clock.
+    /// Waits like `cnd_wait`, until a time on the wall clock.
     #[unsafe(no_mangle)]
     cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_cnd_timedwait, "rcx", "x3";
 }
 
-// SAFETY: as for the jumps of `cond.rs`.
+// SAFETY: `c/wait.c` defines them; they are jumped to, never called, so their arguments do not appear here.
 unsafe extern "C" {
     fn turnwise_cnd_wait();
     fn turnwise_cnd_timedwait();

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use turnwise_preload_abi::{environment, libraries};
 
-/// What [`environment::LOCK`] may be.
+/// The values that [`environment::LOCK`] may have.
 pub(crate) const POLICIES: [&str; 4] = ["adaptive", "queued", "ttas", "ticket"];
 
 /// Longer than any program takes; a hang ends as exit status 124 or 137.
@@ -24,13 +24,13 @@ pub(crate) fn library() -> PathBuf {
 
 /// A translation unit, by its path from `tests/c`, and what to link it with.
 pub(crate) struct Build {
-    source: &'static str,
+    source: String,
     linked: Vec<PathBuf>,
 }
 
 impl Build {
-    pub(crate) fn new(source: &'static str) -> Self {
-        Build { source, linked: Vec::new() }
+    pub(crate) fn new(source: &str) -> Self {
+        Build { source: source.to_owned(), linked: Vec::new() }
     }
 
     /// Links a shared object, which the program finds where it was built.
@@ -40,7 +40,7 @@ impl Build {
     }
 
     pub(crate) fn program(self) -> Program {
-        let stem = Path::new(self.source).file_stem().expect("a file");
+        let stem = Path::new(&self.source).file_stem().expect("a file");
         let path = output_path(&stem.display().to_string());
         self.compile(&path, &[]);
         Program { path, variables: Vec::new() }
@@ -54,10 +54,11 @@ impl Build {
 
     fn compile(&self, path: &Path, flags: &[&str]) {
         let compiler = if self.source.ends_with(".cpp") { "g++" } else { "gcc" };
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(self.source);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
         let mut command = Command::new(compiler);
         command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
-        command.arg("-o").arg(path).arg(source).args(&self.linked).arg("-ldl");
+        command.arg("-I").arg(&folder).arg("-o").arg(path).arg(folder.join(&self.source));
+        command.args(&self.linked).arg("-ldl");
         let output = command.output().unwrap_or_else(|e| panic!("cannot run {compiler}: {e}; these tests need it"));
         assert!(output.status.success(), "{compiler} failed:\n{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -85,12 +86,13 @@ impl Program {
         self
     }
 
-    /// Where it is.
+    /// Returns the program's path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    fn command(&self) -> Command {
+    /// A command to which variables and the program can be added: stopped if it hangs, and on the C library's locks.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", LIMIT_S, "env", "-u", "LD_PRELOAD", "-u", environment::LOCK]);
         command.args(&self.variables);

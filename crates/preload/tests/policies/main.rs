@@ -1,5 +1,7 @@
 //! C programs whose locks go by a policy table: which lock gets which policy, and that all of them work together.
 
+#[path = "../harness/mod.rs"]
+mod harness;
 mod program;
 
 use program::{By, Program, Rules};
@@ -16,7 +18,7 @@ const MIXED: [(&str, Policy); 5] = [
 
 #[test]
 fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
-    let program = Program::build("sites.c", &[]);
+    let program = Program::build("../policies/sites.c");
     let rules = Rules::new(Policy::ADAPTIVE)
         .rule(Policy::QUEUED, By::Symbol("hot"))
         .rule(Policy::Libc, By::Function("make_one"))
@@ -32,7 +34,7 @@ fn each_lock_by_its_symbol_or_by_the_call_that_makes_it() {
 
 #[test]
 fn kinds_conditions_and_forks_under_every_policy_at_once() {
-    let program = Program::build("mixed.c", &[]);
+    let program = Program::build("../policies/mixed.c");
     let rules = Rules::new(Policy::ADAPTIVE);
     let rules = MIXED.into_iter().fold(rules, |rules, (name, policy)| rules.rule(policy, By::Symbol(name)));
     program.run(&rules);
@@ -40,7 +42,7 @@ fn kinds_conditions_and_forks_under_every_policy_at_once() {
 
 #[test]
 fn racing_first_lockers_agree() {
-    let program = Program::build("race.c", &[]);
+    let program = Program::build("../policies/race.c");
     let rules = Rules::new(Policy::ADAPTIVE)
         .rule(Policy::Libc, By::Function("lock_here"))
         .rule(Policy::TTAS, By::Function("lock_there"));
@@ -54,8 +56,8 @@ fn racing_first_lockers_agree() {
 
 #[test]
 fn modules_that_are_loaded_later() {
-    let plugin = Program::shared("plugin.c");
-    let program = Program::build("loads.c", &[]);
+    let plugin = Program::shared("../policies/plugin.c");
+    let program = Program::build("../policies/loads.c");
     let rules = Rules::new(Policy::ADAPTIVE).rule(Policy::Libc, By::Module("libplug*.so"));
     program.run_with(&rules, &[&plugin]);
 }
@@ -63,8 +65,8 @@ fn modules_that_are_loaded_later() {
 /// Which rule holds is asked of the loader, which must not need its lock: `first_use.c` says why.
 #[test]
 fn first_calls_while_a_constructor_waits_for_them() {
-    let library = Program::shared("../c/first_use_library.c");
-    let program = Program::build("../c/first_use.c", &[]);
+    let library = Program::shared("first_use_library.c");
+    let program = Program::build("first_use.c");
     let rules = Rules::new(Policy::ADAPTIVE).rule(Policy::Libc, By::Module("libplug*.so"));
     for function in ["pthread_mutex_lock", "pthread_mutex_init", "pthread_mutex_trylock", "pthread_rwlock_rdlock"] {
         let told = program.run_with(&rules, &[&library, function, "ours"]);
@@ -74,7 +76,7 @@ fn first_calls_while_a_constructor_waits_for_them() {
 
 #[test]
 fn rules_for_other_programs_do_not_hold() {
-    let program = Program::build("sites.c", &[]);
+    let program = Program::build("../policies/sites.c");
     let rules = || {
         Rules::new(Policy::TICKET).rule(Policy::QUEUED, By::Program("other*")).rule(Policy::TTAS, By::Program("sites"))
     };
@@ -99,7 +101,7 @@ fn the_programs_of_the_other_tests_under_tables() {
         "cancel.c",
     ];
     for source in sources {
-        let program = Program::build(&format!("../c/{source}"), &[]);
+        let program = Program::build(source);
         for default in [Policy::ADAPTIVE, Policy::Libc] {
             program.run(&Rules::new(default));
         }
@@ -112,7 +114,7 @@ macro_rules! conformance {
             /// What the standard says holds as on the C library, also where each call finds its way by a table.
             #[test]
             fn $name() {
-                let program = Program::build(concat!("../conformance/", $source), &[]);
+                let program = Program::build(concat!("../conformance/", $source));
                 let expected = program.answers_on_libc();
                 assert!(expected.lines().count() > 30, "{expected}");
                 let mixed = Rules::new(Policy::Libc).rule(Policy::ADAPTIVE, By::Function("main"));
@@ -134,7 +136,7 @@ conformance! {
 
 #[test]
 fn tables_that_cannot_be_used_end_the_process_before_main() {
-    let program = Program::build("sites.c", &[]);
+    let program = Program::build("../policies/sites.c");
     let (status, told) = program.run_table("/nowhere/policy.table");
     assert_eq!(status, Some(2), "{told}");
     assert!(

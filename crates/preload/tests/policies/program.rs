@@ -1,10 +1,10 @@
 //! Builds C programs, makes tables for them, and runs them under the preload library.
 
+use crate::harness::{self, Build};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, environment, fingerprint, libraries};
+use turnwise_preload_abi::{Image, Kind, ModuleRanges, NewRule, NewTable, Policy, environment, fingerprint};
 
 /// What a rule goes by.
 pub(crate) enum By {
@@ -80,33 +80,26 @@ fn place(program: &Path, symbol: &str) -> Range<u64> {
     number(0)..number(0) + number(1)
 }
 
-/// A program in a folder of its own, which goes away with the value.
-pub(crate) struct Program {
-    path: PathBuf,
-}
+/// A program that was built; removed when dropped.
+pub(crate) struct Program(harness::Program);
 
 impl Program {
-    /// Compiles a file of `tests/policies`.
-    pub(crate) fn build(source: &str, flags: &[&str]) -> Program {
-        let stem = Path::new(source).file_stem().expect("a file").to_str().expect("text").to_owned();
-        let path = folder().join(stem);
-        compile(source, &path, flags);
-        Program { path }
+    /// Compiles a file, by its path from `tests/c`.
+    pub(crate) fn build(source: &str) -> Program {
+        Program(Build::new(source).program())
     }
 
-    /// Compiles one to a shared object; its path.
+    /// Compiles a file to the shared object `libplugin.so`; returns its path.
     pub(crate) fn shared(source: &str) -> String {
-        let path = folder().join("libplugin.so");
-        compile(source, &path, &["-shared", "-fPIC"]);
-        path.to_str().expect("text").to_owned()
+        Build::new(source).shared("plugin").to_str().expect("text").to_owned()
     }
 
-    /// A path in the program's folder.
+    /// Returns a path in the program's folder.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
-        self.path.with_file_name(name)
+        self.0.path().with_file_name(name)
     }
 
-    /// Runs it; what it wrote to stderr.
+    /// Runs the program; returns what it wrote to stderr.
     pub(crate) fn run(&self, rules: &Rules) -> String {
         self.run_with(rules, &[])
     }
@@ -115,82 +108,42 @@ impl Program {
         self.run_for(rules, arguments).1
     }
 
-    /// Runs it; what it wrote to stdout.
+    /// Runs the program; returns what it wrote to stdout.
     pub(crate) fn answers(&self, rules: &Rules) -> String {
         self.run_for(rules, &[]).0
     }
 
-    /// Runs it without the library; what it wrote to stdout.
+    /// Runs the program without the library; returns what it wrote to stdout.
     pub(crate) fn answers_on_libc(&self) -> String {
-        let mut command = Command::new("timeout");
-        command.args(["-k", "5", "120", "env", "-u", environment::LOCK, "-u", "LD_PRELOAD"]).arg(&self.path);
-        let output = command.output().expect("timeout of coreutils");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        self.0.answers_on_libc()
     }
 
-    /// Runs it; stdout and stderr.
+    /// Runs the program; returns stdout and stderr.
     fn run_for(&self, rules: &Rules, arguments: &[&str]) -> (String, String) {
-        let table = self.beside("table");
-        std::fs::write(&table, rules.table(&self.path)).expect("a table");
+        let (program, table) = (self.0.path(), self.beside("table"));
+        std::fs::write(&table, rules.table(program)).expect("a table");
         // A table makes the variable void; some programs look whether it is there before they look into an object.
         let lock = if rules.default == Policy::ADAPTIVE { environment::LOCK } else { "A" };
         let (status, answers, told) = self.start(&format!("{lock}=adaptive"), table.to_str().expect("text"), arguments);
-        assert_eq!(status, Some(0), "{}, default {}:\n{told}", self.path.display(), rules.default.name());
+        assert_eq!(status, Some(0), "{}, default {}:\n{told}", program.display(), rules.default.name());
         assert!(told.contains("turnwise: version"), "the library was not loaded:\n{told}");
         (answers, told)
     }
 
-    /// Runs it with the table of this path; exit status and what it wrote to stderr.
+    /// Runs the program with the table of this path; returns the exit status and what it wrote to stderr.
     pub(crate) fn run_table(&self, table: &str) -> (Option<i32>, String) {
         let (status, _, told) = self.start("A=", table, &[]);
         (status, told)
     }
 
     fn start(&self, variable: &str, table: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let mut command = Command::new("timeout");
-        command
-            .args(["-k", "5", "120", "env", "-u", environment::LOCK, variable])
-            .arg(format!("{}=1", environment::VERBOSE));
+        let mut command = self.0.command();
+        command.arg(variable).arg(format!("{}=1", environment::VERBOSE));
         command.arg(format!("{}={table}", environment::POLICY_TABLE));
-        command.arg(format!("LD_PRELOAD={}", library().display()));
-        let output = command.arg(&self.path).args(arguments).output().expect("timeout of coreutils");
+        command.arg(format!("LD_PRELOAD={}", harness::library().display()));
+        let output = command.arg(self.0.path()).args(arguments).output().expect("timeout of coreutils");
         let [told, complaints] =
             [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         (output.status.code(), told, complaints)
     }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            let _ = std::fs::remove_dir_all(self.path.parent().expect("a folder of its own"));
-        }
-    }
-}
-
-fn compile(source: &str, path: &Path, flags: &[&str]) {
-    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/policies");
-    let mut command = Command::new(compiler);
-    command.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"]).args(flags);
-    command.arg("-I").arg(folder.join("../c")).arg("-o").arg(path).arg(folder.join(source)).arg("-ldl");
-    let output = command.output().unwrap_or_else(|error| panic!("cannot run {compiler}: {error}"));
-    assert!(output.status.success(), "{compiler} failed:\n{}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn folder() -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("policies-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for the program");
-    folder
-}
-
-/// The shared object that cargo built for this test: beside the test's own executable, or one folder up.
-fn library() -> PathBuf {
-    let name = format!("{}.so", libraries::PRELOAD);
-    let test = std::env::current_exe().expect("the test's own path");
-    let mut places = test.ancestors().skip(1).take(2).map(|folder| folder.join(&name));
-    places.find(|path| path.is_file()).expect("cargo builds the library for its tests")
 }

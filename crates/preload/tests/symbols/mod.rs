@@ -8,14 +8,14 @@ use std::process::Command;
 pub(crate) struct Symbols(BTreeMap<String, BTreeSet<String>>);
 
 impl Symbols {
-    /// Of one shared object.
+    /// Reads the symbols of a shared object.
     pub(crate) fn of(library: &Path) -> Symbols {
         let mut symbols = Symbols(BTreeMap::new());
         symbols.add(library);
         symbols
     }
 
-    /// Of the C library at hand. Before 2.34 functions on threads are in a library of their own.
+    /// Reads the symbols of this C library. Before 2.34 functions on threads are in a library of their own.
     pub(crate) fn of_c_library() -> Symbols {
         let mut symbols = Symbols(BTreeMap::new());
         for name in ["libc.so.6", "libpthread.so.0"] {
@@ -46,18 +46,18 @@ impl Symbols {
         }
     }
 
-    /// All names, sorted.
+    /// Returns all names, sorted.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// The versions that a name has, whichever is the default.
+    /// Returns the versions that a name has, including the default one.
     pub(crate) fn of_name(&self, name: &str) -> BTreeSet<String> {
         let versions = self.0.get(name).into_iter().flatten();
         versions.map(|version| version.trim_start_matches('@').to_owned()).filter(|text| !text.is_empty()).collect()
     }
 
-    /// How many symbols there are for those who ask for no version.
+    /// Returns how many symbols there are for references without a version.
     pub(crate) fn without_asking(&self, name: &str) -> usize {
         let versions = self.0.get(name).into_iter().flatten();
         versions.filter(|version| version.is_empty() || version.starts_with("@@")).count()

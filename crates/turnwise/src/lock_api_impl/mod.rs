@@ -1,19 +1,19 @@
-//! The raw traits of the [lock_api](https://docs.rs/lock_api) crate, so that `lock_api::Mutex<turnwise::RawMutex, T>`
-//! and whatever is built on it work on these locks.
+//! Implements the raw traits of the [lock_api](https://docs.rs/lock_api) crate, so that
+//! `lock_api::Mutex<turnwise::RawMutex, T>` and what is built on it work on these locks.
 //!
 //! | type | traits | guard moves between threads |
 //! |---|---|---|
 //! | [`RawMutex`] | `RawMutex`, `RawMutexFair`, `RawMutexTimed` | no: the word names the owner |
-//! | [`RawRwSem`] | `RawRwLock` and all its extensions but the `Fair` ones | no: who holds what is kept per thread |
+//! | [`RawRwSem`] | `RawRwLock` and all its extensions but the `Fair` ones | no: holders are recorded per thread |
 //! | [`RawSpinLock`], [`RawTicketLock`], [`RawQueuedSpinLock`] | `RawMutex`, `RawMutexTimed` | yes |
 //!
 //! Times are [`core::time::Duration`] and [`Deadline`]: there is no `Instant` without std, and none that could name a
 //! point on another platform's clock.
 //!
-//! [`RawRwSem`] cannot be released to the longest sleeper, so it has no `Fair` traits: who waited too long claims the
-//! lock by itself.
+//! [`RawRwSem`] cannot be released to the longest sleeper, so it has no `Fair` traits: a thread that waited too long
+//! claims the lock by itself.
 //!
-//! [`crate::RawMcsLock`] has no such impl: lock_api's state of an acquisition moves with the guard and may be
+//! [`crate::RawMcsLock`] does not implement them: lock_api's state of an acquisition moves with the guard and may be
 //! forgotten, while an MCS node must stay where it is; without allocation there is no place for it.
 
 mod rwlock;
@@ -29,11 +29,11 @@ use lock_api::{GuardNoSend, GuardSend};
 #[cfg(doc)]
 use crate::RawRwSem;
 
-/// The two traits for a [`RawTimedLock`] with a const constructor.
+/// Implements the two traits for a [`RawTimedLock`] with a const constructor.
 macro_rules! raw_mutex {
     ($($generics:ident)?, $lock:ty, $init:expr, $guard:ident) => {
         // SAFETY: `RawLock` promises exclusion, order, and release from any thread if `$guard` is `Send`; a locked one
-        // that nobody waits for may be moved or dropped, since nothing points to it; no operation unwinds.
+        // without waiters may be moved or dropped, since nothing points to it; no operation unwinds.
         unsafe impl$(<$generics: Backoff>)? lock_api::RawMutex for $lock {
             const INIT: Self = $init;
             type Guard = $guard;
@@ -82,7 +82,8 @@ raw_mutex!(B, RawSpinLock<B>, RawSpinLock::with_backoff(), GuardSend);
 raw_mutex!(B, RawTicketLock<B>, RawTicketLock::with_backoff(), GuardSend);
 raw_mutex!(, RawQueuedSpinLock, RawQueuedSpinLock::new(), GuardSend);
 
-// SAFETY: as for `RawMutex`; whoever is granted the lock acquires (mutex.acquire) what was released before.
+// SAFETY: contract of `RawLock`, which `unlock_fair` keeps: the thread that is granted the lock acquires
+// (mutex.acquire) what was released before.
 unsafe impl lock_api::RawMutexFair for RawMutex {
     unsafe fn unlock_fair(&self, _guard: GuardNoSend) {
         // SAFETY: contract of `RawMutex::unlock_fair`: the caller has the lock.

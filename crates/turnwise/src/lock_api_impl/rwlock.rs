@@ -1,4 +1,4 @@
-//! The traits of readers-writer locks.
+//! Implements lock_api's traits of readers-writer locks.
 
 use crate::platform::{Deadline, DefaultPlatform};
 use crate::rwsem::RawRwSem;
@@ -9,8 +9,8 @@ fn after(timeout: Duration) -> Deadline {
     Deadline::after::<DefaultPlatform>(timeout)
 }
 
-// SAFETY: `RawRwSem` lets readers in or one writer, and orders them (rwsem.read, rwsem.write, rwsem.unlock_read,
-// rwsem.release); a locked one that nobody waits for may be moved or dropped, since nothing points to it; no operation
+// SAFETY: `RawRwSem` lets in readers or one writer, and orders them (rwsem.read, rwsem.write, rwsem.unlock_read,
+// rwsem.release); a locked one without waiters may be moved or dropped, since nothing points to it; no operation
 // unwinds.
 unsafe impl lock_api::RawRwLock for RawRwSem {
     const INIT: Self = RawRwSem::new();
@@ -60,7 +60,7 @@ unsafe impl lock_api::RawRwLock for RawRwSem {
     }
 }
 
-// SAFETY: as above; what a downgrade keeps excludes writers from the exchange on that releases the rest.
+// SAFETY: `RawRwSem::downgrade` releases (rwsem.release) and keeps, in one exchange, a read lock that excludes writers.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwSem {
     unsafe fn downgrade(&self, guard: GuardNoSend) -> GuardNoSend {
         // SAFETY: contract of `RawRwSem::downgrade`: the caller has the write lock.
@@ -69,7 +69,7 @@ unsafe impl lock_api::RawRwLockDowngrade for RawRwSem {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the timed forms acquire like the others: by rwsem.read and rwsem.write.
 unsafe impl lock_api::RawRwLockTimed for RawRwSem {
     type Duration = Duration;
     type Instant = Deadline;
@@ -91,12 +91,13 @@ unsafe impl lock_api::RawRwLockTimed for RawRwSem {
     }
 }
 
-/// The guard of the mode that the caller has after an attempt to upgrade.
+/// Returns the guard of the mode that the caller has after an attempt to upgrade.
 fn upgraded(yes: bool, guard: GuardNoSend) -> Result<GuardNoSend, GuardNoSend> {
     if yes { Ok(guard) } else { Err(guard) }
 }
 
-// SAFETY: as above; an upgrade acquires (rwsem.write) what the readers that it waited for released.
+// SAFETY: one upgradable reader is let in beside readers (rwsem.write); its upgrade acquires (rwsem.write) what the
+// readers that it waited for released.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     type UpgradableGuard = GuardNoSend;
 
@@ -115,7 +116,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     }
 
     unsafe fn upgrade(&self, guard: GuardNoSend) -> GuardNoSend {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::upgrade`: the caller has the upgradable read lock.
         unsafe { RawRwSem::upgrade(self) };
         guard
     }
@@ -126,7 +127,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwSem {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the downgrades release (rwsem.release) and keep, in one exchange, a read lock that excludes writers.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwSem {
     unsafe fn downgrade_upgradable(&self, guard: GuardNoSend) -> GuardNoSend {
         // SAFETY: contract of `RawRwSem::downgrade_upgradable`: the caller has the upgradable read lock.
@@ -141,7 +142,7 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwSem {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the timed forms acquire like the others: by rwsem.write.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwSem {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<GuardNoSend> {
         (self.try_upgradable_read() || self.upgradable_read_until(after(timeout))).then(GuardNoSend::new)
@@ -152,12 +153,12 @@ unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwSem {
     }
 
     unsafe fn try_upgrade_for(&self, guard: GuardNoSend, timeout: Duration) -> Result<GuardNoSend, GuardNoSend> {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contracts of `RawRwSem::try_upgrade` and `upgrade_until`: the caller has the upgradable read lock.
         upgraded(unsafe { RawRwSem::try_upgrade(self) || self.upgrade_until(after(timeout)) }, guard)
     }
 
     unsafe fn try_upgrade_until(&self, guard: GuardNoSend, deadline: Deadline) -> Result<GuardNoSend, GuardNoSend> {
-        // SAFETY: the caller has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::upgrade_until`: the caller has the upgradable read lock.
         upgraded(unsafe { self.upgrade_until(deadline) }, guard)
     }
 }

@@ -1,4 +1,4 @@
-//! A [`LockRef`] with data.
+//! A [`LockRef`] with data that its lock protects.
 
 use super::{LockRef, LockRefGuard};
 use crate::platform::{Deadline, DefaultPlatform, Platform};
@@ -9,8 +9,9 @@ use core::time::Duration;
 
 /// A reference count with a lock that protects `T`.
 ///
-/// The count is about whatever contains the cell; see the example at [`super`]. It dereferences to its [`LockRef`] for
-/// all that needs no data; the operations that may end with the lock held are here too, and end with the data.
+/// The count is that of the object that contains the cell; see the example at [`super`]. It dereferences to its
+/// [`LockRef`] for all that needs no data; the operations that may end with the lock held are here too, and give the
+/// data.
 ///
 /// ```
 /// use turnwise::{LockRefCell, LockRefCellGuard};
@@ -34,7 +35,7 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for LockRefCell<T, P> {}
 unsafe impl<T: ?Sized + Send, P: Platform> Send for LockRefCell<T, P> {}
 
 impl<T> LockRefCell<T> {
-    /// Unlocked, with `count` references.
+    /// Creates an unlocked cell with `count` references.
     ///
     /// # Panics
     /// If `count` exceeds [`super::COUNT_MAX`].
@@ -45,7 +46,7 @@ impl<T> LockRefCell<T> {
 }
 
 impl<T, P: Platform> LockRefCell<T, P> {
-    /// Unlocked, with `count` references, on any platform.
+    /// Creates an unlocked cell with `count` references, on any platform.
     ///
     /// # Panics
     /// If `count` exceeds [`super::COUNT_MAX`].
@@ -54,7 +55,7 @@ impl<T, P: Platform> LockRefCell<T, P> {
         LockRefCell { refs: LockRef::new_in(count), data: UnsafeCell::new(value) }
     }
 
-    /// The data, without locking: nobody else can have them.
+    /// Returns the data, without locking: no other thread can have access to them.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
@@ -66,36 +67,36 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
         LockRefCellGuard { held, cell: self }
     }
 
-    /// As [`LockRef::lock`].
+    /// Acquires the lock, as [`LockRef::lock`] does.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefCellGuard<'_, T, P> {
         self.with(self.refs.lock())
     }
 
-    /// As [`LockRef::try_lock`].
+    /// Acquires the lock if it is free, as [`LockRef::try_lock`] does.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock().map(|held| self.with(held))
     }
 
-    /// As [`LockRef::try_lock_for`].
+    /// Acquires the lock, or gives up after `timeout`, as [`LockRef::try_lock_for`] does.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock_for(timeout).map(|held| self.with(held))
     }
 
-    /// As [`LockRef::try_lock_until`].
+    /// Acquires the lock, or gives up at `deadline`, as [`LockRef::try_lock_until`] does.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefCellGuard<'_, T, P>> {
         self.refs.try_lock_until(deadline).map(|held| self.with(held))
     }
 
-    /// As [`LockRef::get_or_lock`].
+    /// Adds a reference, or acquires the lock, as [`LockRef::get_or_lock`] does.
     ///
     /// # Panics
-    /// As that.
+    /// If there are [`super::COUNT_MAX`] references.
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
     #[cfg_attr(feature = "order-check", track_caller)]
@@ -103,10 +104,10 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
         self.refs.get_or_lock().map(|held| self.with(held))
     }
 
-    /// As [`LockRef::put_or_lock`].
+    /// Drops a reference, or acquires the lock, as [`LockRef::put_or_lock`] does.
     ///
     /// # Panics
-    /// As that.
+    /// If there is no reference.
     #[inline]
     #[must_use = "the lock, if it was taken, is released at once"]
     #[cfg_attr(feature = "order-check", track_caller)]
@@ -114,13 +115,13 @@ impl<T: ?Sized, P: Platform> LockRefCell<T, P> {
         self.refs.put_or_lock().map(|held| self.with(held))
     }
 
-    /// The data, without locking: the exclusive borrow proves that nobody else can have them.
+    /// Returns the data, without locking: the exclusive borrow proves that no other thread has access to them.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 }
 
-/// The count, and the lock without the data. A guard that was taken from here shuts out those of the cell.
+/// Gives the count, and the lock without the data. A guard obtained from here excludes those of the cell.
 impl<T: ?Sized, P: Platform> Deref for LockRefCell<T, P> {
     type Target = LockRef<P>;
     #[inline]
@@ -141,7 +142,7 @@ impl<T: ?Sized + fmt::Debug, P: Platform> fmt::Debug for LockRefCell<T, P> {
     }
 }
 
-/// The lock of a [`LockRefCell`], held; released when dropped.
+/// The guard of the lock of a [`LockRefCell`], which is held until the guard is dropped.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefCellGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
     held: LockRefGuard<'a, P>,
@@ -149,10 +150,10 @@ pub struct LockRefCellGuard<'a, T: ?Sized, P: Platform = DefaultPlatform> {
 }
 
 impl<'a, T: ?Sized, P: Platform> LockRefCellGuard<'a, T, P> {
-    /// The count, under the lock.
+    /// Returns the count, under the lock.
     #[inline]
     pub fn refs(this: &Self) -> &LockRefGuard<'a, P> {
-        // Not `&mut`: whoever can swap two guards can have data whose lock is free.
+        // Not `&mut`: swapping two guards would give access to data whose lock is free.
         &this.held
     }
 }
@@ -161,7 +162,7 @@ impl<T: ?Sized, P: Platform> Deref for LockRefCellGuard<'_, T, P> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard has the lock.
+        // SAFETY: invariant 1 of `raw`: the guard has the lock, so no other guard gives access to the data.
         unsafe { &*self.cell.data.get() }
     }
 }
@@ -169,7 +170,7 @@ impl<T: ?Sized, P: Platform> Deref for LockRefCellGuard<'_, T, P> {
 impl<T: ?Sized, P: Platform> DerefMut for LockRefCellGuard<'_, T, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard has the lock, and is borrowed exclusively.
+        // SAFETY: invariant 1 of `raw`: the guard has the lock, and is borrowed exclusively.
         unsafe { &mut *self.cell.data.get() }
     }
 }

@@ -5,7 +5,8 @@ use crate::platform::{DefaultPlatform, IntWord, Platform};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The lock, held; released when dropped. Meanwhile the count changes by this guard only.
+/// The guard of the lock of a [`LockRef`], which is held until the guard is dropped. Meanwhile only this guard changes
+/// the count.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
     of: &'a LockRef<P>,
@@ -15,23 +16,23 @@ pub struct LockRefGuard<'a, P: Platform = DefaultPlatform> {
 }
 
 impl<'a, P: Platform> LockRefGuard<'a, P> {
-    /// For whoever has just acquired the lock.
+    /// Makes a guard for the thread that has just acquired the lock.
     #[inline]
     pub(super) fn new(of: &'a LockRef<P>) -> Self {
         LockRefGuard { of, one_thread: PhantomData }
     }
 
-    /// The number of references, which nobody else can change.
+    /// Returns the number of references, which no other thread can change.
     pub fn count(&self) -> u32 {
         self.of.count()
     }
 
-    /// Whether the object was marked dead.
+    /// Whether the object has been marked dead.
     pub fn is_dead(&self) -> bool {
         self.of.is_dead()
     }
 
-    /// Adds a reference, also to none; returns how many there were.
+    /// Adds a reference, even if there is none; returns how many there were.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -43,7 +44,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
         count(self.of.word.fetch_add(ONE, Relaxed))
     }
 
-    /// Gives a reference back; returns how many are left.
+    /// Drops a reference; returns how many are left.
     ///
     /// # Panics
     /// If there is none.
@@ -55,7 +56,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
         count(self.of.word.fetch_sub(ONE, Relaxed)) - 1
     }
 
-    /// As [`LockRef::mark_dead`].
+    /// Marks the object dead, as [`LockRef::mark_dead`] does.
     pub fn mark_dead(&self) {
         self.of.word.fetch_or(DEAD, Relaxed);
     }
@@ -64,7 +65,7 @@ impl<'a, P: Platform> LockRefGuard<'a, P> {
 impl<P: Platform> Drop for LockRefGuard<'_, P> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard has the lock, and is gone.
+        // SAFETY: contract of `LockRef::force_unlock`: the guard has the lock, and is gone.
         unsafe { self.of.force_unlock() }
     }
 }

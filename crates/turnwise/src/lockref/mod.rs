@@ -5,8 +5,8 @@
 //! | [`LockRef`] | the word |
 //! | [`LockRefCell`] | the word, and data that its lock protects |
 //!
-//! An intrusive reference, with what `Arc` does not have: the one who gives the last reference back holds the lock, so
-//! that nobody can find the object while it decides what becomes of it.
+//! It is an intrusive reference count, with what `Arc` does not have: the thread that drops the last reference holds
+//! the lock, so that no other can find the object while it decides what becomes of it.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -19,13 +19,13 @@
 //!     refs: LockRefCell<u64>,
 //! }
 //!
-//! /// Finds entries; holds no reference. An entry is in it as long as it is not dead.
+//! /// The table of entries; it holds no reference. An entry is in it as long as it is not dead.
 //! static TABLE: Mutex<Option<HashMap<u32, Ref>>> = Mutex::new(None);
 //!
 //! /// A reference, as in the table: without a count of its own.
 //! #[derive(Clone, Copy)]
 //! struct Ref(NonNull<Entry>);
-//! // SAFETY: an `Entry` may be shared, and is freed by whichever thread has the last handle.
+//! // SAFETY: an `Entry` may be shared, and freed by any thread.
 //! unsafe impl Send for Ref {}
 //!
 //! /// A counted reference.
@@ -36,7 +36,7 @@
 //!         let mut table = TABLE.lock();
 //!         let table = table.get_or_insert_default();
 //!         if let Some(&found) = table.get(&key) {
-//!             // SAFETY: entries leave the table before they are freed, and we have the table.
+//!             // SAFETY: entries leave the table before they are freed, and we hold the table's lock.
 //!             let entry = unsafe { found.0.as_ref() };
 //!             if entry.refs.get_not_zero() {
 //!                 *entry.refs.lock() += 1;
@@ -75,7 +75,7 @@
 //!         if table.get(&self.entry().key).is_some_and(|found| found.0 == self.0.0) {
 //!             table.remove(&self.entry().key);
 //!         }
-//!         // SAFETY: made by `Box::leak`; dead, in the table no more, and nobody else has a reference.
+//!         // SAFETY: made by `Box::leak`; dead, no longer in the table, and there is no other reference.
 //!         drop(unsafe { Box::from_raw(self.0.0.as_ptr()) });
 //!     }
 //! }

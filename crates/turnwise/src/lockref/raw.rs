@@ -1,27 +1,27 @@
-//! A reference count and a lock in one word: while nobody has the lock, the count changes by one compare-exchange that
-//! finds that out at the same time. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
+//! A reference count and a lock in one word: while the lock is free, the count changes by one compare-exchange that
+//! checks that at the same time. (The kernel's lockref, W. Long and L. Torvalds, 2013.)
 //!
 //! The word, 8 bytes (zero: unlocked, no references):
 //!
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
-//! | 0..16 | owner | token of the owner, if it told | the owner |
-//! | 16 | `HELD` | somebody has the lock | whoever takes it; the owner, as it leaves |
-//! | 17 | `WAITERS` | somebody may sleep until the owner releases the lock | a waiter, before it sleeps; the owner, as it leaves |
-//! | 32..63 | count | references | `HELD` clear: anybody; set: the owner |
-//! | 63 | `DEAD` | no new references to an object that somebody finds | the owner; never cleared |
+//! | 0..16 | owner | token of the owner, if it stored one | the owner |
+//! | 16 | `HELD` | the lock is held | the thread that takes it; the owner, as it leaves |
+//! | 17 | `WAITERS` | a thread may sleep for the lock | a waiter, before it sleeps; the owner, as it leaves |
+//! | 32..63 | count | references | `HELD` clear: any thread; set: the owner |
+//! | 63 | `DEAD` | no new references for threads that find the object | the owner; never cleared |
 //!
 //! Invariants:
-//! 1. The lock half is zero if and only if nobody has the lock. Whoever sets `HELD` when it was zero has the lock until
-//!    it sets the half to zero again.
-//! 2. While `HELD` is set, the owner alone changes the count half.
-//! 3. The count never leaves `0..=COUNT_MAX`: every change looks first.
-//! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; who clears them wakes all
-//!    that sleep at that token's slot. So nobody sleeps for a lock that is free.
+//! 1. The lock half is zero if and only if the lock is free. A thread that sets `HELD` when it was zero has the lock
+//!    until it sets the half to zero again.
+//! 2. While `HELD` is set, only the owner changes the count half.
+//! 3. The count never leaves `0..=COUNT_MAX`: every change checks first.
+//! 4. A waiter sleeps only after it has seen `WAITERS` and the owner's token set together; a thread that clears them
+//!    wakes all that sleep at that token's slot. So no thread sleeps for a lock that is free.
 //! 5. A release does not touch the word after the exchange that frees it: another thread may then free its memory.
 //!
 //! There is no room for a futex in the word's lock half, since words of a platform have one width; but a waiter knows
-//! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All who wait
+//! the owner, and each thread with a slot has a word there that counts the releases of contended lockrefs. All waiters
 //! for a lock of that thread sleep on it.
 
 use super::LockRefGuard;
@@ -35,23 +35,23 @@ use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
 
-/// The largest number of references. [`LockRef::get`] and its kin panic rather than exceed it.
+/// The maximum number of references. [`LockRef::get`] and its kin panic rather than exceed it.
 pub const COUNT_MAX: u32 = (1 << 31) - 1;
 
-/// A change of the count that lost its first compare-exchange loses so many more before it takes the lock, which keeps
+/// How many more compare-exchanges a change of the count loses, after the first, before it takes the lock, which keeps
 /// the others away.
 pub const RETRIES: u32 = 100;
 
-/// Exchanges that a thread tries in a row before it stays away again.
+/// How many exchanges a thread tries in a row before it stays away again.
 const AT_ONCE: u32 = 2;
 
-/// How long it stays away: the first time, and at most; doubled in between.
+/// How long a thread stays away: the first time, and at most; doubled in between.
 const REST_NS: (u32, u32) = (200, 1_600);
 
 const OWNER: u64 = 0xffff;
 const HELD: u64 = 1 << 16;
 const WAITERS: u64 = 1 << 17;
-/// Zero if and only if the lock is free.
+/// The lock half of the word: zero if and only if the lock is free.
 const LOCK: u64 = 0xffff_ffff;
 pub(super) const ONE: u64 = 1 << 32;
 pub(super) const DEAD: u64 = 1 << 63;
@@ -60,30 +60,31 @@ pub(super) const fn count(word: u64) -> u32 {
     (word >> 32) as u32 & COUNT_MAX
 }
 
-/// What became of a change of the count without the lock.
+/// The result of a change of the count without the lock.
 enum Change {
-    /// Done; the word before.
+    /// The change was made; the word before it.
     Done(u64),
-    /// This word does not allow it.
+    /// This word does not allow the change.
     Refused(u64),
     /// The lock is held, or others were faster too often.
     Busy,
 }
 
-/// A reference count with a lock. Zero bytes = unlocked, no references.
+/// A reference count with a lock. Zero bytes: unlocked, no references.
 ///
-/// It counts; what the count keeps alive is the caller's business (see the example at [`super`]). No operation wraps:
-/// one reference too many and one too few are panics that leave the count as it was.
+/// It only counts; what the count keeps alive is the caller's business (see the example at [`super`]). No operation
+/// wraps: one reference too many or too few causes a panic that leaves the count as it was. Each takes the lock only if
+/// it is held, or if other threads were faster more than [`RETRIES`] times.
 ///
-/// | operation | needs | count | without the lock unless |
-/// |---|---|---|---|
-/// | [`get`](LockRef::get) | a reference | + 1 | the lock is held, or others were faster more than [`RETRIES`] times |
-/// | [`get_not_zero`](LockRef::get_not_zero) | | + 1 if it is not 0, and not dead | likewise |
-/// | [`get_not_dead`](LockRef::get_not_dead) | | + 1 if it is not dead | likewise |
-/// | [`get_or_lock`](LockRef::get_or_lock) | | + 1 if it is not 0, and not dead; otherwise the lock | likewise |
-/// | [`put`](LockRef::put) | a reference | - 1 | likewise |
-/// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 | likewise |
-/// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock | likewise |
+/// | operation | needs | count |
+/// |---|---|---|
+/// | [`get`](LockRef::get) | a reference | + 1 |
+/// | [`get_not_zero`](LockRef::get_not_zero) | | + 1 if it is not 0, and not dead |
+/// | [`get_not_dead`](LockRef::get_not_dead) | | + 1 if it is not dead |
+/// | [`get_or_lock`](LockRef::get_or_lock) | | + 1 if it is not 0, and not dead; otherwise the lock |
+/// | [`put`](LockRef::put) | a reference | - 1 |
+/// | [`put_not_last`](LockRef::put_not_last) | a reference | - 1 if it is above 1 |
+/// | [`put_or_lock`](LockRef::put_or_lock) | a reference | - 1 if it is above 1; otherwise the lock |
 #[repr(C)]
 pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) word: P::U64,
@@ -92,7 +93,7 @@ pub struct LockRef<P: Platform = DefaultPlatform> {
 }
 
 impl LockRef {
-    /// Unlocked, with `count` references.
+    /// Creates an unlocked [`LockRef`] with `count` references.
     ///
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].
@@ -128,9 +129,9 @@ pub(super) fn no_reference() -> ! {
     panic!("a LockRef without references was used as if the caller had one")
 }
 
-/// The count.
+/// Operations on the count.
 impl<P: Platform> LockRef<P> {
-    /// Unlocked, with `count` references, on any platform.
+    /// Creates an unlocked [`LockRef`] with `count` references, on any platform.
     ///
     /// # Panics
     /// If `count` exceeds [`COUNT_MAX`].
@@ -154,12 +155,11 @@ impl<P: Platform> LockRef<P> {
         self.change_slow(order, delta, may, (word, lost))
     }
 
-    /// Says what keeps [`LockRef::change`] from it, or makes it after all. `word`: what it found; `lost`: others were
-    /// faster.
+    /// Makes the change after all, or says why not. `word`: what [`LockRef::change`] found; `lost`: it lost a race.
     ///
-    /// Who lost stays away for a while: the faster one gets many changes done meanwhile. Then it tries as if nothing
-    /// had changed: that exchange mostly fails, but brings the cache line, so that the next one, with what it found,
-    /// comes at once and mostly succeeds. A look instead would cost one more transfer, and leave time to lose the line.
+    /// A thread that lost stays away for a while: the faster one gets many changes done meanwhile. Then it tries as if
+    /// nothing had changed: that exchange mostly fails, but brings the cache line, so that the next one, with the word
+    /// found, comes at once and mostly succeeds. A look instead would cost a transfer, and leave time to lose the line.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -190,7 +190,7 @@ impl<P: Platform> LockRef<P> {
         Change::Busy
     }
 
-    /// Adds a reference to those that the caller has. Also after [`LockRef::mark_dead`].
+    /// Adds a reference; the caller already has one. Works even after [`LockRef::mark_dead`].
     ///
     /// # Panics
     /// If there is none, or there are [`COUNT_MAX`].
@@ -217,15 +217,15 @@ impl<P: Platform> LockRef<P> {
         guard.get();
     }
 
-    /// Adds a reference if there is any, and the object is not dead; says whether it did. Who gets one sees what was
-    /// written before the lock was released that raised the count from zero.
+    /// Adds a reference if the count is not 0, and the object is not dead; returns whether it did. After `true`, the
+    /// caller sees what was written before the release of the lock under which the count rose from zero.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn get_not_zero(&self) -> bool {
-        // ORDERING lockref.found: pairs with lockref.unlock.
+        // ORDERING lockref.found: pairs with lockref.unlock: shows what was written under the lock.
         match self.change(Acquire, ONE, may_find) {
             Change::Done(_) => true,
             Change::Refused(word) if word & DEAD == 0 && count(word) == COUNT_MAX => too_many(),
@@ -234,8 +234,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Adds a reference like [`LockRef::get_not_zero`]: `None`. If there is none, or the object is dead, nothing
-    /// changes and the caller has the lock: it may revive the object by [`LockRefGuard::get`], or leave it.
+    /// Adds a reference like [`LockRef::get_not_zero`] and returns `None`. If there is none, or the object is dead, it
+    /// acquires the lock instead: the caller may revive the object by [`LockRefGuard::get`], or leave it.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -262,8 +262,8 @@ impl<P: Platform> LockRef<P> {
         None
     }
 
-    /// Adds a reference, also to none, unless the object is dead; returns how many there were. Who finds some sees what
-    /// [`LockRef::get_not_zero`] would show.
+    /// Adds a reference, even if there is none, unless the object is dead; returns how many there were. A caller that
+    /// finds some sees what [`LockRef::get_not_zero`] would show.
     ///
     /// # Panics
     /// If there are [`COUNT_MAX`].
@@ -279,19 +279,19 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Gives a reference back; returns how many are left. Who gives the last one back sees what the others did before
-    /// they gave theirs. After it, [`LockRef::get_or_lock`] may still revive the object; if nobody uses that, zero is
-    /// final.
+    /// Drops a reference; returns how many are left. The thread that drops the last one sees what the others did before
+    /// they dropped theirs. After it, [`LockRef::get_or_lock`] may still revive the object; if no thread uses that,
+    /// zero is final.
     ///
     /// # Panics
     /// If there is none.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn put(&self) -> u32 {
-        // ORDERING lockref.put: pairs with lockref.last, and with lockref.lock for who locks instead.
+        // ORDERING lockref.put: pairs with lockref.last, and with lockref.lock for a thread that locks instead.
         match self.change(Release, ONE.wrapping_neg(), |word| count(word) > 0) {
             Change::Done(word) if count(word) == 1 => {
-                // ORDERING lockref.last: pairs with lockref.put.
+                // ORDERING lockref.last: pairs with lockref.put: shows what others did before they dropped theirs.
                 P::fence(Acquire);
                 0
             }
@@ -308,7 +308,7 @@ impl<P: Platform> LockRef<P> {
         self.lock().put()
     }
 
-    /// Gives a reference back unless it is the last; says whether it did.
+    /// Drops a reference unless it is the last; returns whether it did.
     ///
     /// # Panics
     /// If there is none.
@@ -324,8 +324,8 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Gives a reference back: `None`. If it is the last, the caller keeps it and has the lock; so it can take the
-    /// object out of wherever others find it, mark it dead, and only then let go.
+    /// Drops a reference and returns `None`. If it is the last, the caller keeps it and has the lock; so it can take
+    /// the object out of wherever others find it, mark it dead, and only then release the lock.
     ///
     /// # Panics
     /// If there is none.
@@ -355,14 +355,14 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Makes the object one that nobody can find any more: [`LockRef::get_not_zero`] and [`LockRef::get_or_lock`] add
-    /// no reference from now on. Those there are stay, and who has one can [`get`](LockRef::get) more.
+    /// Marks the object dead: [`LockRef::get_not_zero`], [`LockRef::get_not_dead`] and [`LockRef::get_or_lock`] add no
+    /// reference from now on. Existing ones stay, and a thread that has one can [`get`](LockRef::get) more.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn mark_dead(&self) {
         self.lock().mark_dead();
     }
 
-    /// The number of references at this moment.
+    /// Returns the number of references at this moment.
     pub fn count(&self) -> u32 {
         count(self.word.load(Relaxed))
     }
@@ -373,14 +373,14 @@ impl<P: Platform> LockRef<P> {
     }
 }
 
-/// Whether somebody who found the object may have a reference.
+/// Whether a thread that found the object may have a reference.
 fn may_find(word: u64) -> bool {
     word & DEAD == 0 && (1..COUNT_MAX).contains(&count(word))
 }
 
-/// The lock.
+/// Operations on the lock.
 impl<P: Platform> LockRef<P> {
-    /// Acquires the lock: nobody else can lock, nor change the count.
+    /// Acquires the lock: no other thread can lock, nor change the count.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefGuard<'_, P> {
@@ -413,7 +413,7 @@ impl<P: Platform> LockRef<P> {
         if got { Some(self.guard()) } else { None }
     }
 
-    /// For whoever has just acquired the lock.
+    /// Makes a guard for the thread that has just acquired the lock.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     fn guard(&self) -> LockRefGuard<'_, P> {
@@ -421,24 +421,24 @@ impl<P: Platform> LockRef<P> {
         LockRefGuard::new(self)
     }
 
-    /// What the order checker calls this lock.
+    /// Returns the order checker's name for this lock.
     #[inline]
     fn name(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
-    /// What has happened to the lock so far. Changes of the count that did not need it are not counted.
+    /// Returns what has happened to the lock so far. Changes of the count that did not need it are not counted.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & LOCK != 0
     }
 
-    /// Free -> held, by a compare-exchange that may lose against changes of the count.
+    /// Takes a free lock, by a compare-exchange that may lose against changes of the count.
     #[inline]
     fn take(&self) -> bool {
         let mut word = self.word.load(Relaxed);
@@ -455,13 +455,13 @@ impl<P: Platform> LockRef<P> {
         false
     }
 
-    /// Free -> held, by an exchange that no change of the count can make fail. Sets nothing that is not set if the lock
-    /// is held.
+    /// Takes a free lock, by an exchange that no change of the count can make fail. If the lock is held, it sets only
+    /// what is set already.
     fn seize(&self) -> bool {
         if self.is_locked() {
             return false;
         }
-        // ORDERING lockref.lock: as in `take`.
+        // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put, as in `take`.
         let free = self.word.fetch_or(HELD, Acquire) & LOCK == 0;
         if free {
             self.word.fetch_or(owner::<P>(), Relaxed);
@@ -487,7 +487,7 @@ impl<P: Platform> LockRef<P> {
         }
     }
 
-    /// Looks until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
+    /// Polls until the lock is free (`true`), or for `lockref_spin_ns`, or until the owner is found off its CPU.
     /// It ends at a deadline of the monotonic clock; one of another clock may be noticed `lockref_spin_ns` late.
     #[inline(never)]
     fn spin(&self, deadline: Option<Deadline>) -> bool {
@@ -501,7 +501,7 @@ impl<P: Platform> LockRef<P> {
         P::spin_until(&self.word, |word| word & LOCK == 0, limit).is_ok()
     }
 
-    /// Sleeps until the owner releases the lock; says whether it did. It cannot sleep for an owner without a slot.
+    /// Sleeps until the owner releases the lock; returns whether it did. It cannot sleep for an owner without a slot.
     #[inline(never)]
     fn sleep(&self, deadline: Option<Deadline>, patience: &mut Patience) -> bool {
         let word = self.word.load(Relaxed);
@@ -519,7 +519,7 @@ impl<P: Platform> LockRef<P> {
         }
         // Step B: look at its count of releases.
         let released = &P::slot(owner).released;
-        // ORDERING lockref.seen: pairs with lockref.wake: who sees a release counted sees in step C that it happened.
+        // ORDERING lockref.seen: pairs with lockref.wake: if we see a release counted, we see it in step C.
         let seen = released.load(Acquire);
         // Step C: it has not released the lock, or not counted that yet.
         if self.word.load(Relaxed) & LOCK != announced & LOCK {
@@ -530,24 +530,24 @@ impl<P: Platform> LockRef<P> {
         parked != Parked::Changed
     }
 
-    /// The guard of a lock that is held without one: for adapters that cannot keep a guard. Dropping it releases the
-    /// lock.
+    /// Makes a guard of a lock that is held without one: for adapters that cannot keep a guard. Dropping it releases
+    /// the lock.
     ///
     /// # Safety
-    /// The calling thread has the lock, its guard was forgotten, and no other was made of it that is still there.
+    /// The calling thread has the lock, its guard was forgotten, and no other guard of it exists.
     #[inline]
     pub unsafe fn guard_unchecked(&self) -> LockRefGuard<'_, P> {
         LockRefGuard::new(self)
     }
 
-    /// Releases the lock without its guard, then wakes those who sleep for it: for adapters that cannot keep a guard.
+    /// Releases the lock without its guard, then wakes its sleepers: for adapters that cannot keep a guard.
     ///
     /// # Safety
     /// The lock is held, and its guard was forgotten.
     #[inline]
     pub unsafe fn force_unlock(&self) {
         released(self.name());
-        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found.
+        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found: shows what we wrote.
         let word = self.word.fetch_and(!LOCK, Release);
         if word & WAITERS != 0 {
             wake_after::<P>(word);
@@ -555,7 +555,7 @@ impl<P: Platform> LockRef<P> {
     }
 }
 
-/// Wakes those who sleep for the owner that `word` names. Touches nothing but its slot, which is static (invariant 5).
+/// Wakes the sleepers of the owner that `word` names. Touches only its slot, which is static (invariant 5).
 #[cold]
 fn wake_after<P: Platform>(word: u64) {
     if let Some(owner) = named(word) {
@@ -566,12 +566,12 @@ fn wake_after<P: Platform>(word: u64) {
     }
 }
 
-/// The owner in `word`, if it is known and has a slot.
+/// Returns the owner in `word`, if it is known and has a slot.
 fn named(word: u64) -> Option<Token> {
     Token::new((word & OWNER) as u32).filter(|token| *token != Token::ANONYMOUS)
 }
 
-/// What the calling thread writes into the word. It takes a slot if it has none, so that others can sleep for it.
+/// Returns what the calling thread writes into the word. It takes a slot if it has none: others can then sleep for it.
 #[inline]
 fn owner<P: Platform>() -> u64 {
     let token = P::current();

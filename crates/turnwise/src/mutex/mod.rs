@@ -1,4 +1,4 @@
-//! The adaptive mutex: what one should use.
+//! The adaptive mutex: the lock for general use.
 
 mod raw;
 #[cfg(feature = "spin")]
@@ -12,9 +12,9 @@ use crate::platform::{DefaultPlatform, Platform};
 
 /// A mutual exclusion lock that protects `T`.
 ///
-/// Eight bytes beside the data (four without feature `spin`). It spins briefly, then behind a queue, and only while
-/// the owner may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken for
-/// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) gets the next turn. It does not poison.
+/// It takes eight bytes beside the data (four without feature `spin`). A waiter spins briefly, then behind a queue, and
+/// only while the owner may be running, then sleeps; newcomers may overtake sleepers, but a waiter that was overtaken
+/// for [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns) gets the next turn. It does not poison.
 ///
 /// ```
 /// use turnwise::Mutex;
@@ -29,14 +29,14 @@ use crate::platform::{DefaultPlatform, Platform};
 /// ```
 pub type Mutex<T, P = DefaultPlatform> = Lock<RawMutex<P>, T>;
 
-/// The mutex, held; released when dropped. It stays on its thread.
+/// The guard of a [`Mutex`], which is held until the guard is dropped. It stays on its thread.
 pub type MutexGuard<'a, T, P = DefaultPlatform> = LockGuard<'a, RawMutex<P>, T>;
 
-/// The mutex, held, with a part of the data in view.
+/// A guard of a part of a [`Mutex`]'s data.
 pub type MappedMutexGuard<'a, T, P = DefaultPlatform> = MappedLockGuard<'a, RawMutex<P>, T>;
 
 impl<T> Lock<RawMutex, T> {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawMutex::new(), value)
@@ -48,7 +48,7 @@ impl<T: ?Sized, P: Platform> LockGuard<'_, RawMutex<P>, T> {
     pub fn unlock_fair(this: Self) {
         let lock = LockGuard::forget(this);
         released(lock.name());
-        // SAFETY: the forgotten guard had the lock.
+        // SAFETY: contract of `RawMutex::unlock_fair`: the forgotten guard had the lock.
         unsafe { lock.raw().unlock_fair() }
     }
 }

@@ -4,12 +4,12 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..16 | owner | token of the owner, 0: free | whoever takes the lock | the owner, in `unlock` |
-//! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], its low bits); without them 0 | who sets them | who clears them |
-//! | 28 | `CROWD` | many sleep, though sections are short | a waiter past `crowd_after_ns`, as it takes the lock | `unlock`, which wakes several |
+//! | 0..16 | owner | token of the owner, 0: free | the thread that takes the lock | the owner, in `unlock` |
+//! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
+//! | 28 | `CROWD` | many threads sleep, though sections are short | a waiter past `crowd_after_ns`, as it takes the lock | `unlock`, which wakes several |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
-//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | it |
-//! | 31 | `WAITERS` | somebody sleeps, and nobody who was woken is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
+//! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
+//! | 31 | `WAITERS` | a thread sleeps, and no woken one is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
 //!
 //! With feature `spin` four more bytes follow: the queue of spinners ([`crate::osq`]).
 //!
@@ -19,11 +19,11 @@
 //! 2. A woken thread either takes the lock with `WAITERS` set again, or sets `WAITERS` before it sleeps or gives up:
 //!    the duty to wake the next passes on and is never lost.
 //! 3. `HANDOFF` with the generation of this process was set by one thread, and only that clears it; `GRANTED` with it
-//!    is for one that was woken and is on the way. While either is set and the lock is free, nobody else takes it.
-//!    With another generation they are void: they were inherited in a `fork`, without the thread. Whoever looks takes
-//!    them out before anything else ([`RawMutex::look`]).
+//!    is for one that was woken and is on the way. While either is set and the lock is free, no other thread takes it.
+//!    With another generation they are void: they were inherited in a `fork`, without the thread. A thread that looks
+//!    at the word takes them out before anything else ([`RawMutex::look`]).
 //! 4. `unlock` does not touch the lock after the compare-exchange that frees it: another thread may then free its
-//!    memory. The wake-up that follows uses the address alone.
+//!    memory. The wake-up that follows uses only the address.
 //!
 //! Waiting has three stages: a short look without the queue if it is empty; then one thread at a time spins on the
 //! word, at the head of the queue, while the owner may be running; then it sleeps. A sleeper that was woken
@@ -46,15 +46,15 @@ pub(super) const CROWD: u32 = 1 << 28;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
-/// The lock is promised to a thread that does not have it yet.
+/// The flags by which the lock is promised to a thread that does not have it yet.
 const PROMISE: u32 = HANDOFF | GRANTED;
-/// While any of these is set, a thread that merely comes along may not take the lock.
+/// The bits that keep a newcomer from taking the lock.
 pub(super) const BLOCKED: u32 = OWNER | HANDOFF | GRANTED;
 
-/// The process in which a promise was made.
+/// The stamp of the process in which a promise was made.
 const STAMP: Stamp = Stamp { bits: GENERATION, flags: PROMISE };
 
-/// The lock without data. Zero bytes = unlocked.
+/// The mutex without data. Zero bytes are an unlocked mutex.
 #[repr(C)]
 pub struct RawMutex<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
@@ -64,7 +64,7 @@ pub struct RawMutex<P: Platform = DefaultPlatform> {
 }
 
 impl RawMutex {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
         RawMutex {
@@ -89,7 +89,7 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked mutex on any platform.
+    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
         RawMutex {
             word: P::U32::new(0),
@@ -122,7 +122,7 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
     /// Releases the lock, then wakes a waiter if there is one.
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `RawLock::unlock`: the caller has the lock.
         unsafe {
             if !self.unlock_fast() {
                 self.unlock_contended();
@@ -130,25 +130,25 @@ unsafe impl<P: Platform> RawLock for RawMutex<P> {
         }
     }
 
-    /// Whether somebody has the lock or was promised it.
+    /// Whether a thread has the lock or was promised it.
     fn is_locked(&self) -> bool {
         let word = self.word.load(Relaxed);
         word & OWNER != 0 || word & PROMISE != 0 && !STAMP.is_void::<P>(word)
     }
 
-    /// What has happened to this lock so far.
+    /// Returns what has happened to this lock so far.
     #[cfg(feature = "stats")]
     fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
 }
 
-// SAFETY: as above.
+// SAFETY: invariant 1 and the orderings mutex.acquire and mutex.release hold for `lock_until` as for `try_lock`.
 unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
-    /// Acquires the lock, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
-        // ORDERING mutex.acquire: as in `lock`.
+        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         if self.word.compare_exchange(0, P::current().get(), Acquire, Relaxed).is_err() {
             return self.lock_slow(Some(deadline));
         }
@@ -158,8 +158,8 @@ unsafe impl<P: Platform> RawTimedLock for RawMutex<P> {
 }
 
 impl<P: Platform> RawMutex<P> {
-    /// First half of [`RawMutex::lock`]: acquires the lock if nobody has it or waits for it; says whether it did. For
-    /// adapters that end in a jump to the second half, and so need no stack frame.
+    /// Acquires the lock if it is free and no thread waits for it; returns whether it did. This is the first half of
+    /// [`RawMutex::lock`], for adapters that end in a jump to the second half, and so need no stack frame.
     #[inline(always)]
     pub fn lock_fast(&self) -> bool {
         // ORDERING mutex.acquire: pairs with mutex.release; shows what the last owner wrote.
@@ -168,20 +168,20 @@ impl<P: Platform> RawMutex<P> {
         taken
     }
 
-    /// Second half of [`RawMutex::lock`], after the first failed: acquires the lock.
+    /// Acquires the lock after [`RawMutex::lock_fast`] has failed: the second half of [`RawMutex::lock`].
     #[inline]
     pub fn lock_contended(&self) {
         self.lock_slow(None);
     }
 
-    /// `word`, whose owner is nobody -> ours.
+    /// Takes the lock if its word is still `word`, which has no owner.
     #[inline(always)]
     fn try_take(&self, word: u32) -> Result<u32, u32> {
-        // ORDERING mutex.acquire: as in `lock`.
+        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         self.word.compare_exchange(word, word | P::current().get(), Acquire, Relaxed)
     }
 
-    /// A try that found flags or an owner: the lock may be free though threads sleep.
+    /// Tries to take a lock whose word had flags or an owner: it may be free though threads sleep.
     #[cold]
     fn try_past(&self, found: u32) -> bool {
         let mut word = self.settled(found);
@@ -199,12 +199,12 @@ impl<P: Platform> RawMutex<P> {
         false
     }
 
-    /// The word as of now, without a void promise (invariant 3).
+    /// Returns the word, after taking out a void promise (invariant 3).
     fn look(&self) -> u32 {
         self.settled(self.word.load(Relaxed))
     }
 
-    /// The same, of a word just seen.
+    /// Takes a void promise out of the word, which was `word` a moment ago; returns the word.
     fn settled(&self, mut word: u32) -> u32 {
         while STAMP.is_void::<P>(word) {
             let new = word & !(PROMISE | GENERATION);
@@ -216,19 +216,20 @@ impl<P: Platform> RawMutex<P> {
         word
     }
 
-    /// First half of [`RawMutex::unlock`]: releases the lock if nobody waits for it; says whether it did.
+    /// Releases the lock if no thread waits for it; returns whether it did. This is the first half of
+    /// [`RawMutex::unlock`].
     ///
     /// # Safety
     /// The caller has the lock.
     #[inline(always)]
     pub unsafe fn unlock_fast(&self) -> bool {
         // Also fails when the thread locked as `Token::ANONYMOUS` and has a token of its own by now.
-        // ORDERING mutex.release: pairs with mutex.acquire.
+        // ORDERING mutex.release: pairs with mutex.acquire: shows what we wrote.
         self.word.compare_exchange(P::current().get(), 0, Release, Relaxed).is_ok()
     }
 
-    /// Second half of [`RawMutex::unlock`], after the first failed: releases the lock, then wakes a waiter if there is
-    /// one.
+    /// Releases the lock after [`RawMutex::unlock_fast`] has failed, then wakes a waiter if there is one: the second
+    /// half of [`RawMutex::unlock`].
     ///
     /// # Safety
     /// The caller has the lock.
@@ -240,16 +241,16 @@ impl<P: Platform> RawMutex<P> {
     /// Releases the lock to the thread that has slept longest, if any sleeps; newcomers cannot take it.
     ///
     /// One case is no better than an ordinary release: the woken thread looks at the lock before it is granted, and is
-    /// on its way back to sleep when the grant comes. Then the next sleeper gets it, or, if none sleeps, whoever comes
-    /// first.
+    /// on its way back to sleep when the grant comes. Then the next sleeper gets the lock, or, if none sleeps, the
+    /// first thread to come.
     ///
-    /// The one place that wakes before it releases: afterwards it could not tell whether anybody sleeps without
-    /// touching a lock that is no longer its own (invariant 4).
+    /// This is the only place that wakes before it releases: afterwards it could not tell whether a thread sleeps
+    /// without touching a lock that is no longer its own (invariant 4).
     ///
     /// # Safety
     /// The caller has the lock.
     pub unsafe fn unlock_fair(&self) {
-        // Asked first: a promise to a thread that is woken before this one forks in a signal handler is void after it.
+        // Read first: a promise to a thread that is woken before this one forks in a signal handler is void after it.
         let granted = GRANTED | STAMP.now::<P>();
         loop {
             // An exchange reads the newest value; a plain load may miss a sleeper that announced itself long ago.
@@ -260,22 +261,22 @@ impl<P: Platform> RawMutex<P> {
             // The duty to wake (invariant 2) is ours while the bit is off.
             self.word.fetch_and(!(WAITERS | CROWD), Relaxed);
             if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
-                continue; // the sleepers' time was out
+                continue; // the sleepers' time was up
             }
             // Fails if a thread announced itself meanwhile: it may be the one that we woke, asleep again.
-            // ORDERING mutex.release: as in `unlock`.
+            // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             if self.word.compare_exchange(word & OWNER, granted, Release, Relaxed).is_ok() {
                 return;
             }
         }
     }
 
-    /// The owner's token number as of now, 0 when free: for diagnosis.
+    /// Returns the owner's token number at this moment, 0 when free: for diagnosis.
     pub fn owner(&self) -> u32 {
         self.word.load(Relaxed) & OWNER
     }
 
-    /// The futex word, for a condition variable to move waiters to.
+    /// Returns the futex word, for a condition variable to move waiters to.
     pub(crate) fn word(&self) -> &P::U32 {
         &self.word
     }
@@ -287,7 +288,7 @@ impl<P: Platform> RawMutex<P> {
         loop {
             // The claimant keeps its claim and WAITERS; otherwise the woken waiter sets WAITERS again (invariant 2).
             let new = if word & HANDOFF != 0 { word & !OWNER } else { 0 };
-            // ORDERING mutex.release: as in `unlock`.
+            // ORDERING mutex.release: pairs with mutex.acquire, as in `unlock_fast`.
             match self.word.compare_exchange(word, new, Release, Relaxed) {
                 Ok(_) => break,
                 Err(found) => word = found,
@@ -318,7 +319,7 @@ impl<P: Platform> RawMutex<P> {
         self.lock_parked(None, true);
     }
 
-    /// The sleeping stage. `woken`: this thread has the duty of invariant 2.
+    /// Waits in the sleeping stage. `woken`: this thread has the duty of invariant 2.
     pub(super) fn lock_parked(&self, deadline: Option<Deadline>, woken: bool) -> bool {
         Waiter { woken, woken_again: false, claim: 0, since: P::now() }.wait(self, deadline)
     }
@@ -326,11 +327,11 @@ impl<P: Platform> RawMutex<P> {
 
 /// A thread in the sleeping stage.
 struct Waiter {
-    /// It was woken since it came (invariant 2).
+    /// Whether it was woken since it came (invariant 2).
     woken: bool,
-    /// It was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
+    /// Whether it was woken more than once: it was overtaken, and has not merely waited for its turn to wake up.
     woken_again: bool,
-    /// `HANDOFF` as it set it, with the generation; 0: it has not.
+    /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it.
     claim: u32,
     since: u64,
 }
@@ -366,8 +367,8 @@ impl Waiter {
                     continue;
                 }
             } else {
-                // Somebody else changed the word. Where dozens do, each loses most of its exchanges and keeps the owner
-                // from its own: let some go first.
+                // Another thread changed the word. Where dozens do, each loses most of its exchanges and keeps the
+                // owner from its own: let some go first.
                 P::rest(backoff.next_ns(policy().line_ns as u32));
             }
             restless += 1;
@@ -380,13 +381,13 @@ impl Waiter {
         }
     }
 
-    /// Back into the line of spinners: the lock changes hands too fast to fall asleep on it, and whoever tries keeps
-    /// the word busy.
+    /// Goes back into the line of spinners: the lock changes hands too fast to fall asleep on it, and every attempt to
+    /// do so keeps the word busy.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawMutex<P>, deadline: Option<Deadline>) -> bool {
         let acquired = !self.is_first() && spin::spin_again(lock, deadline);
         if acquired && self.woken {
-            lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before anybody can unlock
+            lock.word.fetch_or(WAITERS, Relaxed); // the duty of invariant 2, before any thread can unlock
         }
         acquired
     }
@@ -426,22 +427,22 @@ impl Waiter {
         word & barred == 0
     }
 
-    /// Free -> ours.
+    /// Takes a free lock, if its word is still `word`.
     fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
         let duty = if self.woken { WAITERS | self.crowd(lock) } else { 0 };
         let keep = word & (WAITERS | CROWD) | duty;
-        // ORDERING mutex.acquire: as in `lock`.
+        // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
     }
 
-    /// `CROWD`, if the wait shows that many sleep.
+    /// Returns `CROWD` if the wait shows that many sleep.
     #[cfg(feature = "spin")]
     fn crowd<P: Platform>(&self, lock: &RawMutex<P>) -> u32 {
         let long = P::now().saturating_sub(self.since) >= policy().crowd_after_ns;
         if long && spin::pays(lock) { CROWD } else { 0 }
     }
 
-    /// Without spins nobody knows whether sections are short.
+    /// Returns 0: without spins there is no telling whether sections are short.
     #[cfg(not(feature = "spin"))]
     fn crowd<P: Platform>(&self, _: &RawMutex<P>) -> u32 {
         0
@@ -484,7 +485,7 @@ mod tests {
     use super::*;
     use crate::platform::Native;
 
-    /// What a word bears whose promise was made in another process.
+    /// Stamps a promise with the generation of another process.
     fn elsewhere(promise: u32) -> u32 {
         promise | STAMP.now::<Native>() ^ GENERATION
     }
@@ -517,7 +518,7 @@ mod tests {
         let lock = RawMutex::new();
         lock.lock();
         lock.word.fetch_or(elsewhere(HANDOFF) | WAITERS, Relaxed);
-        // SAFETY: locked above.
+        // SAFETY: contract of `RawLock::unlock`: this thread has just acquired the lock.
         unsafe { lock.unlock() };
         assert_eq!(lock.word.load(Relaxed), 0);
     }

@@ -47,7 +47,7 @@ fn owner_is_off<P: Platform>(lock: &RawMutex<P>) -> bool {
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
 }
 
-/// `Ok`: acquired, and how.
+/// Spins behind the queue; `Ok`: acquired, and how.
 fn spin_queued<P: Platform>(
     lock: &RawMutex<P>,
     me: Me<P>,
@@ -58,7 +58,7 @@ fn spin_queued<P: Platform>(
     let begin = P::now();
     let until = |spin_ns: u64| begin.saturating_add(spin_ns).min(limit);
     let backoff = history.backoff();
-    // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
+    // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
     if backoff == PollBackoff::new() && lock.spinners.is_empty() {
         let end = spin_first(lock, me.token, until(policy.spin_short_ns), policy.short_tries, backoff);
         if caller_is_late::<P, _>(&end, limit) {
@@ -105,7 +105,7 @@ pub(super) fn spin_again<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadl
     end.is_ok()
 }
 
-/// Spins as the first of the queue, or before there is one. `Ok(false)`: lost so many exchanges to others.
+/// Spins as the first of the queue, or before there is one. `Ok(false)`: it lost `tries` exchanges to others.
 fn spin_first<P: Platform>(
     lock: &RawMutex<P>,
     me: Token,
@@ -120,7 +120,7 @@ fn spin_first<P: Platform>(
             return Err(SpinEnd::NotRunning); // promised to a sleeper, which may need this CPU
         }
         if word & BLOCKED == 0 {
-            // ORDERING mutex.acquire: as in `RawMutex::lock`.
+            // ORDERING mutex.acquire: pairs with mutex.release, as in `RawMutex::lock_fast`.
             if lock.word.compare_exchange(word, word | me.get(), Acquire, Relaxed).is_ok() {
                 lock.counters.count_if(word & WAITERS != 0, Event::Stole);
                 return Ok(true);
@@ -138,12 +138,12 @@ fn spin_first<P: Platform>(
     }
 }
 
-/// [`SpinHistory::is_profitable`], for this thread.
+/// Whether spins pay for this thread: [`SpinHistory::is_profitable`].
 pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
     P::me().is_some_and(|me| SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr()).is_profitable())
 }
 
-/// A waiter that was woken and finds the lock taken spins a little before it sleeps again.
+/// Spins a little for a waiter that was woken and finds the lock taken, before it sleeps again.
 pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     let owner = lock.word.load(Relaxed) & OWNER;
     let Some(owner) = Token::new(owner) else { return };
@@ -159,7 +159,7 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     }
 }
 
-/// The claimant of the next turn stays awake where there are many CPUs, while the owner runs and for no longer than any
+/// Keeps the claimant of the next turn awake where there are many CPUs, while the owner runs and for no longer than any
 /// other spin: if it slept, the lock would be idle while it is woken. `true`: the owner has left, or the claim is gone.
 pub(super) fn claimed<P: Platform>(lock: &RawMutex<P>, word: u32, deadline: Option<Deadline>) -> bool {
     let owner = Token::new(word & OWNER);

@@ -1,4 +1,4 @@
-//! The classes and the orders in which they were seen: one graph for the program.
+//! The classes and the orders in which they were acquired: one graph for the program.
 
 use super::report::{SourceLocation, Step};
 use core::sync::atomic::AtomicU32;
@@ -9,9 +9,9 @@ use std::vec::Vec;
 
 /// A lock's class: where it was made, and the number of that place once it is known.
 pub(super) struct ClassId {
-    /// `None` in zeroed memory.
+    /// Where the lock was made; `None` in zeroed memory.
     made: Option<SourceLocation>,
-    /// 0: not looked up yet.
+    /// The number of the class; 0: not looked up yet.
     number: AtomicU32,
 }
 
@@ -20,7 +20,7 @@ impl ClassId {
         ClassId { made: Some(made), number: AtomicU32::new(0) }
     }
 
-    /// The number of the class, from 1; 0 if it has none.
+    /// Returns the number of the class, from 1; 0 if it has none.
     pub(super) fn number(&self) -> u32 {
         match (self.number.load(Relaxed), self.made) {
             (0, Some(made)) => {
@@ -36,7 +36,7 @@ impl ClassId {
 /// A class, and a level within it ([`super::nested`]).
 pub(super) type Node = u32;
 
-/// Levels share a node's low bits.
+/// The number of a node's low bits that hold the level.
 const LEVEL_BITS: u32 = 3;
 
 pub(super) const LEVELS: u32 = 1 << LEVEL_BITS;
@@ -45,7 +45,7 @@ pub(super) fn node(class: u32, level: u32) -> Node {
     class << LEVEL_BITS | level
 }
 
-/// Whether there is a class: all that is known of locks in zeroed memory is their address.
+/// Whether a node has a class: of locks in zeroed memory only the address is known.
 pub(super) fn is_known(node: Node) -> bool {
     node >= LEVELS
 }
@@ -55,10 +55,10 @@ type Made = (&'static str, u32, u32);
 
 #[derive(Default)]
 pub(super) struct Graph {
-    /// A place may have several `Location`s.
+    /// The numbers of the classes, by place, since a place may have several `Location`s.
     numbers: HashMap<Made, u32>,
     places: Vec<SourceLocation>,
-    /// What was acquired with what held, and where each was the first time.
+    /// Which nodes were acquired while which were held, and where both happened the first time.
     next: HashMap<Node, HashMap<Node, (SourceLocation, SourceLocation)>>,
     /// Pairs that were reported.
     reported: HashSet<(Node, Node)>,
@@ -93,7 +93,8 @@ impl Graph {
         self.reported.insert((held, next))
     }
 
-    /// Notes that `next` is acquired with `held` held; the cycle that this closes, if it does and was not reported yet.
+    /// Notes that `next` is acquired while `held` is held; returns the cycle that this closes, if it closes one that
+    /// was not reported yet.
     pub(super) fn add(&mut self, held: (Node, SourceLocation), next: (Node, SourceLocation)) -> Option<Vec<Step>> {
         if self.next.get(&held.0).is_some_and(|after| after.contains_key(&next.0)) {
             return None;
@@ -110,7 +111,7 @@ impl Graph {
         self.first_report(held.0, next.0).then_some(cycle)
     }
 
-    /// The shortest way from one node to another.
+    /// Finds the shortest path from one node to another.
     fn path(&self, from: Node, to: Node) -> Option<Vec<Node>> {
         let mut came_from = HashMap::from([(from, from)]);
         let mut border = Vec::from([from]);

@@ -1,4 +1,4 @@
-//! What each thread holds, and what it has seen before.
+//! Which locks each thread holds, and which pairs it has seen before.
 
 use super::How;
 use super::graph::{self, ClassId, Node, graph};
@@ -18,17 +18,17 @@ struct Held {
     node: Node,
     how: How,
     at: SourceLocation,
-    /// [`STRAYED`] when it was acquired.
+    /// The value of [`STRAYED`] when it was acquired.
     since: u64,
 }
 
-/// Pairs that a thread remembers to be in order.
+/// The number of pairs that a thread remembers to be in order.
 const KNOWN: usize = 256;
 
 struct Thread {
     held: Vec<Held>,
     known: [(Node, Node); KNOWN],
-    /// [`STRAYED`] as this thread last looked.
+    /// The value of [`STRAYED`] when this thread last looked.
     looked: u64,
 }
 
@@ -38,7 +38,7 @@ impl Thread {
 
 std::thread_local! {
     static THREAD: RefCell<Thread> = const { RefCell::new(Thread::NEW) };
-    /// The level for acquisitions from here on, and whether addresses tell the order within a class.
+    /// The level for acquisitions from here on, and whether addresses define the order within a class.
     static LEVEL: Cell<(u32, bool)> = const { Cell::new((0, false)) };
 }
 
@@ -46,11 +46,11 @@ std::thread_local! {
 /// was after each of these releases. Such a lock has one holder at a time. So the acquisition that a release ended is
 /// the last one before it: in some thread's list, this is the lock's first release after the acquisition.
 static ELSEWHERE: Mutex<Vec<(usize, u64)>> = Mutex::new(Vec::new());
-/// How many releases of that kind there were. It rises before the lock is free, so who acquires it next finds it risen:
-/// the lock orders the two.
+/// How many releases of that kind there were. It rises before the lock is free, so the next thread to acquire it finds
+/// it risen: the lock orders the two.
 static STRAYED: AtomicU64 = AtomicU64::new(0);
 
-/// Runs `f` on the thread's notes. Not in a thread that is exiting, nor in a signal handler that interrupted the
+/// Runs `f` on the thread's notes, but not in a thread that is exiting, nor in a signal handler that interrupted the
 /// checker: what these do goes unchecked.
 fn with<R>(f: impl FnOnce(&mut Thread) -> R) -> Option<R> {
     THREAD.try_with(|thread| thread.try_borrow_mut().ok().map(|mut thread| f(&mut thread))).ok().flatten()
@@ -64,7 +64,7 @@ pub(super) fn before(class: &ClassId, lock: usize, how: How, at: SourceLocation)
     let node = node(class);
     let by_address = LEVEL.try_with(Cell::get).unwrap_or_default().1;
     let next = Held::now(lock, node, how, at);
-    // The handler may panic, and may lock: it is told when nothing is borrowed.
+    // The handler may panic, and may lock: it is called when nothing is borrowed.
     if let Some(report) = with(|thread| thread.check(next, by_address)).flatten() {
         tell(&report);
     }
@@ -83,7 +83,7 @@ pub(crate) fn released(lock: usize) {
     }
 }
 
-/// A lock that its thread gives up for a while; held again when this is dropped.
+/// A lock that its thread gives up for a while; it counts as held again when this is dropped.
 pub(crate) struct Suspended(Option<Held>);
 
 impl Drop for Suspended {
@@ -148,7 +148,7 @@ impl Thread {
 
     fn check_pair(&mut self, held: Held, next: Held) -> Option<Report> {
         let pair = (held.node, next.node);
-        // Fibonacci hashing of both.
+        // Fibonacci hashing of both nodes.
         let mixed = u64::from(pair.0) << 32 | u64::from(pair.1);
         let slot = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KNOWN.trailing_zeros());
         let known = &mut self.known[slot as usize];
@@ -194,10 +194,10 @@ fn step(held: Held, next: Held) -> Step {
 mod levels {
     use super::{Cell, LEVEL, graph};
 
-    /// Levels of [`nested`].
+    /// The number of levels of [`nested`].
     pub const LEVELS: u32 = graph::LEVELS;
 
-    /// Restores the level, panic or not.
+    /// Restores the level when dropped, even by a panic.
     struct Restore((u32, bool));
 
     impl Drop for Restore {
@@ -211,9 +211,9 @@ mod levels {
         f()
     }
 
-    /// Says that the locks acquired in `f` belong to a level of their own within their class: for locks made at one
-    /// place that are acquired in an order known to the program, as parent before child. Level 0 is that of all others;
-    /// a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
+    /// Declares that the locks acquired in `f` belong to a level of their own within their class: for locks made at one
+    /// place that are acquired in an order known to the program, such as parent before child. Level 0 is that of all
+    /// others; a class acquired at level 1 within level 0 must never be acquired at level 0 within level 1.
     ///
     /// ```
     /// use turnwise::{Mutex, order};
@@ -231,7 +231,7 @@ mod levels {
         with_level((level, false), f)
     }
 
-    /// Says that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a
+    /// Declares that locks of one class are acquired in `f` in the order of their addresses, for locks in an array or a
     /// slab: an acquisition is reported if the thread holds one of the class at a higher address.
     ///
     /// ```

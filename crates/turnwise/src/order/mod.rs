@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `Fault::Inversion` | the classes were acquired in the other order before, directly or by way of others |
 //! | `Fault::SelfDeadlock` | the thread waits for a lock that it holds itself |
-//! | `Fault::ReadAgain` | the thread reads what it reads: if a writer comes in between, both wait for ever |
-//! | `Fault::SameClass` | two locks of one class at a time, in an order that nobody stated (`nested`, `by_address`) |
+//! | `Fault::ReadAgain` | the thread acquires for reading what it holds for reading: if a writer comes in between, both wait for ever |
+//! | `Fault::SameClass` | two locks of one class at a time, in an undeclared order (`nested`, `by_address`) |
 //!
 //! What does not wait cannot deadlock: `try_` forms without a time are not checked, but what they acquired counts as
 //! held. Guards may be dropped in any order. A condition variable's wait gives its mutex up and acquires it again.
@@ -39,15 +39,15 @@ pub use report::{Fault, Report, SourceLocation, Step, set_handler};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(not(feature = "order-check"), allow(dead_code, reason = "told to a checker that is off"))]
 pub(crate) enum How {
-    /// Alone.
+    /// It excludes all others.
     Write,
-    /// With readers, but with none that may upgrade.
+    /// It is shared with readers, but with none that may upgrade.
     Upgradable,
-    /// With other readers.
+    /// It is shared with other readers.
     Read,
 }
 
-/// Where a lock was made. No bytes without the feature.
+/// The place where a lock was made. It has no bytes without the feature.
 ///
 /// A typed lock has one as a field, made in each of its constructors (which know their caller), and calls
 ///

@@ -1,4 +1,4 @@
-//! What is reported, and to whom.
+//! Reports of faults, and their handler.
 
 use core::fmt;
 use core::panic::Location;
@@ -8,7 +8,7 @@ use std::vec::Vec;
 /// A place in the source.
 pub type SourceLocation = &'static Location<'static>;
 
-/// What is wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -16,9 +16,9 @@ pub enum Fault {
     Inversion,
     /// The thread waits for a lock that it holds.
     SelfDeadlock,
-    /// The thread reads what it reads.
+    /// The thread acquires for reading what it holds for reading.
     ReadAgain,
-    /// Two locks of one class at a time.
+    /// The thread acquires two locks of one class at a time.
     SameClass,
 }
 
@@ -41,20 +41,20 @@ impl fmt::Display for Fault {
 /// One lock acquired while another was held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// Where the lock that was held was made; `None`: in memory of zero bytes.
+    /// Where the held lock was made; `None`: in memory of zero bytes.
     pub held: Option<SourceLocation>,
-    /// Where it was acquired.
+    /// Where the held lock was acquired.
     pub held_at: SourceLocation,
-    /// Where the lock that was acquired next was made.
+    /// Where the next lock was made.
     pub next: Option<SourceLocation>,
-    /// Where it was acquired.
+    /// Where the next lock was acquired.
     pub next_at: SourceLocation,
 }
 
-/// Something that can deadlock.
+/// A report of something that can deadlock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// What.
+    /// The kind of the fault.
     pub fault: Fault,
     /// The step that this thread is about to take; after it, for an inversion, those that were seen before and lead
     /// back.
@@ -84,22 +84,23 @@ impl fmt::Display for Report {
     }
 }
 
-/// Who is told.
+/// The function that gets the reports.
 static HANDLER: Mutex<fn(&Report)> = Mutex::new(complain);
 
-/// Sets who is told of a fault, instead of a panic with the report as its message. If it returns, the thread goes on
-/// and acquires the lock, come what may. It is called with none of the checker's locks held.
+/// Sets the function that is called on a fault, instead of a panic with the report as its message. If it returns, the
+/// thread goes on and acquires the lock in spite of the fault. It is called with none of the checker's locks held.
 pub fn set_handler(handler: fn(&Report)) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = handler;
 }
 
-/// Tells the handler.
+/// Calls the handler with a report.
 pub(super) fn tell(report: &Report) {
     let handler = *HANDLER.lock().unwrap_or_else(PoisonError::into_inner);
     handler(report);
 }
 
-/// A second panic would end the process before the first is shown.
+/// Panics with the report, unless the thread panics already: a second panic would end the process before the first is
+/// shown.
 fn complain(report: &Report) {
     if std::thread::panicking() {
         std::eprintln!("{report}");

@@ -1,4 +1,4 @@
-//! A machine without an operating system: waiting is spinning, and nobody has a name.
+//! A machine without an operating system: waits spin, and threads have no names.
 //!
 //! It makes the locks usable in a kernel before that kernel has a `Platform` of its own. There is no clock, so
 //! deadlines count calls of [`Bare::now`]; write your own platform for real time-outs.
@@ -6,10 +6,10 @@
 use super::{Deadline, Lane, Me, OnCpu, Parked, Platform, SpinEnd, SpinLimit, ThreadSlot, Token, Word};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Spinning only; every thread is [`Token::ANONYMOUS`].
+/// The platform that only spins; every thread is [`Token::ANONYMOUS`].
 pub struct Bare;
 
-// SAFETY: `me` never gives out a slot, so there is none to mix up.
+// SAFETY: contract of `Platform`: `me` never gives out a slot, so there is none to mix up.
 unsafe impl Platform for Bare {
     type U32 = AtomicU32;
     type U64 = AtomicU64;
@@ -20,7 +20,7 @@ unsafe impl Platform for Bare {
         core::hint::spin_loop();
     }
 
-    /// The clock does not tell how long that would be.
+    /// Does nothing: the clock does not tell how long the sleep would be.
     fn nap(_ns: u32) {
         Self::relax();
     }

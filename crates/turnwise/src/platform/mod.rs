@@ -1,4 +1,4 @@
-//! What a lock may ask of a machine, and nothing more.
+//! All that a lock may ask of a machine.
 //!
 //! A raw lock is generic over [`Platform`]. On metal every operation inlines to the instruction that one would
 //! write by hand; a simulator may switch coroutines inside any of them; a model checker may explore every order.
@@ -23,29 +23,29 @@ pub use poll_backoff::PollBackoff;
 pub use slot::{Me, ThreadSlot};
 pub use word::{IntWord, Word};
 
-/// The platform that `Mutex<T>` means when no other is named.
+/// The platform of `Mutex<T>` when no other is named.
 #[cfg(feature = "native")]
 pub type DefaultPlatform = Native;
-/// The platform that `Mutex<T>` means when no other is named.
+/// The platform of `Mutex<T>` when no other is named.
 #[cfg(not(feature = "native"))]
 pub type DefaultPlatform = Bare;
 
 /// A small non-zero number that names a thread for as long as it lives.
 ///
-/// [`Token::ANONYMOUS`] stands for every thread that has no [`ThreadSlot`]: one that never met contention, one
-/// that came when all slots were taken, or one that is exiting. It owns locks like any other, but nothing can be
-/// asked about it.
+/// [`Token::ANONYMOUS`] stands for every thread without a [`ThreadSlot`]: one that never met contention, one that came
+/// when all slots were taken, or one that is exiting. It owns locks like any other, but nothing can be found out about
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(transparent)]
 pub struct Token(core::num::NonZeroU32);
 
 impl Token {
-    /// A thread without a slot.
+    /// The token of all threads without a slot.
     pub const ANONYMOUS: Token = Token(core::num::NonZeroU32::MIN);
-    /// Tokens stay below this: they share a lock word with flag bits and half a word in queues.
+    /// The limit below which tokens stay: they share a lock word with flag bits and half a word in queues.
     pub const LIMIT: u32 = 1 << 16;
 
-    /// The token with this number, if it is one: `1..LIMIT`.
+    /// Returns the token with this number, if it is in `1..LIMIT`.
     #[inline]
     pub const fn new(number: u32) -> Option<Token> {
         if number >= Self::LIMIT {
@@ -57,17 +57,17 @@ impl Token {
         }
     }
 
-    /// The token with this number.
+    /// Returns the token with this number, unchecked.
     ///
     /// # Safety
     /// `number` is in `1..LIMIT`.
     #[inline]
     pub const unsafe fn new_unchecked(number: u32) -> Token {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `new_unchecked`: the number is not 0.
         Token(unsafe { core::num::NonZeroU32::new_unchecked(number) })
     }
 
-    /// Its number.
+    /// Returns the token's number.
     #[inline]
     pub const fn get(self) -> u32 {
         self.0.get()
@@ -77,20 +77,20 @@ impl Token {
 /// Whether a thread occupies a CPU at this moment, as far as the platform can tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnCpu {
-    /// It runs.
+    /// The thread runs.
     Running,
-    /// It sleeps, or is preempted: spinning for it is waste.
+    /// The thread sleeps, or is preempted: spinning for it is a waste.
     NotRunning,
-    /// Nobody knows: spin briefly.
+    /// The platform cannot tell: spin briefly.
     Unknown,
 }
 
-/// Which clock a [`Deadline`] is on.
+/// The clock of a [`Deadline`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clock {
-    /// Never set back; the clock of [`Platform::now`].
+    /// The clock of [`Platform::now`], which is never set back.
     Monotonic,
-    /// The wall clock, which an administrator may set. Platforms without one treat it as monotonic.
+    /// The wall clock, which an administrator can set. Platforms without one treat it as monotonic.
     Realtime,
 }
 
@@ -104,13 +104,13 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// `timeout` from now on `P`'s monotonic clock; saturates.
+    /// Returns the deadline `timeout` from now on `P`'s monotonic clock; it saturates.
     pub fn after<P: Platform>(timeout: core::time::Duration) -> Deadline {
         let ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         Deadline { clock: Clock::Monotonic, at: P::now().saturating_add(ns) }
     }
 
-    /// Whether it has passed.
+    /// Whether the deadline has passed.
     pub fn expired<P: Platform>(self) -> bool {
         let now = match self.clock {
             Clock::Monotonic => P::now(),
@@ -119,7 +119,7 @@ impl Deadline {
         now >= self.at
     }
 
-    /// When it comes, on the clock of [`Platform::now`], unless somebody sets the wall clock meanwhile.
+    /// Returns when it comes on the clock of [`Platform::now`], if the wall clock is not set meanwhile.
     pub fn monotonic<P: Platform>(self) -> u64 {
         match self.clock {
             Clock::Monotonic => self.at,
@@ -143,7 +143,7 @@ pub struct SpinLimit {
 }
 
 impl SpinLimit {
-    /// Spin for ever.
+    /// The limit that lets a spin go on for ever.
     pub const NONE: SpinLimit = SpinLimit { until: None, owner: None, backoff: None, need_resched: false };
 }
 
@@ -159,13 +159,13 @@ pub enum SpinEnd {
 /// Why [`Platform::park`] returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Parked {
-    /// Somebody woke us (or, rarely, nobody did: spurious wake-ups count as this).
+    /// Another thread woke us (spurious wake-ups count as this, too).
     Woken,
     /// The word did not hold the expected value; we did not sleep.
     Changed,
     /// The deadline passed.
     TimedOut,
-    /// A signal handler ran; nobody woke us.
+    /// A signal handler ran; no thread woke us.
     Interrupted,
 }
 
@@ -187,14 +187,14 @@ pub enum Lane {
 /// [`Token::ANONYMOUS`], slots must stay valid for ever, and [`Platform::slot`] must return the slot that belongs
 /// to the token; the queues' memory safety rests on it.
 pub unsafe trait Platform: Sized + Send + Sync + 'static {
-    /// A 32-bit word that threads share.
+    /// A shared 32-bit word.
     type U32: IntWord<Value = u32>;
-    /// A 64-bit word that threads share.
+    /// A shared 64-bit word.
     type U64: IntWord<Value = u64>;
-    /// A pointer that threads share.
+    /// A shared pointer.
     type Ptr<T: 'static>: Word<Value = *mut T>;
 
-    /// An atomic fence, as [`core::sync::atomic::fence`]; a model checker has its own.
+    /// Issues an atomic fence, as [`core::sync::atomic::fence`] does; a model checker has its own.
     #[inline(always)]
     #[track_caller]
     fn fence(order: core::sync::atomic::Ordering) {
@@ -207,7 +207,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     /// Lets another thread that wants to run have this CPU, if there is one.
     fn yield_now() {}
 
-    /// Sleeps for about `ns` nanoseconds, or until a signal handler has run. No point at which a thread is cancelled.
+    /// Sleeps for about `ns` nanoseconds, or until a signal handler has run. It is not a cancellation point.
     #[track_caller]
     fn nap(ns: u32) {
         let at = Self::now().saturating_add(ns.into());
@@ -215,8 +215,8 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         Self::park(&nobody_wakes, 0, Lane::Waiters, Some(Deadline { clock: Clock::Monotonic, at }));
     }
 
-    /// Offers this CPU to the other threads of the program that contend for its locks: a yield, unless that would, as
-    /// far as the platform can tell, let others than these run. For a thread that would get on without it.
+    /// Offers this CPU to the other threads of the program that contend for its locks: yields, unless that would, as
+    /// far as the platform can tell, let other threads run instead. It is for a thread that could go on without it.
     #[track_caller]
     fn offer() {
         Self::yield_now();
@@ -231,8 +231,8 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
 
     /// Spins until `ready(value of word)`, and returns that value; gives up at `limit`.
     ///
-    /// The loads are relaxed: a caller that wants what the writer published must acquire it afterwards. In a
-    /// simulator this parks the coroutine on the word's cache line.
+    /// The loads are relaxed: a caller that needs what the writer published must acquire it afterwards. In a simulator
+    /// this parks the coroutine on the word's cache line.
     #[track_caller]
     fn spin_until<W: Word>(
         word: &W,
@@ -240,7 +240,7 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd>;
 
-    /// Like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
+    /// Spins like [`Platform::spin_until`], on two words at once: `Ok` when either is ready.
     #[track_caller]
     fn spin_until_either<A: Word, B: Word>(
         a: &A,
@@ -253,20 +253,21 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
         Self::spin_until(a, either, limit).map(|_| ())
     }
 
-    /// From here to the matching [`Platform::preempt_on`] the thread keeps its CPU and must not sleep, as in a spin
-    /// lock's section in a kernel. Sections nest. Nothing where there is no such thing, as in every program on Linux.
+    /// Begins a section, up to the matching [`Platform::preempt_on`], in which the thread keeps its CPU and must not
+    /// sleep, as in a spin lock's section in a kernel. Sections nest. Does nothing where that does not exist, as in
+    /// every program on Linux.
     #[inline(always)]
     #[track_caller]
     fn preempt_off() {}
 
-    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread lets go of
-    /// its CPU if it should have done so meanwhile.
+    /// Ends the section that the last [`Platform::preempt_off`] began. After the outermost one, the thread gives up its
+    /// CPU if it should have done so meanwhile.
     #[inline(always)]
     #[track_caller]
     fn preempt_on() {}
 
-    /// Whether the thread should let go of its CPU, since its slice is over or somebody more urgent was woken. `None`
-    /// where [`Platform::preempt_off`] does nothing and nobody can tell: a lock then has to stand in for it.
+    /// Whether the thread should give up its CPU, since its slice is over or a more urgent thread was woken. `None`
+    /// where [`Platform::preempt_off`] does nothing and the platform cannot tell: a lock then has to stand in for it.
     #[inline(always)]
     fn need_resched() -> Option<bool> {
         None
@@ -276,61 +277,62 @@ pub unsafe trait Platform: Sized + Send + Sync + 'static {
     fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
 
     /// Wakes up to `count` threads parked in `lane` of `word`, longest sleeper first; returns how many.
-    /// Uses the address alone: the word may be gone.
+    /// Uses only the address: the word may be gone.
     fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
 
     /// Wakes one ordinary waiter of `from` and moves the others to `to`'s ordinary waiters, if `from` still holds
     /// `expected`. Returns how many were woken or moved, or `None` if the value differed or the platform cannot.
-    /// Uses the address of `to` alone.
+    /// Uses only the address of `to`.
     fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
 
-    /// Nanoseconds on a clock that never runs backwards.
+    /// Returns nanoseconds on a clock that never runs backwards.
     fn now() -> u64;
 
-    /// Nanoseconds on the wall clock; a platform without one uses [`Platform::now`].
+    /// Returns nanoseconds on the wall clock; a platform without one uses [`Platform::now`].
     fn wall() -> u64 {
         Self::now()
     }
 
-    /// The calling thread's token, or [`Token::ANONYMOUS`] if it has none yet. Must be cheap: fast paths call it.
+    /// Returns the calling thread's token, or [`Token::ANONYMOUS`] if it has none yet. Fast paths call it: it must be
+    /// cheap.
     fn current() -> Token;
 
-    /// The calling thread's token and slot, taking a slot if it has none; `None` if there is none to have.
+    /// Returns the calling thread's token and slot, and takes a slot if it has none; `None` if none is available.
     fn me() -> Option<Me<Self>>;
 
-    /// The slot of a token that [`Platform::me`] gave to some thread.
+    /// Returns the slot of a token that [`Platform::me`] gave to a thread.
     fn slot(token: Token) -> &'static ThreadSlot<Self>;
 
-    /// Whether the thread of `token` runs.
+    /// Returns whether the thread of `token` runs.
     fn on_cpu(token: Token) -> OnCpu;
 
-    /// The CPU this thread is on, a hint.
+    /// Returns the CPU this thread is on, as a hint.
     fn cpu() -> u32;
 
-    /// How many CPUs threads may run on, a hint: no more than so many can spin at a time.
+    /// Returns how many CPUs threads may run on, as a hint: no more threads can spin at a time.
     fn cpus() -> u32 {
         1
     }
 
-    /// The NUMA node this thread is on, a hint.
+    /// Returns the NUMA node this thread is on, as a hint.
     fn node() -> u32;
 
-    /// Which process of a family this is: a forked child has another number than its parent, and the process never
-    /// changes its own. The threads of another generation do not exist here, so slow paths ask before they rely on one.
-    /// Where there are no processes all is one generation.
+    /// Returns which process of a family this is: a forked child's number differs from its parent's, and the process
+    /// never changes its own. The threads of another generation do not exist here, so slow paths check before they rely
+    /// on one. Where there are no processes there is one generation.
     fn generation() -> u32 {
         0
     }
 
-    /// What a thread's notes call the lock at an address, whose first word it has looked at. A simulator gives the lock
-    /// a number where addresses differ from run to run.
+    /// Returns the name in a thread's notes of the lock at an address, whose first word it has looked at. A simulator
+    /// gives the lock a number where addresses differ from run to run.
     #[inline(always)]
     fn name_of(address: usize) -> usize {
         address
     }
 
-    /// Says that the calling thread reads (`write: false`) or writes these bytes of protected data. Nothing on
-    /// metal; a simulator charges their cache lines.
+    /// Tells the platform that the calling thread reads (`write: false`) or writes these bytes of protected data. Does
+    /// nothing on metal; a simulator charges their cache lines.
     #[inline]
     fn touch(_data: *const u8, _bytes: usize, _write: bool) {}
 }

@@ -1,11 +1,11 @@
-//! Waits that nobody ends by a wake-up.
+//! Waits that no wake-up ends.
 
 use super::Platform;
 
-/// How a thread waits for another that is in the middle of a step of some instructions, or for one that cannot say when
-/// it is done.
+/// A wait of a thread for another that is in the middle of a step of some instructions, or that cannot signal when it
+/// is done.
 ///
-/// The other may need this very CPU for it: the first times the thread gives it away, and then it sleeps, longer each
+/// The other may need this very CPU for that: the first times the thread gives it away, and then it sleeps, longer each
 /// time, since under a real-time policy a thread of lower priority runs only while it sleeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Patience {
@@ -13,22 +13,22 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// So often the CPU is given away before the thread sleeps.
+    /// How often the CPU is given away before the thread sleeps.
     pub const YIELDS: u32 = 8;
-    /// The first sleep; each is twice as long, up to the last.
+    /// The length of the first sleep; each is twice as long as the one before, up to the longest.
     pub const NAP_NS: u32 = 50_000;
-    /// The longest sleep: so late one may notice what one waits for.
+    /// The longest sleep: the end of a wait may be noticed this late.
     pub const NAP_MAX_NS: u32 = 1_000_000;
-    /// Waits are not counted beyond the first that is this long.
+    /// The number of waits after which all are equally long, and are no longer counted.
     const WAITS_MAX: u32 = Self::YIELDS + (Self::NAP_MAX_NS / Self::NAP_NS).ilog2() + 1;
 
-    /// A wait that begins.
+    /// Begins a wait.
     #[must_use]
     pub const fn new() -> Self {
         Patience { waits: 0 }
     }
 
-    /// Lets the other run; afterwards it is time to look again.
+    /// Lets the other thread run; afterwards it is time to look again.
     #[track_caller]
     pub fn wait<P: Platform>(&mut self) {
         match self.waits.checked_sub(Self::YIELDS) {

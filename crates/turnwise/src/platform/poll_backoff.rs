@@ -1,8 +1,8 @@
-//! How long a spinner stays away from a word between two looks.
+//! The time for which a spinner stays away from a word between two looks.
 
 /// The rests of one wait.
 ///
-/// A look takes the line from the owner, who then pays twice: to release the lock and to reach its data. So the first
+/// A look takes the line from the owner, which then pays twice: to release the lock and to reach its data. So the first
 /// two rests are about as long as a short section; if the lock is taken even then, others are busy with it, and the
 /// next rests are long enough for a batch of sections that makes up for moving the lines here: a multiple of what
 /// this machine charges for a line.
@@ -12,28 +12,28 @@ pub struct PollBackoff {
 }
 
 impl PollBackoff {
-    /// The first rest; the second is twice as long.
+    /// The length of the first rest; the second is twice as long.
     const FIRST_NS: u32 = 150;
-    /// The third, in transfers of a line; each later one is twice as long as the one before.
+    /// The length of the third rest, in transfers of a line; each later one is twice as long as the one before.
     const LINES: u32 = 16;
-    /// From here on they are equally long.
+    /// The number of the rest from which on all are equally long.
     const COUNTED: u32 = 11;
-    /// Bounds of the third and later ones.
+    /// The bounds of the third and later rests.
     const LATER_NS: (u32, u32) = (400, 16_000);
 
-    /// None taken yet.
+    /// Begins a wait, with the short first two rests.
     #[must_use]
     pub const fn new() -> Self {
         PollBackoff { taken: 0 }
     }
 
-    /// The same without the first two: for a lock that is hardly ever free when one looks early.
+    /// Begins a wait without the first two rests: for a lock that is hardly ever free at an early look.
     #[must_use]
     pub const fn patient() -> Self {
         PollBackoff { taken: 2 }
     }
 
-    /// The next, in nanoseconds, where fetching a line takes `line_ns`.
+    /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`.
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
         self.taken = (self.taken + 1).min(Self::COUNTED);
         match self.taken {

@@ -1,20 +1,20 @@
 //! Words of protected data that one thread may read while another writes them.
 //!
-//! A sequence lock reads first and asks afterwards whether it was allowed to. For the language that is a data race
+//! A sequence lock reads first and checks afterwards whether it was allowed to. For the language that is a data race
 //! unless both accesses are atomic; and an atomic access through an integer is undefined for a word with padding in
 //! it, and loses the provenance of a pointer. Hence words of [`MaybeUninit`], accessed by inline assembly, one plain
 //! load or store each: the compiler knows nothing of the values, nor that they do not change. What is read may be torn
-//! anywhere; whoever reads it must not believe it before the sequence says so.
+//! anywhere; the reader must not use it before the sequence says so.
 
 use core::mem::MaybeUninit;
 
-/// What such data are made of.
+/// A word of such data.
 pub(crate) type RacyWord = MaybeUninit<usize>;
 
-/// Words of a [`load_wide`].
+/// The number of words of a [`load_wide`].
 pub(crate) const WIDE: usize = 4;
 
-/// Reads [`WIDE`] words, with no ordering: as [`load`] for each, by fewer instructions.
+/// Reads [`WIDE`] words, with no ordering, like a [`load`] of each, but by fewer instructions.
 ///
 /// # Safety
 /// As for [`load`] of each.
@@ -23,7 +23,7 @@ pub(crate) const WIDE: usize = 4;
 pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
     use core::arch::x86_64::__m128i;
     let (low, high): (MaybeUninit<__m128i>, MaybeUninit<__m128i>);
-    // SAFETY: reads what the caller promises; two vectors are as large as four words, and any bytes are such words.
+    // SAFETY: contract of `load_wide`; two vectors are as large as four words, and any bytes are such words.
     unsafe {
         core::arch::asm!(
             "movups {low}, xmmword ptr [{words}]",
@@ -37,7 +37,7 @@ pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
     }
 }
 
-/// Reads [`WIDE`] words, with no ordering: as [`load`] for each, by fewer instructions.
+/// Reads [`WIDE`] words, with no ordering, like a [`load`] of each, but by fewer instructions.
 ///
 /// # Safety
 /// As for [`load`] of each.
@@ -45,7 +45,7 @@ pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
 #[cfg(all(target_arch = "aarch64", target_pointer_width = "64", not(miri)))]
 pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
     let (a, b, c, d): (RacyWord, RacyWord, RacyWord, RacyWord);
-    // SAFETY: reads what the caller promises. Both loads come before any output is needed as the address.
+    // SAFETY: contract of `load_wide`. Both loads come before any output register is needed as the address.
     unsafe {
         core::arch::asm!(
             "ldp {a}, {b}, [{words}]",
@@ -61,7 +61,7 @@ pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
     [a, b, c, d]
 }
 
-/// Reads [`WIDE`] words, with no ordering: as [`load`] for each.
+/// Reads [`WIDE`] words, with no ordering, by a [`load`] of each.
 ///
 /// # Safety
 /// As for [`load`] of each.
@@ -74,7 +74,7 @@ pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
     ))
 ))]
 pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `load_wide`, which is that of `load` for each word.
     core::array::from_fn(|word| unsafe { load(words.add(word)) })
 }
 
@@ -85,10 +85,10 @@ pub(crate) unsafe fn load_wide(words: *const RacyWord) -> [RacyWord; WIDE] {
 #[inline(always)]
 pub(crate) unsafe fn load(word: *const RacyWord) -> RacyWord {
     #[cfg(not(miri))]
-    // SAFETY: the caller's promise; a load writes nothing.
+    // SAFETY: contract of `load`; a load writes nothing.
     return unsafe { AtomicMaybeUninit::from_ptr(word.cast_mut()) }.load(Relaxed);
     #[cfg(miri)]
-    // SAFETY: the caller's promise; one access at a time.
+    // SAFETY: contract of `load`; one access at a time.
     one_at_a_time(|| unsafe { *word })
 }
 
@@ -100,10 +100,10 @@ pub(crate) unsafe fn load(word: *const RacyWord) -> RacyWord {
 #[inline(always)]
 pub(crate) unsafe fn store(word: *mut RacyWord, value: RacyWord) {
     #[cfg(not(miri))]
-    // SAFETY: the caller's promise.
+    // SAFETY: contract of `store`.
     unsafe { AtomicMaybeUninit::from_ptr(word) }.store(value, Relaxed);
     #[cfg(miri)]
-    // SAFETY: the caller's promise; one access at a time.
+    // SAFETY: contract of `store`; one access at a time.
     one_at_a_time(|| unsafe { *word = value });
 }
 
@@ -112,19 +112,19 @@ use atomic_maybe_uninit::AtomicMaybeUninit;
 #[cfg(not(miri))]
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Miri runs no assembly, and has no other access that is atomic and takes padding. There each access is a critical
-/// section of its own: data may still be torn between two words, but an ordering that is missing would not show. (The
-/// models show it.)
+/// Runs an access in a critical section of its own. Miri runs no assembly, and has no other access that is atomic and
+/// takes padding. Data may still be torn between two words, but a missing ordering would not show. (The models show
+/// it.)
 #[cfg(miri)]
 fn one_at_a_time<R>(access: impl FnOnce() -> R) -> R {
     use core::sync::atomic::{AtomicBool, Ordering};
     static BUSY: AtomicBool = AtomicBool::new(false);
-    // ORDERING racy.enter: pairs with racy.leave.
+    // ORDERING racy.enter: pairs with racy.leave: shows the accesses before.
     while BUSY.swap(true, Ordering::Acquire) {
         core::hint::spin_loop();
     }
     let result = access();
-    // ORDERING racy.leave: pairs with racy.enter.
+    // ORDERING racy.leave: pairs with racy.enter: shows our access.
     BUSY.store(false, Ordering::Release);
     result
 }
@@ -137,10 +137,10 @@ mod tests {
     fn words_keep_what_was_stored_in_order() {
         let mut words = [RacyWord::new(0); WIDE];
         for (number, word) in words.iter_mut().enumerate() {
-            // SAFETY: a word of our own.
+            // SAFETY: contract of `store`: the word is our own.
             unsafe { store(word, RacyWord::new(usize::MAX - number)) };
         }
-        // SAFETY: words of our own, initialised.
+        // SAFETY: contracts of `load` and `load_wide`: the words are our own, and initialised.
         unsafe {
             let wide = load_wide(words.as_ptr());
             for number in 0..WIDE {

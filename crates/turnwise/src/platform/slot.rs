@@ -1,4 +1,4 @@
-//! What the locks keep per thread: a place in a queue of spinners, and what the thread learnt about waiting.
+//! What the locks store per thread: a place in a queue of spinners, and what the thread has learnt about waiting.
 
 use super::{Platform, Token, Word};
 use crate::osq::Node;
@@ -9,33 +9,33 @@ use core::cell::Cell;
 #[repr(align(128))]
 #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "read by the optimistic spinners"))]
 pub struct ThreadSlot<P: Platform> {
-    /// Its node in the queue of spinners that it waits in (a thread waits in one place at a time).
+    /// The thread's node in the queue of spinners that it waits in (it waits in one place at a time).
     pub(crate) node: Node<P>,
-    /// Changes when the thread releases a [`crate::LockRef`] that others sleep for; they sleep here.
+    /// A count of the thread's releases of [`crate::LockRef`]s that others sleep for; they sleep here.
     pub(crate) released: P::U32,
-    /// Only the thread that owns the slot touches this.
+    /// Notes that only the thread that owns the slot touches.
     pub(crate) private: Private,
 }
 
-/// Notes that a thread makes for itself. Lost when it exits; never needed for correctness.
+/// Notes that a thread makes for itself. They are lost when it exits, and never needed for correctness.
 #[cfg_attr(not(feature = "spin"), allow(dead_code, reason = "read by the optimistic spinners"))]
 pub(crate) struct Private {
-    /// The node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
+    /// Whether the node is in a queue: set while waiting, so that a signal handler that locks does not reuse it.
     pub(crate) node_busy: Cell<bool>,
-    /// Its turn on the lock that it last contended for.
+    /// The thread's turn on the lock that it last contended for.
     #[cfg(feature = "spin")]
     pub(crate) turn: Cell<Quantum>,
-    /// What became of recent spins, by lock.
+    /// The results of recent spins, by lock.
     #[cfg(feature = "spin")]
     pub(crate) spins: [Cell<SpinRecord>; Private::SPINS],
 }
 
 impl Private {
-    /// Locks that a thread remembers at a time.
+    /// The number of locks that a thread remembers at a time.
     #[cfg(feature = "spin")]
     pub(crate) const SPINS: usize = 8;
 
-    /// Forgets what the thread before learnt.
+    /// Forgets what the slot's last thread has learnt.
     #[cfg(feature = "native")]
     pub(crate) fn reset(&self) {
         self.node_busy.set(false);
@@ -61,7 +61,7 @@ impl Private {
 #[cfg(feature = "spin")]
 #[derive(Clone, Copy)]
 pub(crate) struct Quantum {
-    /// Which lock: its address.
+    /// The address of the lock.
     pub(crate) address: usize,
     pub(crate) since: u64,
     pub(crate) seen: u64,
@@ -73,25 +73,25 @@ impl Quantum {
     pub(crate) const NEW: Quantum = Quantum { address: 0, since: 0, seen: 0, ticks: 0 };
 }
 
-/// What became of one thread's recent spins on one lock.
+/// The results of one thread's recent spins on one lock.
 #[cfg(feature = "spin")]
 #[derive(Clone, Copy)]
 pub(crate) struct SpinRecord {
-    /// Which lock: bits of its address.
+    /// Bits of the lock's address.
     pub(crate) tag: u32,
-    /// Spins in a row that used up their budget for nothing.
+    /// The number of spins in a row that used up their budget in vain.
     pub(crate) failures: u8,
-    /// Share of spins that ended with the lock, lately: 255 is all.
+    /// The recent share of spins that ended with the lock: 255 is all.
     pub(crate) score: u8,
-    /// Spins to leave out before the next attempt.
+    /// The number of spins to leave out before the next attempt.
     pub(crate) skip: u8,
-    /// Share of waits that were no early success, lately: 255 is all.
+    /// The recent share of waits that were not an early success: 255 is all.
     pub(crate) late: u8,
 }
 
 #[cfg(feature = "spin")]
 impl SpinRecord {
-    /// Zero bytes, as all that is in a new slot: the table of slots takes no room in a file.
+    /// The record in a new slot, of zero bytes like the rest of it: the table of slots takes no room in a file.
     pub(crate) const NEW: SpinRecord = SpinRecord { tag: 0, failures: 0, score: 0, skip: 0, late: 0 };
 }
 
@@ -100,17 +100,17 @@ impl SpinRecord {
 unsafe impl<P: Platform> Sync for ThreadSlot<P> {}
 
 impl<P: Platform> ThreadSlot<P> {
-    /// A slot of any platform.
+    /// Creates a slot on any platform.
     pub fn new_in() -> Self {
         ThreadSlot { node: Node::new_in(), released: P::U32::new(0), private: Private::new() }
     }
 }
 
-/// The calling thread, as a platform knows it.
+/// The calling thread's token and slot.
 pub struct Me<P: Platform> {
-    /// Its token.
+    /// The thread's token.
     pub token: Token,
-    /// Its slot.
+    /// The thread's slot.
     pub slot: &'static ThreadSlot<P>,
 }
 

@@ -1,4 +1,4 @@
-//! Words that threads share: the atomic types behind a trait, so that a simulator or a model checker can see them.
+//! Shared words: the atomic types behind a trait, so that a simulator or a model checker can see them.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -7,23 +7,23 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 /// `#[track_caller]` is part of the contract: a model names an ordering by the place that uses it, and weakens it
 /// there to see whether the models notice.
 pub trait Word: Send + Sync {
-    /// What the word holds.
+    /// The type of the word's value.
     type Value: Copy + PartialEq;
-    /// A word with this value.
+    /// Creates a word with this value.
     fn new(value: Self::Value) -> Self;
-    /// Atomic load.
+    /// Loads the value.
     #[track_caller]
     fn load(&self, order: Ordering) -> Self::Value;
-    /// Atomic store.
+    /// Stores a value.
     #[track_caller]
     fn store(&self, value: Self::Value, order: Ordering);
-    /// Atomic exchange; returns the old value.
+    /// Exchanges the value; returns the old one.
     #[track_caller]
     fn swap(&self, value: Self::Value, order: Ordering) -> Self::Value;
-    /// Atomic compare-exchange.
+    /// Exchanges the value if it is `current`; returns the old one.
     ///
     /// # Errors
-    /// The value found, if it was not `current`.
+    /// The value found, if it is not `current`.
     #[track_caller]
     fn compare_exchange(
         &self,
@@ -82,34 +82,24 @@ macro_rules! word_methods {
 }
 
 macro_rules! int_word {
-    ($atomic:ty, $value:ty) => {
+    ($atomic:ty, $value:ty: $($operation:ident)*) => {
         impl Word for $atomic {
             type Value = $value;
             word_methods!($atomic);
         }
         impl IntWord for $atomic {
-            #[inline(always)]
-            fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_add(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_sub(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_or(self, value, order)
-            }
-            #[inline(always)]
-            fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                <$atomic>::fetch_and(self, value, order)
-            }
+            $(
+                #[inline(always)]
+                fn $operation(&self, value: $value, order: Ordering) -> $value {
+                    <$atomic>::$operation(self, value, order)
+                }
+            )*
         }
     };
 }
 
-int_word!(AtomicU32, u32);
-int_word!(AtomicU64, u64);
+int_word!(AtomicU32, u32: fetch_add fetch_sub fetch_or fetch_and);
+int_word!(AtomicU64, u64: fetch_add fetch_sub fetch_or fetch_and);
 
 impl<T: 'static> Word for AtomicPtr<T> {
     type Value = *mut T;

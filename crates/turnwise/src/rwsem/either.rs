@@ -1,12 +1,12 @@
-//! Fast paths for adapters whose callers do not say which: by which preference they read, or which lock they release.
-//! Where these fail nothing has happened, and the calls that ask follow.
+//! Fast paths for adapters whose callers do not say by which preference they read, or which lock they release. Where
+//! these fail nothing has happened, and the adapter finds out before it calls the others.
 
 use super::raw::{COUNT, Prefer, RawRwSem, WRITER};
 use crate::platform::{Platform, Word};
 use core::sync::atomic::Ordering::Relaxed;
 
 impl<P: Platform> RawRwSem<P> {
-    /// Acquires the lock for reading if nothing bars any reader, whatever the preference; says whether it did. A
+    /// Acquires the lock for reading if nothing bars any reader, whatever the preference; returns whether it did. A
     /// failure is not counted.
     #[inline(always)]
     pub fn try_read_unbarred(&self) -> bool {
@@ -14,24 +14,24 @@ impl<P: Platform> RawRwSem<P> {
         unbarred && self.enter(Prefer::Writers) && self.counters.attempt(true)
     }
 
-    /// Releases the read lock or the write lock, whichever is held, if nobody sleeps; says whether it did. Calls
+    /// Releases the read lock or the write lock, whichever is held, if no thread sleeps; returns whether it did. Calls
     /// `writes_no_more` before it releases the write lock.
     ///
     /// # Safety
-    /// The caller has a read lock or the write lock, if anybody has one.
+    /// The caller has a read lock or the write lock, if any thread has one.
     #[inline(always)]
     pub unsafe fn unlock_without_sleepers(&self, writes_no_more: impl FnOnce()) -> bool {
-        // One look is enough: nobody else gives up what the caller has, and a release sees who fell asleep meanwhile.
+        // One look is enough: no other thread gives up what the caller has, and a release sees new sleepers.
         let word = self.word.load(Relaxed);
         if word == WRITER {
             writes_no_more();
-            // SAFETY: a writer has the lock, so the caller is it.
+            // SAFETY: contract of `unlock_write`: a writer has the lock, so it is the caller.
             unsafe { self.unlock_write() };
             return true;
         }
         let read = word.wrapping_sub(1) < COUNT;
         if read {
-            // SAFETY: only readers have the lock, so the caller is one.
+            // SAFETY: contract of `unlock_read`: only readers have the lock, so the caller is one.
             unsafe { self.unlock_read() };
         }
         read
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::rwsem::raw::{READERS, WRITERS};
 
-    /// Releases by the fast path; whether it did, and whether it said that a writer leaves.
+    /// Releases by the fast path; returns whether it did, and whether it said that a writer leaves.
     fn unlock(lock: &RawRwSem) -> (bool, bool) {
         let mut wrote = false;
         // SAFETY: the tests have what they release.

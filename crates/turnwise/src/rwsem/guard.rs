@@ -1,7 +1,7 @@
 //! Guards of the readers-writer lock.
 //!
-//! None of them is `Send`. The lock itself would allow it for readers, who leave no name; but who holds what is kept
-//! per thread where it is kept at all, and a guard that may not move leaves that free to change.
+//! None of them is `Send`. The lock itself would allow it for readers, which leave no name; but where holders are
+//! recorded it is per thread, and a guard that may not move leaves that free to change.
 
 use super::{RawRwSem, RwSem};
 use crate::order::{released, suspend};
@@ -38,7 +38,7 @@ macro_rules! show {
     };
 }
 
-/// A guard of all the data. `$unlock`: the raw lock's operation that ends it.
+/// Defines a guard of all the data. `$unlock`: the raw lock's operation that ends it.
 macro_rules! guard {
     ($(#[$doc:meta])* $name:ident, $unlock:ident) => {
         $(#[$doc])*
@@ -48,23 +48,25 @@ macro_rules! guard {
             not_send: PhantomData<*mut ()>,
         }
 
-        // SAFETY: a shared guard gives `&T` only.
+        // SAFETY: a shared guard gives only `&T`.
         unsafe impl<T: ?Sized + Sync, P: Platform> Sync for $name<'_, T, P> {}
 
         impl<'a, T: ?Sized, P: Platform> $name<'a, T, P> {
+            /// Makes the guard of an acquired lock.
+            ///
             /// # Safety
-            /// The calling thread has acquired the lock in this guard's mode, and no other guard stands for that.
+            /// The calling thread has acquired the lock in this guard's mode, and there is no other guard for that.
             #[inline]
             pub(super) unsafe fn new(lock: &'a RwSem<T, P>) -> Self {
                 $name { lock, not_send: PhantomData }
             }
 
-            /// The lock of this guard.
+            /// Returns the lock of this guard.
             pub fn rwsem(this: &Self) -> &'a RwSem<T, P> {
                 this.lock
             }
 
-            /// The lock, for which this guard no longer stands.
+            /// Gives up the guard, and returns the lock, which stays acquired.
             #[inline]
             fn forget(this: Self) -> &'a RwSem<T, P> {
                 ManuallyDrop::new(this).lock
@@ -75,7 +77,7 @@ macro_rules! guard {
             type Target = T;
             #[inline]
             fn deref(&self) -> &T {
-                // SAFETY: the guard has the lock, in a mode that excludes writers other than itself.
+                // SAFETY: contract of `RawRwLock` (1): the guard has the lock in a mode that excludes other writers.
                 unsafe { &*self.lock.data.get() }
             }
         }
@@ -93,7 +95,7 @@ macro_rules! guard {
     };
 }
 
-/// A guard of a part of the data; it does not know the rest.
+/// Defines a guard of a part of the data; it does not know the rest.
 macro_rules! mapped {
     ($(#[$doc:meta])* $name:ident, $unlock:ident, $variance:ty) => {
         $(#[$doc])*
@@ -104,14 +106,14 @@ macro_rules! mapped {
             owns: PhantomData<$variance>,
         }
 
-        // SAFETY: a shared guard gives `&T` only.
+        // SAFETY: a shared guard gives only `&T`.
         unsafe impl<T: ?Sized + Sync, P: Platform> Sync for $name<'_, T, P> {}
 
         impl<T: ?Sized, P: Platform> Deref for $name<'_, T, P> {
             type Target = T;
             #[inline]
             fn deref(&self) -> &T {
-                // SAFETY: the guard has the lock, in a mode that excludes writers other than itself.
+                // SAFETY: contract of `RawRwLock` (1): the guard has the lock in a mode that excludes other writers.
                 unsafe { self.data.as_ref() }
             }
         }
@@ -130,41 +132,41 @@ macro_rules! mapped {
 }
 
 guard!(
-    /// A read lock; released when dropped.
+    /// The guard of a read lock, which is held until the guard is dropped.
     RwSemReadGuard,
     unlock_read
 );
 guard!(
-    /// The write lock; released when dropped.
+    /// The guard of the write lock, which is held until the guard is dropped.
     RwSemWriteGuard,
     unlock_write
 );
 guard!(
-    /// The upgradable read lock; released when dropped.
+    /// The guard of the upgradable read lock, which is held until the guard is dropped.
     RwSemUpgradableGuard,
     unlock_upgradable
 );
 mapped!(
-    /// A read lock with a part of the data in view.
+    /// The guard of a read lock, for a part of the data.
     MappedRwSemReadGuard,
     unlock_read,
     &'a T
 );
 mapped!(
-    /// The write lock with a part of the data in view.
+    /// The guard of the write lock, for a part of the data.
     MappedRwSemWriteGuard,
     unlock_write,
     &'a mut T
 );
 
 impl<'a, T: ?Sized, P: Platform> RwSemReadGuard<'a, T, P> {
-    /// A guard of a part of the data.
+    /// Turns the guard into one of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwSemReadGuard<'a, U, P> {
         let data = NonNull::from(part(&*this));
         MappedRwSemReadGuard { raw: &Self::forget(this).raw, data, owns: PhantomData }
     }
 
-    /// A guard of a part of the data, if there is such a part.
+    /// Turns the guard into one of a part of the data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -189,13 +191,13 @@ impl<'a, T: ?Sized, P: Platform> RwSemReadGuard<'a, T, P> {
 }
 
 impl<'a, T: ?Sized, P: Platform> MappedRwSemReadGuard<'a, T, P> {
-    /// A guard of a part of the part.
+    /// Turns the guard into one of a part of its part.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedRwSemReadGuard<'a, U, P> {
         let data = NonNull::from(part(&*this));
         MappedRwSemReadGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
     }
 
-    /// A guard of a part of the part, if there is such a part.
+    /// Turns the guard into one of a part of its part, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -209,7 +211,7 @@ impl<'a, T: ?Sized, P: Platform> MappedRwSemReadGuard<'a, T, P> {
 }
 
 impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
-    /// Becomes a reader; readers that wait come in beside it, and no writer was in between.
+    /// Becomes a reader; waiting readers come in beside it, and no writer was in between.
     pub fn downgrade(this: Self) -> RwSemReadGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::downgrade`: the forgotten guard had the write lock, which is a read lock from
@@ -220,7 +222,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
         }
     }
 
-    /// Becomes an upgradable reader; readers that wait come in beside it, and no writer was in between.
+    /// Becomes an upgradable reader; waiting readers come in beside it, and no writer was in between.
     pub fn downgrade_to_upgradable(this: Self) -> RwSemUpgradableGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::downgrade_to_upgradable`: the forgotten guard had the write lock, which is an
@@ -231,7 +233,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
         }
     }
 
-    /// A guard of a part of the data.
+    /// Turns the guard into one of a part of the data.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
         // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is not used from
         // here on but to end it.
@@ -239,7 +241,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemWriteGuard<'a, T, P> {
         MappedRwSemWriteGuard { raw: &Self::forget(this).raw, data, owns: PhantomData }
     }
 
-    /// A guard of a part of the data, if there is such a part.
+    /// Turns the guard into one of a part of the data, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -275,7 +277,7 @@ impl<T: ?Sized, P: Platform> DerefMut for RwSemWriteGuard<'_, T, P> {
 }
 
 impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
-    /// A guard of a part of the part.
+    /// Turns the guard into one of a part of its part.
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&mut T) -> &mut U) -> MappedRwSemWriteGuard<'a, U, P> {
         // SAFETY: contracts of `RawLock` (1) and `RawRwLock` (1): the guard has the write lock, and is not used from
         // here on but to end it.
@@ -283,7 +285,7 @@ impl<'a, T: ?Sized, P: Platform> MappedRwSemWriteGuard<'a, T, P> {
         MappedRwSemWriteGuard { raw: ManuallyDrop::new(this).raw, data, owns: PhantomData }
     }
 
-    /// A guard of a part of the part, if there is such a part.
+    /// Turns the guard into one of a part of its part, if there is such a part.
     ///
     /// # Errors
     /// The guard itself, when `part` returns `None`.
@@ -311,17 +313,18 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// Becomes the writer when the other readers have left; no others come in meanwhile, and no writer was in between.
     pub fn upgrade(this: Self) -> RwSemWriteGuard<'a, T, P> {
         let lock = Self::forget(this);
-        // SAFETY: the forgotten guard had the upgradable read lock, which is the write lock from here on.
+        // SAFETY: contract of `RawRwSem::upgrade`: the forgotten guard had the upgradable read lock, which is the write
+        // lock from here on.
         unsafe {
             lock.raw.upgrade();
             RwSemWriteGuard::new(lock)
         }
     }
 
-    /// Becomes the writer if nobody else reads.
+    /// Becomes the writer if there are no other readers.
     ///
     /// # Errors
-    /// The guard itself, when somebody else reads.
+    /// The guard itself, when there are other readers.
     pub fn try_upgrade(this: Self) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
         // SAFETY: contract of `RawRwSem::try_upgrade`: the guard has the upgradable read lock.
         Self::upgraded_if(this, |raw| unsafe { raw.try_upgrade() })
@@ -330,7 +333,7 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// Becomes the writer, or gives up after `timeout`.
     ///
     /// # Errors
-    /// The guard itself, when somebody else still reads then.
+    /// The guard itself, when there are still other readers then.
     pub fn try_upgrade_for(this: Self, timeout: Duration) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
         Self::try_upgrade(this).or_else(|this| Self::try_upgrade_until(this, Deadline::after::<P>(timeout)))
     }
@@ -338,9 +341,9 @@ impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// Becomes the writer, or gives up at `deadline`.
     ///
     /// # Errors
-    /// The guard itself, when somebody else still reads then.
+    /// The guard itself, when there are still other readers then.
     pub fn try_upgrade_until(this: Self, deadline: Deadline) -> Result<RwSemWriteGuard<'a, T, P>, Self> {
-        // SAFETY: the guard has the upgradable read lock.
+        // SAFETY: contract of `RawRwSem::upgrade_until`: the guard has the upgradable read lock.
         Self::upgraded_if(this, |raw| unsafe { raw.upgrade_until(deadline) })
     }
 

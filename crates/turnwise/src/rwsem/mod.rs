@@ -17,22 +17,22 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::time::Duration;
 
-/// The name that this lock has elsewhere.
+/// The usual name of [`RwSem`] elsewhere.
 pub type RwLock<T, P = DefaultPlatform> = RwSem<T, P>;
 
 /// A lock that protects `T` and lets any number of readers in, or one writer.
 ///
-/// Twelve bytes beside the data (four without feature `spin`). A reader comes by one addition and goes by one
-/// subtraction. Who has to wait spins briefly, then sleeps; writers spin behind a queue, and only while the writer
-/// inside may be running. It does not poison.
+/// It takes twelve bytes beside the data (four without feature `spin`). A reader enters by one addition and leaves by
+/// one subtraction. A waiter spins briefly, then sleeps; writers spin behind a queue, and only while the writer inside
+/// may be running. It does not poison.
 ///
-/// **Who goes first.** Newcomers may take a free lock before those who sleep. Once a writer sleeps, no more readers
-/// come in beside those inside; when it has been in, all readers that wait come in together. Whoever was overtaken for
+/// **Order.** Newcomers may take a free lock before sleepers. Once a writer sleeps, no more readers come in beside
+/// those inside; when it has been in, all waiting readers come in together. A thread that was overtaken for
 /// [`Policy::claim_after_ns`](crate::wait::Policy::claim_after_ns), reader or writer, gets the next turn.
 ///
-/// **Recursion.** A thread that has the lock in any mode must not ask for it again: not for writing, since it would
-/// wait for itself; and not for reading either, since a writer that came in between waits for the first read lock to
-/// go, and the second read waits for that writer. Only `try_` forms return in such cases.
+/// **Recursion.** A thread that holds the lock in any mode must not acquire it again: not for writing, since it would
+/// wait for itself; and not for reading either, since a writer that came in between waits for the first read lock to be
+/// released, and the second read waits for that writer. Only `try_` forms return in such cases.
 ///
 /// ```
 /// use turnwise::RwSem;
@@ -50,13 +50,13 @@ pub struct RwSem<T: ?Sized, P: Platform = DefaultPlatform> {
     data: UnsafeCell<T>,
 }
 
-// SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to many only while nobody has `&mut T`.
+// SAFETY: the lock gives `&mut T` to one thread at a time, and `&T` to many only while no thread has `&mut T`.
 unsafe impl<T: ?Sized + Send + Sync, P: Platform> Sync for RwSem<T, P> {}
 // SAFETY: the lock owns its data, and its words are `Send`.
 unsafe impl<T: ?Sized + Send, P: Platform> Send for RwSem<T, P> {}
 
 impl<T> RwSem<T> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         RwSem { raw: RawRwSem::new(), class: Class::new(), data: UnsafeCell::new(value) }
@@ -64,19 +64,19 @@ impl<T> RwSem<T> {
 }
 
 impl<T, P: Platform> RwSem<T, P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         RwSem { raw: RawRwSem::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
-    /// The value, without locking: nobody else can have it.
+    /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
-/// Waiting for each of the three modes, and trying.
+/// Acquiring the lock in each of the three modes, and trying to.
 impl<T: ?Sized, P: Platform> RwSem<T, P> {
     /// Acquires the lock for reading.
     #[inline]
@@ -89,7 +89,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         unsafe { RwSemReadGuard::new(self) }
     }
 
-    /// Acquires the lock for reading, unless a writer has it or waits.
+    /// Acquires the lock for reading, unless a writer holds it or waits.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_read(&self) -> Option<RwSemReadGuard<'_, T, P>> {
@@ -178,7 +178,7 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
         unsafe { RwSemUpgradableGuard::new(self) }
     }
 
-    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader has it.
+    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_upgradable_read(&self) -> Option<RwSemUpgradableGuard<'_, T, P>> {
@@ -213,39 +213,39 @@ impl<T: ?Sized, P: Platform> RwSem<T, P> {
 }
 
 impl<T: ?Sized, P: Platform> RwSem<T, P> {
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// Whether a writer has the lock at this moment.
+    /// Whether a writer holds the lock at this moment.
     pub fn is_write_locked(&self) -> bool {
         self.raw.is_write_locked()
     }
 
-    /// What has happened to this lock so far. Upgrades are not counted.
+    /// Returns what has happened to this lock so far. Upgrades are not counted.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
     }
 
-    /// What the order checker calls this lock.
+    /// Returns the order checker's name for this lock.
     #[inline]
     fn name(&self) -> usize {
         core::ptr::from_ref(&self.raw).addr()
     }
 
-    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
 
-    /// The lock without the data, for adapters.
+    /// Returns the lock without the data, for adapters.
     pub fn raw(&self) -> &RawRwSem<P> {
         &self.raw
     }
 
-    /// A pointer to the data; using it without the lock is a race.
+    /// Returns a pointer to the data; using it without the lock is a race.
     pub fn data_ptr(&self) -> *mut T {
         self.data.get()
     }

@@ -5,43 +5,43 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..21 | count | readers, and threads that counted themselves and are about to take it back | they, by an addition | they, by a subtraction |
+//! | 0..21 | count | readers, and threads that counted themselves and are about to take it back | an addition | a subtraction |
 //! | 20 | `FULL` | the count's highest bit: no more readers for now | | |
-//! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | who sets them | who clears them |
-//! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | it | it |
-//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | it | it |
-//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | it |
-//! | 30 | `READERS` | a reader may sleep | it, before it sleeps | who lets all readers in, and wakes them |
-//! | 31 | `WRITERS` | a writer or upgradable reader may sleep: readers that merely come along stay out | it, before it sleeps | who wakes one |
+//! | 21..27 | generation | of the process in which flags from 29 on were set ([`Platform::generation`], low bits); else 0 | with the flags | with the flags |
+//! | 27 | `UPGRADABLE` | an upgradable reader has the lock; it is not in the count | that reader | that reader |
+//! | 28 | `WRITER` | a writer has the lock; with `UPGRADABLE`: waits for the readers to leave | that writer | that writer |
+//! | 29 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
+//! | 30 | `READERS` | a reader may sleep | that reader, before it sleeps | a thread that lets all readers in, and wakes them |
+//! | 31 | `WRITERS` | a writer or upgradable reader may sleep: newly arriving readers stay out | that thread, before it sleeps | a thread that wakes one |
 //!
 //! With feature `spin` eight more bytes follow: the token of the last writer, a hint for spinners, and their queue
 //! ([`crate::osq`]).
 //!
 //! A reader enters by one addition. If the word that it found bars it, it takes the addition back at once; until then
-//! the count is too high by one, and a lock that is free may look taken. Nobody can tell such a count from a real
-//! one, so all obey the same rule (invariant 1).
+//! the count is too high by one, and a lock that is free may look taken. Such a count cannot be told from a real one,
+//! so all threads obey the same rule (invariant 1).
 //!
 //! Invariants:
-//! 1. Whoever takes the count from 1 to 0, by leaving or by taking its addition back, owes the wake-ups: of the
-//!    upgrader if there is one, else of the claimant, else of one writer; of nobody while a writer or an upgradable
-//!    reader has the lock, who then owes them. So a thread that went to sleep because of a count that was too high is
+//! 1. A thread that takes the count from 1 to 0, by leaving or by taking its addition back, owes the wake-ups: of the
+//!    upgrader if there is one, else of the claimant, else of one writer; of none while a writer or an upgradable
+//!    reader has the lock, which then owes them. So a thread that went to sleep because of a count that was too high is
 //!    woken when it no longer is.
-//! 2. `READERS` is set only together with a flag that bars its reader. Who clears the last such flag clears `READERS`
-//!    in the same exchange, and wakes all readers.
+//! 2. `READERS` is set only together with a flag that bars its reader. A thread that clears the last such flag clears
+//!    `READERS` in the same exchange, and wakes all readers.
 //! 3. A writer sleeps (in its lane) only while `WRITERS` is set, or a woken writer is on the way. A woken writer takes
 //!    the lock with `WRITERS` set again, sets it before it sleeps, or wakes the next when it gives up. "Writer"
-//!    includes whoever waits to be an upgradable reader.
+//!    includes a thread that waits to be an upgradable reader.
 //! 4. While `WRITERS` is set and no writer has the lock, one that announced itself sleeps or is on the way; it takes
 //!    the lock, or withdraws the announcement on behalf of all (they are woken and announce themselves again). So the
 //!    readers that `WRITERS` bars do not wait for ever.
-//! 5. `HANDOFF` is set by one thread, and only that clears it. While it is set nobody else takes the lock; whoever
-//!    makes the lock free then wakes lane `First`.
+//! 5. `HANDOFF` is set by one thread, and only that clears it. While it is set no other thread takes the lock; a thread
+//!    that makes the lock free then wakes lane `First`.
 //! 6. Of flags with the generation of this process all this holds. Those with another are void: they were inherited in
-//!    a `fork`, without the threads. Whoever looks takes them out before anything else ([`RawRwSem::look`]); a thread
-//!    that sleeps here has looked.
+//!    a `fork`, without the threads. A thread that looks at the word takes them out before anything else
+//!    ([`RawRwSem::look`]); one that sleeps here has looked.
 //! 7. A release does not touch the lock after the operation that releases it: another thread may then free its memory.
-//!    The wake-ups that follow use the address alone. (The last reader to leave therefore leaves `WRITERS` standing;
-//!    the woken writer, or who takes the lock in between, clears it when it leaves.)
+//!    The wake-ups that follow use only the address. (The last reader to leave therefore leaves `WRITERS` set; the
+//!    woken writer, or one that takes the lock in between, clears it when it leaves.)
 //! 8. Every thread has at most one addition under way, so the count stays below twice `FULL` and never overflows.
 
 use crate::events::{Counters, Event, Kind};
@@ -59,27 +59,27 @@ pub(super) const WRITER: u32 = 1 << 28;
 pub(super) const HANDOFF: u32 = 1 << 29;
 pub(super) const READERS: u32 = 1 << 30;
 pub(super) const WRITERS: u32 = 1 << 31;
-/// Threads that do not have the lock yet rely on these.
+/// The flags on which threads without the lock rely.
 const FLAGS: u32 = HANDOFF | READERS | WRITERS;
-/// Somebody has the lock, or appears to.
+/// The bits that show that the lock is held, or appears to be.
 pub(super) const HELD: u32 = COUNT | UPGRADABLE | WRITER;
-/// What keeps an upgradable reader out that merely comes along.
+/// The bits that keep a newly arriving upgradable reader out.
 pub(super) const NOT_UPGRADABLE: u32 = UPGRADABLE | WRITER | HANDOFF;
 
-/// The process in which the flags were set.
+/// The stamp of the process in which the flags were set.
 pub(super) const STAMP: Stamp = Stamp { bits: GENERATION, flags: FLAGS };
 
-/// Who goes first when a writer waits and a reader comes. All users of one lock should pass the same.
+/// The preference when a writer waits and a reader comes. All users of one lock should pass the same one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Prefer {
-    /// The reader: a thread that reads may read again, whoever waits. Readers can starve a writer for ever.
+    /// The reader goes first: a thread that reads may read again, even if writers wait. Readers can starve a writer.
     Readers,
-    /// The writer, once it sleeps: readers cannot starve it, and a thread that reads must not read again.
+    /// The writer goes first once it sleeps: readers cannot starve it, and a thread that reads must not read again.
     Writers,
 }
 
 impl Prefer {
-    /// What keeps a reader out that merely comes along.
+    /// Returns the bits that keep a newly arriving reader out.
     pub(super) const fn barred(self) -> u32 {
         match self {
             Prefer::Readers => WRITER | FULL,
@@ -88,11 +88,12 @@ impl Prefer {
     }
 }
 
-/// The readers-writer lock without data. Zero bytes = unlocked.
+/// The readers-writer lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawRwSem<P: Platform = DefaultPlatform> {
     pub(super) word: P::U32,
-    /// Token of the writer that has the lock, or of one that had it: never cleared, so that a release is one exchange.
+    /// The token of the writer that has the lock, or of one that had it: never cleared, so that a release is one
+    /// exchange.
     #[cfg(feature = "spin")]
     pub(super) owner: P::U32,
     #[cfg(feature = "spin")]
@@ -101,7 +102,7 @@ pub struct RawRwSem<P: Platform = DefaultPlatform> {
 }
 
 impl RawRwSem {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RawRwSem {
@@ -122,7 +123,7 @@ impl Default for RawRwSem {
 }
 
 impl<P: Platform> RawRwSem<P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawRwSem {
             word: P::U32::new(0),
@@ -141,43 +142,44 @@ impl<P: Platform> RawRwSem<P> {
         self.counters.acquisition_by(self.enter(Prefer::Writers), || self.read_slow(Prefer::Writers, None));
     }
 
-    /// Acquires the lock for reading, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn read_until(&self, deadline: Deadline) -> bool {
         self.read_with(Prefer::Writers, Some(deadline))
     }
 
-    /// Acquires the lock for reading, unless a writer has it or waits.
+    /// Acquires the lock for reading, unless a writer holds it or waits.
     #[inline]
     pub fn try_read(&self) -> bool {
         self.try_read_with(Prefer::Writers)
     }
 
-    /// Like [`RawRwSem::read`] or [`RawRwSem::read_until`], with a choice of who goes first. Looks before it adds.
+    /// Acquires the lock for reading, with a choice of who goes first, or gives up at the deadline if there is one;
+    /// returns whether it acquired it. It looks before it adds.
     #[inline]
     pub fn read_with(&self, prefer: Prefer, deadline: Option<Deadline>) -> bool {
         self.counters.acquisition_by(self.look_and_enter(prefer), || self.read_slow(prefer, deadline))
     }
 
-    /// Like [`RawRwSem::try_read`], with a choice of who goes first.
+    /// Acquires the lock for reading if that is possible at once, with a choice of who goes first.
     #[inline]
     pub fn try_read_with(&self, prefer: Prefer) -> bool {
         self.counters.attempt(self.look_and_enter(prefer) || self.enter_past(prefer))
     }
 
-    /// A try that found itself barred: by void flags, perhaps.
+    /// Tries again for a reader that found itself barred, perhaps by void flags.
     #[cold]
     fn enter_past(&self, prefer: Prefer) -> bool {
         let word = self.word.load(Relaxed);
         STAMP.is_void::<P>(word) && self.settled(word) & prefer.barred() == 0 && self.enter(prefer)
     }
 
-    /// The word as of now, without void flags (invariant 6).
+    /// Returns the word, after taking out void flags (invariant 6).
     pub(super) fn look(&self) -> u32 {
         self.settled(self.word.load(Relaxed))
     }
 
-    /// The same, of a word just seen.
+    /// Takes void flags out of the word, which was `word` a moment ago; returns the word.
     fn settled(&self, mut word: u32) -> u32 {
         while STAMP.is_void::<P>(word) {
             let new = STAMP.without(word, FLAGS);
@@ -203,7 +205,7 @@ impl<P: Platform> RawRwSem<P> {
         found & prefer.barred() == 0 || self.take_back()
     }
 
-    /// `false`.
+    /// Undoes the addition of [`RawRwSem::enter`]; always returns `false`.
     #[cold]
     fn take_back(&self) -> bool {
         let found = self.word.fetch_sub(1, Relaxed);
@@ -211,7 +213,7 @@ impl<P: Platform> RawRwSem<P> {
         false
     }
 
-    /// Releases a read lock; the last reader wakes whoever waits.
+    /// Releases a read lock; the last reader wakes the waiters that are next.
     ///
     /// # Safety
     /// The caller has a read lock.
@@ -225,10 +227,10 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// Like [`RawRwSem::unlock_read`], with a choice of who goes first.
+    /// Releases a read lock like [`RawRwSem::unlock_read`], with a choice of who goes first.
     ///
-    /// Where readers go first ([`Prefer::Readers`]) they come in spite of the writers that sleep, and each that left
-    /// last would wake one once more. So there the last reader clears the flags, for the price of a look before.
+    /// Where readers go first ([`Prefer::Readers`]) they come in spite of sleeping writers, and each that leaves last
+    /// would wake one once more. So there the last reader clears the flags, for the price of a look before.
     ///
     /// # Safety
     /// The caller has a read lock.
@@ -238,12 +240,12 @@ impl<P: Platform> RawRwSem<P> {
         if prefer == Prefer::Readers {
             let word = self.word.load(Relaxed);
             let last = word & (HELD | HANDOFF) == 1 && word & (READERS | WRITERS) != 0;
-            // ORDERING rwsem.unlock_read: as in `unlock_read`.
+            // ORDERING rwsem.unlock_read: pairs with rwsem.write, as in `unlock_read`.
             if last && self.word.compare_exchange(word, 0, Release, Relaxed).is_ok() {
                 return wake_after::<P>(address, word);
             }
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `unlock_read_with`, which is that of `unlock_read`.
         unsafe { self.unlock_read() }
     }
 
@@ -253,13 +255,13 @@ impl<P: Platform> RawRwSem<P> {
         self.write_with(None);
     }
 
-    /// Acquires the lock for writing, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn write_until(&self, deadline: Deadline) -> bool {
         self.write_with(Some(deadline))
     }
 
-    /// Acquires the lock for writing, or gives up at the deadline if there is one; says whether it got it.
+    /// Acquires the lock for writing, or gives up at the deadline if there is one; returns whether it acquired it.
     #[inline]
     pub fn write_with(&self, deadline: Option<Deadline>) -> bool {
         self.counters.acquisition_by(self.take(0, WRITER).is_ok() && self.own(), || self.write_slow(deadline))
@@ -279,7 +281,7 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// The same, of a word that has flags or a count: the lock may be free though threads sleep.
+    /// Tries to acquire for writing a lock whose word had flags or a count: it may be free though threads sleep.
     #[cold]
     fn take_write_past(&self, found: u32) -> bool {
         let mut word = self.settled(found);
@@ -301,7 +303,7 @@ impl<P: Platform> RawRwSem<P> {
         self.upgradable_read_with(None);
     }
 
-    /// Acquires the lock for upgradable reading, or gives up at `deadline`; says whether it got it.
+    /// Acquires the lock for upgradable reading, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn upgradable_read_until(&self, deadline: Deadline) -> bool {
         self.upgradable_read_with(Some(deadline))
@@ -312,7 +314,7 @@ impl<P: Platform> RawRwSem<P> {
         self.counters.acquisition_by(self.take_upgradable(), || self.upgradable_slow(deadline))
     }
 
-    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader has it.
+    /// Acquires the lock for upgradable reading if no writer and no other upgradable reader holds it.
     #[inline]
     pub fn try_upgradable_read(&self) -> bool {
         self.counters.attempt(self.take_upgradable())
@@ -333,20 +335,20 @@ impl<P: Platform> RawRwSem<P> {
         }
     }
 
-    /// The exchange by which all but ordinary readers acquire the lock.
+    /// Makes the exchange by which all but ordinary readers acquire the lock.
     #[inline(always)]
     pub(super) fn take(&self, word: u32, new: u32) -> Result<u32, u32> {
-        // ORDERING rwsem.write: pairs with rwsem.release and rwsem.unlock_read: all who had the lock are done.
+        // ORDERING rwsem.write: pairs with rwsem.release and rwsem.unlock_read: all former owners are done.
         self.word.compare_exchange(word, new, Acquire, Relaxed)
     }
 
-    /// What has happened to this lock so far. Upgrades are not counted.
+    /// Returns what has happened to this lock so far. Upgrades are not counted.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
 
-    /// Notes that the caller is the writer; `true`.
+    /// Stores the caller as the writer; always returns `true`.
     #[inline(always)]
     pub(super) fn own(&self) -> bool {
         #[cfg(feature = "spin")]
@@ -357,7 +359,7 @@ impl<P: Platform> RawRwSem<P> {
         true
     }
 
-    /// Releases the write lock, then wakes whoever waits.
+    /// Releases the write lock, then wakes the waiters that are next.
     ///
     /// # Safety
     /// The caller has the write lock.
@@ -366,7 +368,7 @@ impl<P: Platform> RawRwSem<P> {
         self.release(WRITER, 0);
     }
 
-    /// Turns the write lock into a read lock, and lets the readers in that wait.
+    /// Turns the write lock into a read lock, and lets waiting readers in.
     ///
     /// # Safety
     /// The caller has the write lock.
@@ -375,7 +377,7 @@ impl<P: Platform> RawRwSem<P> {
         self.release(WRITER, 1);
     }
 
-    /// Turns the write lock into an upgradable read lock, and lets the readers in that wait.
+    /// Turns the write lock into an upgradable read lock, and lets waiting readers in.
     ///
     /// # Safety
     /// The caller has the write lock.
@@ -384,7 +386,7 @@ impl<P: Platform> RawRwSem<P> {
         self.release(WRITER, UPGRADABLE);
     }
 
-    /// Releases the upgradable read lock, then wakes whoever waits.
+    /// Releases the upgradable read lock, then wakes the waiters that are next.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -393,7 +395,7 @@ impl<P: Platform> RawRwSem<P> {
         self.release(UPGRADABLE, 0);
     }
 
-    /// Turns the upgradable read lock into an ordinary one.
+    /// Turns the upgradable read lock into an ordinary read lock.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -411,17 +413,17 @@ impl<P: Platform> RawRwSem<P> {
         let _ = self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(None);
     }
 
-    /// Like [`RawRwSem::upgrade`], or gives up at `deadline`, with the upgradable read lock as before; says whether it
-    /// got the write lock.
+    /// Turns the upgradable read lock into the write lock, or gives up at `deadline` and keeps the upgradable read
+    /// lock; returns whether it acquired the write lock.
     ///
     /// # Safety
-    /// As for [`RawRwSem::upgrade`].
+    /// The caller has the upgradable read lock, and no other read lock.
     #[inline]
     pub unsafe fn upgrade_until(&self, deadline: Deadline) -> bool {
         self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(Some(deadline))
     }
 
-    /// Turns the upgradable read lock into the write lock if nobody else reads; says whether it did.
+    /// Turns the upgradable read lock into the write lock if there are no other readers; returns whether it did.
     ///
     /// # Safety
     /// The caller has the upgradable read lock.
@@ -444,22 +446,22 @@ impl<P: Platform> RawRwSem<P> {
         Ok(found)
     }
 
-    /// Whether a writer has the lock.
+    /// Whether a writer holds the lock.
     pub fn is_write_locked(&self) -> bool {
         self.word.load(Relaxed) & (WRITER | UPGRADABLE) == WRITER
     }
 
-    /// Whether anybody has the lock.
+    /// Whether the lock is held, in any mode.
     pub fn is_locked(&self) -> bool {
         self.word.load(Relaxed) & HELD != 0
     }
 
-    /// Whether there are as many read locks as there can be: a reader waits until one is gone.
+    /// Whether there are as many read locks as possible: a reader waits until one is released.
     pub fn is_full(&self) -> bool {
         self.word.load(Relaxed) & FULL != 0
     }
 
-    /// Gives up all that the caller has except `keep`. `likely`: what the word is if nobody else has to do with it.
+    /// Gives up all that the caller has except `keep`. `likely`: the word if no other thread has changed it.
     #[inline(always)]
     fn release(&self, likely: u32, keep: u32) {
         // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write: shows what we wrote, and that we have read.
@@ -474,7 +476,7 @@ impl<P: Platform> RawRwSem<P> {
         let address = &raw const self.word;
         let mut word = self.look();
         loop {
-            // ORDERING rwsem.release: as in `release`.
+            // ORDERING rwsem.release: pairs with rwsem.read and rwsem.write, as in `release`.
             match self.word.compare_exchange(word, released(word) + keep, Release, Relaxed) {
                 Ok(_) => break,
                 Err(found) => word = found,
@@ -484,13 +486,13 @@ impl<P: Platform> RawRwSem<P> {
     }
 }
 
-/// What the word becomes when its writer or upgradable reader leaves, apart from what that keeps: everybody is let in,
+/// Returns the word after its writer or upgradable reader has left, apart from what that keeps: all waiters are let in,
 /// or only the claimant, and then the others stay announced.
 fn released(word: u32) -> u32 {
     if word & HANDOFF != 0 { word & !(WRITER | UPGRADABLE) } else { word & COUNT }
 }
 
-/// Wakes whom an exchange leaves to be woken that made [`released`] of `word`. Uses the address alone (invariant 7).
+/// Does the wake-ups owed after an exchange of `word` for [`released`] of it. Uses only the address (invariant 7).
 pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
     if word & HANDOFF != 0 {
         P::wake(address, Lane::First, 1);
@@ -504,7 +506,7 @@ pub(super) fn wake_after<P: Platform>(address: *const P::U32, word: u32) {
     }
 }
 
-/// Invariant 1, after a subtraction that found `found`. Uses the address alone (invariant 7).
+/// Does the wake-ups of invariant 1, after a subtraction that found `found`. Uses only the address (invariant 7).
 #[cold]
 fn left<P: Platform>(address: *const P::U32, found: u32) {
     if found & COUNT != 1 {

@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 struct Until {
     short: u64,
     long: u64,
-    /// The caller's deadline: neither is later.
+    /// The caller's deadline: neither end is later.
     limit: u64,
 }
 
@@ -26,7 +26,7 @@ impl Until {
     }
 }
 
-/// The number of the writer that has the lock, as far as `word` and the note beside it say; else 0.
+/// Returns the token number of the writer that has the lock, as far as `word` and the note beside it say; else 0.
 fn owner<P: Platform>(lock: &RawRwSem<P>, word: u32) -> u32 {
     if word & WRITER != 0 { lock.owner.load(Relaxed) } else { 0 }
 }
@@ -36,7 +36,7 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
 }
 
-/// Until then, and while the writer runs, if there is one.
+/// Limits a spin to the time `until`, and to while the writer runs, if there is one.
 fn limit<P: Platform>(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
     SpinLimit {
         until: Some(until),
@@ -66,7 +66,7 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
     end.is_ok()
 }
 
-/// Counts a spin that was given up; whoever asked for it counts one that ended with the lock.
+/// Counts a spin that was given up; the caller counts one that ended with the lock.
 fn count_end<P: Platform, T>(lock: &RawRwSem<P>, end: &Result<T, SpinEnd>) {
     match end {
         Ok(_) => {}
@@ -83,7 +83,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
                 return Ok(());
             }
         } else if word & WRITER == 0 {
-            return Err(SpinEnd::NotRunning); // somebody that sleeps goes first
+            return Err(SpinEnd::NotRunning); // a sleeper goes first
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
@@ -138,7 +138,7 @@ fn behind_queue<P: Platform>(
     history: &mut SpinHistory,
     first: impl Fn(u64, u64, PollBackoff) -> Result<bool, SpinEnd>,
 ) -> Result<bool, SpinEnd> {
-    // The queue's word shares a line with the lock: a short wait that nobody shares leaves it alone.
+    // The queue's word shares a line with the lock: a short wait of a single thread leaves it alone.
     let backoff = history.backoff();
     if backoff == PollBackoff::new() && lock.spinners.is_empty() {
         let end = first(until.short, policy().short_tries, backoff);
@@ -175,7 +175,7 @@ pub(super) fn write_again<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Dead
     end.is_ok()
 }
 
-/// Spins as the first of the queue, or before there is one, until `take` succeeds. `Ok(false)`: it failed so often.
+/// Spins as the first of the queue, or before there is one, until `take` succeeds. `Ok(false)`: all `tries` failed.
 fn first<P: Platform>(
     lock: &RawRwSem<P>,
     barred: u32,
@@ -211,7 +211,7 @@ fn first<P: Platform>(
     }
 }
 
-/// The upgrader looks for a moment whether the readers leave.
+/// Spins for a moment for the upgrader: the readers may leave.
 pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline>) {
     let Some(me) = P::me() else { return };
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
@@ -222,7 +222,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     }
 }
 
-/// A waiter that was woken and finds itself barred once more spins a little before it sleeps again.
+/// Spins a little for a waiter that was woken and finds itself barred once more, before it sleeps again.
 pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     let word = lock.word.load(Relaxed);
     let Some(me) = P::me() else { return };

@@ -1,11 +1,11 @@
-//! The readers-writer lock behind the traits of locks without data.
+//! The readers-writer lock's implementations of the traits of locks without data.
 
 use super::RawRwSem;
 use crate::platform::{Deadline, Platform};
 use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
 use core::fmt;
 
-// SAFETY: one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
+// SAFETY: there is one writer at a time, and no reader beside it; it acquires (rwsem.write) what others released
 // (rwsem.release, rwsem.unlock_read). The owner's word names its thread, so guards stay on it.
 unsafe impl<P: Platform> RawLock for RawRwSem<P> {
     type Platform = P;
@@ -27,7 +27,7 @@ unsafe impl<P: Platform> RawLock for RawRwSem<P> {
 
     #[inline]
     unsafe fn unlock(&self) {
-        // SAFETY: the caller has the write lock.
+        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
         unsafe { self.unlock_write() }
     }
 
@@ -41,7 +41,7 @@ unsafe impl<P: Platform> RawLock for RawRwSem<P> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: `write_until` acquires by rwsem.write, as `write` does, beside no other writer or reader.
 unsafe impl<P: Platform> RawTimedLock for RawRwSem<P> {
     #[inline]
     fn lock_until(&self, deadline: Deadline) -> bool {
@@ -63,7 +63,7 @@ unsafe impl<P: Platform> RawRwLock for RawRwSem<P> {
 
     #[inline]
     unsafe fn unlock_read(&self) {
-        // SAFETY: the caller has a read lock.
+        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
         unsafe { self.unlock_read() }
     }
 }

@@ -46,7 +46,7 @@ impl<P: Platform> RawRwSem<P> {
         Waiter::new::<P>(Kind::Upgradable).wait(self, deadline)
     }
 
-    /// From `UPGRADABLE` to `WRITER`, with both set while readers are inside.
+    /// Upgrades from `UPGRADABLE` to `WRITER`, with both set while readers are inside.
     #[cold]
     #[inline(never)]
     pub(super) fn upgrade_slow(&self, deadline: Option<Deadline>) -> bool {
@@ -72,7 +72,7 @@ impl<P: Platform> RawRwSem<P> {
     }
 }
 
-/// What a thread waits to be.
+/// The mode that a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Reader(Prefer),
@@ -83,11 +83,11 @@ enum Kind {
 /// A thread in the sleeping stage.
 struct Waiter {
     kind: Kind,
-    /// It was woken since it came (invariant 3).
+    /// Whether it was woken since it came (invariant 3).
     woken: bool,
-    /// `HANDOFF` as it set it, with the generation; 0: it has not (invariant 5).
+    /// `HANDOFF` as the thread set it, with the generation; 0: it has not set it (invariant 5).
     claim: u32,
-    /// It was woken `claim_after_ns` after it came.
+    /// Whether it was woken `claim_after_ns` after it came.
     late: bool,
     since: u64,
 }
@@ -120,7 +120,7 @@ impl Waiter {
                     return false;
                 }
             } else if barred == FULL {
-                patience.wait::<P>(); // nobody would wake us
+                patience.wait::<P>(); // no thread would wake us
                 timed_out = deadline.is_some_and(Deadline::expired::<P>);
                 continue;
             } else if let Some(word) = self.announce(lock, word) {
@@ -131,7 +131,7 @@ impl Waiter {
                     continue;
                 }
             } else {
-                P::rest(backoff.next_ns(policy().line_ns as u32)); // as in the mutex
+                P::rest(backoff.next_ns(policy().line_ns as u32)); // so that others' exchanges succeed
             }
             restless += 1;
             if restless >= policy().restless && !timed_out {
@@ -143,7 +143,7 @@ impl Waiter {
         }
     }
 
-    /// What keeps this thread out.
+    /// Returns the bits that keep this thread out.
     fn barred(&self) -> u32 {
         let barred = match self.kind {
             Kind::Reader(prefer) if self.late => prefer.barred() & !WRITERS,
@@ -168,7 +168,8 @@ impl Waiter {
         }
     }
 
-    /// Takes the lock to read, and lets in whoever else can: a reader that waited for long is followed by all others.
+    /// Takes the lock for reading, and lets in others that can enter: a reader that waited long is followed by all
+    /// others.
     fn open<P: Platform>(&self, lock: &RawRwSem<P>, word: u32, new: u32) -> bool {
         let taken = lock.take(word, new).is_ok();
         if taken {
@@ -177,7 +178,7 @@ impl Waiter {
         taken
     }
 
-    /// After the flags of `word` were cleared by somebody who does not take the lock for itself alone.
+    /// Wakes others after the flags of `word` were cleared by a thread that does not take the lock for itself alone.
     fn wake_others<P: Platform>(&self, lock: &RawRwSem<P>, word: u32) {
         let duty = if self.woken && !matches!(self.kind, Kind::Reader(_)) { WRITERS } else { 0 };
         wake_after::<P>(&raw const lock.word, word & !HANDOFF | duty);
@@ -198,13 +199,13 @@ impl Waiter {
         Some(new)
     }
 
-    /// A writer goes back into the line of spinners, as in the mutex.
+    /// Sends a writer back into the line of spinners: the lock changes hands too fast to fall asleep on it.
     #[cfg(feature = "spin")]
     fn spin_again<P: Platform>(&self, lock: &RawRwSem<P>, deadline: Option<Deadline>) -> bool {
-        let duty = WRITERS | STAMP.now::<P>(); // whatever flags there are then bear no other generation
+        let duty = WRITERS | STAMP.now::<P>(); // other flags in the word then are of this generation
         let acquired = self.kind == Kind::Writer && !self.is_first() && spin::write_again(lock, deadline);
         if acquired && self.woken {
-            lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before anybody can unlock
+            lock.word.fetch_or(duty, Relaxed); // the duty of invariant 3, before any thread can unlock
         }
         acquired
     }

@@ -1,7 +1,7 @@
 //! The payload: a `T` in whole words, which can be read while it is being written.
 //!
-//! Every access from a shared reference to a payload that somebody may be writing goes word by word through
-//! [`racy`](crate::platform::racy); what a reader gets so may be torn, and is a `T` only after the sequence says so.
+//! Every access from a shared reference to a payload that another thread may be writing goes word by word through
+//! [`racy`]; what a reader gets may be torn, and is a `T` only after the sequence says so.
 
 use crate::platform::racy::{self, RacyWord, WIDE};
 use core::cell::UnsafeCell;
@@ -32,29 +32,30 @@ impl<T: Copy> SeqCell<T> {
     }
 
     pub(super) fn get_mut(&mut self) -> &mut T {
-        // SAFETY: always initialised where `&mut self` is possible: only `store` changes it, and leaves a whole `T`.
+        // SAFETY: it is always initialised where `&mut self` is possible: only `store` changes it, to a whole `T`.
         unsafe { self.0.get_mut().value.assume_init_mut() }
     }
 
-    /// The payload as it is at this moment. It may be torn if `store` runs meanwhile; otherwise it is a `T`.
+    /// Copies the payload. The copy may be torn if `store` runs meanwhile; otherwise it is a `T`.
     #[inline(always)]
     pub(super) fn load(&self) -> MaybeUninit<T> {
         let mut copy = Words { align: [], value: MaybeUninit::uninit() };
         let (from, to) = (self.0.get().cast::<RacyWord>(), (&raw mut copy).cast::<RacyWord>());
         let wide = Words::<T>::COUNT - Words::<T>::COUNT % WIDE;
         for word in (0..wide).step_by(WIDE) {
-            // SAFETY: both have so many words, aligned; `copy` is ours; only `store` writes to the payload while it
-            // can be shared.
+            // SAFETY: contract of `racy::load_wide`: both have these words, aligned; `copy` is ours; only `store`
+            // writes to the payload while it can be shared.
             unsafe { to.add(word).cast::<[RacyWord; WIDE]>().write(racy::load_wide(from.add(word))) };
         }
         for word in wide..Words::<T>::COUNT {
-            // SAFETY: as above.
+            // SAFETY: contract of `racy::load`: both have this word, aligned; `copy` is ours; only `store` writes to
+            // the payload while it can be shared.
             unsafe { to.add(word).write(racy::load(from.add(word))) };
         }
         copy.value
     }
 
-    /// Replaces the payload, in no single step.
+    /// Replaces the payload, not in a single step.
     ///
     /// # Safety
     /// No other thread stores, or has a reference to the payload.
@@ -63,7 +64,8 @@ impl<T: Copy> SeqCell<T> {
         let new = Words { align: [], value: MaybeUninit::new(value) };
         let (from, to) = ((&raw const new).cast::<RacyWord>(), self.0.get().cast::<RacyWord>());
         for word in 0..Words::<T>::COUNT {
-            // SAFETY: as in `load`; by the caller's promise the others only load.
+            // SAFETY: contract of `racy::store`: both have this word, aligned; by that of `SeqCell::store` other
+            // threads only load.
             unsafe { racy::store(to.add(word), from.add(word).read()) };
         }
     }
@@ -82,7 +84,7 @@ mod tests {
 
     fn round_trip<T: Copy + PartialEq + core::fmt::Debug>(before: T, after: T) {
         let mut cell = SeqCell::new(before);
-        // SAFETY: one thread, and nobody has a reference; nothing stores meanwhile.
+        // SAFETY: contract of `store`: there is one thread, and no reference to the payload.
         unsafe {
             assert_eq!(cell.load().assume_init(), before);
             cell.store(after);

@@ -7,20 +7,22 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// The lock, held for reading: writers wait. Released when dropped.
+/// The guard of a blocking read: writers wait until it is dropped.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct SeqReadGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
-    /// The lock may be released by the thread alone that has it.
+    /// Keeps the guard on its thread: only that may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: a shared guard gives `&T` only.
+// SAFETY: a shared guard gives only `&T`.
 unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqReadGuard<'_, T, P> {}
 
 impl<'a, T: Copy, P: Platform> SeqReadGuard<'a, T, P> {
+    /// Makes the guard of a blocking read.
+    ///
     /// # Safety
-    /// The calling thread has the lock for reading, and no other guard stands for that.
+    /// The calling thread has the lock for reading, and there is no other guard for that.
     #[inline]
     pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
         P::touch(lock.value.as_ptr().cast(), size_of::<T>(), false);
@@ -32,7 +34,7 @@ impl<T: Copy, P: Platform> Deref for SeqReadGuard<'_, T, P> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: no writer can have the lock while the guard lives, and only writers change the value.
+        // SAFETY: invariant 2 of `raw`: only writers change the value, and none has the lock while the guard lives.
         unsafe { &*self.lock.value.as_ptr() }
     }
 }
@@ -46,25 +48,27 @@ impl<T: Copy, P: Platform> Drop for SeqReadGuard<'_, T, P> {
     }
 }
 
-/// The lock, held for writing, with a copy of the value. Published and released when dropped.
+/// The guard of the write lock, with a copy of the value, which is published when the guard is dropped.
 #[must_use = "the lock is released at once if the guard is dropped"]
 pub struct SeqWriteGuard<'a, T: Copy, P: Platform = DefaultPlatform> {
     lock: &'a SeqRwLock<T, P>,
     copy: T,
-    /// As for the other guard.
+    /// Keeps the guard on its thread: only that may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: a shared guard gives `&T` only.
+// SAFETY: a shared guard gives only `&T`.
 unsafe impl<T: Copy + Sync, P: Platform> Sync for SeqWriteGuard<'_, T, P> {}
 
 impl<'a, T: Copy, P: Platform> SeqWriteGuard<'a, T, P> {
+    /// Makes the guard of the write lock, with a copy of the value.
+    ///
     /// # Safety
-    /// The calling thread has the lock for writing, and no other guard stands for that.
+    /// The calling thread has the lock for writing, and there is no other guard for that.
     #[inline]
     pub(super) unsafe fn new(lock: &'a SeqRwLock<T, P>) -> Self {
         P::touch(lock.value.as_ptr().cast(), size_of::<T>(), true);
-        // SAFETY: only who has the write lock changes the value.
+        // SAFETY: invariant 2 of `raw`: only the thread that has the write lock changes the value.
         let copy = unsafe { *lock.value.as_ptr() };
         SeqWriteGuard { lock, copy, not_send: PhantomData }
     }

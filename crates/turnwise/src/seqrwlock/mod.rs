@@ -1,4 +1,4 @@
-//! The sequence read/write lock: reads that change nothing, and a second kind of read that no writer can disturb.
+//! The sequence read/write lock: reads that write nothing, and a second kind of read that no writer can disturb.
 
 mod cell;
 mod guard;
@@ -13,7 +13,7 @@ use cell::SeqCell;
 use core::fmt;
 use core::time::Duration;
 
-/// Optimistic reads that writers may spoil, before [`SeqRwLock::read`] takes the lock.
+/// How many optimistic reads writers may spoil before [`SeqRwLock::read`] takes the lock.
 pub const READ_TRIES: u32 = 4;
 
 /// A value that is copied out without writing to the lock.
@@ -24,9 +24,9 @@ pub const READ_TRIES: u32 = 4;
 /// | [`blocking_read`](SeqRwLock::blocking_read) | a read lock; the value stays in place | waits |
 /// | [`write`](SeqRwLock::write) | a write lock and two copies | waits |
 ///
-/// For small values that are read far more often than written: a clock, a routing entry, a pair of bounds. A writer
-/// works on a copy and publishes it when the guard is dropped, so optimistic readers are disturbed only for as long as
-/// the publishing copy takes; a thread that has the write guard reads the old value by `read`.
+/// It is for small values that are read far more often than written: a clock, a routing entry, a pair of bounds. A
+/// writer works on a copy and publishes it when the guard is dropped, so optimistic readers are disturbed only for as
+/// long as the publishing copy takes; a thread that has the write guard reads the old value by `read`.
 ///
 /// ```
 /// use turnwise::SeqRwLock;
@@ -60,7 +60,7 @@ unsafe impl<T: Copy + Send + Sync, P: Platform> Sync for SeqRwLock<T, P> {}
 unsafe impl<T: Copy + Send, P: Platform> Send for SeqRwLock<T, P> {}
 
 impl<T: Copy> SeqRwLock<T> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         SeqRwLock { raw: RawSeqRwLock::new(), class: Class::new(), value: SeqCell::new(value) }
@@ -68,17 +68,17 @@ impl<T: Copy> SeqRwLock<T> {
 }
 
 impl<T: Copy, P: Platform> SeqRwLock<T, P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         SeqRwLock { raw: RawSeqRwLock::new_in(), class: Class::new(), value: SeqCell::new(value) }
     }
 
-    /// A copy of the value.
+    /// Returns a copy of the value.
     ///
-    /// Optimistic: it writes nothing that others read. If writers spoil [`READ_TRIES`] copies, or one takes longer than
-    /// [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock for reading: it
-    /// cannot starve, nor burn the CPU behind a writer that was preempted.
+    /// The read is optimistic: it writes nothing that others read. If writers spoil [`READ_TRIES`] copies, or one takes
+    /// longer than [`seqrwlock_spin_ns`](crate::wait::Policy::seqrwlock_spin_ns) to publish, it takes the lock for
+    /// reading: it cannot starve, nor burn the CPU behind a writer that was preempted.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn read(&self) -> T {
@@ -88,7 +88,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         }
     }
 
-    /// A copy of the value, unless a writer publishes at this moment. Never waits.
+    /// Returns a copy of the value, unless a writer publishes at this moment. It never waits.
     #[inline]
     pub fn try_read(&self) -> Option<T> {
         self.copy(self.raw.try_read_begin()?)
@@ -104,12 +104,12 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         }
     }
 
-    /// The value copied since `begin`, if it is one.
+    /// Returns a copy of the value made since `begin`, if no writer interfered.
     #[inline(always)]
     fn copy(&self, begin: u64) -> Option<T> {
         P::touch(self.value.as_ptr().cast(), size_of::<T>(), false);
         let copy = self.value.load();
-        // SAFETY: no writer came between the looks at the sequence, so the copy is what one of them stored.
+        // SAFETY: invariant 2 of `raw`: no writer came between the looks at the sequence, so the copy is a whole value.
         (!self.raw.read_retry(begin)).then(|| unsafe { copy.assume_init() })
     }
 
@@ -126,7 +126,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         *self.blocking_read()
     }
 
-    /// Shuts writers out, and gives the value in place. Any number of threads may have it at a time.
+    /// Excludes writers, and gives access to the value in place. Any number of threads may do so at a time.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn blocking_read(&self) -> SeqReadGuard<'_, T, P> {
@@ -136,7 +136,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { self.reading() }
     }
 
-    /// Like [`SeqRwLock::blocking_read`], if no writer has the lock.
+    /// Begins a blocking read, if no writer holds the lock or waits.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read(&self) -> Option<SeqReadGuard<'_, T, P>> {
@@ -147,7 +147,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.reading() })
     }
 
-    /// Like [`SeqRwLock::blocking_read`], or gives up after `timeout`.
+    /// Begins a blocking read, or gives up after `timeout`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read_for(&self, timeout: Duration) -> Option<SeqReadGuard<'_, T, P>> {
         if let Some(guard) = self.try_blocking_read() {
@@ -156,7 +156,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         self.try_blocking_read_until(Deadline::after::<P>(timeout))
     }
 
-    /// Like [`SeqRwLock::blocking_read`], or gives up at `deadline`.
+    /// Begins a blocking read, or gives up at `deadline`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_blocking_read_until(&self, deadline: Deadline) -> Option<SeqReadGuard<'_, T, P>> {
         self.class.before(self.name(), How::Read);
@@ -167,6 +167,8 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.reading() })
     }
 
+    /// Makes the guard of a blocking read, and notes the acquisition for the order checker.
+    ///
     /// # Safety
     /// The calling thread has just acquired the lock for reading.
     #[inline]
@@ -177,7 +179,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { SeqReadGuard::new(self) }
     }
 
-    /// Shuts out other writers and blocking readers, and gives a copy of the value that is published when the guard is
+    /// Excludes other writers and blocking readers, and gives a copy of the value that is published when the guard is
     /// dropped.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
@@ -188,7 +190,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { self.writing() }
     }
 
-    /// Like [`SeqRwLock::write`], if nobody has the lock.
+    /// Acquires the lock for writing, if it is free.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write(&self) -> Option<SeqWriteGuard<'_, T, P>> {
@@ -199,7 +201,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.writing() })
     }
 
-    /// Like [`SeqRwLock::write`], or gives up after `timeout`.
+    /// Acquires the lock for writing, or gives up after `timeout`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_for(&self, timeout: Duration) -> Option<SeqWriteGuard<'_, T, P>> {
         if let Some(guard) = self.try_write() {
@@ -208,7 +210,7 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         self.try_write_until(Deadline::after::<P>(timeout))
     }
 
-    /// Like [`SeqRwLock::write`], or gives up at `deadline`.
+    /// Acquires the lock for writing, or gives up at `deadline`.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_write_until(&self, deadline: Deadline) -> Option<SeqWriteGuard<'_, T, P>> {
         self.class.before(self.name(), How::Write);
@@ -219,6 +221,8 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         Some(unsafe { self.writing() })
     }
 
+    /// Makes the guard of the write lock, and notes the acquisition for the order checker.
+    ///
     /// # Safety
     /// The calling thread has just acquired the lock for writing.
     #[inline]
@@ -229,13 +233,14 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         unsafe { SeqWriteGuard::new(self) }
     }
 
-    /// What the order checker calls this lock.
+    /// Returns the order checker's name for this lock.
     #[inline]
     fn name(&self) -> usize {
         core::ptr::from_ref(&self.raw).addr()
     }
 
-    /// What has happened so far to the lock that writers and blocking readers take. Optimistic reads are not counted.
+    /// Returns what has happened so far to the lock that writers and blocking readers take. Optimistic reads are not
+    /// counted.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.raw.stats()
@@ -247,17 +252,17 @@ impl<T: Copy, P: Platform> SeqRwLock<T, P> {
         *self.write() = value;
     }
 
-    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The value, without locking: nobody else can have it.
+    /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(mut self) -> T {
         *self.value.get_mut()
     }
 
-    /// The lock without the value.
+    /// Returns the lock without the value.
     pub fn raw(&self) -> &RawSeqRwLock<P> {
         &self.raw
     }

@@ -1,10 +1,10 @@
 //! The sequence lock without data, with three kinds of access.
 //!
-//! | access | shuts out | changes | is spoiled by |
+//! | access | excludes | changes | is spoilt by |
 //! |---|---|---|---|
-//! | optimistic read | nobody | nothing | a writer: read again |
-//! | blocking read | writers | the readers-writer lock | nobody |
-//! | write | writers and blocking readers | that lock, and the sequence twice | nobody |
+//! | optimistic read | nothing | nothing | a writer: read again |
+//! | blocking read | writers | the readers-writer lock | nothing |
+//! | write | writers and blocking readers | that lock, and the sequence twice | nothing |
 //!
 //! (The sequence read/write lock of W. Long's dcache patches, 2013; the kernel's `read_seqlock_excl` has since become
 //! its narrower relative. Sequence locks in the language's memory model: H. Boehm, 2012.)
@@ -13,11 +13,11 @@
 //! 64 bits it never comes round. The other word is a [`RawRwSem`], which does all the waiting.
 //!
 //! Invariants:
-//! 1. Only who has the write lock changes the sequence, so a plain store will do.
+//! 1. Only the thread that has the write lock changes the sequence, so a plain store suffices.
 //! 2. Data are changed only between the two stores to the sequence, by the thread that makes them.
-//! 3. The write lock is released after the second store: who has the lock in either way sees an even sequence, unless
-//!    it is the writer itself.
-//! 4. Releasing the lock is the last access, in every kind.
+//! 3. The write lock is released after the second store: a thread that has the lock in either way sees an even
+//!    sequence, unless it is the writer itself.
+//! 4. The release of the lock is the last access, in every kind.
 
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
 use crate::rwsem::RawRwSem;
@@ -25,11 +25,10 @@ use crate::wait::policy;
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// How long an optimistic reader that meets a writer looks for the end of the change before it takes the lock, where
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 ///
-/// For data structures made of atomics, which readers walk while a writer changes them. What a walk has seen is worth
-/// something only after [`RawSeqRwLock::read_retry`] or [`SeqReader::retry`] said `false`.
+/// It is for data structures made of atomics, which readers walk while a writer changes them. What a walk has seen is
+/// valid only after [`RawSeqRwLock::read_retry`] or [`SeqReader::retry`] has returned `false`.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -44,7 +43,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 ///
 /// LOCK.write();
 /// PARTS.iter().for_each(|part| part.store(7, Relaxed));
-/// // SAFETY: locked above.
+/// // SAFETY: this thread has just acquired the lock for writing.
 /// unsafe { LOCK.unlock_write() };
 /// assert_eq!(both(), [7, 7]);
 /// ```
@@ -55,7 +54,7 @@ pub struct RawSeqRwLock<P: Platform = DefaultPlatform> {
 }
 
 impl RawSeqRwLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RawSeqRwLock { sequence: core::sync::atomic::AtomicU64::new(0), lock: RawRwSem::new() }
@@ -72,36 +71,36 @@ const fn is_even(sequence: u64) -> bool {
     sequence & 1 == 0
 }
 
-/// The optimistic read.
+/// Optimistic reads.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawSeqRwLock { sequence: P::U64::new(0), lock: RawRwSem::new_in() }
     }
 
-    /// Begins an optimistic read if no writer is at the data: the sequence.
+    /// Begins an optimistic read if no writer is changing the data; returns the sequence.
     #[inline(always)]
     pub fn try_read_begin(&self) -> Option<u64> {
-        // ORDERING seqrwlock.begin: pairs with seqrwlock.end: who sees its sequence sees its data, or newer.
+        // ORDERING seqrwlock.begin: pairs with seqrwlock.end: with its sequence we see its data, or newer.
         let sequence = self.sequence.load(Acquire);
         is_even(sequence).then_some(sequence)
     }
 
-    /// Begins an optimistic read; waits while a writer is at the data.
+    /// Begins an optimistic read; waits while a writer is changing the data.
     #[inline]
     pub fn read_begin(&self) -> u64 {
         self.try_read_begin().unwrap_or_else(|| self.read_begin_slow())
     }
 
-    /// Whether what was read since [`RawSeqRwLock::read_begin`] returned `begin` may be torn or mixed.
+    /// Whether what was read since [`RawSeqRwLock::read_begin`] returned `begin` may be inconsistent.
     #[inline(always)]
     pub fn read_retry(&self, begin: u64) -> bool {
-        // ORDERING seqrwlock.check: pairs with seqrwlock.change: who read what a writer wrote sees that it was there.
+        // ORDERING seqrwlock.check: pairs with seqrwlock.change: having read what a writer wrote, we see its sequence.
         P::fence(Acquire);
         self.sequence.load(Relaxed) != begin
     }
 
-    /// Like [`RawSeqRwLock::try_read_begin`], after a short look for the end of a change (`seqrwlock_spin_ns`).
+    /// Begins an optimistic read, after a short spin for the end of a change (`seqrwlock_spin_ns`).
     pub(super) fn read_begin_spinning(&self) -> Option<u64> {
         self.try_read_begin().or_else(|| {
             let until = Some(P::now().saturating_add(policy().seqrwlock_spin_ns));
@@ -116,14 +115,14 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.read_begin_spinning().unwrap_or_else(|| {
             self.lock.read();
             let sequence = self.sequence.load(Relaxed); // even (invariant 3)
-            // SAFETY: locked above.
+            // SAFETY: contract of `unlock_read`: this thread has just acquired the lock for reading.
             unsafe { self.lock.unlock_read() };
             sequence
         })
     }
 
-    /// Runs `walk` optimistically; if a writer came between, once more with the lock held for reading. So it runs twice
-    /// at most, and what the first run returned may be dropped.
+    /// Runs `walk` optimistically; if a writer interfered, once more with the lock held for reading. So it runs at most
+    /// twice, and what the first run returned may be dropped.
     #[inline]
     pub fn read_with<R>(&self, mut walk: impl FnMut() -> R) -> R {
         let mut reader = self.reader();
@@ -146,47 +145,48 @@ impl<P: Platform> RawSeqRwLock<P> {
     }
 }
 
-/// The blocking read: any number at a time, no writer. The sequence stays as it is.
+/// Blocking reads: any number at a time, and no writer. The sequence stays as it is.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Shuts writers out.
+    /// Acquires the lock for reading, which excludes writers.
     #[inline]
     pub fn blocking_read(&self) {
         self.lock.read();
     }
 
-    /// Shuts writers out if there is none.
+    /// Acquires the lock for reading if no writer holds it or waits.
     #[inline]
     pub fn try_blocking_read(&self) -> bool {
         self.lock.try_read()
     }
 
-    /// Shuts writers out, or gives up at `deadline`; says whether it got the lock.
+    /// Acquires the lock for reading, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn blocking_read_until(&self, deadline: Deadline) -> bool {
         self.lock.read_until(deadline)
     }
 
-    /// Lets writers in again.
+    /// Releases a read lock.
     ///
     /// # Safety
     /// The caller has the lock for reading.
     #[inline]
     pub unsafe fn unlock_blocking_read(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `unlock_blocking_read`, which is that of `unlock_read`.
         unsafe { self.lock.unlock_read() }
     }
 }
 
-/// Writing.
+/// Writes.
 impl<P: Platform> RawSeqRwLock<P> {
-    /// Shuts everybody else out, and spoils optimistic reads until [`RawSeqRwLock::unlock_write`].
+    /// Acquires the lock for writing: excludes writers and blocking readers, and spoils optimistic reads until
+    /// [`RawSeqRwLock::unlock_write`].
     #[inline]
     pub fn write(&self) {
         self.lock.write();
         self.begin_change();
     }
 
-    /// Like [`RawSeqRwLock::write`], if nobody has the lock.
+    /// Acquires the lock for writing, if it is free.
     #[inline]
     pub fn try_write(&self) -> bool {
         let got = self.lock.try_write();
@@ -196,7 +196,7 @@ impl<P: Platform> RawSeqRwLock<P> {
         got
     }
 
-    /// Like [`RawSeqRwLock::write`], or gives up at `deadline`; says whether it got the lock.
+    /// Acquires the lock for writing, or gives up at `deadline`; returns whether it acquired it.
     #[inline]
     pub fn write_until(&self, deadline: Deadline) -> bool {
         let got = self.lock.write_until(deadline);
@@ -206,24 +206,24 @@ impl<P: Platform> RawSeqRwLock<P> {
         got
     }
 
-    /// Ends the change, and lets others in.
+    /// Ends the change, and releases the write lock.
     ///
     /// # Safety
     /// The caller has the lock for writing, by [`RawSeqRwLock::write`] or its try and timed forms.
     #[inline]
     pub unsafe fn unlock_write(&self) {
         self.end_change();
-        // SAFETY: the caller's promise.
+        // SAFETY: contract of `unlock_write`: the caller has the write lock.
         unsafe { self.lock.unlock_write() }
     }
 
-    /// The lock that keeps writers and blocking readers apart: a writer that has it has not yet spoilt any optimistic
-    /// read.
+    /// Returns the lock that keeps writers and blocking readers apart: a writer that only holds it has not spoilt any
+    /// optimistic read yet.
     pub(super) fn lock(&self) -> &RawRwSem<P> {
         &self.lock
     }
 
-    /// Even -> odd. The caller has the write lock (invariant 1).
+    /// Makes the sequence odd. The caller has the write lock (invariant 1).
     #[inline(always)]
     pub(super) fn begin_change(&self) {
         self.sequence.store(self.sequence.load(Relaxed) + 1, Relaxed);
@@ -231,7 +231,7 @@ impl<P: Platform> RawSeqRwLock<P> {
         P::fence(Release);
     }
 
-    /// Odd -> even. The caller has the write lock.
+    /// Makes the sequence even. The caller has the write lock (invariant 1).
     #[inline(always)]
     pub(super) fn end_change(&self) {
         let next = self.sequence.load(Relaxed) + 1;
@@ -239,17 +239,18 @@ impl<P: Platform> RawSeqRwLock<P> {
         self.sequence.store(next, Release);
     }
 
-    /// Whether a writer or a blocking reader has the lock at this moment.
+    /// Whether a writer or a blocking reader holds the lock at this moment.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
-    /// Whether a writer has the lock at this moment.
+    /// Whether a writer holds the lock at this moment.
     pub fn is_write_locked(&self) -> bool {
         self.lock.is_write_locked()
     }
 
-    /// What has happened so far to the lock that writers and blocking readers take. Optimistic reads are not counted.
+    /// Returns what has happened so far to the lock that writers and blocking readers take. Optimistic reads are not
+    /// counted.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.lock.stats()
@@ -263,8 +264,8 @@ impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
     }
 }
 
-/// A read in up to two passes: the first is optimistic, the second has the lock for reading. If a writer is at the
-/// data from the start, and stays, there is only the second.
+/// A read in up to two passes: the first is optimistic, the second holds the lock for reading. If a writer is changing
+/// the data from the start, and stays, there is only the second.
 ///
 /// ```
 /// # use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -278,20 +279,20 @@ impl<P: Platform> core::fmt::Debug for RawSeqRwLock<P> {
 /// };
 /// # assert_eq!(seen, 0);
 /// ```
-#[must_use = "what was read counts only once `retry` has said so"]
+#[must_use = "what was read is valid only once `retry` has returned `false`"]
 pub struct SeqReader<'a, P: Platform = DefaultPlatform> {
     lock: &'a RawSeqRwLock<P>,
-    /// `None`: the lock is held for reading.
+    /// The sequence at which an optimistic pass began; `None`: the lock is held for reading.
     begin: Option<u64>,
-    /// The lock may be released by the thread alone that has it.
+    /// Keeps the reader on its thread: only that may release the lock.
     not_send: PhantomData<*mut ()>,
 }
 
-// SAFETY: a shared reader says only whether it is in its second pass.
+// SAFETY: a shared reader only says whether it is in its second pass.
 unsafe impl<P: Platform> Sync for SeqReader<'_, P> {}
 
 impl<P: Platform> SeqReader<'_, P> {
-    /// Ends a pass. `true`: forget what it saw and make another one, the last. `false`: it saw the data whole, and if
+    /// Ends a pass. `true`: discard what it saw and make another one, the last. `false`: it saw consistent data, and if
     /// it was the second, the lock is still held, until the reader is dropped.
     #[inline]
     pub fn retry(&mut self) -> bool {
@@ -313,7 +314,7 @@ impl<P: Platform> Drop for SeqReader<'_, P> {
     #[inline]
     fn drop(&mut self) {
         if self.is_blocking() {
-            // SAFETY: locked in `RawSeqRwLock::reader` or in `retry`.
+            // SAFETY: contract of `unlock_blocking_read`: `RawSeqRwLock::reader` or `retry` acquired the lock.
             unsafe { self.lock.unlock_blocking_read() };
         }
     }

@@ -1,4 +1,4 @@
-//! MCS lock: a queue of nodes that the threads bring along; each waiter looks at its own.
+//! The MCS lock: a queue of nodes that the threads bring along; each waiter spins on its own.
 //! (J. Mellor-Crummey and M. Scott, "Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors", 1991.)
 //!
 //! The word is a pointer to the last node:
@@ -6,17 +6,17 @@
 //! | tail | state |
 //! |---|---|
 //! | null | free |
-//! | the owner's node | held, nobody waits |
+//! | the owner's node | held, no waiters |
 //! | another node | held; the line goes from the owner's node along `next` to this one |
 //!
 //! Invariants:
 //! 1. A node is reachable from `lock` (or a successful `try_lock`) until the `unlock` of the same node returns. The
-//!    caller keeps it in place so long.
-//! 2. A node's `next` is written once per stay, by its successor; `granted` once per stay, by its predecessor, whose
-//!    last access to the successor's node that is.
-//! 3. `unlock` does not touch the lock once somebody else may have it: the next owner may free the memory.
+//!    caller keeps it in place until then.
+//! 2. A node's `next` is written once per stay, by its successor; `granted` once per stay, by its predecessor, as its
+//!    last access to the successor's node.
+//! 3. `unlock` does not touch the lock once another thread may have it: the next owner may free the memory.
 //!
-//! A place in the line cannot be given up, and a timed wait outside the line would overtake it; take
+//! A place in the line cannot be given up, and a timed wait outside the line would overtake it; use
 //! [`QueuedSpinLock`](super::QueuedSpinLock) or [`SpinLock`](super::SpinLock) for that. The node must stay where it is
 //! while the lock is held, which a guard cannot promise (it may be forgotten, and its stack frame be left): hence
 //! [`McsLock::with`] and no guard, and no place under the lock_api crate, whose guards move.
@@ -40,7 +40,7 @@ pub struct McsNode<P: Platform = DefaultPlatform> {
 }
 
 impl McsNode {
-    /// A node in no line.
+    /// Creates a node in no line.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicPtr, AtomicU32};
@@ -55,13 +55,13 @@ impl Default for McsNode {
 }
 
 impl<P: Platform> McsNode<P> {
-    /// A node in no line, on any platform.
+    /// Creates a node in no line, on any platform.
     pub fn new_in() -> Self {
         McsNode { next: P::Ptr::new(ptr::null_mut()), granted: P::U32::new(0) }
     }
 }
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawMcsLock<P: Platform = DefaultPlatform> {
     tail: P::Ptr<McsNode<P>>,
@@ -69,7 +69,7 @@ pub struct RawMcsLock<P: Platform = DefaultPlatform> {
 }
 
 impl RawMcsLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RawMcsLock { tail: core::sync::atomic::AtomicPtr::new(ptr::null_mut()), counters: Counters::new() }
@@ -83,7 +83,7 @@ impl Default for RawMcsLock {
 }
 
 impl<P: Platform> RawMcsLock<P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawMcsLock { tail: P::Ptr::new(ptr::null_mut()), counters: Counters::new() }
     }
@@ -101,14 +101,14 @@ impl<P: Platform> RawMcsLock<P> {
         // before us, whose node is cleared before we link to it, and with mcs.free.
         let prev = self.tail.swap(ptr::from_ref(node).cast_mut(), AcqRel);
         let wait = || {
-            // SAFETY: `prev` was reachable, and stays until its owner saw our link (invariants 1 and 2).
+            // SAFETY: invariants 1 and 2: `prev` was reachable, and stays until its owner has seen our link.
             unsafe { Self::wait(prev, node) };
             true
         };
         self.counters.acquisition(prev.is_null(), wait, Event::SpunQueued);
     }
 
-    /// Acquires the lock through `node` if it is free; says whether it did.
+    /// Acquires the lock through `node` if it is free; returns whether it did.
     ///
     /// # Safety
     /// After `true`, as for [`RawMcsLock::lock`].
@@ -117,7 +117,7 @@ impl<P: Platform> RawMcsLock<P> {
         node.next.store(ptr::null_mut(), Relaxed);
         node.granted.store(0, Relaxed);
         let me = ptr::from_ref(node).cast_mut();
-        // ORDERING mcs.join: as in `lock`.
+        // ORDERING mcs.join: Release and Acquire pair with the next and the last swap, as in `lock`.
         self.counters.attempt(self.tail.compare_exchange(ptr::null_mut(), me, AcqRel, Relaxed).is_ok())
     }
 
@@ -142,24 +142,24 @@ impl<P: Platform> RawMcsLock<P> {
         unsafe { &(*next).granted }.store(1, Release);
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         !self.tail.load(Relaxed).is_null()
     }
 
-    /// What has happened to this lock so far.
+    /// Returns what has happened to this lock so far.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.counters.read()
     }
 
-    /// Queued -> held.
+    /// Waits in the queue until the lock is held.
     ///
     /// # Safety
     /// `prev` is alive until the store to its `next`. (A pointer, since it may be gone before this function returns.)
     #[cold]
     unsafe fn wait(prev: *const McsNode<P>, node: &McsNode<P>) {
-        // SAFETY: alive until this store, our only access.
+        // SAFETY: contract of `wait`: `prev` is alive until this store, our only access.
         // ORDERING mcs.link: pairs with the Acquire loads of `next` in `unlock`.
         unsafe { &(*prev).next }.store(ptr::from_ref(node).cast_mut(), Release);
         let _ = P::spin_until(&node.granted, |granted| granted != 0, SpinLimit::NONE);
@@ -167,11 +167,11 @@ impl<P: Platform> RawMcsLock<P> {
         node.granted.load(Acquire);
     }
 
-    /// The successor has joined and is about to link itself.
+    /// Waits for the successor, which has joined and is about to link itself.
     #[cold]
     fn wait_for_link(node: &McsNode<P>) -> *mut McsNode<P> {
         let _ = P::spin_until(&node.next, |next| !next.is_null(), SpinLimit::NONE);
-        // ORDERING mcs.link: as in `unlock`.
+        // ORDERING mcs.link: pairs with the Release in `wait`, as in `unlock`.
         node.next.load(Acquire)
     }
 }
@@ -182,7 +182,7 @@ impl<P: Platform> core::fmt::Debug for RawMcsLock<P> {
     }
 }
 
-/// `T` behind an MCS lock: first come, first served, each waiter looking at its own node.
+/// Data of type `T` behind an MCS lock: first come, first served, each waiter spinning on its own node.
 ///
 /// It does not poison: a panic in a section releases the lock.
 ///
@@ -206,7 +206,7 @@ unsafe impl<T: ?Sized + Send, P: Platform> Sync for McsLock<T, P> {}
 unsafe impl<T: ?Sized + Send, P: Platform> Send for McsLock<T, P> {}
 
 impl<T> McsLock<T> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         McsLock { raw: RawMcsLock::new(), class: Class::new(), data: UnsafeCell::new(value) }
@@ -221,30 +221,31 @@ impl<T: Default> Default for McsLock<T> {
 }
 
 impl<T, P: Platform> McsLock<T, P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn new_in(value: T) -> Self {
         McsLock { raw: RawMcsLock::new_in(), class: Class::new(), data: UnsafeCell::new(value) }
     }
 
-    /// The value, without locking: nobody else can have it.
+    /// Returns the value, without locking: no other thread can have access to it.
     pub fn into_inner(self) -> T {
         self.data.into_inner()
     }
 }
 
 impl<T: ?Sized, P: Platform> McsLock<T, P> {
-    /// Runs `section` with the lock held. A section that locks the same lock again waits for ever.
+    /// Runs `section` with the lock held. A section that acquires the same lock again deadlocks.
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let node = McsNode::new_in();
         self.class.before(ptr::from_ref(&self.raw).addr(), How::Write);
-        // SAFETY: `node` stays until `_held` has released, panic or not, before this frame is left.
+        // SAFETY: contract of `RawMcsLock::lock`: `node` stays until `_held` has released, panic or not, before this
+        // frame is left.
         unsafe { self.raw.lock(&node) };
         self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
-        // SAFETY: we have the lock.
+        // SAFETY: `_held` has the lock, which one thread has at a time.
         section(unsafe { &mut *self.data.get() })
     }
 
@@ -253,27 +254,27 @@ impl<T: ?Sized, P: Platform> McsLock<T, P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_with<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R> {
         let node = McsNode::new_in();
-        // SAFETY: as in `with`.
+        // SAFETY: contract of `RawMcsLock::try_lock`: `node` stays until `_held` has released, as in `with`.
         if !unsafe { self.raw.try_lock(&node) } {
             return None;
         }
         self.class.acquired(ptr::from_ref(&self.raw).addr(), How::Write);
         let _held = Held { raw: &self.raw, node: &node };
-        // SAFETY: we have the lock.
+        // SAFETY: `_held` has the lock, which one thread has at a time.
         Some(section(unsafe { &mut *self.data.get() }))
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// The lock without the data.
+    /// Returns the lock without the data.
     pub fn raw(&self) -> &RawMcsLock<P> {
         &self.raw
     }
 
-    /// The value, without locking: the exclusive borrow proves that nobody else can have it.
+    /// Returns the value, without locking: the exclusive borrow proves that no other thread has access to it.
     pub fn get_mut(&mut self) -> &mut T {
         self.data.get_mut()
     }
@@ -289,7 +290,7 @@ impl<T: ?Sized + core::fmt::Debug, P: Platform> core::fmt::Debug for McsLock<T, 
     }
 }
 
-/// The lock, held through a node in the frame of [`McsLock::with`]; never leaves that frame.
+/// A lock that is held through a node in the frame of [`McsLock::with`]; it never leaves that frame.
 struct Held<'a, P: Platform> {
     raw: &'a RawMcsLock<P>,
     node: &'a McsNode<P>,
@@ -299,7 +300,7 @@ impl<P: Platform> Drop for Held<'_, P> {
     #[inline]
     fn drop(&mut self) {
         released(ptr::from_ref(self.raw).addr());
-        // SAFETY: acquired through this node, and released here only.
+        // SAFETY: contract of `RawMcsLock::unlock`: acquired through this node, and released only here.
         unsafe { self.raw.unlock(self.node) }
     }
 }

@@ -1,17 +1,17 @@
-//! Spin locks: waiting is looking. For code that cannot sleep, and for sections of a few instructions with no more
-//! threads than CPUs. Everywhere else take [`crate::Mutex`]: a spinner that waits for a thread that is off its CPU
+//! Spin locks, whose waiters poll. They are for code that cannot sleep, and for sections of a few instructions with no
+//! more threads than CPUs. Everywhere else use [`crate::Mutex`]: a spinner that waits for a thread that is off its CPU
 //! burns a time slice, and the fair ones among these do so for every thread in the line.
 //!
-//! | lock | bytes | order | waiters look at | unlock needs |
+//! | lock | bytes | order | waiters spin on | unlock needs |
 //! |---|---|---|---|---|
-//! | [`SpinLock`] | 4 | none: whoever comes | the lock word | nothing |
+//! | [`SpinLock`] | 4 | none | the lock word | nothing |
 //! | [`TicketLock`] | 4 | first come, first served | the lock word | nothing |
 //! | [`QueuedSpinLock`] | 4 | first come, first served in the queue | own node, in static memory | nothing |
 //! | [`McsLock`] | 8 | first come, first served | own node, on the stack | the node |
 //!
-//! The raw types have no data. The first three are released without anything that the acquisition left behind, which
-//! is what a C interface needs; [`RawLock`](crate::raw::RawLock) is what they have in common, and
-//! [`Lock`](crate::lock::Lock) puts data and guards on top.
+//! The raw types have no data. The first three are released without anything that the acquisition left behind, as a C
+//! interface needs; they implement [`RawLock`](crate::raw::RawLock), and [`Lock`](crate::lock::Lock) puts data and
+//! guards on top.
 
 pub mod mcs;
 mod queued;
@@ -25,7 +25,7 @@ pub use ttas::{RawSpinLock, SpinLock};
 
 use crate::platform::{Clock, Deadline, Platform};
 
-/// Longest spin between two looks at the wall clock, which may be set while we wait.
+/// The longest spin between two looks at the wall clock, which may be set while we wait.
 const WALL_CLOCK_STEP_NS: u64 = 1_000_000;
 
 /// Calls `attempt` with a limit on [`Platform::now`] until it succeeds or `deadline` has passed; at least once.

@@ -1,6 +1,6 @@
-//! Queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
+//! The queued spin lock: an MCS queue of waiters in front of a lock bit, in one word of four bytes.
 //!
-//! Waiters stand in line, each looking at its own static node; the head of the line alone looks at the word. The node
+//! Waiters stand in line, each spinning on its own static node; only the head of the line spins on the word. The node
 //! is needed only while waiting, so the lock is released without it and fits where a plain spin lock fits. (J.
 //! Mellor-Crummey and M. Scott, 1991, for the queue; in front of a lock word as in Linux's queued spin locks, 2014.)
 //!
@@ -8,18 +8,18 @@
 //!
 //! | bits | name | meaning | set by | cleared by |
 //! |---|---|---|---|---|
-//! | 0..16 | tail | token of the last thread in line, 0: nobody | whoever joins | the last, as it takes the lock |
-//! | 16 | `HELD` | somebody has the lock | whoever takes it | the owner, in `unlock` |
+//! | 0..16 | tail | token of the last thread in line, 0: none | a thread that joins | the last, as it takes the lock |
+//! | 16 | `HELD` | the lock is held | the thread that takes it | the owner, in `unlock` |
 //!
 //! | tail | `HELD` | state |
 //! |---|---|---|
 //! | 0 | 0 | free |
-//! | 0 | 1 | held, nobody in line |
+//! | 0 | 1 | held, empty line |
 //! | t | 1 | held, the line waits |
 //! | t | 0 | just released; the head of the line is about to take it |
 //!
 //! Invariants:
-//! 1. Whoever sets `HELD` has the lock until it clears it.
+//! 1. The thread that sets `HELD` has the lock until it clears it.
 //! 2. A node is reachable only while its thread is in `wait_in_line`; a thread leaves the line by taking the tail back
 //!    to 0, or after its successor linked itself and was made head. Nodes are static: a stale look at one is a wrong
 //!    value, never a wild pointer.
@@ -33,7 +33,7 @@
 //! order is strictly first come, first served.
 //!
 //! A place in line cannot be given up, so `lock_until` competes outside the line, too, and overtakes it.
-//! `try_lock` takes the lock only when nobody has it and nobody is in line.
+//! `try_lock` takes the lock only when it is free and no thread is in line.
 //!
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
 //! lock that others waited for. [`SpinLock`](super::SpinLock) has no line.
@@ -48,19 +48,19 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 const TAIL: u32 = 0xffff;
 const HELD: u32 = 1 << 16;
 
-/// The word after the head `me` took the lock: without a tail if `me` is the last in line.
+/// Returns the word after the head `me` has taken the lock: without a tail if `me` is the last in line.
 const fn taken_by_head(word: u32, me: u32) -> u32 {
     if word & TAIL == me { HELD } else { word | HELD }
 }
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
     word: P::U32,
     counters: Counters<{ Kind::QueuedSpinLock as usize }>,
 }
 
-/// `T` behind a queued spin lock: first come, first served, each waiter looking at its own node.
+/// Data of type `T` behind a queued spin lock: first come, first served, each waiter spinning on its own node.
 ///
 /// `try_lock_for` and `try_lock_until` wait outside the line and overtake it.
 ///
@@ -74,7 +74,7 @@ pub struct RawQueuedSpinLock<P: Platform = DefaultPlatform> {
 pub type QueuedSpinLock<T, P = DefaultPlatform> = Lock<RawQueuedSpinLock<P>, T>;
 
 impl RawQueuedSpinLock {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         RawQueuedSpinLock { word: core::sync::atomic::AtomicU32::new(0), counters: Counters::new() }
@@ -82,14 +82,14 @@ impl RawQueuedSpinLock {
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawQueuedSpinLock { word: P::U32::new(0), counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawQueuedSpinLock, T> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawQueuedSpinLock::new(), value)
@@ -153,7 +153,7 @@ unsafe impl<P: Platform> RawTimedLock for RawQueuedSpinLock<P> {
 }
 
 impl<P: Platform> RawQueuedSpinLock<P> {
-    /// Free, without a line -> held.
+    /// Takes a free lock without a line.
     #[inline]
     fn take(&self) -> bool {
         // ORDERING queued.acquire: pairs with queued.release; shows what the last owner wrote.
@@ -213,7 +213,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
     fn take_as_head(&self, me: u32) -> u32 {
         loop {
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, SpinLimit::NONE) else { continue };
-            // ORDERING queued.acquire: as in `take`.
+            // ORDERING queued.acquire: pairs with queued.release, as in `take`.
             if self.word.compare_exchange(word, taken_by_head(word, me), Acquire, Relaxed).is_ok() {
                 return word;
             }
@@ -225,7 +225,7 @@ impl<P: Platform> RawQueuedSpinLock<P> {
         loop {
             let limit = SpinLimit { until, ..SpinLimit::NONE };
             let Ok(word) = P::spin_until(&self.word, |word| word & HELD == 0, limit) else { return false };
-            // ORDERING queued.acquire: as in `take`.
+            // ORDERING queued.acquire: pairs with queued.release, as in `take`.
             if self.word.compare_exchange(word, word | HELD, Acquire, Relaxed).is_ok() {
                 return true;
             }

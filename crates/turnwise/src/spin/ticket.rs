@@ -1,4 +1,4 @@
-//! Ticket lock: draw a number, wait until it is served.
+//! The ticket lock: draw a number, wait until it is served.
 //! (D. Reed and R. Kanodia, "Synchronization with Eventcounts and Sequencers", 1979.)
 //!
 //! The word, 4 bytes:
@@ -6,12 +6,12 @@
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
 //! | 0..16 | serving | the ticket that has the lock, or will have it when drawn | the owner, in `unlock` |
-//! | 16..32 | next | the ticket that the next thread draws | whoever draws |
+//! | 16..32 | next | the ticket that the next thread draws | a thread that draws |
 //!
 //! | state | when |
 //! |---|---|
 //! | free | next = serving |
-//! | held, nobody waits | next = serving + 1 |
+//! | held, no waiters | next = serving + 1 |
 //! | held, `n` wait | next = serving + 1 + n |
 //!
 //! (All modulo 2^16.)
@@ -26,7 +26,7 @@
 //! the limit to be passed nonetheless, 32768 more threads would have to be between that look and their draw at once.
 //!
 //! A drawn ticket cannot be given back, so a wait that may end draws none: `try_lock` takes the lock only when it is
-//! free, and `lock_until` repeats that until its deadline. Such a waiter overtakes nobody, and may be overtaken for
+//! free, and `lock_until` repeats that until its deadline. Such a waiter overtakes no other, and may be overtaken for
 //! ever.
 //!
 //! **Fork.** A line that is copied into a forked child has waiters that do not exist there: the child must not use a
@@ -42,7 +42,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 const ONE_DRAWN: u32 = 1 << 16;
-/// Tickets out from which on newcomers wait without one.
+/// The number of tickets out from which on newcomers wait without one.
 const FULL: u32 = 1 << 15;
 
 const fn serving(word: u32) -> u16 {
@@ -53,22 +53,22 @@ const fn next(word: u32) -> u16 {
     (word >> 16) as u16
 }
 
-/// Tickets out: the owner and the waiters.
+/// Returns the number of tickets out: those of the owner and the waiters.
 const fn out(word: u32) -> u32 {
     next(word).wrapping_sub(serving(word)) as u32
 }
 
-/// Owners that come before `ticket`.
+/// Returns the number of owners that come before `ticket`.
 const fn turns(word: u32, ticket: u16) -> u32 {
     ticket.wrapping_sub(serving(word)) as u32
 }
 
-/// What to add to the word so that serving goes up by one and next stays.
+/// Returns what to add to the word so that serving goes up by one and next stays.
 const fn serve_next(word: u32) -> u32 {
     if serving(word) == u16::MAX { (u16::MAX as u32).wrapping_neg() } else { 1 }
 }
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -76,7 +76,7 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
     counters: Counters<{ Kind::TicketLock as usize }>,
 }
 
-/// `T` behind a ticket lock: first come, first served.
+/// Data of type `T` behind a ticket lock: first come, first served.
 ///
 /// `try_lock_for` and `try_lock_until` wait outside the line and get the lock only when the line is empty.
 ///
@@ -98,7 +98,7 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
 pub type TicketLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawTicketLock<B, P>, T>;
 
 impl RawTicketLock {
-    /// An unlocked lock without back-off.
+    /// Creates an unlocked lock without back-off.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_backoff()
@@ -106,7 +106,7 @@ impl RawTicketLock {
 }
 
 impl<B: Backoff> RawTicketLock<B> {
-    /// An unlocked lock with the back-off policy of its type.
+    /// Creates an unlocked lock with the back-off policy of its type.
     #[must_use]
     pub const fn with_backoff() -> Self {
         RawTicketLock { word: core::sync::atomic::AtomicU32::new(0), backoff: PhantomData, counters: Counters::new() }
@@ -114,14 +114,14 @@ impl<B: Backoff> RawTicketLock<B> {
 }
 
 impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawTicketLock { word: P::U32::new(0), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawTicketLock, T> {
-    /// An unlocked lock without back-off.
+    /// Creates an unlocked lock without back-off.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawTicketLock::new(), value)
@@ -129,7 +129,7 @@ impl<T> Lock<RawTicketLock, T> {
 }
 
 impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
-    /// An unlocked lock with the back-off policy of its type.
+    /// Creates an unlocked lock with the back-off policy of its type.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawTicketLock::with_backoff(), value)
@@ -142,7 +142,7 @@ impl<B: Backoff> Default for RawTicketLock<B> {
     }
 }
 
-// SAFETY: one ticket is served at a time (invariants 1 and 2); whoever sees its turn acquires what the last owner
+// SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn acquires what the last owner
 // released; the addition in `unlock` is its last access (invariant 3).
 unsafe impl<B: Backoff, P: Platform> RawLock for RawTicketLock<B, P> {
     const NAME: &'static str = "TicketLock";
@@ -194,7 +194,7 @@ unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawTicketLock<B, P> {
 }
 
 impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
-    /// Free -> held, by drawing a ticket whose turn it is.
+    /// Takes a free lock, by drawing a ticket whose turn it is.
     #[inline]
     fn take(&self) -> bool {
         let word = self.word.load(Relaxed);

@@ -1,19 +1,19 @@
-//! Test-and-test-and-set: look until the lock is free, then try to take it.
+//! The test-and-test-and-set lock: poll until the lock is free, then try to take it.
 //! (L. Rudolph and Z. Segall, "Dynamic Decentralized Cache Schemes for MIMD Parallel Processors", 1984.)
 //!
 //! The word, 4 bytes:
 //!
 //! | value | state | next |
 //! |---|---|---|
-//! | 0 | free | 1, by whoever comes first |
+//! | 0 | free | 1, by the first thread to come |
 //! | 1 | held | 0, by the owner |
 //!
 //! Invariants:
-//! 1. Whoever changes 0 to 1 has the lock until it stores 0.
+//! 1. A thread that changes 0 to 1 has the lock until it stores 0.
 //! 2. That store is the owner's last access: the next owner may free the memory.
 //!
-//! No order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a waiter
-//! leaves no trace in the word.
+//! There is no order among waiters: one may be overtaken for ever. A wait can end at a deadline at any time, since a
+//! waiter leaves no trace in the word.
 
 use super::attempt_until;
 use crate::backoff::{Backoff, NoBackoff};
@@ -27,7 +27,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 
-/// The lock without data. Zero bytes = unlocked.
+/// The lock without data. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     word: P::U32,
@@ -35,7 +35,7 @@ pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
     counters: Counters<{ Kind::SpinLock as usize }>,
 }
 
-/// `T` behind a test-and-test-and-set lock. Timed waits are exact: a waiter leaves no trace.
+/// Data of type `T` behind a test-and-test-and-set lock. Timed waits are exact: a waiter leaves no trace.
 ///
 /// ```
 /// use turnwise::SpinLock;
@@ -60,7 +60,7 @@ pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
 pub type SpinLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawSpinLock<B, P>, T>;
 
 impl RawSpinLock {
-    /// An unlocked lock without back-off.
+    /// Creates an unlocked lock without back-off.
     #[must_use]
     pub const fn new() -> Self {
         Self::with_backoff()
@@ -68,7 +68,7 @@ impl RawSpinLock {
 }
 
 impl<B: Backoff> RawSpinLock<B> {
-    /// An unlocked lock with the back-off policy of its type.
+    /// Creates an unlocked lock with the back-off policy of its type.
     #[must_use]
     pub const fn with_backoff() -> Self {
         RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData, counters: Counters::new() }
@@ -76,14 +76,14 @@ impl<B: Backoff> RawSpinLock<B> {
 }
 
 impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     pub fn new_in() -> Self {
         RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData, counters: Counters::new() }
     }
 }
 
 impl<T> Lock<RawSpinLock, T> {
-    /// An unlocked lock without back-off.
+    /// Creates an unlocked lock without back-off.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn new(value: T) -> Self {
         Lock::from_raw(RawSpinLock::new(), value)
@@ -91,7 +91,7 @@ impl<T> Lock<RawSpinLock, T> {
 }
 
 impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
-    /// An unlocked lock with the back-off policy of its type.
+    /// Creates an unlocked lock with the back-off policy of its type.
     #[cfg_attr(feature = "order-check", track_caller)]
     pub const fn with_backoff(value: T) -> Self {
         Lock::from_raw(RawSpinLock::with_backoff(), value)
@@ -127,7 +127,7 @@ unsafe impl<B: Backoff, P: Platform> RawLock for RawSpinLock<B, P> {
 
     #[inline]
     unsafe fn unlock(&self) {
-        // ORDERING spinlock.release: pairs with spinlock.acquire.
+        // ORDERING spinlock.release: pairs with spinlock.acquire: shows what we wrote.
         self.word.store(FREE, Release);
     }
 
@@ -141,7 +141,7 @@ unsafe impl<B: Backoff, P: Platform> RawLock for RawSpinLock<B, P> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: `lock_until` takes the lock by `spinlock.acquire` too (invariant 1).
 unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawSpinLock<B, P> {
     fn lock_until(&self, deadline: Deadline) -> bool {
         let wait = || attempt_until::<P>(deadline, |until| self.lock_slow(Some(until)));
@@ -150,7 +150,7 @@ unsafe impl<B: Backoff, P: Platform> RawTimedLock for RawSpinLock<B, P> {
 }
 
 impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
-    /// Free -> held.
+    /// Takes a free lock.
     #[inline]
     fn take(&self) -> bool {
         // ORDERING spinlock.acquire: pairs with spinlock.release; shows what the last owner wrote.

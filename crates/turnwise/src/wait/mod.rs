@@ -1,4 +1,4 @@
-//! How the sleeping locks wait: for how long they spin, when they give their CPU away, what they promise to whom.
+//! How the sleeping locks wait: for how long they spin, when they give their CPU away, when they promise the next turn.
 //!
 //! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `quantum.rs`,
 //! and lives in its slot; `stamp.rs` marks promises with the process that they were made in. None of it is needed for
@@ -25,29 +25,28 @@ use crate::platform::Platform;
 #[cfg(feature = "spin")]
 use crate::platform::{Deadline, PollBackoff, SpinEnd};
 
-/// Whether threads may run on so many CPUs that a crowd can compete for a lock without sharing CPUs
-/// ([`Policy::many_cpus`]).
+/// Whether there are enough CPUs for a crowd to compete for a lock without sharing CPUs ([`Policy::many_cpus`]).
 #[inline]
 pub(crate) fn many_cpus<P: Platform>() -> bool {
     u64::from(P::cpus()) >= policy().many_cpus
 }
 
-/// Longest spin before sleeping, on this machine.
+/// Returns the longest spin before sleeping, on this machine.
 #[cfg(feature = "spin")]
 pub(crate) fn spin_ns<P: Platform>() -> u64 {
     let policy = policy();
     policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
 }
 
-/// How a spinner stays away from the lock's word. Rests leave the line to an owner that takes the lock again at once,
-/// which pays where it mostly does; among many CPUs others come in between, and a lock that is free while the first in
-/// line rests is one that all of them wait for.
+/// Returns how a spinner stays away from the lock's word. Rests leave the line to an owner that takes the lock again at
+/// once, which pays where it mostly does; among many CPUs others come in between, and while the first in line rests,
+/// all of them wait for a free lock.
 #[cfg(feature = "spin")]
 pub(crate) fn backoff_on_few_cpus<P: Platform>(backoff: PollBackoff) -> Option<PollBackoff> {
     (!many_cpus::<P>()).then_some(backoff)
 }
 
-/// When a wait with this deadline must stop spinning, on [`Platform::now`].
+/// Returns when a wait with this deadline must stop spinning, on [`Platform::now`].
 #[cfg(feature = "spin")]
 pub(crate) fn spin_limit<P: Platform>(deadline: Option<Deadline>) -> u64 {
     deadline.map_or(u64::MAX, Deadline::monotonic::<P>)

@@ -1,4 +1,4 @@
-//! The numbers of waiting, in one table.
+//! The numbers that govern waiting, in one table.
 
 use core::fmt;
 #[cfg(feature = "set-policy")]
@@ -9,11 +9,11 @@ use core::sync::atomic::Ordering::{Acquire, Release};
 /// One number of a [`Policy`].
 #[derive(Clone, Copy)]
 pub struct Field {
-    /// Its name, as in [`Policy`].
+    /// The field's name in [`Policy`].
     pub name: &'static str,
-    /// What it is counted in: `ns`, or a plain word.
+    /// The unit: `ns`, or a plain word.
     pub unit: &'static str,
-    /// What it decides, and why it has its value.
+    /// What the field decides, and why it has its value.
     pub about: &'static str,
     /// The smallest and the largest value that make sense.
     pub bounds: (u64, u64),
@@ -21,18 +21,18 @@ pub struct Field {
 }
 
 impl Field {
-    /// The field of this name.
+    /// Finds the field with this name.
     pub fn named(name: &str) -> Option<&'static Field> {
         Policy::FIELDS.iter().find(|field| field.name == name)
     }
 
-    /// Its value in `policy`.
+    /// Returns the field's value in `policy`.
     pub fn get(&self, policy: &Policy) -> u64 {
         let mut copy = *policy;
         *(self.place)(&mut copy)
     }
 
-    /// Changes it in `policy`.
+    /// Changes the field in `policy`.
     ///
     /// # Errors
     /// If the value is outside of [`Field::bounds`]: nothing is changed.
@@ -53,7 +53,7 @@ impl fmt::Debug for Field {
 
 macro_rules! table {
     ($($(#[doc = $about:literal])* $name:ident = $value:literal $unit:ident, $from:literal..=$to:literal;)*) => {
-        /// How long the sleeping locks wait in which way.
+        /// The numbers that govern how the sleeping locks wait.
         ///
         /// ```
         /// use turnwise::wait::Policy;
@@ -66,10 +66,10 @@ macro_rules! table {
         }
 
         impl Policy {
-            /// What ships.
+            /// The policy that ships.
             pub const DEFAULT: Policy = Policy { $($name: $value,)* };
 
-            /// The table, in order.
+            /// All fields, in the order of the table.
             pub const FIELDS: &'static [Field] = &[$(Field {
                 name: stringify!($name),
                 unit: stringify!($unit),
@@ -82,51 +82,51 @@ macro_rules! table {
 }
 
 table! {
-    /// Longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us on
-    /// the machines measured), since a long spin is mostly rest, away from the lock's line.
+    /// The longest spin before sleeping: about twice what a sleep and the wake-up cost both sides together (20 to 25 us
+    /// on the machines measured), since a long spin is mostly rest, away from the lock's line.
     spin_ns = 50_000 ns, 0..=1_000_000_000;
-    /// The same for each CPU, if that is more. A line of spinners is at most as long as there are CPUs: where each has
-    /// its turn within this, the last need not give up and sleep. On 80 simulated CPUs most did otherwise, and waited
-    /// milliseconds (`docs/design/wait.md`).
+    /// The longest spin before sleeping per CPU, if that is more in total. A line of spinners is at most as long as
+    /// there are CPUs: where each has its turn within this, the last need not give up and sleep. On 80 simulated CPUs
+    /// most did otherwise, and waited milliseconds (`docs/design/wait.md`).
     spin_ns_per_cpu = 2_000 ns, 0..=1_000_000_000;
-    /// Longest spin of a patient thread, whose lock is taken again and again by the same owner: a sleeper would be
+    /// The longest spin of a patient thread, whose lock is taken again and again by the same owner: a sleeper would be
     /// woken for nothing as often, at the owner's expense. The kernel's spinners have no limit at all while the owner
     /// runs.
     spin_patient_ns = 800_000 ns, 0..=1_000_000_000;
     /// A spin that lasts longer than this offers the CPU before it goes on, and counts as late.
     spin_short_ns = 500 ns, 0..=1_000_000_000;
-    /// Longest spin of a thread that was just woken, before it sleeps again.
+    /// The longest spin of a thread that was just woken, before it sleeps again.
     spin_woken_ns = 10_000 ns, 0..=1_000_000_000;
-    /// So many exchanges lost within `spin_short_ns` show that a crowd competes, which stands in line at less cost than
-    /// it fights.
+    /// How many exchanges lost within `spin_short_ns` show that a crowd competes, for which standing in line costs less
+    /// than fighting.
     short_tries = 2 exchanges, 1..=1_000;
-    /// So often the first in line offers its CPU ([`Platform::offer`](crate::platform::Platform::offer)).
+    /// How often the first in line offers its CPU ([`Platform::offer`](crate::platform::Platform::offer)).
     offer_ns = 200_000 ns, 1..=1_000_000_000;
     /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
     /// them; with this they take turns a hundred times as often, for one switch a turn.
     turn_ns = 64_000 ns, 1..=1_000_000_000;
-    /// The clock is asked once in so many contended acquisitions.
+    /// How many contended acquisitions there are to one look at the clock.
     turn_ticks = 4 acquisitions, 1..=1_000_000;
-    /// Failed spins in a row that are chance: after them a thread leaves spins out.
+    /// How many failed spins in a row count as chance: after them a thread leaves spins out.
     skips_forgiven = 1 spins, 0..=100;
-    /// At most so many times it doubles how many it leaves out: one attempt in 64 finds out whether sections have
-    /// become short.
+    /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
+    /// have become short.
     skip_bits_max = 6 doublings, 0..=7;
-    /// From this share of successes on (256 is all) most spins on a lock end with it: its sections are short.
+    /// The share of successes (256 is all) from which on most spins on a lock end with it: its sections are short.
     score_pays = 128 shares, 0..=256;
-    /// From this share of early successes on (256 is all) looks within `spin_short_ns` pay. Where they hardly ever find
-    /// the lock free, its owner takes it again as soon as it has released it; then each early look that succeeds moves
-    /// the lock and all that it guards for a section or two.
+    /// The share of early successes (256 is all) from which on looks within `spin_short_ns` pay. Where they hardly ever
+    /// find the lock free, its owner takes it again as soon as it has released it; then each early look that succeeds
+    /// moves the lock and all that it guards for a section or two.
     early_pays = 140 shares, 0..=255;
     /// By how much each patient wait raises that share, so that the next early look comes after `patient_waits`.
     early_again = 2 shares, 1..=255;
     /// Patient waits between two tries to look early; with `early_again` it makes no more than `early_pays`.
     patient_waits = 32 waits, 0..=255;
-    /// A waiter that failed so often in a row to take the lock, to announce itself or to fall asleep joins the line of
+    /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
     /// spinners again.
     restless = 3 failures, 1..=1_000_000;
-    /// About what moving the word's line costs a waiter whose exchange failed: it rests by this.
+    /// About what moving the word's line costs a waiter whose exchange failed: its rest depends on this.
     line_ns = 100 ns, 0..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
     /// `many_cpus` on it must have been woken before, too.
@@ -136,39 +136,38 @@ table! {
     crowd_after_ns = 1_000_000 ns, 0..=1_000_000_000_000;
     /// How many of a crowd are woken at once.
     crowd_wakes = 8 threads, 1..=4_096;
-    /// From so many CPUs on, a crowd can compete for a lock without sharing CPUs. There more threads may sleep than get
-    /// the lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs
-    /// idle.
+    /// How many CPUs let a crowd compete for a lock without sharing CPUs. There more threads may sleep than get the
+    /// lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
     many_cpus = 16 CPUs, 1..=4_294_967_295;
-    /// Longest spin for the lock half of a [`LockRef`](crate::LockRef) before sleeping: about what a sleep and the
+    /// The longest spin for the lock half of a [`LockRef`](crate::LockRef) before sleeping: about what a sleep and the
     /// wake-up cost both sides together.
     lockref_spin_ns = 20_000 ns, 0..=1_000_000_000;
-    /// A [`SeqRwLock`](crate::SeqRwLock)'s optimistic reader looks for so long for the end of a change.
+    /// How long an optimistic reader of a [`SeqRwLock`](crate::SeqRwLock) spins for the end of a change.
     seqrwlock_spin_ns = 1_000 ns, 0..=1_000_000_000;
 }
 
-/// What holds at this moment.
+/// The policy in force at this moment.
 #[cfg(feature = "set-policy")]
 static CURRENT: AtomicPtr<Policy> = AtomicPtr::new(core::ptr::from_ref(&Policy::DEFAULT).cast_mut());
 
-/// The policy that holds: what ships. Its numbers are constants in the code.
+/// Returns the policy in force: the one that ships. Its numbers are constants in the code.
 #[cfg(not(feature = "set-policy"))]
 #[inline(always)]
 pub fn policy() -> &'static Policy {
     &Policy::DEFAULT
 }
 
-/// The policy that holds.
+/// Returns the policy in force.
 #[cfg(feature = "set-policy")]
 #[inline]
 pub fn policy() -> &'static Policy {
-    // ORDERING policy.set: pairs with the store in `set_policy`: who sees the pointer sees the numbers.
-    // SAFETY: it points to the constant or to what `set_policy` was given: neither is ever written again.
+    // ORDERING policy.set: pairs with the store in `set_policy`: with the pointer we see the numbers.
+    // SAFETY: the pointer is to the constant or to what `set_policy` was given: neither is ever written again.
     unsafe { &*CURRENT.load(Acquire) }
 }
 
-/// Lets this policy hold in the whole process, from the next wait on. For experiments: what ships is
-/// [`Policy::DEFAULT`].
+/// Puts this policy in force in the whole process, from the next wait on. It is for experiments: [`Policy::DEFAULT`] is
+/// the one that ships.
 #[cfg(feature = "set-policy")]
 pub fn set_policy(policy: &'static Policy) {
     // ORDERING policy.set: pairs with the load in `policy`.

@@ -1,4 +1,4 @@
-//! Turns of the CPU among threads that contend for one lock.
+//! Turns on the CPU among threads that contend for one lock.
 
 use super::{Policy, policy};
 use crate::platform::Platform;
@@ -6,7 +6,7 @@ use crate::platform::slot::{Private, Quantum};
 
 /// Offers the CPU at the end of a turn.
 ///
-/// A thread that is `patient` contends seldom: it asks the clock each time, and a longer gap is none.
+/// A `patient` thread contends seldom: it reads the clock each time, and only a longer gap counts.
 pub(crate) fn yield_quantum<P: Platform>(private: &Private, address: usize, patient: bool) {
     let Policy { turn_ns, turn_ticks, .. } = *policy();
     let (ticks, gap_ns) = if patient { (1, turn_ns * 2) } else { (turn_ticks as u32, turn_ns / 2) };

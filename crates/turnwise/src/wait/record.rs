@@ -1,4 +1,4 @@
-//! What a thread learns about its spins, by lock.
+//! What a thread learns about its spins, for each lock.
 
 #[cfg_attr(not(doc), expect(unused_imports, reason = "named in comments"))]
 use super::Policy;
@@ -8,7 +8,7 @@ use crate::platform::{Platform, PollBackoff, SpinEnd};
 use core::cell::Cell;
 
 impl SpinRecord {
-    /// Whether to spin this time: after failures only now and then.
+    /// Decides whether to spin this time: after failures only now and then.
     fn attempt(&mut self) -> bool {
         self.skip = self.skip.saturating_sub(1);
         self.skip == 0
@@ -28,7 +28,7 @@ impl SpinRecord {
         self.score = ewma(self.score, success);
     }
 
-    /// Whether to look early.
+    /// Decides whether this wait looks at the lock early.
     fn tries_early(&mut self) -> bool {
         let early = self.early_tries_pay();
         if !early {
@@ -53,7 +53,7 @@ impl SpinRecord {
         u64::from(self.early()) >= policy().early_pays
     }
 
-    /// Share of waits that ended with the lock within [`Policy::spin_short_ns`], lately: 255 is all.
+    /// Returns the recent share of waits that ended with the lock within [`Policy::spin_short_ns`]: 255 is all.
     fn early(&self) -> u8 {
         255 - self.late
     }
@@ -103,7 +103,7 @@ impl<'a> SpinHistory<'a> {
         self.cell.set(self.record);
     }
 
-    /// How to stay away in the next wait.
+    /// Returns how to stay away in the next wait.
     pub(crate) fn backoff(&mut self) -> PollBackoff {
         let early = self.record.tries_early();
         self.cell.set(self.record);
@@ -121,7 +121,7 @@ impl<'a> SpinHistory<'a> {
         self.cell.set(self.record);
     }
 
-    /// Most spins lately ended with the lock: its sections are short.
+    /// Whether most recent spins ended with the lock: its sections are short.
     pub(crate) fn is_profitable(&self) -> bool {
         u64::from(self.record.score) >= policy().score_pays
     }

@@ -1,10 +1,10 @@
-//! Lock and count in one word, 8 bytes:
+//! A lock and a count in one word, 8 bytes:
 //!
 //! | bits | name | meaning | changed by |
 //! |---|---|---|---|
 //! | 0..32 | count | references; or the topmost bit alone: dead | by exchange while the lock is free; else by the owner of the lock |
 //! | 32..48 | head | the ticket that has the lock, or will have it when drawn | the owner, in `unlock` |
-//! | 48..64 | tail | the ticket that the next thread draws | whoever draws |
+//! | 48..64 | tail | the ticket that the next thread draws | a thread that draws |
 //!
 //! The lock is free when head = tail. The kernel's spin lock is a half of its own, drawn and served by instructions of
 //! its width; a word of [`Platform`] has one width, so here the owner changes count and head by additions to the whole.
@@ -36,12 +36,12 @@ const fn is_free(word: u64) -> bool {
     head(word) == tail(word)
 }
 
-/// What to add to serve the ticket after `head`, without a carry into the tail.
+/// Returns what to add to serve the ticket after `head`, without a carry into the tail.
 const fn serve_after(head: u16) -> u64 {
     if head == u16::MAX { SERVE.wrapping_sub(DRAW) } else { SERVE }
 }
 
-/// Lock and count in one word.
+/// A lock and a count in one word.
 #[repr(transparent)]
 pub struct OneWord<P: Platform = DefaultPlatform> {
     word: P::U64,
@@ -83,7 +83,7 @@ impl<P: Platform> Words for OneWord<P> {
                 self.word.load(Acquire);
                 return false;
             }
-            // ORDERING lockref.get: as in `get`.
+            // ORDERING lockref.get: pairs with lockref.unlock, as in `get`.
             match self.word.compare_exchange(word, word + 1, Acquire, Relaxed) {
                 Ok(_) => return true,
                 Err(found) => word = found,
@@ -118,7 +118,7 @@ impl<P: Platform> Words for OneWord<P> {
             P::relax();
         }
         self.lock();
-        // While we have the lock, nobody else changes the count, and we have seen its last change.
+        // While we have the lock, no other thread changes the count, and we have seen its last change.
         let last = count(self.word.load(Relaxed)) == 1;
         if last {
             at_last();
@@ -146,7 +146,7 @@ impl<P: Platform> Words for OneWord<P> {
     fn try_lock(&self) -> bool {
         wait::try_with_preempt_off::<P>(|| {
             let word = self.word.load(Relaxed);
-            // ORDERING lockref.lock: as in `lock`.
+            // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put, as in `lock`.
             is_free(word) && self.word.compare_exchange(word, word.wrapping_add(DRAW), Acquire, Relaxed).is_ok()
         })
     }
@@ -166,7 +166,7 @@ impl<P: Platform> OneWord<P> {
     #[inline]
     fn leave(&self, change: u64) {
         let head = head(self.word.load(Relaxed)); // not stale: only the owner changes it
-        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.get.
+        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.get: shows what we did under the lock.
         self.word.fetch_add(serve_after(head).wrapping_add(change), Release);
         P::preempt_on();
     }
@@ -174,7 +174,7 @@ impl<P: Platform> OneWord<P> {
     #[cold]
     fn wait(&self, ticket: u16) {
         wait::spin_until::<P, _>(&self.word, |word| head(word) == ticket);
-        // ORDERING lockref.lock: as in `lock`.
+        // ORDERING lockref.lock: pairs with lockref.unlock and lockref.put, as in `lock`.
         self.word.load(Acquire);
     }
 }

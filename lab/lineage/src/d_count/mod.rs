@@ -5,17 +5,17 @@
 //! | policy | words | a count above 1 changes | else |
 //! |---|---|---|---|
 //! | [`UnderLock`] | ticket lock, count: 12 bytes | under `d_lock` | under `d_lock` |
-//! | [`CmpXchg`] | ticket lock, count: 12 bytes | by compare-exchange, whoever has `d_lock` | under `d_lock` |
-//! | [`LockRef`] | both in one word: 8 bytes | by compare-exchange while the lock is free, else under it | as left; the last put under it |
+//! | [`CmpXchg`] | ticket lock, count: 12 bytes | by compare-exchange, even if `d_lock` is held | under `d_lock` |
+//! | [`LockRef`] | both in one word: 8 bytes | by compare-exchange while the lock is free, else under it | likewise, but the last put under it |
 //!
 //! Invariants:
-//! 1. The count falls to 0 under `d_lock` only, by a put that finds 1 there.
-//! 2. While a thread has `d_lock` and the count is 1 or 0, nobody else changes the count.
+//! 1. The count falls to 0 only under `d_lock`, by a put that finds 1 there.
+//! 2. While a thread has `d_lock` and the count is 1 or 0, no other changes the count.
 //! 3. The release of `d_lock`, or the exchange that changes the count, is the last access of an operation.
-//! 4. A count is marked dead under `d_lock` only, at 0, and never changes again.
+//! 4. A count is marked dead only under `d_lock`, at 0, and never changes again.
 //!
-//! A count of 0 is a dentry that stays in the cache: the next get makes it 1 again, unless the dentry was killed. Who
-//! found the dentry without a reference gets one by [`DCount::get_live`].
+//! A dentry with a count of 0 stays in the cache: the next get makes it 1 again, unless the dentry was killed. A thread
+//! that found the dentry without a reference gets one by [`DCount::get_live`].
 
 mod lockref;
 mod words;
@@ -27,52 +27,54 @@ use turnwise::raw::{GuardNoSend, RawLock};
 pub use lockref::OneWord;
 pub use words::TwoWords;
 
-/// What a put did.
+/// The result of a put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Put {
-    /// The count fell to 0.
+    /// Whether the count fell to 0.
     pub last: bool,
-    /// It took `d_lock`.
+    /// Whether the put took `d_lock`.
     pub locked: bool,
 }
 
-/// Set in a count that is dead, and nothing else with it.
+/// The value of a dead count.
 const DEAD: u32 = 1 << 31;
 
 /// The words of a count, and how they change.
 pub trait Words: Send + Sync + 'static {
-    /// No references, and nobody has the lock.
+    /// Creates words without references, unlocked.
     fn new_in() -> Self;
-    /// Adds a reference; whether it took the lock.
+    /// Adds a reference; returns whether it took the lock.
     fn get(&self) -> bool;
-    /// Adds a reference unless the count is dead; whether it did.
+    /// Adds a reference unless the count is dead; returns whether it did.
     fn get_live(&self) -> bool;
-    /// Marks a count of 0 dead, after `at_kill`, under the lock; whether it did.
+    /// Marks a count of 0 dead, after `at_kill`, under the lock; returns whether it did.
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
-    /// Takes a reference away.
+    /// Drops a reference.
     fn put_with(&self, at_last: impl FnOnce()) -> Put;
-    /// The count as of now.
+    /// Returns the count at this moment.
     fn count(&self) -> u32;
     /// Acquires `d_lock`.
     fn lock(&self);
     /// Acquires `d_lock` if it is free.
     fn try_lock(&self) -> bool;
-    /// Whether somebody has `d_lock`.
+    /// Whether `d_lock` is held.
     fn is_locked(&self) -> bool;
     /// Releases `d_lock`.
     ///
     /// # Safety
-    /// The lock is held, and whoever acquired it does not release it too.
+    /// The lock is held, and this acquisition is released only once.
     unsafe fn unlock(&self);
 }
 
 /// A version of the count. The three types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
-    /// Its words.
+pub trait Policy: crate::sealed::Sealed + Send + Sync + 'static {
+    /// The type of the words.
     type Words<P: Platform>: Words;
+    /// Unlocked words without references.
+    const UNLOCKED: Self::Words<DefaultPlatform>;
 }
 
-/// Linux 3.10-rc1: every change takes the lock.
+/// The count of Linux 3.10-rc1: every change takes the lock.
 pub struct UnderLock;
 /// The document's third version: compare-exchange while the count is above 1, the lock at the edge.
 pub struct CmpXchg;
@@ -81,54 +83,36 @@ pub struct LockRef;
 
 impl Policy for UnderLock {
     type Words<P: Platform> = TwoWords<false, P>;
+    const UNLOCKED: TwoWords<false> = TwoWords::new();
 }
 impl Policy for CmpXchg {
     type Words<P: Platform> = TwoWords<true, P>;
+    const UNLOCKED: TwoWords<true> = TwoWords::new();
 }
 impl Policy for LockRef {
     type Words<P: Platform> = OneWord<P>;
+    const UNLOCKED: OneWord = OneWord::new();
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::UnderLock {}
-    impl Sealed for super::CmpXchg {}
-    impl Sealed for super::LockRef {}
-}
+seal!(UnderLock, CmpXchg, LockRef);
 
-/// The count, with its lock, in the version `V`. Zero bytes = no references, unlocked.
+/// The count, with its lock, in the version `V`. Zero bytes: no references, unlocked.
 #[repr(transparent)]
 pub struct DCount<V: Policy, P: Platform = DefaultPlatform> {
     words: V::Words<P>,
 }
 
-impl DCount<UnderLock> {
-    /// No references, unlocked.
+impl<V: Policy> DCount<V> {
+    /// Creates an unlocked count without references.
     #[must_use]
     pub const fn new() -> Self {
-        DCount { words: TwoWords::new() }
-    }
-}
-
-impl DCount<CmpXchg> {
-    /// No references, unlocked.
-    #[must_use]
-    pub const fn new() -> Self {
-        DCount { words: TwoWords::new() }
-    }
-}
-
-impl DCount<LockRef> {
-    /// No references, unlocked.
-    #[must_use]
-    pub const fn new() -> Self {
-        DCount { words: OneWord::new() }
+        DCount { words: V::UNLOCKED }
     }
 }
 
 impl<V: Policy> Default for DCount<V> {
     fn default() -> Self {
-        Self::new_in()
+        Self::new()
     }
 }
 
@@ -138,7 +122,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// No references, unlocked, on any platform.
+    /// Creates an unlocked count without references, on any platform.
     fn new_in() -> Self {
         DCount { words: Words::new_in() }
     }
@@ -162,20 +146,20 @@ unsafe impl<V: Policy, P: Platform> RawLock for DCount<V, P> {
         unsafe { self.words.unlock() };
     }
 
-    /// Whether somebody has the lock at this moment.
+    /// Whether the lock is held at this moment.
     fn is_locked(&self) -> bool {
         self.words.is_locked()
     }
 }
 
 impl<V: Policy, P: Platform> DCount<V, P> {
-    /// Adds a reference (`dget`); says whether that took the lock. The count must stay below 2^31.
+    /// Adds a reference (`dget`); returns whether that took the lock. The count must stay below 2^31.
     #[inline]
     pub fn get(&self) -> bool {
         self.words.get()
     }
 
-    /// Adds a reference for somebody who has none but knows that the memory is still there; `false` if the count is
+    /// Adds a reference for a caller that has none but knows that the memory is still there; `false` if the count is
     /// dead (`lockref_get_not_dead`).
     #[inline]
     #[must_use = "without a reference the object may go away"]
@@ -184,26 +168,26 @@ impl<V: Policy, P: Platform> DCount<V, P> {
     }
 
     /// If there is no reference, runs `at_kill` with the lock held and then marks the count dead: from now on
-    /// [`DCount::get_live`] says `false`. Whether it did; `false` also if it was dead before.
+    /// [`DCount::get_live`] returns `false`. Returns whether it did; `false` also if the count was dead before.
     #[inline]
     pub fn kill_unused(&self, at_kill: impl FnOnce()) -> bool {
         self.words.kill_unused(at_kill)
     }
 
-    /// Takes a reference away (`dput`).
+    /// Drops a reference (`dput`).
     #[inline]
     pub fn put(&self) -> Put {
         self.put_with(|| ())
     }
 
-    /// Takes a reference away. If it is the last, `at_last` runs first, with the lock held and the count at 1: there
-    /// the kernel puts the dentry on its list of unused ones.
+    /// Drops a reference. If it is the last, `at_last` runs first, with the lock held and the count at 1: there the
+    /// kernel puts the dentry on its list of unused ones.
     #[inline]
     pub fn put_with(&self, at_last: impl FnOnce()) -> Put {
         self.words.put_with(at_last)
     }
 
-    /// The count as of now.
+    /// Returns the count at this moment.
     pub fn count(&self) -> u32 {
         self.words.count()
     }

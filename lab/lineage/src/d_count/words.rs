@@ -1,4 +1,4 @@
-//! Lock and count side by side.
+//! A lock and a count side by side.
 
 use super::{DEAD, Put, Words};
 use crate::ticket::KernelTicketLock;
@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{DefaultPlatform, IntWord, Platform, Word};
 use turnwise::raw::RawLock;
 
-/// Lock and count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
+/// A lock and a count side by side; with `BY_EXCHANGE`, a count above 1 changes without the lock.
 #[repr(C)]
 pub struct TwoWords<const BY_EXCHANGE: bool, P: Platform = DefaultPlatform> {
     d_lock: KernelTicketLock<P>,
@@ -33,12 +33,13 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
         true
     }
 
-    /// In the document's kernel, too, whoever finds a dentry without a reference takes the lock: a walk that went
-    /// without references got the way around it later (commit 15570086, with the lockref).
+    /// Adds a reference unless the count is dead. In the document's kernel, too, a thread that finds a dentry without a
+    /// reference takes the lock: a walk without references got the way around it later (commit 15570086, with the
+    /// lockref).
     #[inline]
     fn get_live(&self) -> bool {
         self.d_lock.with(|| {
-            let live = self.count.load(Relaxed) != DEAD; // set under the lock alone
+            let live = self.count.load(Relaxed) != DEAD; // set only under the lock
             if live {
                 self.add_locked();
             }
@@ -92,8 +93,8 @@ impl<const BY_EXCHANGE: bool, P: Platform> Words for TwoWords<BY_EXCHANGE, P> {
 }
 
 impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
-    /// Adds one while the count is above 1; whether it did. From 1 as from 0 it takes the lock: who has the lock and
-    /// finds 1 is then alone (invariant 2).
+    /// Adds one while the count is above 1; returns whether it did. From 1 as from 0 a get takes the lock: a thread
+    /// that has the lock and finds 1 is then alone (invariant 2).
     #[inline]
     fn add_by_exchange(&self) -> bool {
         let mut count = self.count.load(Relaxed);
@@ -108,7 +109,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
         false
     }
 
-    /// Takes one away while the count is above 1; whether it did.
+    /// Takes one away while the count is above 1; returns whether it did.
     #[inline]
     fn take_by_exchange(&self) -> bool {
         let mut count = self.count.load(Relaxed);
@@ -131,7 +132,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
         }
     }
 
-    /// Takes one away, as the owner of the lock; whether it was the last.
+    /// Takes one away, as the owner of the lock; returns whether it was the last.
     fn take_locked(&self, at_last: impl FnOnce()) -> bool {
         if !BY_EXCHANGE {
             let count = self.count.load(Relaxed);
@@ -144,7 +145,7 @@ impl<const BY_EXCHANGE: bool, P: Platform> TwoWords<BY_EXCHANGE, P> {
         if self.take_by_exchange() {
             return false;
         }
-        // ORDERING d_count.last: pairs with d_count.put.
+        // ORDERING d_count.last: pairs with d_count.put: shows what others did before they dropped theirs.
         self.count.load(Acquire);
         at_last();
         // ORDERING d_count.last: Release pairs with d_count.get, for one that gets by exchange when others have come.

@@ -3,11 +3,11 @@
 //!
 //! | bytes | word | meaning | written by |
 //! |---|---|---|---|
-//! | 4 | count | free, held, or held and somebody may sleep: see below | everybody |
+//! | 4 | count | free, held, or held and a thread may sleep: see below | all threads |
 //! | 8 | `wait_lock` | guards the list | [`KernelTicketLock`] |
-//! | 4 | owner | token of the owner, 0: none, or not yet, or no more | whoever takes the lock; `unlock`, first of all |
-//! | 16 | list | who sleeps, longest first | who has `wait_lock` |
-//! | 8 | spinners | tail of the MCS queue: with patch 2 only | whoever spins |
+//! | 4 | owner | token of the owner, 0: none, or not yet, or no more | the thread that takes the lock; `unlock`, first of all |
+//! | 16 | list | the sleepers, longest first | the owner of `wait_lock` |
+//! | 8 | spinners | tail of the MCS queue: with patch 2 only | spinners |
 //!
 //! All 40 bytes are in one cache line, as there: the owner's stores disturb the spinners.
 //!
@@ -16,11 +16,11 @@
 //! | kernel's count | word | state |
 //! |---|---|---|
 //! | 1 | 0 | free |
-//! | 0 | -1 | held, nobody waits |
-//! | below 0 | below -1 | held, or being released; somebody may sleep |
+//! | 0 | -1 | held, no waiters |
+//! | below 0 | below -1 | held, or being released; a thread may sleep |
 //!
 //! Invariants:
-//! 1. Who changes the count from free has the lock.
+//! 1. A thread that changes the count from free has the lock.
 //! 2. A waiter that sleeps is in the list, and the count is below 0; an `unlock` that finds it so sets the count to
 //!    free and wakes the first in the list, under `wait_lock`. The first stays in the list until it has the lock.
 //! 3. The list is empty or the count is below 0, but between that release and the next waiter's look at the count.
@@ -43,12 +43,12 @@ use turnwise::raw::{GuardNoSend, RawLock};
 
 const FREE: u32 = 0;
 const HELD: u32 = FREE.wrapping_sub(1);
-/// The kernel's -1.
+/// The count that is the kernel's -1: held, and a thread may sleep.
 const WAITERS: u32 = FREE.wrapping_sub(2);
-/// No owner.
+/// The value of the owner's word when there is no owner.
 const NOBODY: u32 = 0;
 
-/// The mutex without data, in the version `V`. Zero bytes = unlocked.
+/// The mutex without data, in the version `V`. Zero bytes are an unlocked mutex.
 #[repr(C)]
 pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
     count: P::U32,
@@ -59,7 +59,7 @@ pub struct LinuxMutex<V: Policy, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> LinuxMutex<V> {
-    /// An unlocked mutex.
+    /// Creates an unlocked mutex.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::AtomicU32;
@@ -92,7 +92,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked mutex on any platform.
+    /// Creates an unlocked mutex on any platform.
     fn new_in() -> Self {
         LinuxMutex {
             count: P::U32::new(FREE),
@@ -124,18 +124,18 @@ unsafe impl<V: Policy, P: Platform> RawLock for LinuxMutex<V, P> {
         taken
     }
 
-    /// Releases the lock; if somebody may sleep, wakes the one that came first. May touch the lock after another
+    /// Releases the lock; if a thread may sleep, wakes the one that came first. It may touch the lock after another
     /// thread has it.
     #[inline]
     unsafe fn unlock(&self) {
         self.owner.store(NOBODY, Relaxed);
-        // ORDERING linux_mutex.release: pairs with linux_mutex.acquire.
+        // ORDERING linux_mutex.release: pairs with linux_mutex.acquire: shows what we wrote.
         if self.count.fetch_add(1, Release) != HELD {
             self.unlock_slow();
         }
     }
 
-    /// Whether somebody has the lock at this moment, or is about to release it.
+    /// Whether a thread has the lock at this moment, or is about to release it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != FREE
     }
@@ -146,17 +146,18 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
         self.owner.store(P::current().get(), Relaxed);
     }
 
-    /// Free -> held, by a compare-exchange.
+    /// Takes a free lock, by a compare-exchange.
     #[inline]
     fn exchange(&self) -> bool {
-        // ORDERING linux_mutex.acquire: as in `lock`.
+        // ORDERING linux_mutex.acquire: pairs with linux_mutex.release, as in `lock`.
         self.count.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
     }
 
     #[cold]
     fn unlock_slow(&self) {
         self.wait_lock.with(|| {
-            // ORDERING linux_mutex.release: as in `unlock`. From here on another thread may have the lock.
+            // ORDERING linux_mutex.release: pairs with linux_mutex.acquire, as in `unlock`. From here on another thread
+            // may have the lock.
             self.count.store(FREE, Release);
             // SAFETY: contract of `List::first`: we have the list's lock.
             if let Some(first) = unsafe { self.list.first() } {
@@ -168,7 +169,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
     #[cold]
     #[inline(never)]
     fn lock_slow(&self) {
-        P::me(); // a thread that contends gets a name, so that others can ask whether it runs
+        P::me(); // a thread that contends gets a name, so that others can check whether it runs
         P::preempt_off();
         if !(V::SPINS && self.spin()) {
             self.lock_asleep();
@@ -203,7 +204,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
             self.set_owner();
             return Round::Acquired;
         }
-        // Nobody is the owner, and yet the lock is taken: its owner is about to say so, or was preempted before it did.
+        // No thread is the owner, and yet the lock is taken: its owner is about to store its name, or was preempted.
         if owner.is_none() && slice.is_over::<P>() { Round::Sleep } else { Round::Again }
     }
 
@@ -215,7 +216,7 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
         now.unwrap_or_else(|_| self.owner.load(Relaxed)) == NOBODY
     }
 
-    /// Waits in the list, asleep. Preemption is off but for the sleep itself.
+    /// Waits in the list, asleep. Preemption is off except for the sleep itself.
     fn lock_asleep(&self) {
         let me = Waiter::new(Kind::Write, AWAKE);
         self.wait_lock.lock();
@@ -243,12 +244,12 @@ impl<V: Policy, P: Platform> LinuxMutex<V, P> {
         unsafe { self.wait_lock.unlock() };
     }
 
-    /// Says that somebody sleeps; `true`: the lock was free, and is ours. With `wait_lock`.
+    /// Announces that a thread sleeps; `true`: the lock was free, and is ours. The caller has `wait_lock`.
     fn claim(&self) -> bool {
         if V::LOOKS_FIRST && self.count.load(Relaxed) == WAITERS {
-            return false; // said already
+            return false; // announced already
         }
-        // ORDERING linux_mutex.acquire: as in `lock`.
+        // ORDERING linux_mutex.acquire: pairs with linux_mutex.release, as in `lock`.
         self.count.swap(WAITERS, Acquire) == FREE
     }
 }

@@ -1,21 +1,22 @@
-//! What the document changed.
+//! The versions of the mutex: what the document changed.
 
 use super::mcs::SpinnerQueue;
+use crate::sealed::Sealed;
 use turnwise::platform::{DefaultPlatform, Platform};
 
 /// A version of the mutex. The four types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
+pub trait Policy: Sealed + Send + Sync + 'static {
     /// Whether waiters spin while the owner runs.
     const SPINS: bool;
     /// Patch 1: whether waiters look at the count before an atomic operation on it that may be in vain.
     const LOOKS_FIRST: bool;
-    /// Patch 2: what the spinners queue on.
+    /// Patch 2: the type of what the spinners queue on.
     type Spinners<P: Platform>: Spinners<P>;
-    /// Nobody in it.
+    /// Patch 2: the queue without spinners.
     const NO_SPINNERS: Self::Spinners<DefaultPlatform>;
 }
 
-/// Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
+/// The mutex of Linux 3.7: every spinner tries a compare-exchange, free or not, as soon as there is no owner.
 pub struct Baseline;
 /// Baseline with patch 1: look at the count first.
 pub struct Patch1;
@@ -52,11 +53,11 @@ impl Policy for NoSpin {
     const NO_SPINNERS: Crowd = Crowd;
 }
 
-/// How the spinners stand to each other.
-pub trait Spinners<P: Platform>: sealed::Sealed + Send + Sync + 'static {
+/// How the spinners relate to each other.
+pub trait Spinners<P: Platform>: Sealed + Send + Sync + 'static {
     /// Whether a thread looks for a running owner before it begins to spin.
     const GATE: bool;
-    /// Nobody in it, on any platform.
+    /// Creates a queue without spinners, on any platform.
     fn new_in() -> Self;
     /// Runs one round of a spinner.
     fn round<R>(&self, round: impl FnOnce() -> R) -> R;
@@ -87,12 +88,5 @@ impl<P: Platform> Spinners<P> for SpinnerQueue<P> {
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::Baseline {}
-    impl Sealed for super::Patch1 {}
-    impl Sealed for super::Patch1And2 {}
-    impl Sealed for super::NoSpin {}
-    impl Sealed for super::Crowd {}
-    impl<P: turnwise::platform::Platform> Sealed for super::SpinnerQueue<P> {}
-}
+seal!(Baseline, Patch1, Patch1And2, NoSpin, Crowd);
+impl<P: Platform> Sealed for SpinnerQueue<P> {}

@@ -1,35 +1,36 @@
 //! OSv's hand-off mutex of 2014, the subject of `handoff_spin`: recursive, first come, first served, and never free
-//! while somebody waits. Without spinning, with the document's, and with the other techniques of the issue behind it.
+//! while a thread waits. It comes without spinning, with the document's, and with the other techniques of the issue
+//! behind it.
 //! (A. Gidenstam and M. Papatriantafilou, "LFthreads: a lock-free thread library", 2007: hand-off of responsibility.)
 //!
 //! | bytes | word | meaning | changed by |
 //! |---|---|---|---|
-//! | 4 | count | the owner and those that want the lock | whoever comes: +1; whoever releases: -1 |
+//! | 4 | count | the owner and the threads that want the lock | a thread that comes: +1; one that releases: -1 |
 //! | 4 | depth | how often the owner has the lock | the owner |
-//! | 8 | owner | its name; 0: nobody, or it is being handed over | the owner; with [`OwnerAtWake`] also who hands it over |
-//! | 16 | queue | who waits: a list to push to, a list to pop from | see `queue.rs` |
-//! | 4 | handoff | 0, or a token: the lock is on offer | who offers: token; who takes it, or takes it back: 0 |
+//! | 8 | owner | its name; 0: none, or the lock is being handed over | the owner; with [`OwnerAtWake`] also the thread that hands it over |
+//! | 16 | queue | the waiters: a list to push to, a list to pop from | see `queue.rs` |
+//! | 4 | handoff | 0, or a token: the lock is on offer | a thread that offers: token; one that takes it, or takes it back: 0 |
 //! | 4 | sequence | the last token | the responsible thread |
 //!
-//! The *responsible* thread is the owner, or in `unlock` the last owner until it has handed the lock to somebody:
+//! The *responsible* thread is the owner, or in `unlock` the last owner until it has handed the lock over:
 //!
 //! 1. It pops a waiter and wakes it: that one is the owner now.
-//! 2. There is none, though the count says that somebody comes: it puts a token into `handoff`. Whoever takes that
-//!    out is responsible. If somebody was pushed meanwhile, it tries to take it out itself, and goes on with 1.
+//! 2. There is none, though the count says that a thread comes: it puts a token into `handoff`. The thread that takes
+//!    that out is responsible. If one was pushed meanwhile, it tries to take it out itself, and goes on with 1.
 //!
 //! Invariants:
 //! 1. One thread is responsible from the first count above 0 until the count is 0 again, but while `handoff` holds a
 //!    token; each token is used once (in 2^32).
-//! 2. Whoever has added to the count becomes responsible, once and again at most, or is in the queue until handed
-//!    the lock.
-//! 3. A waiter that was woken is the owner, and the waker touches it no more.
+//! 2. A thread that has added to the count becomes responsible, once or twice, or is in the queue until handed the
+//!    lock.
+//! 3. A waiter that was woken is the owner, and the waker no longer touches it.
 //!
 //! **An unlock may touch the lock after another thread has it**: it looks into the queue after it put down the token.
-//! Whoever frees the memory must know that all unlocks have returned.
+//! Before the memory is freed, all unlocks must have returned.
 //!
-//! **Who a thread is** decides recursion alone: [`Platform::me`] names it, for which it takes a slot if it has none. A
-//! thread that can have none is nobody in particular: it excludes and waits like the others, and waits for itself for
-//! ever if it locks what it has.
+//! **Identity.** A thread's identity matters only for recursion: [`Platform::me`] names it, for which it takes a slot
+//! if it has none. A thread that cannot have a slot is anonymous: it excludes and waits like the others, and waits for
+//! itself for ever if it locks what it has.
 
 mod queue;
 mod spin;
@@ -43,10 +44,10 @@ use turnwise::raw::{GuardNoSend, RawLock};
 
 pub use spin::{NoSpin, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne, TRIES, Technique};
 
-/// No owner.
+/// The value of the owner's word when there is no owner.
 const NOBODY: u64 = 0;
 
-/// The lock without data, in the version `V`. Zero bytes = unlocked.
+/// The lock without data, in the version `V`. Zero bytes are an unlocked lock.
 #[repr(C)]
 pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
     count: P::U32,
@@ -59,7 +60,7 @@ pub struct OsvMutex<V: Policy = NoSpin, P: Platform = DefaultPlatform> {
 }
 
 impl<V: Policy> OsvMutex<V> {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     #[must_use]
     pub const fn new() -> Self {
         use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -88,7 +89,7 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
     type Platform = P;
     type GuardMarker = GuardNoSend;
 
-    /// An unlocked lock on any platform.
+    /// Creates an unlocked lock on any platform.
     fn new_in() -> Self {
         let zero = || P::U32::new(0);
         OsvMutex {
@@ -135,26 +136,26 @@ unsafe impl<V: Policy, P: Platform> RawLock for OsvMutex<V, P> {
             return;
         }
         self.owner.store(NOBODY, Relaxed);
-        // ORDERING osv.release: pairs with osv.acquire.
+        // ORDERING osv.release: pairs with osv.acquire: shows what we wrote.
         if self.count.fetch_sub(1, Release) != 1 {
             self.hand_over();
         }
     }
 
-    /// Whether somebody has the lock at this moment, or waits for it.
+    /// Whether any thread has the lock at this moment, or waits for it.
     fn is_locked(&self) -> bool {
         self.count.load(Relaxed) != 0
     }
 }
 
 impl<V: Policy, P: Platform> OsvMutex<V, P> {
-    /// How often the calling thread has the lock. (Always 0 for a thread without a slot.)
+    /// Returns how often the calling thread has the lock. (Always 0 for a thread without a slot.)
     pub fn depth(&self) -> u32 {
         if self.is_mine(me::<P>()) { self.depth.load(Relaxed) } else { 0 }
     }
 
     fn try_lock_as(&self, me: Token) -> bool {
-        // ORDERING osv.acquire: as in `lock`.
+        // ORDERING osv.acquire: pairs with osv.release, as in `lock`.
         if self.count.compare_exchange(0, 1, Acquire, Relaxed).is_ok() {
             self.own(me);
         } else if self.is_mine(me) {
@@ -179,7 +180,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         self.depth.store(self.depth.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Relaxed: only the thread itself makes this true or false while it may ask.
+    /// Whether `me` is the owner. Relaxed: only the thread itself makes this true or false while it may ask.
     #[inline]
     fn is_mine(&self, me: Token) -> bool {
         me != Token::ANONYMOUS && self.owner.load(Relaxed) == u64::from(me.get())
@@ -192,7 +193,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         token != 0 && self.handoff.compare_exchange(token, 0, Acquire, Relaxed).is_ok()
     }
 
-    /// The thread is in the count, and not the owner.
+    /// Acquires the lock for a thread that is in the count, and not the owner.
     #[cold]
     #[inline(never)]
     fn lock_slow(&self, me: Token) {
@@ -201,8 +202,8 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         }
         let waiter = Waiter::new(u64::from(me.get()));
         self.queue.push(&waiter);
-        // If the last owner found nobody to wake, it may be up to us. Once the lock has been handed to us nobody else
-        // is responsible, so an offer that we take was made before.
+        // If the last owner found no thread to wake, it may be up to us. Once the lock has been handed to us no other
+        // thread is responsible, so an offer that we take was made before.
         if !self.queue.looks_empty() && self.take_offer() {
             let first = self.queue.pop().expect("we are in the queue, and nobody else takes anybody out");
             if core::ptr::eq(first, &waiter) {
@@ -216,23 +217,23 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         self.own(me);
     }
 
-    /// The caller has released the lock, and others want it.
+    /// Hands the lock over, after the caller has released it and while others want it.
     #[cold]
     #[inline(never)]
     fn hand_over(&self) {
         loop {
-            // Step 1: to one that waits.
+            // Step 1: hand it to a waiter.
             if let Some(first) = self.queue.pop() {
                 return self.wake(first);
             }
-            // Step 2: somebody is between the count and the queue. Whoever takes the token does this in our place.
+            // Step 2: a thread is between the count and the queue. The thread that takes the token does this for us.
             let token = self.next_token();
-            // ORDERING osv.offer: pairs with osv.take.
+            // ORDERING osv.offer: pairs with osv.take: shows what we wrote, and the queue as we leave it.
             self.handoff.store(token, Release);
             if self.queue.is_still_empty() {
                 return;
             }
-            // Step 3: somebody came meanwhile, and may not have seen the token. Relaxed: what we take back is our own
+            // Step 3: a thread came meanwhile, and may not have seen the token. Relaxed: what we take back is our own
             // offer, as no token is used twice.
             if self.handoff.compare_exchange(token, 0, Relaxed, Relaxed).is_err() {
                 return;
@@ -252,15 +253,15 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
     /// Hands the lock to `first`, which was popped.
     fn wake(&self, first: *const Waiter<P>) {
         if V::OWNER_AT_WAKE {
-            // SAFETY: popped, and not woken yet, so it is still there.
+            // SAFETY: invariant 3 of `queue.rs`: it was popped, and not woken yet, so it is still there.
             self.owner.store(unsafe { (*first).thread }, Relaxed);
         }
-        // SAFETY: popped by us, the responsible thread.
+        // SAFETY: contract of `Waiter::wake`: it was popped by us, the responsible thread.
         unsafe { Waiter::wake(first) };
     }
 }
 
-/// Who the calling thread is to the lock. Takes a slot if there is one to have.
+/// Returns the calling thread's identity for the lock. It takes a slot if one is available.
 #[inline]
 fn me<P: Platform>() -> Token {
     match P::current() {

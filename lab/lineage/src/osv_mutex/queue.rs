@@ -1,7 +1,7 @@
-//! Who waits: many threads push, one at a time pops, the one that is responsible for the lock.
+//! The queue of waiters: many threads push, one at a time pops, the one that is responsible for the lock.
 //!
 //! Invariants:
-//! 1. `pushlist` changes by exchanges alone, so whoever reads it with Acquire has all that its pushers did before.
+//! 1. `pushlist` changes only by exchanges, so a thread that reads it with Acquire has all that its pushers did before.
 //! 2. Only the responsible thread touches `poplist` and the `next` of nodes in either list.
 //! 3. A waiter is in one list until popped, and on its thread's stack until woken.
 
@@ -11,17 +11,15 @@ use turnwise::platform::{DefaultPlatform, Lane, Platform, Word};
 
 /// A waiter's word: it has been handed the lock.
 const WOKEN: u32 = 0;
-/// It is awake and looks now and then.
+/// A waiter's word: it is awake and looks now and then.
 const AWAKE: u32 = 1;
-/// It sleeps, or is about to.
+/// A waiter's word: it sleeps, or is about to.
 const ASLEEP: u32 = 2;
 
-/// A thread that waits.
-///
-/// On a line of its own, wherever the compiler puts it in the frame of a stack.
+/// A waiting thread, on a cache line of its own, wherever the compiler puts it in a stack frame.
 #[repr(align(64))]
 pub(super) struct Waiter<P: Platform> {
-    /// Towards older waiters in `pushlist`, towards younger ones in `poplist`.
+    /// The next waiter: an older one in `pushlist`, a younger one in `poplist`.
     next: P::Ptr<Waiter<P>>,
     word: P::U32,
     /// The thread's name.
@@ -33,16 +31,16 @@ impl<P: Platform> Waiter<P> {
         Waiter { next: P::Ptr::new(ptr::null_mut()), word: P::U32::new(AWAKE), thread }
     }
 
-    /// Hands the lock to the waiter, which has been popped. The exchange is the last access to it: the wake-up uses the
-    /// address alone.
+    /// Hands the lock to the waiter, which has been popped. The exchange is the last access to it: the wake-up uses
+    /// only the address.
     ///
     /// # Safety
-    /// `waiter` was popped, and nobody else wakes it.
+    /// `waiter` was popped, and no other thread wakes it.
     pub(super) unsafe fn wake(waiter: *const Self) {
-        // SAFETY: it stays where it is until woken (invariant 3).
+        // SAFETY: invariant 3: the waiter stays where it is until woken.
         let address = unsafe { &raw const (*waiter).word };
         // ORDERING osv.wake: pairs with osv.woken; carries the lock and what its owners wrote.
-        // SAFETY: as above.
+        // SAFETY: invariant 3: the waiter stays where it is until this exchange wakes it.
         let old = unsafe { &*address }.swap(WOKEN, Release);
         if old == ASLEEP {
             P::wake(address, Lane::Waiters, 1);
@@ -51,7 +49,7 @@ impl<P: Platform> Waiter<P> {
 
     /// Whether the lock has been handed to us.
     pub(super) fn is_woken(&self) -> bool {
-        // ORDERING osv.woken: pairs with osv.wake.
+        // ORDERING osv.woken: pairs with osv.wake: shows what former owners wrote.
         self.word.load(Acquire) == WOKEN
     }
 
@@ -64,12 +62,12 @@ impl<P: Platform> Waiter<P> {
     }
 }
 
-/// The two lists, 16 bytes. Zero bytes = empty.
+/// The two lists, 16 bytes. Zero bytes are empty lists.
 #[repr(C)]
 pub(super) struct Queue<P: Platform> {
-    /// Youngest first.
+    /// The list to push to, youngest first.
     pushlist: P::Ptr<Waiter<P>>,
-    /// Oldest first.
+    /// The list to pop from, oldest first.
     poplist: P::Ptr<Waiter<P>>,
 }
 
@@ -85,7 +83,7 @@ impl<P: Platform> Queue<P> {
         Queue { pushlist: P::Ptr::new(ptr::null_mut()), poplist: P::Ptr::new(ptr::null_mut()) }
     }
 
-    /// Whether nobody seems to wait: a hint for all but the responsible thread.
+    /// Whether there seem to be no waiters: a hint for all but the responsible thread.
     pub(super) fn looks_empty(&self) -> bool {
         self.poplist.load(Relaxed).is_null() && self.pushlist.load(Relaxed).is_null()
     }
@@ -95,8 +93,8 @@ impl<P: Platform> Queue<P> {
         let mut first = self.pushlist.load(Relaxed);
         loop {
             waiter.next.store(first, Relaxed);
-            // ORDERING osv.push: Release shows the waiter to osv.pop; Acquire pairs with osv.empty: who was told that
-            // nobody waits has offered the lock before, and we see the offer.
+            // ORDERING osv.push: Release shows the waiter to osv.pop; Acquire pairs with osv.empty: a thread that found
+            // no waiter has offered the lock before, and we see the offer.
             match self.pushlist.compare_exchange(first, ptr::from_ref(waiter).cast_mut(), AcqRel, Relaxed) {
                 Ok(_) => return,
                 Err(found) => first = found,
@@ -104,15 +102,15 @@ impl<P: Platform> Queue<P> {
         }
     }
 
-    /// For the responsible thread, which found nothing to pop and has offered the lock: whether still nobody has been
-    /// pushed. If so, whoever is pushed from here on sees the offer.
+    /// Whether still no waiter has been pushed, for the responsible thread, which found none and has offered the lock.
+    /// If so, a waiter that is pushed from here on sees the offer.
     pub(super) fn is_still_empty(&self) -> bool {
         let null = ptr::null_mut();
         // ORDERING osv.empty: Release pairs with osv.push; an exchange, so that it comes before or after each push.
         self.pushlist.compare_exchange(null, null, Release, Relaxed).is_ok()
     }
 
-    /// For the responsible thread: takes out the waiter that came first, if there is one.
+    /// Takes out the waiter that came first, if there is one. Only the responsible thread calls this.
     pub(super) fn pop(&self) -> Option<*const Waiter<P>> {
         let mut oldest = self.poplist.load(Relaxed);
         if oldest.is_null() {
@@ -122,16 +120,16 @@ impl<P: Platform> Queue<P> {
                 return None;
             }
         }
-        // SAFETY: it is in the list, so it stays where it is (invariant 3).
+        // SAFETY: invariant 3: it is in the list, so it stays where it is.
         self.poplist.store(unsafe { &*oldest }.next.load(Relaxed), Relaxed);
         Some(oldest)
     }
 
-    /// Turns the list round; returns its new first waiter.
+    /// Reverses the list; returns its new first waiter.
     fn reverse(mut youngest: *mut Waiter<P>) -> *mut Waiter<P> {
         let mut turned = ptr::null_mut();
         while !youngest.is_null() {
-            // SAFETY: it is in the list, so it stays where it is (invariant 3).
+            // SAFETY: invariant 3: it is in the list, so it stays where it is.
             let next = unsafe { &(*youngest).next };
             let older = next.load(Relaxed);
             next.store(turned, Relaxed);

@@ -1,53 +1,54 @@
-//! Spinning for the lock before a sleep, or not: what the document and the issue behind it compare.
+//! The techniques of spinning for the lock before a sleep that the document and the issue behind it compare.
 //!
-//! All techniques stop after so many tries, when somebody is queued (but the last), and when the owner is off its CPU.
-//! The document has these rules for its own technique; the others get them too, so that nothing else differs.
+//! All techniques stop after a number of tries, when a thread is queued (but the last), and when the owner is off its
+//! CPU. The document has these rules for its own technique; the others get them too, so that nothing else differs.
 
 use super::queue::Waiter;
 use super::{NOBODY, OsvMutex};
+use crate::sealed::Sealed;
 use core::sync::atomic::Ordering::Relaxed;
 use turnwise::platform::{OnCpu, Platform, Token, Word};
 
-/// Tries of the document's spin.
+/// The number of tries of the document's spin.
 pub const TRIES: u32 = 1000;
 
 /// How a thread that does not get the lock at once spins for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Technique {
-    /// It does not.
+    /// It does not spin.
     None,
-    /// In the count, not in the queue: until the lock is on offer. The document's.
+    /// It spins in the count, not in the queue, until the lock is on offer. This is the document's technique.
     Offer,
-    /// In the count, not in the queue: until it is the only one in the count, then until the lock is on offer.
+    /// It spins in the count, not in the queue, until it is the only one in the count, then until the lock is on offer.
     OnlyOne,
-    /// Not even in the count: by tries as of `try_lock`.
+    /// It spins outside the count, by tries like those of `try_lock`.
     Polling,
-    /// In the queue: until it is woken.
+    /// It spins in the queue, until it is woken.
     Woken,
 }
 
 /// A version of the lock. The types below are all there are.
-pub trait Policy: sealed::Sealed + Send + Sync + 'static {
-    /// How it spins.
+pub trait Policy: Sealed + Send + Sync + 'static {
+    /// How a thread spins.
     const TECHNIQUE: Technique;
-    /// Most tries of a spin.
+    /// The maximum number of tries of a spin.
     const TRIES: u32;
     /// Whether the waker makes the waiter the owner, which else does that itself as it runs. A lock whose owner is not
     /// running then looks like it to spinners also while it is handed over.
     const OWNER_AT_WAKE: bool = false;
 }
 
-/// No spinning, as the original.
+/// The original, without spinning.
 pub struct NoSpin;
-/// The document's: up to `N` times look for an offer, between the count and the queue (technique 2).
+/// The document's technique, number 2: up to `N` times look for an offer, between the count and the queue.
 pub struct Spin<const N: u32 = TRIES>;
 /// Technique 1: wait for a count of 1, then take the offer.
 pub struct SpinToOne<const N: u32 = TRIES>;
 /// Technique 3: not counted while it spins.
 pub struct SpinPolling<const N: u32 = TRIES>;
-/// In the queue already: a sleep delayed.
+/// Spinning in the queue: a delayed sleep.
 pub struct SpinAfterPush<const N: u32 = TRIES>;
-/// `V`, with the owner set by who wakes it.
+/// The version `V`, with the owner set by its waker.
 pub struct OwnerAtWake<V>(core::marker::PhantomData<V>);
 
 impl Policy for NoSpin {
@@ -76,23 +77,20 @@ impl<V: Policy> Policy for OwnerAtWake<V> {
     const OWNER_AT_WAKE: bool = true;
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::NoSpin {}
-    impl<const N: u32> Sealed for super::Spin<N> {}
-    impl<const N: u32> Sealed for super::SpinToOne<N> {}
-    impl<const N: u32> Sealed for super::SpinPolling<N> {}
-    impl<const N: u32> Sealed for super::SpinAfterPush<N> {}
-    impl<V> Sealed for super::OwnerAtWake<V> {}
-}
+seal!(NoSpin);
+impl<const N: u32> Sealed for Spin<N> {}
+impl<const N: u32> Sealed for SpinToOne<N> {}
+impl<const N: u32> Sealed for SpinPolling<N> {}
+impl<const N: u32> Sealed for SpinAfterPush<N> {}
+impl<V> Sealed for OwnerAtWake<V> {}
 
 impl<V: Policy, P: Platform> OsvMutex<V, P> {
-    /// Technique 3, before the thread is in the count; whether it has the lock.
+    /// Spins by technique 3, before the thread is in the count; returns whether it has the lock.
     pub(super) fn poll(&self, me: Token) -> bool {
         self.try_lock_as(me) || self.tries(|| self.try_lock_as(me))
     }
 
-    /// Techniques 1 and 2, when it is in the count; whether it is responsible for the lock.
+    /// Spins by technique 1 or 2, when the thread is in the count; returns whether it is responsible for the lock.
     #[inline]
     pub(super) fn spin_before_push(&self) -> bool {
         match V::TECHNIQUE {
@@ -102,7 +100,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         }
     }
 
-    /// When it is in the queue; whether the lock was handed to it.
+    /// Spins when the thread is in the queue; returns whether the lock was handed to it.
     #[inline]
     pub(super) fn spin_after_push(&self, waiter: &Waiter<P>) -> bool {
         if V::TECHNIQUE != Technique::Woken {
@@ -120,7 +118,7 @@ impl<V: Policy, P: Platform> OsvMutex<V, P> {
         false
     }
 
-    /// Up to the policy's number of tries, while it pays; whether one succeeded.
+    /// Makes up to the policy's number of tries, while it pays; returns whether one succeeded.
     fn tries(&self, mut once: impl FnMut() -> bool) -> bool {
         for _ in 0..V::TRIES {
             if !self.queue.looks_empty() || self.owner_is_off() {

@@ -1,8 +1,8 @@
-//! What the kernel gave these locks, and what stands in for it in user space: waiting for a word with preemption off,
-//! `need_resched`, and lists of sleeping tasks.
+//! What the kernel provided to these locks, and what stands in for it in user space: waiting for a word with preemption
+//! off, `need_resched`, and lists of sleeping tasks.
 //!
 //! The locks call [`Platform::preempt_off`] and [`Platform::preempt_on`] where the kernel has them, or has interrupts
-//! off. On a platform where those do nothing (`need_resched` answers `None`), what is below stands in for them.
+//! off. On a platform where those do nothing (`need_resched` returns `None`), the items below stand in for them.
 
 mod list;
 
@@ -10,8 +10,8 @@ pub(crate) use list::{ASLEEP, AWAKE, Kind, List, Waiter};
 
 use turnwise::platform::{OnCpu, Platform, SpinLimit, Token, Word};
 
-/// A spin that nobody may leave lets other threads have the CPU each time that so much time has passed in vain: the
-/// thread that it waits for may have been preempted, which the kernel ruled out.
+/// The interval at which a spin that cannot be given up yields the CPU: the thread that it waits for may have been
+/// preempted, which the kernel ruled out.
 pub(crate) const YIELD_NS: u64 = 10_000;
 
 /// Whether preemption can be turned off, so that nothing needs to stand in for it.
@@ -31,7 +31,7 @@ pub(crate) fn try_with_preempt_off<P: Platform>(take: impl FnOnce() -> bool) -> 
     taken
 }
 
-/// Waits until `ready(value of word)`, which is somebody else's duty; returns that value. The loads are relaxed.
+/// Waits until `ready(value of word)`, which is another thread's duty; returns that value. The loads are relaxed.
 #[cold]
 #[track_caller]
 pub(crate) fn spin_until<P: Platform, W: Word>(word: &W, mut ready: impl FnMut(W::Value) -> bool) -> W::Value {
@@ -44,29 +44,29 @@ pub(crate) fn spin_until<P: Platform, W: Word>(word: &W, mut ready: impl FnMut(W
     }
 }
 
-/// How long a thread may spin before it must let another have its CPU, counted from the first question: what stands
-/// in for the kernel's `need_resched`, which a tick of 1 ms raises when another task waits for the CPU.
+/// How long a thread may spin before it must give up its CPU, counted from the first check. It stands in for the
+/// kernel's `need_resched`, which a tick of 1 ms sets when another task waits for the CPU.
 pub(crate) const SLICE_NS: u64 = 1_000_000;
 
 /// The slice of a spinning thread.
 pub(crate) struct Slice {
-    /// When it is over; `None`: the platform says so.
+    /// When the slice is over; `None`: the platform tells.
     pub(crate) end: Option<u64>,
-    /// Questions until the clock is asked.
+    /// The number of checks until the clock is read.
     looks: u32,
 }
 
 impl Slice {
-    /// The kernel's question is a load; one call of the clock in so many.
+    /// The number of checks to one look at the clock, since the kernel's check is just a load.
     const LOOKS_PER_CLOCK: u32 = 16;
 
-    /// A slice that begins now.
+    /// Begins a slice.
     pub(crate) fn begin<P: Platform>() -> Slice {
         let end = (!in_kernel::<P>()).then(|| P::now().saturating_add(SLICE_NS));
         Slice { end, looks: Self::LOOKS_PER_CLOCK }
     }
 
-    /// Whether it is over.
+    /// Whether the slice is over.
     pub(crate) fn is_over<P: Platform>(&mut self) -> bool {
         let Some(end) = self.end else { return P::need_resched() == Some(true) };
         self.looks -= 1;
@@ -78,7 +78,7 @@ impl Slice {
     }
 }
 
-/// The kernel's `owner->on_cpu`. Where the platform cannot tell, the owner counts as running.
+/// Whether the owner runs: the kernel's `owner->on_cpu`. Where the platform cannot tell, it counts as running.
 pub(crate) fn runs<P: Platform>(owner: Token) -> bool {
     P::on_cpu(owner) != OnCpu::NotRunning
 }

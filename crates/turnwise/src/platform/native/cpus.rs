@@ -1,32 +1,32 @@
-//! How many CPUs the process may use.
+//! The number of CPUs that the process may use.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// CPUs that the process may use, as of its start.
+/// The number of CPUs that the process may use, as of its start.
 static ALLOWED: AtomicU32 = AtomicU32::new(1);
 
-/// See [`super::super::Platform::cpus`].
+/// Implements [`super::super::Platform::cpus`].
 pub(super) fn cpus() -> u32 {
     ALLOWED.load(Relaxed)
 }
 
-/// Lets the locks of this process believe that so many CPUs are theirs, instead of those that it could use when it
-/// started: where that has changed since then, and for tests of what they do on other machines.
+/// Makes the locks of this process assume this number of CPUs, instead of the number that it could use when it started:
+/// where that has changed since then, and for tests of what they do on other machines.
 pub fn assume_cpus(cpus: u32) {
     ALLOWED.store(cpus.max(1), Relaxed);
 }
 
-/// Counts them. Called once, by the constructor.
+/// Counts the CPUs. The constructor calls this once.
 pub(super) fn start() {
     ALLOWED.store(count_cpus(), Relaxed);
 }
 
-/// CPUs that the process may use: fewer than the system has where a container or `taskset` says so.
+/// Counts the CPUs that the process may use: fewer than the system has where a container or `taskset` limits them.
 fn count_cpus() -> u32 {
     #[cfg(not(miri))]
     {
-        // SAFETY: all bytes zero is a valid, empty set.
+        // SAFETY: zero bytes are a valid, empty set.
         let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
         // SAFETY: `set` is writable and has the size given.
         if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) } == 0 {

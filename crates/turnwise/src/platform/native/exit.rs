@@ -1,27 +1,27 @@
-//! Noticing that a thread exits: a pthread key, whose destructor gives the thread's slot back.
+//! Notices that a thread exits, by a pthread key, whose destructor gives the thread's slot back.
 //!
-//! 1. The key's value says no more than that the destructor is to run; which slot is given back, the thread's own words
-//!    say. A stray `pthread_setspecific` can change the value.
+//! 1. The key's value only says that the destructor is to run; the thread's own words say which slot is given back. A
+//!    stray `pthread_setspecific` can change the value.
 //! 2. The key is the highest of those whose values the C library keeps in the thread's descriptor: setting one further
-//!    up allocates, on a lock path. Low numbers stay free, as a program without this library has them: a
-//!    `pthread_key_t` that nobody initialised is 0, and using it stays an error.
+//!    up allocates, on a lock path. Low numbers stay free, as a program without this library has them: an
+//!    uninitialised `pthread_key_t` is 0, and using it stays an error.
 //! 3. Where none of those is free, no thread gets a slot.
-//! 4. While threads exit unnoticed, nobody may look at their memory: before the key goes, all areas are withdrawn.
+//! 4. While threads exit unnoticed, no thread may look at their memory: before the key goes, all areas are withdrawn.
 
 use super::{sys, thread};
 use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI64, AtomicU32};
 
-/// Keys whose values need no allocation (in glibc; other C libraries never allocate for one).
+/// The number of keys whose values need no allocation (in glibc; other C libraries never allocate for one).
 const KEYS_WITHOUT_ALLOCATION: u32 = 32;
 
-/// There is no key: before the constructor, when none was free, and when it was given back.
+/// The value of `KEY` when there is no key: before the constructor, when none was free, and when it was given back.
 const NO_KEY: i64 = -1;
 
 /// The key, or [`NO_KEY`].
 static KEY: AtomicI64 = AtomicI64::new(NO_KEY);
-/// Threads that are taking a slot, or giving theirs back as they exit.
+/// The number of threads that are taking a slot, or giving theirs back as they exit.
 static BUSY: AtomicU32 = AtomicU32::new(0);
 
 /// A thread's stay in code that the key's end has to wait for.
@@ -49,8 +49,8 @@ pub(super) fn are_noticed() -> bool {
     KEY.load(Relaxed) != NO_KEY
 }
 
-/// Whether this is the key whose destructor tells of exits, in a call that is not this crate's own: the caller has not
-/// made it.
+/// Whether this is our key, whose destructor notices exits, in a call that is not this crate's own: then the caller has
+/// not made the key.
 #[inline]
 pub fn is_alien_key(key: u32) -> bool {
     KEY.load(Relaxed) == i64::from(key) && !thread::is_taking_slot()
@@ -59,12 +59,13 @@ pub fn is_alien_key(key: u32) -> bool {
 /// Runs `enter` if the calling thread's exit is noticed from now on: the key lives on until `enter` is done.
 pub(super) fn notice(enter: impl FnOnce()) -> bool {
     let _stay = Stay::begin();
-    // ORDERING exit.end: see `Stay::begin`. A key that is seen was made by the constructor's SeqCst store.
+    // ORDERING exit.end: one of this load and `end_exit_key` sees the other, as `Stay::begin` says. A key that is seen
+    // was made by the constructor's SeqCst store.
     let key = KEY.load(SeqCst);
     let Ok(number) = libc::pthread_key_t::try_from(key) else { return false };
-    // SAFETY: our key. The destructor runs for any value that is not null (1), and the C library does not allocate (2).
+    // SAFETY: the key is ours. The destructor runs for any value but null (1), and the C library does not allocate (2).
     if unsafe { libc::pthread_setspecific(number, ptr::without_provenance(1)) } != 0 {
-        // A program that deletes keys which it did not make has deleted ours.
+        // A program that deletes keys that it did not make has deleted ours.
         let _ = KEY.compare_exchange(key, NO_KEY, Relaxed, Relaxed);
         return false;
     }
@@ -72,13 +73,13 @@ pub(super) fn notice(enter: impl FnOnce()) -> bool {
     true
 }
 
-/// Runs in an exiting thread.
+/// Gives the slot of an exiting thread back.
 extern "C" fn destructor(_: *mut libc::c_void) {
     let _stay = Stay::begin();
     thread::exits();
 }
 
-/// Makes the key. Called once, by the constructor.
+/// Makes the key. The constructor calls this once.
 pub(super) fn start() {
     let mut keys = [None; KEYS_WITHOUT_ALLOCATION as usize];
     for key in &mut keys {
@@ -94,35 +95,35 @@ pub(super) fn start() {
     }
     let kept = keys.into_iter().flatten().filter(|key| *key < KEYS_WITHOUT_ALLOCATION).max();
     for key in keys.into_iter().flatten().filter(|key| Some(*key) != kept) {
-        // SAFETY: a key that we made; no thread has a value for it.
+        // SAFETY: we made the key, and no thread has a value for it.
         unsafe { libc::pthread_key_delete(key) };
     }
     if let Some(key) = kept {
         // The function is found now: no lock path asks the loader for it.
-        // SAFETY: our key; null is what it has.
+        // SAFETY: the key is ours, and its value is null already.
         unsafe { libc::pthread_setspecific(key, ptr::null()) };
     }
     // ORDERING exit.end: pairs with the SeqCst load in `notice`; the key exists.
     KEY.store(kept.map_or(NO_KEY, i64::from), SeqCst);
 }
 
-/// Ends the noticing of exits, for good: from here on no thread gets a slot, and those that have one keep it for ever.
-/// Gives the key back to the process and says so, unless other threads stay too long in what has to be waited for.
+/// Stops noticing exits, for good: from here on no thread gets a slot, and those that have one keep it for ever. Gives
+/// the key back to the process and returns `true`, unless other threads stay too long in code that it has to wait for.
 pub fn end_exit_key() -> bool {
-    // ORDERING exit.end: see `Stay::begin`.
+    // ORDERING exit.end: SeqCst swap, then the SeqCst load in `are_none_busy`, as `Stay::begin` says.
     let key = KEY.swap(NO_KEY, SeqCst);
     let Ok(number) = libc::pthread_key_t::try_from(key) else { return false };
-    // Threads that saw the key have entered; after that nobody publishes an area; after that (4) holds.
+    // Threads that saw the key have entered; after that no thread publishes an area; after that (4) holds.
     let ended = are_none_busy() && thread::withdraw_areas(patience());
-    // SAFETY: our key. Threads that have a value for it exit without a call from now on.
+    // SAFETY: the key is ours. Threads that have a value for it exit without a call from now on.
     if ended && unsafe { libc::pthread_key_delete(number) } == 0 {
-        // Those that exit just now.
+        // Threads may be exiting just now.
         are_none_busy();
     }
     ended
 }
 
-/// In a forked child: the other threads are gone.
+/// Forgets the threads that were busy with the key, in a forked child, where they do not exist.
 pub(super) fn forget_others() {
     BUSY.store(0, Relaxed);
 }
@@ -130,11 +131,11 @@ pub(super) fn forget_others() {
 /// Waits until no thread is at work with the key; not for ever, since one may have been interrupted there by a signal
 /// whose handler ends the process.
 fn are_none_busy() -> bool {
-    // ORDERING exit.end: see `Stay::begin`; the load pairs with the Release of `Stay`'s end.
+    // ORDERING exit.end: SeqCst load after the swap of `KEY` (`Stay::begin`); pairs with the Release of `Stay`'s end.
     patience().any(|()| BUSY.load(SeqCst) == 0)
 }
 
-/// Looks that are 50 us apart, for a tenth of a second.
+/// Returns looks that are 50 us apart, for a tenth of a second.
 fn patience() -> impl Iterator<Item = ()> {
     const LOOKS: u32 = 2_000;
     const SLEEP_NS: u64 = 50_000;

@@ -3,12 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `tls.rs` | the three words that every thread has of its own, reached without a call |
-//! | `thread.rs` | slots and tokens: who a thread is |
-//! | `exit.rs` | noticing that a thread exits, which gives its slot back |
+//! | `thread.rs` | slots and tokens: the identity of a thread |
+//! | `exit.rs` | notices that a thread exits, and gives its slot back |
 //! | `rseq.rs` | the area in which the kernel says on which CPU a thread runs |
-//! | `cpus.rs` | how many CPUs the process may use |
+//! | `cpus.rs` | the number of CPUs that the process may use |
 //! | `on_cpu.rs` | layer 1 of "does the owner run?": the same-CPU test and published spinners |
-//! | `generation.rs` | which forked child this is |
+//! | `generation.rs` | the number of this forked child |
 //! | `offer.rs` | yields, and what they give away |
 //! | `sys.rs` | the system calls |
 
@@ -32,48 +32,49 @@ pub use generation::generation;
 pub use on_cpu::{OnCpuLayer, on_cpu_layer};
 pub use thread::SLOTS;
 
-/// A number that no other live thread has: where the calling thread's words lie. Unlike a token every thread has one.
+/// Returns a number that no other live thread has: the address of the calling thread's words. Unlike a token, every
+/// thread has one.
 #[inline]
 pub(crate) fn thread_address() -> usize {
     tls::words().addr()
 }
 
-/// Counters that every thread has of its own: [`crate::events::here`].
+/// The number of counters that every thread has of its own: [`crate::events::here`].
 #[cfg(feature = "thread-events")]
 pub(crate) const THREAD_COUNTS: usize = 8;
 
-/// The calling thread's.
+/// Returns the calling thread's event counters.
 #[cfg(feature = "thread-events")]
 #[inline(always)]
 pub(crate) fn thread_counts() -> &'static [AtomicU32; THREAD_COUNTS] {
-    // SAFETY: they live as long as the thread, and the reference does not leave it: callers use it at once.
+    // SAFETY: the counters live as long as the thread, and the reference does not leave it: callers use it at once.
     unsafe { &*tls::counts() }
 }
 
-/// Runs before `main`, or when the library is loaded: what needs the loader or may allocate happens here, never on a
-/// lock path.
+/// The constructor. It runs before `main`, or when the library is loaded: all that needs the loader or may allocate
+/// happens here, never on a lock path.
 extern "C" fn start() {
     generation::start();
     cpus::start();
     rseq::start();
     spin::start();
     exit::start();
-    // Miri knows no fork.
+    // Miri has no fork.
     if !cfg!(miri) {
         // SAFETY: registers a handler that touches statics only.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     }
 }
 
-/// Runs in a forked child.
+/// Forgets the parent's other threads, as a handler in a forked child.
 extern "C" fn in_child() {
     generation::in_child();
     thread::forget_others();
     exit::forget_others();
 }
 
-/// Runs when the process ends by `exit`, or when the library that contains this is unloaded: then a thread that exits
-/// later must not find our code. The loader unregisters `in_child` by itself.
+/// The destructor. It runs when the process ends by `exit`, or when the library that contains this is unloaded: then a
+/// thread that exits later must not find our code. The loader unregisters `in_child` by itself.
 extern "C" fn end() {
     exit::end_exit_key();
 }

@@ -1,13 +1,13 @@
-//! Offers of the CPU: yields, while those who get the CPU are threads of this process that contend.
+//! Offers of the CPU: yields, as long as they benefit contending threads of this process.
 //!
-//! A yield is given to nobody in particular. Where threads of one program outnumber CPUs the next of them runs, in two
+//! A yield has no particular beneficiary. Where threads of one program outnumber CPUs the next of them runs, in two
 //! microseconds. Beside a busy thread of another program that one runs, for a time slice (1.4 ms on 2 CPUs of a Linux
 //! 6.18, for which a yield is a slice forfeited): a thread that yielded every 64 us kept a tenth of its CPU time.
 //!
 //! So the process keeps an account of each CPU. Its threads give signs of life where they contend: as they spin, as
-//! they offer, and as they are back from an offer. What lies between the last sign and the return was given away, and
-//! after more than [`GIVEN_AWAY_NS`] nobody offers that CPU until it is made up for: one part in [`SHARE`] of a CPU's
-//! time is given away at most.
+//! they offer, and as they are back from an offer. The time between the last sign and the return was given away, and
+//! after more than [`GIVEN_AWAY_NS`] no thread offers that CPU until it is made up for: at most one part in [`SHARE`]
+//! of a CPU's time is given away.
 //!
 //! All accesses are relaxed, and an update may be lost: that costs time, never safety.
 
@@ -15,28 +15,29 @@ use super::on_cpu::CpuSlot;
 use super::sys;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A silence that is longer than this was a stranger's turn: from one thread of the process to the next a switch takes
-/// 2 to 10 us, and the shortest slice that Linux gives is 700 us.
+/// The length from which on a silence was another program's turn: from one thread of the process to the next a switch
+/// takes 2 to 10 us, and the shortest slice that Linux gives is 700 us.
 const GIVEN_AWAY_NS: u64 = 100_000;
-/// One part in so many of a CPU's time may be given away: half of the share that a squeezed thread may lose (5%).
+/// The divisor of a CPU's time for the part that may be given away: half of the share that a squeezed thread may lose
+/// (5%).
 const SHARE: u64 = 40;
-/// So much may be given away at once where nothing was for long: three or four slices, so that a daemon that wakes up
+/// How much may be given away at once after a long time without: three or four slices, so that a daemon that wakes up
 /// now and then, on a CPU where threads take turns, does not end their turns (8 threads on 2 CPUs, longest wait of
 /// 0.4 s: 22 ms with nothing saved, 14 ms with this, 12 ms with unconditional yields).
 const SAVED_NS: u64 = 5_000_000;
-/// No single offer counts for more: a process may be stopped for hours in one.
+/// The most that a single offer counts for: a process may be stopped for hours in one.
 const COUNTED_NS: u64 = 100_000_000;
 
-/// See [`super::super::Platform::yield_now`].
+/// Implements [`super::super::Platform::yield_now`].
 pub(super) fn yield_now() {
-    // SAFETY: takes no arguments.
+    // SAFETY: the function takes no arguments.
     unsafe { libc::sched_yield() };
 }
 
-/// See [`super::super::Platform::offer`].
+/// Implements [`super::super::Platform::offer`].
 pub(super) fn offer() {
     if cfg!(miri) {
-        return yield_now(); // Miri does not know which CPU it is
+        return yield_now(); // Miri does not know the thread's CPU
     }
     let Some(cpu) = CpuSlot::own() else { return };
     let begin = sys::clock_ns(libc::CLOCK_MONOTONIC);
@@ -46,7 +47,7 @@ pub(super) fn offer() {
     }
     yield_now();
     let end = sys::clock_ns(libc::CLOCK_MONOTONIC);
-    // The thread may be on another CPU by now; it is the one that it offered which has the account.
+    // The thread may be on another CPU by now; the account is that of the CPU that it offered.
     let given_ns = cpu.silence_ns(end).min(end.saturating_sub(begin));
     if let Some(cpu) = CpuSlot::own() {
         cpu.seen(end);
@@ -56,8 +57,8 @@ pub(super) fn offer() {
     }
 }
 
-/// When a CPU that could be offered from `offer_at` on may be offered again, after `given_ns` were given away up to
-/// `now`.
+/// Returns when a CPU that could be offered from `offer_at` on may be offered again, after `given_ns` were given away
+/// up to `now`.
 fn next_offer_at(offer_at: u64, now: u64, given_ns: u64) -> u64 {
     offer_at.max(now.saturating_sub(SAVED_NS * SHARE)) + given_ns.min(COUNTED_NS) * SHARE
 }
@@ -66,7 +67,8 @@ fn next_offer_at(offer_at: u64, now: u64, given_ns: u64) -> u64 {
 mod tests {
     use super::{COUNTED_NS, GIVEN_AWAY_NS, SAVED_NS, SHARE, next_offer_at};
 
-    /// What a thread gives away that offers its CPU every 64 us for so long, beside one that takes each offer.
+    /// Returns what a thread gives away that offers its CPU every 64 us for `length_ns`, beside one that takes each
+    /// offer.
     fn given_away_ns(length_ns: u64, slice_ns: u64) -> u64 {
         let begin = 3_600_000_000_000;
         let (mut now, mut offer_at, mut given) = (begin, 0, 0);

@@ -5,7 +5,7 @@
 //!
 //! 1. **Same-CPU test.** If the owner's number is the CPU that I run on, the owner does not run.
 //! 2. **Published spinners.** While a thread spins it writes its token and the time into a slot of its CPU. If the
-//!    slot of the owner's CPU was refreshed a moment ago by somebody else, the owner does not run.
+//!    slot of the owner's CPU was refreshed a moment ago by another thread, the owner does not run.
 //!
 //! Nothing proves that a thread *does* run, so the answers are `NotRunning` and `Unknown`.
 
@@ -14,7 +14,7 @@ use super::{rseq, sys, thread, tls};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What `on_cpu` rests on.
+/// What `on_cpu` is based on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnCpuLayer {
     /// Nothing: the C library registers no restartable-sequence area.
@@ -23,14 +23,14 @@ pub enum OnCpuLayer {
     Rseq,
 }
 
-/// The layer in force in this process, for reports.
+/// Returns the layer in force in this process, for reports.
 pub fn on_cpu_layer() -> OnCpuLayer {
     if rseq::is_registered() { OnCpuLayer::Rseq } else { OnCpuLayer::None }
 }
 
-/// CPUs that have a slot; on those above, spinners stay unseen, and nobody offers the CPU.
+/// The number of CPUs that have a slot; on those above, spinners stay unseen, and threads do not offer the CPU.
 const CPUS: usize = if cfg!(miri) { 4 } else { 1024 };
-/// A published spinner counts for this long after its last sign of life.
+/// How long a published spinner counts after its last sign of life.
 const FRESH_NS: u64 = 4_000;
 
 /// The part of a [`CpuSlot`]'s sign that names the thread.
@@ -39,52 +39,52 @@ const TOKEN: u64 = 0xffff;
 /// What the threads of the process know about a CPU.
 #[repr(align(64))]
 pub(super) struct CpuSlot {
-    /// The last sign of life of a thread that contends there: when (ns, high 48 bits), and its token while it spins
+    /// The last sign of life of a thread that contends there: its time (ns, high 48 bits), and its token while it spins
     /// (low 16 bits, else 0).
     sign: AtomicU64,
-    /// From when on the CPU may be offered (ns): see `offer.rs`.
+    /// The time from which on the CPU may be offered (ns): see `offer.rs`.
     pub(super) offer_at: AtomicU64,
 }
 
 static CPU_SLOTS: [CpuSlot; CPUS] = [const { CpuSlot { sign: AtomicU64::new(0), offer_at: AtomicU64::new(0) } }; CPUS];
 
 impl CpuSlot {
-    /// That of the CPU we are on.
+    /// Returns the slot of the CPU we are on.
     pub(super) fn own() -> Option<&'static CpuSlot> {
         CPU_SLOTS.get(rseq::cpu() as usize)
     }
 
-    /// Says that a thread which contends, but does not spin, runs there now.
+    /// Records that a thread that contends, but does not spin, runs there now.
     pub(super) fn seen(&self, now: u64) {
         self.sign.store(now << 16, Relaxed);
     }
 
-    /// How long before `now` the last sign of life was.
+    /// Returns how long before `now` the last sign of life was.
     pub(super) fn silence_ns(&self, now: u64) -> u64 {
         age_ns(self.sign.load(Relaxed), now)
     }
 }
 
-/// How old a sign is, 0 if it is of a later time than `now`, which another thread may have read a moment before.
+/// Returns the age of a sign; 0 if it is later than `now`, which may have been read a moment before.
 fn age_ns(sign: u64, now: u64) -> u64 {
     const MASK: u64 = (1 << 48) - 1;
     let age = (now & MASK).wrapping_sub(sign >> 16) & MASK;
     if age <= MASK / 2 { age } else { 0 }
 }
 
-/// The calling thread, spinning; withdrawn when dropped.
+/// The calling thread as a published spinner; withdrawn when dropped.
 pub(super) struct Spinner {
     token: Token,
     slot: core::cell::Cell<Option<&'static CpuSlot>>,
 }
 
 impl Spinner {
-    /// Nothing is written before the first [`Spinner::refresh`].
+    /// Creates a spinner, which is not published before the first [`Spinner::refresh`].
     pub(super) fn new() -> Self {
         Spinner { token: tls::token(), slot: core::cell::Cell::new(None) }
     }
 
-    /// Says that this thread runs, on this CPU, now.
+    /// Records that this thread runs, on this CPU, now.
     pub(super) fn refresh(&self, now: u64) {
         if self.token == Token::ANONYMOUS {
             return;
@@ -100,7 +100,7 @@ impl Spinner {
 impl Drop for Spinner {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.get() {
-            // What is left says when somebody spun, not who does.
+            // The time of the last spin stays; the token goes.
             slot.sign.store(slot.sign.load(Relaxed) & !TOKEN, Relaxed);
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn on_cpu(token: Token) -> OnCpu {
     on_cpu_at(token, || sys::clock_ns(libc::CLOCK_MONOTONIC))
 }
 
-/// The clock is read only if somebody spins on the thread's CPU.
+/// Returns whether a thread runs. The clock is read only if another thread spins on its CPU.
 pub(super) fn on_cpu_at(token: Token, now: impl FnOnce() -> u64) -> OnCpu {
     let Some(entry) = thread::entry(token) else { return OnCpu::Unknown };
     let Some(its_cpu) = entry.area.cpu() else { return OnCpu::Unknown };

@@ -2,8 +2,9 @@
 //! of the CPU that the thread runs on, or last ran on.
 //!
 //! The area lies in the thread's own memory, which may vanish when the thread exits. A thread that looks at it first
-//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until nobody looks. In a forked
-//! child nobody looks at areas of its parent's threads, nor waits for its observers: they bear another generation.
+//! announces itself in `observers`; an exiting thread withdraws the pointer and waits until no thread looks. In a
+//! forked child no thread looks at areas of its parent's threads, nor waits for their observers: they bear another
+//! generation.
 
 use super::super::Patience;
 use super::{Native, generation::generation};
@@ -11,7 +12,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64};
 
-/// Offset of the area from the thread pointer; 0: none registered.
+/// The offset of the area from the thread pointer; 0: none is registered.
 static AREA_OFFSET: AtomicIsize = AtomicIsize::new(0);
 
 /// The part of the kernel's `struct rseq` that we read.
@@ -24,10 +25,10 @@ struct Rseq {
     node_id: AtomicU32,
 }
 
-/// CPU numbers from here up mean "not registered".
+/// The limit of CPU numbers: from here up they mean "not registered".
 const CPU_LIMIT: u32 = 1 << 31;
 
-/// Finds the area. Called once, by the constructor: `dlsym` takes the loader's lock.
+/// Finds the area. The constructor calls this once: `dlsym` takes the loader's lock.
 pub(super) fn start() {
     #[cfg(all(target_os = "linux", not(miri)))]
     // SAFETY: the symbols are looked up by name; where they exist, the C library defines their types so.
@@ -64,7 +65,7 @@ fn thread_pointer() -> usize {
     base
 }
 
-/// The calling thread's area, or null.
+/// Returns the calling thread's area, or null.
 fn own_area() -> *mut Rseq {
     match AREA_OFFSET.load(Relaxed) {
         0 => ptr::null_mut(),
@@ -75,7 +76,7 @@ fn own_area() -> *mut Rseq {
     }
 }
 
-/// The CPU we are on, if the area says so.
+/// Returns the CPU we are on, if the area says so.
 #[inline]
 pub(super) fn own_cpu() -> Option<u32> {
     let area = own_area();
@@ -89,7 +90,7 @@ pub(super) fn own_cpu() -> Option<u32> {
 
 pub(super) fn cpu() -> u32 {
     own_cpu().unwrap_or_else(|| {
-        // SAFETY: takes no arguments; a negative answer means that the kernel cannot say.
+        // SAFETY: the function takes no arguments; a negative result means that the kernel cannot say.
         u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
     })
 }
@@ -101,11 +102,11 @@ pub(super) fn node() -> u32 {
     node
 }
 
-/// Where a thread's area is, for others to look at.
+/// The published pointer to a thread's area, for others to look at.
 pub(super) struct Area {
     area: AtomicPtr<Rseq>,
     observers: AtomicU32,
-    /// Of which process the thread is, and those that look.
+    /// The process of the thread, and of those that look.
     generation: AtomicU32,
 }
 
@@ -116,32 +117,32 @@ impl Area {
 
     /// Publishes the calling thread's area.
     pub(super) fn enter(&self) {
-        // The area is null until then: nobody takes an inherited one for ours.
+        // The area is null until then: an inherited one is not mistaken for ours.
         self.generation.store(generation(), Relaxed);
         // ORDERING on_cpu.area: Release pairs with the SeqCst load in `cpu`.
         self.area.store(own_area(), Release);
     }
 
-    /// Withdraws it; returns when nobody looks at it any more.
+    /// Withdraws the area; returns when no thread looks at it any more.
     pub(super) fn leave(&self) {
         self.withdraw();
-        // The observer is a few instructions long, but may be preempted there.
+        // An observer needs a few instructions, but may be preempted in them.
         let mut patience = Patience::new();
         while self.is_observed() {
             patience.wait::<Native>();
         }
     }
 
-    /// Lets nobody look at it from now on.
+    /// Lets no thread look at the area from now on.
     pub(super) fn withdraw(&self) {
         // ORDERING on_cpu.leave: SeqCst store, then SeqCst load in `is_observed`; in `cpu` SeqCst add, then SeqCst
         // load. One of the two sees the other: either we wait for the observer, or it finds null.
         self.area.store(ptr::null_mut(), SeqCst);
     }
 
-    /// Whether somebody may look at it, though it was withdrawn.
+    /// Whether a thread may still look at the area, though it was withdrawn.
     pub(super) fn is_observed(&self) -> bool {
-        // ORDERING on_cpu.leave: see `withdraw`.
+        // ORDERING on_cpu.leave: SeqCst load after the SeqCst store in `withdraw`, as described there.
         self.observers.load(SeqCst) != 0 && self.is_of_this_process()
     }
 
@@ -149,7 +150,7 @@ impl Area {
         self.generation.load(Relaxed) == generation()
     }
 
-    /// In a forked child, where nobody looks and only the calling thread's area is left.
+    /// Resets the area in a forked child, where no thread looks and only the calling thread's area is left.
     pub(super) fn forget_others(&self, is_own: bool) {
         self.observers.store(0, Relaxed);
         if is_own {
@@ -159,18 +160,18 @@ impl Area {
         }
     }
 
-    /// The CPU that the thread runs on or last ran on.
+    /// Returns the CPU that the thread runs on or last ran on.
     pub(super) fn cpu(&self) -> Option<u32> {
         if !self.is_of_this_process() {
             return None;
         }
-        // ORDERING on_cpu.leave: see `leave`.
+        // ORDERING on_cpu.leave: SeqCst add before the SeqCst load of the area, as described in `withdraw`.
         self.observers.fetch_add(1, SeqCst);
         let area = self.area.load(SeqCst);
         let cpu = if area.is_null() {
             CPU_LIMIT
         } else {
-            // SAFETY: the thread withdraws the pointer and waits for us before its memory goes.
+            // SAFETY: a thread withdraws the pointer and waits for observers like us before its memory goes (`leave`).
             unsafe { (*area).cpu_id.load(Relaxed) }
         };
         // ORDERING on_cpu.leave: Release: our look comes before the exiting thread's load of 0.
@@ -193,7 +194,7 @@ mod tests {
 
         extern "C" fn routine(told: *mut c_void) -> *mut c_void {
             let me = thread::me().expect("a slot");
-            // SAFETY: the calling thread's id.
+            // SAFETY: the id is the calling thread's.
             assert_eq!(unsafe { libc::pthread_cancel(libc::pthread_self()) }, 0);
             thread::entry(me.token).expect("its entry").area.observers.fetch_add(1, Relaxed);
             // SAFETY: the test waits for this thread before the word goes.
@@ -224,7 +225,7 @@ mod tests {
         use super::super::{OnCpuLayer, on_cpu_layer, thread};
         use super::Relaxed;
 
-        // SAFETY: glibc's, from 2.34 on.
+        // SAFETY: glibc has the function with this type, from 2.34 on.
         unsafe extern "C" {
             fn _Fork() -> libc::pid_t;
         }
@@ -257,7 +258,7 @@ mod tests {
         }
         own.area.observers.fetch_sub(1, Relaxed);
         let mut status = -1;
-        // SAFETY: waits for the child.
+        // SAFETY: the status is writable.
         assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
         assert_eq!(status, 0, "14: it waited; 256: it looked");
         drop(end);

@@ -1,11 +1,11 @@
-//! The spin loop: look, pause, look; now and then ask the clock and whether the owner still runs.
+//! The spin loop: look, pause, look; now and then read the clock and check whether the owner still runs.
 
 use super::super::{OnCpu, PollBackoff, SpinEnd, SpinLimit, Word};
 use super::{on_cpu, sys};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A spin hint: PAUSE on x86, ISB on arm64 (YIELD is a no-op on most arm64 cores; ISB drains the pipeline, about
+/// Gives a spin hint: PAUSE on x86, ISB on arm64 (YIELD is a no-op on most arm64 cores; ISB drains the pipeline, about
 /// as long as an x86 PAUSE).
 #[inline(always)]
 pub(super) fn relax() {
@@ -18,17 +18,17 @@ pub(super) fn relax() {
     core::hint::spin_loop();
 }
 
-/// Spin hints between two questions to the clock.
+/// The number of spin hints between two looks at the clock.
 const HINTS_PER_CLOCK: u32 = 32;
 
-/// Spin hints per 1024 ns, measured by [`start`].
+/// The number of spin hints per 1024 ns, measured by [`start`].
 static HINTS_PER_US: AtomicU32 = AtomicU32::new(32);
-/// Ticks per 1024 ns, measured by [`start`].
+/// The number of ticks per 1024 ns, measured by [`start`].
 static TICKS_PER_US: AtomicU32 = AtomicU32::new(1024);
-/// What it costs to fetch a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
+/// The cost of fetching a cache line that another CPU has written, in ticks: a running mean of what spinners saw.
 static LINE_TICKS: AtomicU32 = AtomicU32::new(50);
 
-/// A counter of constant rate, read in a few nanoseconds when all loads before it are done.
+/// Reads a counter of constant rate, in a few nanoseconds, when all loads before it are done.
 #[inline]
 fn ticks() -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -50,14 +50,14 @@ fn ticks() -> u64 {
     sys::clock_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// Ticks since `begin`; none where the counter of another CPU is behind.
+/// Returns the ticks since `begin`; 0 where the counter of another CPU is behind.
 #[inline]
 fn ticks_since(begin: u64) -> u64 {
     ticks().saturating_sub(begin)
 }
 
-/// Measures the spin hint, which takes 10 to 140 cycles depending on the CPU, and the ticks. Called once, by the
-/// constructor.
+/// Measures the spin hint, which takes 10 to 140 cycles depending on the CPU, and the ticks. The constructor calls this
+/// once.
 pub(super) fn start() {
     const HINTS: u64 = 64;
     let once = || {
@@ -72,14 +72,14 @@ pub(super) fn start() {
     TICKS_PER_US.store((took_ticks * 1024 / took_ns).clamp(1, 16 * 1024) as u32, Relaxed);
 }
 
-/// How long to stay away before the next look, in spin hints.
+/// Returns how long to stay away before the next look, in spin hints.
 fn hints_away(backoff: &mut Option<PollBackoff>) -> u32 {
     let Some(backoff) = backoff else { return 1 };
     let line_ns = LINE_TICKS.load(Relaxed).saturating_mul(1024) / TICKS_PER_US.load(Relaxed);
     hints(backoff.next_ns(line_ns))
 }
 
-/// See [`super::super::Platform::rest`].
+/// Implements [`super::super::Platform::rest`].
 pub(super) fn rest(ns: u32) {
     (0..hints(ns)).for_each(|_| relax());
 }
@@ -88,7 +88,7 @@ fn hints(ns: u32) -> u32 {
     (ns.saturating_mul(HINTS_PER_US.load(Relaxed)) / 1024).max(1)
 }
 
-/// A look after a rest, which tells what fetching the line costs.
+/// Looks at a word after a rest, and measures the cost of fetching the line.
 fn timed_look<W: Word>(word: &W) -> W::Value {
     let begin = ticks();
     let value = word.load(Relaxed);

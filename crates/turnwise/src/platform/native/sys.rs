@@ -1,4 +1,4 @@
-//! System calls. None of them changes `errno`: a lock call between a failed call and the look at `errno` must
+//! System calls. None of them changes `errno`: a lock call between a failed call and the program's look at `errno` must
 //! not disturb it.
 
 use super::super::{Clock, Deadline, Lane, Parked};
@@ -15,14 +15,14 @@ impl KeepErrno {
     }
 
     fn now(&self) -> i32 {
-        // SAFETY: as in `new`.
+        // SAFETY: the C library's errno location is valid for the calling thread.
         unsafe { *libc::__errno_location() }
     }
 }
 
 impl Drop for KeepErrno {
     fn drop(&mut self) {
-        // SAFETY: as in `new`.
+        // SAFETY: the C library's errno location is valid for the calling thread.
         unsafe { *libc::__errno_location() = self.0 }
     }
 }
@@ -84,19 +84,19 @@ pub(super) fn futex_requeue(from: &AtomicU32, expected: u32, to: *const AtomicU3
     u32::try_from(moved).ok()
 }
 
-/// Sleeps for about `ns`, or until a signal handler has run. Not by the C library's function, which is a cancellation
-/// point: no lock path may be one, nor what a thread's exit calls.
+/// Sleeps for about `ns`, or until a signal handler has run. It avoids the C library's function, which is a
+/// cancellation point: no lock path may be one, nor any code that a thread's exit calls.
 pub(super) fn sleep_ns(ns: u64) {
     let time = timespec(ns);
     let none = ptr::null_mut::<libc::timespec>();
     let _errno = KeepErrno::new();
     if cfg!(miri) {
         // Miri does not know the system call by number.
-        // SAFETY: `time` is a timespec on this stack; nobody wants to know what was left of it.
+        // SAFETY: `time` is a timespec on this stack; the pointer for the remaining time is null.
         unsafe { libc::nanosleep(&time, none) };
         return;
     }
-    // SAFETY: as above.
+    // SAFETY: `time` is a timespec on this stack; the pointer for the remaining time is null.
     unsafe { libc::syscall(libc::SYS_clock_nanosleep, libc::CLOCK_MONOTONIC, 0, &raw const time, none) };
 }
 

@@ -11,25 +11,26 @@ use crate::platform::slot::Private;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64, compiler_fence};
 
-/// Threads that can hold a slot at the same time. (Few under Miri, which pays for the table's size with each look.)
+/// The number of threads that can have a slot at the same time. (Few under Miri, which pays for the table's size with
+/// each look.)
 pub const SLOTS: usize = if cfg!(miri) { 32 } else { 4096 };
 
 /// The first token with a slot; those below are special.
 const FIRST: u32 = 2;
 
-/// A thread that never asked for a slot.
+/// The stage of a thread that never asked for a slot.
 const STAGE_NEW: u32 = 0;
-/// A thread with a slot.
+/// The stage of a thread with a slot.
 const STAGE_SLOT: u32 = 1;
-/// A thread that is taking a slot: a signal handler that locks meanwhile must not take another.
+/// The stage of a thread that is taking a slot: a signal handler that locks meanwhile must not take another.
 const STAGE_TAKING: u32 = 3;
-/// A thread that gave its slot back, since it exits; it gets no other.
+/// The stage of a thread that gave its slot back, since it exits; it gets no other.
 const STAGE_GONE: u32 = 2;
 
 pub(super) struct Entry {
     pub(super) slot: ThreadSlot<Native>,
     pub(super) area: rseq::Area,
-    /// While free: the next free slot's index + 1, or 0.
+    /// The next free slot's index + 1, or 0, while the slot is free.
     next_free: AtomicU32,
 }
 
@@ -41,9 +42,9 @@ static TABLE: [Entry; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Top of the stack of free slots: index + 1 in the low half, a count of changes in the high half (against ABA).
+/// The top of the stack of free slots: index + 1 in the low half, a count of changes in the high half (against ABA).
 static FREE: AtomicU64 = AtomicU64::new(0);
-/// Slots that were never taken start here.
+/// The first of the slots that were never taken.
 static FRESH: AtomicU32 = AtomicU32::new(0);
 
 pub(super) fn entry(token: Token) -> Option<&'static Entry> {
@@ -65,7 +66,7 @@ pub(super) fn me() -> Option<Me<Native>> {
 
 #[cold]
 fn register() -> Option<Me<Native>> {
-    // SAFETY: the calling thread's own words.
+    // SAFETY: the words are the calling thread's own; no reference to them is kept.
     if unsafe { (*tls::words()).stage } != STAGE_NEW || !exit::are_noticed() {
         return None;
     }
@@ -81,7 +82,7 @@ fn register() -> Option<Me<Native>> {
 fn set_stage(stage: u32) {
     // ORDERING thread.stage: compiler fences; the only observer is a signal handler of this thread.
     compiler_fence(SeqCst);
-    // SAFETY: the calling thread's own words.
+    // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe { (*tls::words()).stage = stage };
     compiler_fence(SeqCst);
 }
@@ -92,7 +93,7 @@ fn take_slot() -> Option<Me<Native>> {
     let (token, entry) = (Token::new(index + FIRST)?, &TABLE[index as usize]);
     let noticed = exit::notice(|| {
         entry.slot.private.reset();
-        // SAFETY: the calling thread's own words.
+        // SAFETY: the words are the calling thread's own; no reference to them is kept.
         unsafe { (*tls::words()).token = token.get() };
         set_stage(STAGE_SLOT);
         // Last: a thread that a signal handler ends before this exits with its token.
@@ -107,7 +108,7 @@ fn take_slot() -> Option<Me<Native>> {
 
 /// Whether the calling thread is just taking a slot.
 pub(super) fn is_taking_slot() -> bool {
-    // SAFETY: the calling thread's own words.
+    // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe { (*tls::words()).stage == STAGE_TAKING }
 }
 
@@ -115,7 +116,7 @@ pub(super) fn is_taking_slot() -> bool {
 pub(super) fn exits() {
     let words = tls::words();
     let own = entry(tls::token());
-    // SAFETY: the calling thread's own words.
+    // SAFETY: the words are the calling thread's own; no reference to them is kept.
     unsafe {
         let index = (*words).token.wrapping_sub(FIRST);
         (*words).token = Token::ANONYMOUS.get();
@@ -127,13 +128,13 @@ pub(super) fn exits() {
     }
 }
 
-/// Lets nobody look at any thread's area any more; whether all that looked were seen to end.
+/// Lets no thread look at any thread's area any more; returns whether all that looked were seen to end.
 pub(super) fn withdraw_areas(mut patience: impl Iterator<Item = ()>) -> bool {
     taken().for_each(|entry| entry.area.withdraw());
     taken().all(|entry| patience.any(|()| !entry.area.is_observed()))
 }
 
-/// The slots that were ever taken.
+/// Returns the slots that were ever taken.
 fn taken() -> impl Iterator<Item = &'static Entry> {
     TABLE[..(FRESH.load(Relaxed) as usize).min(SLOTS)].iter()
 }
@@ -145,7 +146,7 @@ fn pop_free() -> Option<u32> {
         let index = top as u32 - 1;
         let next = u64::from(TABLE[index as usize].next_free.load(Relaxed));
         let new = (top >> 32).wrapping_add(1) << 32 | next;
-        // ORDERING thread.free: as above; nobody acquires what a pop releases.
+        // ORDERING thread.free: Acquire pairs with the Release in `push_free`; a pop releases nothing.
         match FREE.compare_exchange(top, new, Acquire, Acquire) {
             Ok(_) => return Some(index),
             Err(found) => top = found,
@@ -160,7 +161,7 @@ fn push_free(index: u32) {
     loop {
         TABLE[index as usize].next_free.store(top as u32, Relaxed);
         let new = (top >> 32).wrapping_add(1) << 32 | u64::from(index + 1);
-        // ORDERING thread.free: Release pairs with the Acquire in `pop_free`.
+        // ORDERING thread.free: Release pairs with the Acquire in `pop_free`; shows `next_free` and the clean slot.
         match FREE.compare_exchange(top, new, Release, Relaxed) {
             Ok(_) => return,
             Err(found) => top = found,
@@ -168,8 +169,8 @@ fn push_free(index: u32) {
     }
 }
 
-/// In a forked child: the other threads are gone, and so may be their memory. Their slots stay taken: an inherited
-/// queue may still name them.
+/// Forgets the other threads in a forked child: they are gone, and so may be their memory. Their slots stay taken: an
+/// inherited queue may still name them.
 pub(super) fn forget_others() {
     let own = tls::token().get().checked_sub(FIRST);
     for (index, entry) in (0..).zip(taken()) {
@@ -177,8 +178,8 @@ pub(super) fn forget_others() {
     }
 }
 
-// Here, though they are about all files of this folder: a linker that takes single objects out of a static library
-// takes this one, since every lock that waits needs its slots.
+// These are here, though they are about all files of this folder: a linker that takes single objects out of a static
+// library takes this one, since every lock that waits needs its slots.
 #[used]
 #[cfg_attr(not(miri), unsafe(link_section = ".init_array.00101"))]
 #[cfg_attr(miri, unsafe(link_section = ".init_array"))] // the one section that Miri runs

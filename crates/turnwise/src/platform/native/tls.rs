@@ -1,14 +1,14 @@
-//! The token that every thread has of its own, reached without a call.
+//! Thread-local words, such as the thread's token, which are reached without a call.
 //!
 //! `thread_local!` needs std and, in a shared object, a call to `__tls_get_addr` for each access. A lock's fast
-//! path affords neither, so the variable is declared in assembly and read with the initial-exec model (one load of
+//! path can afford neither, so the variable is declared in assembly and read with the initial-exec model (one load of
 //! its offset, one of the variable; the linker turns it into one load in an executable). Initial-exec works in
 //! preloaded and linked libraries; a library loaded late by `dlopen` draws on the C library's static reserve, of
 //! which this takes 16 bytes.
 
 use super::super::Token;
 
-/// A symbol's name, which two versions of this crate in one program do not share.
+/// Makes a symbol's name that two versions of this crate in one program do not share.
 macro_rules! symbol {
     ($name:literal) => {
         concat!(
@@ -54,14 +54,14 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// What a thread knows about itself.
+/// The words of a thread.
 #[repr(C)]
 pub(super) struct ThreadWords {
     pub(super) token: u32,
     pub(super) stage: u32,
 }
 
-/// The calling thread's words.
+/// Returns a pointer to the calling thread's words.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 #[inline(always)]
 pub(super) fn words() -> *mut ThreadWords {
@@ -81,7 +81,7 @@ pub(super) fn words() -> *mut ThreadWords {
     base.wrapping_add(offset) as *mut ThreadWords
 }
 
-/// The calling thread's token.
+/// Returns the calling thread's token.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
 #[inline(always)]
 pub(super) fn token() -> Token {
@@ -99,12 +99,13 @@ pub(super) fn token() -> Token {
     }
 }
 
-/// The calling thread's words.
+/// Returns a pointer to the calling thread's words.
 #[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
 #[inline(always)]
 pub(super) fn words() -> *mut ThreadWords {
     let address: usize;
-    // SAFETY: as on x86-64; the ABI keeps the thread pointer in TPIDR_EL0.
+    // SAFETY: reads the variable's offset from the thread pointer, and the thread pointer, which the ABI keeps in
+    // TPIDR_EL0. Both are constant for a thread.
     unsafe {
         core::arch::asm!(
             concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_words")),
@@ -127,7 +128,7 @@ mod fallback {
     std::thread_local! {
         static WORDS: UnsafeCell<ThreadWords> = const { UnsafeCell::new(ThreadWords { token: 1, stage: 0 }) };
     }
-    /// The calling thread's words.
+    /// Returns a pointer to the calling thread's words.
     #[inline]
     pub(crate) fn words() -> *mut ThreadWords {
         WORDS.with(UnsafeCell::get)
@@ -137,7 +138,7 @@ mod fallback {
 #[cfg(any(miri, not(target_os = "linux"), not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub(super) use fallback::words;
 
-/// The calling thread's token.
+/// Returns the calling thread's token.
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", not(miri))))]
 #[inline(always)]
 pub(super) fn token() -> Token {
@@ -146,7 +147,7 @@ pub(super) fn token() -> Token {
     unsafe { Token::new_unchecked((*words()).token) }
 }
 
-/// The counters of `events::here`, in the same way: each thread's begin at 0.
+/// The counters of `events::here`, declared and read as the words are; each thread's begin at 0.
 #[cfg(feature = "thread-events")]
 mod counts {
     use super::super::THREAD_COUNTS;
@@ -172,13 +173,13 @@ mod counts {
         bytes = const size_of::<[AtomicU32; THREAD_COUNTS]>(),
     );
 
-    /// The calling thread's.
+    /// Returns a pointer to the calling thread's event counters.
     #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
     #[inline(always)]
     pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
         let offset: usize;
         let base: usize;
-        // SAFETY: as in `words`.
+        // SAFETY: reads the variable's offset and the thread pointer, as `words` does.
         unsafe {
             core::arch::asm!(
                 concat!("mov {offset}, qword ptr [rip + ", symbol!("turnwise_thread_counts"), "@GOTTPOFF]"),
@@ -191,12 +192,12 @@ mod counts {
         core::ptr::with_exposed_provenance(base.wrapping_add(offset))
     }
 
-    /// The calling thread's.
+    /// Returns a pointer to the calling thread's event counters.
     #[cfg(all(target_os = "linux", target_arch = "aarch64", not(miri)))]
     #[inline(always)]
     pub(crate) fn counts() -> *const [AtomicU32; THREAD_COUNTS] {
         let address: usize;
-        // SAFETY: as in `words`.
+        // SAFETY: reads the variable's offset and the thread pointer, as `words` does.
         unsafe {
             core::arch::asm!(
                 concat!("adrp {a}, :gottprel:", symbol!("turnwise_thread_counts")),
