@@ -17,39 +17,36 @@ const SHAPE: &str = "write 'NAME: [--lock POLICY] [COMMAND ...]', such as 'one C
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arm {
     pub(crate) name: String,
-    /// The C library's unless told.
+    /// The arm's policy, by default the C library's.
     pub(crate) lock: Policy,
     /// The command to put in front, and its arguments; none: nothing.
     pub(crate) words: Vec<String>,
 }
 
 impl Arm {
-    /// Reads an arm; its words are split as a shell would.
-    ///
-    /// # Errors
-    /// Says what is wrong in it, and what to write.
+    /// Reads an arm, whose words are split as a shell would; an error says what is wrong, and what to write.
     pub(crate) fn parse(text: &str) -> Result<Arm, String> {
-        let (name, rest) = text.split_once(':').ok_or_else(|| format!("no colon ends its name; {SHAPE}"))?;
+        let (name, rest) = text.split_once(':').ok_or_else(|| format!("there is no colon after the name; {SHAPE}"))?;
         let name = name.trim();
         if name.is_empty() {
-            return Err(format!("its name is empty; {SHAPE}"));
+            return Err(format!("the name is empty; {SHAPE}"));
         }
         if name.contains(char::is_control) {
-            return Err("its name has a control character, which no table can show; leave it out".to_owned());
+            return Err("the name has a control character, which a table cannot show; leave it out".to_owned());
         }
         let words = shlex::split(rest).ok_or_else(|| {
-            format!("in{rest}, a quote is not closed, or nothing follows the last backslash; a shell would not read it")
+            format!("cannot split{rest} into words: a quote is not closed, or nothing follows the last backslash")
         })?;
         let mut words = words.into_iter().peekable();
         let mut lock = None;
         while let Some(option) = words.next_if(|word| word.starts_with('-')) {
             let named = match option.strip_prefix("--lock") {
-                Some("") => words.next().ok_or("--lock names no policy; write --lock POLICY")?,
+                Some("") => words.next().ok_or("--lock needs a policy; write --lock POLICY")?,
                 Some(value) if value.starts_with('=') => value[1..].to_owned(),
                 _ => return Err(format!("{option} is not an option of an arm; the only one is --lock; {SHAPE}")),
             };
             if lock.replace(policy_named(&named)?).is_some() {
-                return Err("--lock is there twice; name one policy".to_owned());
+                return Err("--lock is given twice; name one policy".to_owned());
             }
         }
         let (lock, words) = (lock.unwrap_or(Policy::Libc), words.collect::<Vec<_>>());
@@ -75,14 +72,14 @@ fn keeps_locks(lock: Policy, words: &[String]) -> Result<(), String> {
     }
     if words.iter().any(|word| word.starts_with("LD_PRELOAD=")) {
         return Err(format!(
-            "LD_PRELOAD= takes away the library of --lock {lock}; set it for turnwise compare as a whole, or leave \
+            "LD_PRELOAD= would replace the library of --lock {lock}; set it for turnwise compare as a whole, or leave \
              out --lock"
         ));
     }
     if let Some(at) = words.iter().position(|word| Path::new(word).file_name() == Some(OsStr::new("turnwise"))) {
         return Err(format!(
-            "turnwise takes other locks from itself and what it starts; leave out the arm's --lock, and give it to \
-             that command: {} {} --lock {lock}",
+            "turnwise keeps other locks away from itself and from what it starts; leave out the arm's --lock, and \
+             give it to that command: {} {} --lock {lock}",
             words[at],
             words.get(at + 1).map_or("profile", String::as_str)
         ));
@@ -98,10 +95,7 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Finds the command of an arm; `None`: it has none.
-    ///
-    /// # Errors
-    /// There is no such command, or it may not be executed.
+    /// Finds the command of an arm, if it has one.
     pub(crate) fn find(arm: &Arm) -> Result<Option<Prefix>> {
         let Some(first) = arm.words.first() else { return Ok(None) };
         if first.is_empty() {
@@ -149,15 +143,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told() {
         for (text, told) in [
-            ("taskset -c 0", "no colon ends its name"),
-            (" : taskset -c 0", "its name is empty; write 'NAME:"),
+            ("taskset -c 0", "no colon after the name"),
+            (" : taskset -c 0", "the name is empty; write 'NAME:"),
             ("a\tb: true", "control character"),
             ("a: taskset '0", "a quote is not closed"),
-            ("a: --lock", "names no policy"),
+            ("a: --lock", "needs a policy"),
             ("a: --lock adaptiv true", "no policy `adaptiv`; did you mean `adaptive`?"),
             ("a: --lock queued --lock ttas", "twice"),
             ("a: --runs 5 true", "--runs is not an option of an arm"),
-            ("a: --lock adaptive env LD_PRELOAD=/x.so", "takes away the library of --lock adaptive"),
+            ("a: --lock adaptive env LD_PRELOAD=/x.so", "would replace the library of --lock adaptive"),
             ("a: --lock queued /opt/turnwise profile --", "/opt/turnwise profile --lock queued"),
         ] {
             let error = Arm::parse(text).unwrap_err();

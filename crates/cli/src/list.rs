@@ -19,9 +19,6 @@ Examples:
 pub(crate) struct Args {}
 
 /// Prints the lists.
-///
-/// # Errors
-/// Standard output cannot be written to.
 pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     let mut text = String::from("Lock policies (--lock):\n");
     for policy in Policy::ALL {

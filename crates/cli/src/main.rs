@@ -82,7 +82,7 @@ mod tests {
     fn numbers_are_explained() {
         for (arguments, expected) in [
             (&["compare", "--warmup", "-1"][..], "'-1' for '--warmup <N>': -1 is not in 0.."),
-            (&["compare", "--seed", "x"], "'x' for '--seed <N>': a whole number is expected"),
+            (&["compare", "--seed", "x"], "'x' for '--seed <N>': expected a whole number"),
             (&["compare", "--seed", "99999999999999999999"], "the number is too large"),
             (&["compare", "--runs", "-1"], "2 or more"),
             (&["compare", "--timeout", "-1"], "above zero"),

@@ -95,10 +95,7 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs the program once under `variant`.
-    ///
-    /// # Errors
-    /// The program cannot be started or watched.
+    /// Runs the program once under `variant`; fails if it cannot be started or watched.
     pub(crate) fn run(&self, variant: &Variant) -> Result<Outcome> {
         let mut command = variant.start(self.target, self.library);
         if let Some(watch) = &self.watch {
@@ -126,9 +123,6 @@ pub(crate) struct Bounds<'a> {
 impl Bounds<'_> {
     /// Runs `command`, which starts `target`, once: without input, its output kept, in a process group of its own, of
     /// which nothing is left afterwards.
-    ///
-    /// # Errors
-    /// It cannot be started or watched.
     pub(crate) fn run(&self, mut command: Command, target: &Target) -> Result<Outcome> {
         let mut output = File::from(output_file().context("cannot make a file for the program's output")?);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?).process_group(0);

@@ -70,53 +70,37 @@ enum Source {
     Printed { pattern: Regex, combine: Combine },
 }
 
-/// A metric in every run.
-struct Charged {
-    name: &'static str,
-    help: &'static str,
-    unit: Unit,
-    of: fn(&Usage) -> f64,
-}
+/// A metric of every run: its name, its help, its unit, and its value.
+type Charged = (&'static str, &'static str, Unit, fn(&Usage) -> f64);
 
 /// In the order in which users read them; lower is better for all.
 const CHARGED: [Charged; 6] = [
-    Charged { name: "wall_s", help: "wall time", unit: Unit::Seconds, of: |usage| usage.wall_s },
-    Charged { name: "user_s", help: "CPU time in the program", unit: Unit::Seconds, of: |usage| usage.user_s },
-    Charged { name: "system_s", help: "CPU time in the kernel", unit: Unit::Seconds, of: |usage| usage.system_s },
-    Charged {
-        name: "voluntary_switches",
-        help: "context switches because a thread slept or waited",
-        unit: Unit::Count,
-        of: |usage| usage.voluntary_switches as f64,
-    },
-    Charged {
-        name: "involuntary_switches",
-        help: "context switches because a thread's time was up",
-        unit: Unit::Count,
-        of: |usage| usage.involuntary_switches as f64,
-    },
-    Charged {
-        name: "max_rss_bytes",
-        help: "largest resident set (never below turnwise's own)",
-        unit: Unit::Bytes,
-        of: |usage| usage.max_rss_bytes as f64,
-    },
+    ("wall_s", "wall time", Unit::Seconds, |usage| usage.wall_s),
+    ("user_s", "CPU time in the program", Unit::Seconds, |usage| usage.user_s),
+    ("system_s", "CPU time in the kernel", Unit::Seconds, |usage| usage.system_s),
+    ("voluntary_switches", "context switches because a thread slept or waited", Unit::Count, |of| {
+        of.voluntary_switches as f64
+    }),
+    ("involuntary_switches", "context switches because a thread's time was up", Unit::Count, |of| {
+        of.involuntary_switches as f64
+    }),
+    ("max_rss_bytes", "largest resident set (never below turnwise's own)", Unit::Bytes, |of| of.max_rss_bytes as f64),
 ];
 
 /// Names and meanings of the metrics that need no pattern.
 pub(crate) fn charged_help() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CHARGED.iter().map(|charged| (charged.name, charged.help))
+    CHARGED.iter().map(|(name, help, ..)| (*name, *help))
 }
 
 /// The metrics of every run.
 pub(crate) fn charged() -> Vec<Metric> {
-    let metric = |charged: &Charged| Metric {
-        name: charged.name.to_owned(),
-        unit: charged.unit,
+    let metric = |(name, _, unit, of): Charged| Metric {
+        name: name.to_owned(),
+        unit,
         better: Better::Lower,
-        source: Source::Charged(charged.of),
+        source: Source::Charged(of),
     };
-    CHARGED.iter().map(metric).collect()
+    CHARGED.map(metric).into()
 }
 
 /// Why a program's output gives no value; see [`Metric::value`].
@@ -129,19 +113,16 @@ pub(crate) enum Missing {
 impl Metric {
     /// A metric that the program prints: the first group of `pattern`.
     ///
-    /// The group's name names it (`(?<ops>[0-9]+)`), else the pattern does. `told` overrides which way is better;
-    /// untold, lower is better if the pattern speaks of time.
-    ///
-    /// # Errors
-    /// No valid pattern, or one without a group.
+    /// The group's name names it (`(?<ops>[0-9]+)`), else the pattern does. `told` says which way is better; by
+    /// default, lower is better if the pattern mentions time.
     pub(crate) fn printed(pattern: &str, combine: Combine, told: Option<Better>) -> Result<Metric> {
         let regex =
             Regex::new(pattern).with_context(|| format!("--metric '{pattern}' is not a valid regular expression"))?;
         if regex.captures_len() < 2 {
-            bail!("--metric '{pattern}' has no group that says where the number is, such as in 'ops: ([0-9.]+)'");
+            bail!("--metric '{pattern}' has no group around the number, as in 'ops: ([0-9.]+)'");
         }
         let name = regex.capture_names().nth(1).flatten().unwrap_or(pattern).to_owned();
-        if CHARGED.iter().any(|charged| charged.name == name) {
+        if CHARGED.iter().any(|(charged, ..)| *charged == name) {
             bail!("--metric '{pattern}': the name {name} is taken; give the group another one");
         }
         let guess = if speaks_of_time(pattern) { Better::Lower } else { Better::Higher };

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use turnwise_preload_abi::Policy;
 
-/// What `run` and `compare` use unless told.
+/// The policy that `run` and `compare` use by default.
 pub(crate) const DEFAULT: Policy = Policy::ADAPTIVE;
 
 /// Parses a policy; clap lists the names and suggests the nearest. An old name is taken, with a warning.

@@ -19,10 +19,7 @@ const SCRIPT_DEPTH: u32 = 5;
 /// The kernel reads this much of a `#!` line.
 const SCRIPT_LINE_BYTES: u64 = 256;
 
-/// The file that `command` would run, found as the shell finds it.
-///
-/// # Errors
-/// There is none, or it is no file, or may not be executed.
+/// Finds the file that `command` would run, as the shell does; fails if it cannot be executed.
 pub(crate) fn resolve(command: &OsStr) -> Result<PathBuf> {
     let shown = command.display();
     if !command.as_bytes().contains(&b'/') {
@@ -42,10 +39,7 @@ pub(crate) fn resolve(command: &OsStr) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Fails if the loader would run `path` without the preload library.
-///
-/// # Errors
-/// Says why not, and what to do.
+/// Fails if the loader would run `path` without the preload library; the error says what to do.
 pub(crate) fn check_interposable(path: &Path) -> Result<()> {
     native_of(path).map(drop)
 }
@@ -57,10 +51,8 @@ pub(crate) struct Native {
     pub(crate) loader: PathBuf,
 }
 
-/// The program that runs if `path` is started: itself, or the interpreter of a script.
-///
-/// # Errors
-/// The loader would run it without the preload library; says why, and what to do.
+/// Finds the program that runs if `path` is started: itself, or the interpreter of a script. Fails as
+/// [`check_interposable`] does.
 pub(crate) fn native_of(path: &Path) -> Result<Native> {
     check(path, SCRIPT_DEPTH).with_context(|| format!("cannot put other locks under {}", path.display()))
 }
@@ -73,7 +65,7 @@ fn check(path: &Path, depth: u32) -> Result<Native> {
     if start.starts_with(b"\x7fELF") {
         return check_elf(path);
     }
-    // Without `#!` line, and if it is no program at all, the C library hands the file to the shell.
+    // Without a `#!` line, even if it is not a program at all, the C library hands the file to the shell.
     let script = interpreter_of(&start).unwrap_or_else(|| "/bin/sh".into());
     if depth == 0 {
         bail!("its #! lines lead in a circle");

@@ -2,7 +2,7 @@
 
 use crate::policy;
 use crate::policy_file::{PolicyFile, compile};
-use crate::preload::{Library, Table};
+use crate::preload::{Library, install_table};
 use crate::program::check_interposable;
 use crate::target::{SAMPLE_HELP, Target};
 use anyhow::{Context, Result};
@@ -41,9 +41,6 @@ Examples:
   turnwise run -- @sample -t 8";
 
 /// Becomes the program.
-///
-/// # Errors
-/// The program cannot be found, interposed or executed.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let target = Target::find(&args.command)?;
     let mut command = target.start();
@@ -59,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Compiles a policy file; what looks wrong in it goes to standard error.
-fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<Table> {
+fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<PathBuf> {
     let mut file = PolicyFile::read(path)?;
     if let Some(lock) = lock {
         file.default = lock;
@@ -68,5 +65,5 @@ fn table(path: &Path, lock: Option<Policy>, target: &Target) -> Result<Table> {
     if !compiled.warnings.is_empty() {
         eprintln!("{}", compiled.shown_warnings(&file));
     }
-    Table::install(&compiled)
+    install_table(&compiled)
 }

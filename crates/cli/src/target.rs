@@ -17,7 +17,7 @@ pub(crate) const SAMPLE_METRIC: &str = r"ops_per_second: (?<throughput>[0-9.]+)"
 /// Help on the sample.
 pub(crate) const SAMPLE_HELP: &str = "\
 Without CMD, a sample program runs: threads on one key-value cache under one mutex. To give it
-arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; unless told, 4 threads for
+arguments, name it: @sample [-t THREADS] [-s SECONDS] [-k KEYS] [-r READ_SHARE]; by default, 4 threads for
 0.7 s on 20000 keys (the cache holds half of them), 0.9 of the operations are lookups.";
 
 /// A command that exists and may be executed.
@@ -30,10 +30,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Finds the program of `command`; of nothing, the sample.
-    ///
-    /// # Errors
-    /// An empty name, no such command, or it may not be executed.
+    /// Finds the program of `command`, or the sample if `command` is empty; fails if it cannot be executed.
     pub(crate) fn find(command: &[OsString]) -> Result<Target> {
         if command.first().is_some_and(|name| name.is_empty()) {
             bail!("the program's name is empty; is a variable of the shell empty? (Without CMD, the sample runs.)");

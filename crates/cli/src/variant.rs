@@ -2,9 +2,10 @@
 
 use crate::arm::{Arm, Prefix};
 use crate::policy_file::{PolicyFile, compile};
-use crate::preload::{Library, Table};
+use crate::preload::{Library, install_table};
 use crate::target::Target;
 use anyhow::Result;
+use std::path::PathBuf;
 use std::process::Command;
 use turnwise_preload_abi::Policy;
 
@@ -19,7 +20,7 @@ pub(crate) struct Variant {
 
 enum Locks {
     Policy(Policy),
-    File(Table),
+    File(PathBuf),
 }
 
 impl Variant {
@@ -28,22 +29,16 @@ impl Variant {
         Variant { name: policy.name().to_owned(), locks: Locks::Policy(policy), prefix: None }
     }
 
-    /// Each lock by the rules of a policy file, and what looks wrong in it for this program (empty: nothing). The file
-    /// need not lie on a disk: [`PolicyFile::parse`] takes text.
-    ///
-    /// # Errors
-    /// The program cannot be read, or there is no place for the table.
+    /// Each lock by the rules of a policy file; also returns what looks wrong in it for this program (empty: nothing).
+    /// The file need not lie on a disk: [`PolicyFile::parse`] takes text.
     pub(crate) fn file(file: &PolicyFile, target: &Target) -> Result<(Variant, String)> {
         let compiled = compile(file, &target.path)?;
-        let locks = Locks::File(Table::install(&compiled)?);
+        let locks = Locks::File(install_table(&compiled)?);
         let variant = Variant { name: file.origin.clone(), locks, prefix: None };
         Ok((variant, compiled.shown_warnings(file)))
     }
 
-    /// All locks under an arm's policy, behind its command.
-    ///
-    /// # Errors
-    /// There is no such command, or it may not be executed.
+    /// All locks under an arm's policy, behind its command; fails if there is no such command.
     pub(crate) fn arm(arm: &Arm) -> Result<Variant> {
         Ok(Variant { name: arm.name.clone(), locks: Locks::Policy(arm.lock), prefix: Prefix::find(arm)? })
     }

@@ -9,10 +9,8 @@ use std::io;
 /// So much of a stack is read.
 const STACK_BYTES: usize = 4096;
 
-/// The wait that a thread is in, and its stack. `None`: it does not sleep in a futex call.
-///
-/// # Errors
-/// The thread is gone, or may not be looked at.
+/// The wait that a thread is in, and its stack; `None`: it does not sleep in a futex call. Fails if the thread is gone,
+/// or may not be inspected.
 pub(crate) fn wait_of(pid: u32, tid: u32, memory: Option<&Memory>) -> io::Result<Option<(Call, Dump)>> {
     let line = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall"))?;
     let Some((call, stack_pointer, instruction)) = parse(&line) else { return Ok(None) };

@@ -25,18 +25,18 @@ pub(crate) enum Call {
     },
     /// Wakes so many at most.
     Wake {
-        /// Whom: who sleeps on it.
+        /// The address whose sleepers are woken.
         address: u64,
         /// How many at most.
         most: u64,
     },
     /// Wakes some and moves the other sleepers to another address.
     Requeue {
-        /// Who sleeps on this
+        /// The address whose sleepers move.
         from: u64,
-        /// sleeps on this from now on.
+        /// The address that they sleep on from now on.
         to: u64,
-        /// So many at most are woken instead.
+        /// How many are woken instead, at most.
         most: u64,
     },
 }

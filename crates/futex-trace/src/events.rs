@@ -37,10 +37,7 @@ pub(crate) struct Rings {
 }
 
 impl Rings {
-    /// Opens the events.
-    ///
-    /// # Errors
-    /// The kernel forbids it, or there are too many threads; says what to do.
+    /// Opens the events; an error says what to do.
     pub(crate) fn open(tracepoints: &[Tracepoint], whom: &Whom) -> Result<Rings> {
         let cpus = cpus();
         let threads = match whom {
@@ -162,7 +159,7 @@ fn mapped(counter: Counter, builder: &Builder, most: usize) -> Result<Sampler> {
             Err(_) if bytes > LEAST_BYTES => bytes /= 2,
             Err(error) => {
                 return Err(anyhow::Error::new(error).context(
-                    "the kernel gives no memory for the trace; raise `ulimit -l` or \
+                    "the kernel refuses memory for the trace; raise `ulimit -l` or \
                      /proc/sys/kernel/perf_event_mlock_kb, or run as root",
                 ));
             }

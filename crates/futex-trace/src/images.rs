@@ -1,9 +1,9 @@
 //! The files that are mapped into a process, for names and for unwinding.
 
+use framehop::ExplicitModuleSectionInfo;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ReadCache, elf};
 use std::fs::File;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use turnwise_profile::symbols::Module;
 
@@ -15,25 +15,6 @@ pub(crate) struct Mapping {
     /// Where in the file it begins.
     pub(crate) offset: u64,
     pub(crate) path: PathBuf,
-}
-
-/// A program or shared object in a process.
-#[derive(Clone, Debug)]
-pub(crate) struct Image {
-    /// Where its file can be read.
-    pub(crate) path: PathBuf,
-    /// All its segments, data included.
-    pub(crate) range: Range<u64>,
-    /// What to subtract for an address in the file.
-    pub(crate) base: u64,
-    build_id: Vec<u8>,
-}
-
-/// What unwinding needs of a file.
-pub(crate) struct Sections {
-    pub(crate) eh_frame: Option<(Range<u64>, Vec<u8>)>,
-    pub(crate) eh_frame_header: Option<(Range<u64>, Vec<u8>)>,
-    pub(crate) debug_frame: Option<Vec<u8>>,
 }
 
 impl Mapping {
@@ -50,51 +31,51 @@ impl Mapping {
     }
 }
 
-impl Image {
-    /// The file behind a mapping, as `root` has it; `None`: it cannot be read, or has no such segment.
-    pub(crate) fn of(mapping: &Mapping, root: Option<&Path>) -> Option<Image> {
-        let inside = mapping.path.strip_prefix("/").ok()?;
-        let path = root.map_or_else(|| mapping.path.clone(), |root| root.join(inside));
-        let cache = ReadCache::new(File::open(&path).ok()?);
-        let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-        let endian = file.endian();
-        let loaded = || file.elf_program_headers().iter().filter(|header| header.p_type(endian) == elf::PT_LOAD);
-        let pages = |header: &elf::ProgramHeader64<Endianness>| {
-            let mask = header.p_align(endian).max(4096) - 1;
-            let (offset, bytes) = (header.p_offset(endian), header.p_filesz(endian));
-            (offset & !mask)..offset + bytes
-        };
-        let code = loaded()
-            .find(|header| header.p_flags(endian).0 & elf::PF_X.0 != 0 && pages(header).contains(&mapping.offset))?;
-        let in_file = code.p_vaddr(endian).wrapping_sub(code.p_offset(endian)).wrapping_add(mapping.offset);
-        let base = mapping.start.wrapping_sub(in_file);
-        let first = loaded().map(|header| header.p_vaddr(endian)).min()?;
-        let last = loaded().map(|header| header.p_vaddr(endian).saturating_add(header.p_memsz(endian))).max()?;
-        let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
-        Some(Image { path, range: base.wrapping_add(first)..base.wrapping_add(last), base, build_id })
-    }
+/// The file behind a mapping, as `root` has it; `None`: it cannot be read, or has no such segment.
+pub(crate) fn module_of(mapping: &Mapping, root: Option<&Path>) -> Option<Module> {
+    let inside = mapping.path.strip_prefix("/").ok()?;
+    let path = root.map_or_else(|| mapping.path.clone(), |root| root.join(inside));
+    let cache = ReadCache::new(File::open(&path).ok()?);
+    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let endian = file.endian();
+    let loaded = || file.elf_program_headers().iter().filter(|header| header.p_type(endian) == elf::PT_LOAD);
+    let pages = |header: &elf::ProgramHeader64<Endianness>| {
+        let mask = header.p_align(endian).max(4096) - 1;
+        let (offset, bytes) = (header.p_offset(endian), header.p_filesz(endian));
+        (offset & !mask)..offset + bytes
+    };
+    let code = loaded()
+        .find(|header| header.p_flags(endian).0 & elf::PF_X.0 != 0 && pages(header).contains(&mapping.offset))?;
+    let in_file = code.p_vaddr(endian).wrapping_sub(code.p_offset(endian)).wrapping_add(mapping.offset);
+    let base = mapping.start.wrapping_sub(in_file);
+    let first = loaded().map(|header| header.p_vaddr(endian)).min()?;
+    let last = loaded().map(|header| header.p_vaddr(endian).saturating_add(header.p_memsz(endian))).max()?;
+    let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
+    Some(Module { path, range: base.wrapping_add(first)..base.wrapping_add(last), base, build_id })
+}
 
-    /// As the symbolizer has it.
-    pub(crate) fn module(&self) -> Module {
-        Module { range: self.range.clone(), base: self.base, path: self.path.clone(), build_id: self.build_id.clone() }
-    }
-
-    /// The file's tables of how to unwind.
-    pub(crate) fn sections(&self) -> Option<Sections> {
-        let cache = ReadCache::new(File::open(&self.path).ok()?);
-        let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-        let section = |name: &str| {
-            let section = file.section_by_name(name)?;
-            let data = section.uncompressed_data().ok()?.into_owned();
-            let start = section.address();
-            Some((start..start + data.len() as u64, data))
-        };
-        Some(Sections {
-            eh_frame: section(".eh_frame"),
-            eh_frame_header: section(".eh_frame_hdr"),
-            debug_frame: section(".debug_frame").map(|(_, data)| data),
-        })
-    }
+/// The file's tables of how to unwind.
+pub(crate) fn unwind_info(module: &Module) -> Option<ExplicitModuleSectionInfo<Vec<u8>>> {
+    let cache = ReadCache::new(File::open(&module.path).ok()?);
+    let file = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
+    let section = |name: &str| {
+        let section = file.section_by_name(name)?;
+        let data = section.uncompressed_data().ok()?.into_owned();
+        let start = section.address();
+        Some((start..start + data.len() as u64, data))
+    };
+    let (eh_frame_svma, eh_frame) = section(".eh_frame").unzip();
+    let (eh_frame_hdr_svma, eh_frame_hdr) = section(".eh_frame_hdr").unzip();
+    Some(ExplicitModuleSectionInfo {
+        // Offsets in a module have 32 bits, and a program may be linked to high addresses.
+        base_svma: module.range.start.wrapping_sub(module.base),
+        eh_frame_svma,
+        eh_frame,
+        eh_frame_hdr_svma,
+        eh_frame_hdr,
+        debug_frame: section(".debug_frame").map(|(_, data)| data),
+        ..ExplicitModuleSectionInfo::default()
+    })
 }
 
 #[cfg(test)]
@@ -118,10 +99,10 @@ mod tests {
     fn an_image_is_found_by_its_code() {
         let own = std::fs::read_to_string("/proc/self/maps").unwrap();
         let address = an_image_is_found_by_its_code as *const () as u64;
-        let images: Vec<Image> =
-            own.lines().filter_map(Mapping::of_line).filter_map(|mapping| Image::of(&mapping, None)).collect();
+        let mappings = own.lines().filter_map(Mapping::of_line);
+        let images: Vec<Module> = mappings.filter_map(|mapping| module_of(&mapping, None)).collect();
         let image = images.iter().find(|image| image.range.contains(&address)).expect("this test is in a file");
         assert_eq!(image.path, std::env::current_exe().unwrap());
-        assert!(image.sections().unwrap().eh_frame.is_some());
+        assert!(unwind_info(image).unwrap().eh_frame.is_some());
     }
 }

@@ -25,5 +25,5 @@ mod tracer;
 mod unwind;
 
 pub use living::has_ended;
-pub use trace::{Run, Trace};
+pub use trace::Trace;
 pub use tracer::Tracer;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// All that are there.
+/// Lists the threads of a process.
 pub(crate) fn threads(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

@@ -95,12 +95,12 @@ struct Wake {
     tid: u32,
     stack: StackId,
     at_ns: u64,
-    /// So many more at most.
+    /// How many more it may wake.
     left: u64,
 }
 
 impl Pairing {
-    /// A thread begins a call: perhaps a wait for that thread to end.
+    /// Takes the beginning of a call; `joins`: the thread whose end it waits for.
     pub(crate) fn enter(&mut self, tid: u32, at_ns: u64, call: Call, stack: StackId, joins: Option<u32>) {
         let open = Open { call, stack, at_ns, joins, is_recorded: true };
         // One that was not recorded has only just begun: this is its record.
@@ -127,7 +127,7 @@ impl Pairing {
         self.open.entry(tid).or_insert(Open { call, stack, at_ns: 0, joins, is_recorded: false });
     }
 
-    /// A thread's call ends.
+    /// Takes the end of a thread's call.
     pub(crate) fn exit(&mut self, tid: u32, at_ns: u64, result: i64) {
         let Some(open) = self.open.remove(&tid) else {
             self.without_beginning += 1;
@@ -166,7 +166,7 @@ impl Pairing {
         }
     }
 
-    /// The trace ends.
+    /// Ends all calls that are under way when the trace ends.
     pub(crate) fn end(&mut self, at_ns: u64) {
         let mut threads: Vec<u32> = self.open.keys().copied().collect();
         threads.sort_unstable();

@@ -1,17 +1,19 @@
 //! One traced process: its threads, its files, its call stacks, its waits.
 
 use crate::call::{Call, Word};
-use crate::images::{Image, Mapping};
+use crate::images::{Mapping, module_of};
 use crate::living;
 use crate::memory::Memory;
 use crate::pairing::{Pairing, StackId};
 use crate::unwind::{Dump, Unwinder};
+use indexmap::IndexSet;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use turnwise_profile::symbols::Module;
 
 /// A thread's life.
 #[derive(Clone, Debug, Default)]
@@ -41,13 +43,12 @@ pub(crate) struct Process {
     pub(crate) pid: u32,
     pub(crate) threads: BTreeMap<u32, Life>,
     /// In order of appearance.
-    pub(crate) images: Vec<Image>,
+    pub(crate) images: Vec<Module>,
     /// Images that the unwinder has not seen yet: many processes never wait.
     pending: usize,
     unwinder: Unwinder,
     /// By number, innermost first.
-    pub(crate) stacks: Vec<Vec<u64>>,
-    numbers: HashMap<Vec<u64>, StackId>,
+    pub(crate) stacks: IndexSet<Vec<u64>>,
     pub(crate) pairing: Pairing,
     /// Who had what a thread waited for at the end, as far as the locks say so.
     pub(crate) owners: HashMap<u32, u32>,
@@ -83,7 +84,7 @@ impl Process {
         process
     }
 
-    /// A thread begins.
+    /// Adds a thread that begins.
     pub(crate) fn begins(&mut self, tid: u32, at_ns: u64) {
         // A thread has its maker's name until it is given one.
         let name = self.threads.get(&self.pid).map(|first| first.name.clone()).unwrap_or_default();
@@ -100,8 +101,8 @@ impl Process {
 
     /// A file's code is mapped.
     pub(crate) fn maps(&mut self, mapping: &Mapping) {
-        let Some(image) = Image::of(mapping, self.root.as_ref().map(|root| root.path.as_path())) else { return };
-        let known = |other: &Image| (&other.path, other.base) == (&image.path, image.base);
+        let Some(image) = module_of(mapping, self.root.as_ref().map(|root| root.path.as_path())) else { return };
+        let known = |other: &Module| (&other.path, other.base) == (&image.path, image.base);
         if !self.images.iter().any(known) {
             self.images.push(image);
         }
@@ -139,14 +140,7 @@ impl Process {
             self.unwinder.add(image);
         }
         self.pending = self.images.len();
-        let stack = self.unwinder.stack(dump);
-        if let Some(number) = self.numbers.get(&stack) {
-            return *number;
-        }
-        let number = self.stacks.len() as StackId;
-        self.stacks.push(stack.clone());
-        self.numbers.insert(stack, number);
-        number
+        self.stacks.insert_full(self.unwinder.stack(dump)).0 as StackId
     }
 
     /// The trace ends; the process may go on.

@@ -7,10 +7,11 @@ mod remarks;
 use crate::pairing::{Outcome, StackId};
 use crate::process::Process;
 use crate::sums::Sum;
-use crate::trace::{Run, Trace};
+use crate::trace::Trace;
 use places::Places;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use turnwise_profile::analysis::shown;
 use turnwise_profile::model::{
     Blocked, Episode, FrameId, Lock, LockKind, Method, Profile, Program, Recording, SCHEMA, Site, SiteId, StackUsage,
     Thread, ThreadId, Usage,
@@ -20,28 +21,20 @@ use turnwise_profile::model::{
 const MOST_LOCKS: usize = 4_000;
 
 impl Trace {
-    /// The profile of the process that waited most.
+    /// Makes the profile of the process that waited most; `program` is what is known of it from elsewhere.
     #[must_use]
-    pub fn profile(&self, run: &Run) -> Profile {
+    pub fn profile(&self, program: Program) -> Profile {
         let nobody = Process::default();
         let processes = self.processes();
         let process = processes.first().copied().unwrap_or(&nobody);
-        let mut maker = Maker::new(process, self.ended_ns.saturating_sub(self.began_ns));
+        let duration_ns = self.ended_ns.saturating_sub(self.began_ns);
+        let mut maker = Maker::new(process, duration_ns);
         maker.sites();
         maker.wakers();
         maker.episodes();
         let names = remarks::Known { trace: self, process, left_out: maker.left_out };
         let mut profile = maker.finish();
-        profile.program = Program {
-            command: run.command.clone(),
-            pid: process.pid,
-            started_unix_s: run.started_unix_s,
-            duration_ns: self.ended_ns.saturating_sub(self.began_ns),
-            ending: run.ending,
-            policy: "its own".to_owned(),
-            cpus: run.cpus,
-            machine: run.machine.clone(),
-        };
+        profile.program = Program { pid: process.pid, duration_ns, policy: "its own".to_owned(), ..program };
         let troubles = std::mem::take(&mut profile.recording.remarks);
         profile.recording.remarks = remarks::of(&names, &profile, troubles);
         profile.recording.records_lost = self.lost;
@@ -143,7 +136,7 @@ impl<'a> Maker<'a> {
             let site = self.profile.sites.iter().find(|site| site.lock == *id)?;
             let frame = self.places.symbols.frame(*site.frames.first()?);
             // Where all locks are taken names none.
-            (!places::passes_on(frame)).then(|| format!("used in {}", places::shown(frame)))
+            (!places::passes_on(frame)).then(|| format!("used in {}", shown(frame)))
         };
         let name = variable.as_ref().map(|found| found.name.clone()).or_else(used);
         Lock {
@@ -158,7 +151,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Who woke whom.
+    /// Adds up the waits by waiter and waker.
     fn wakers(&mut self) {
         let mut pairs: BTreeMap<(SiteId, SiteId), (u64, u64)> = BTreeMap::new();
         let mut all: Vec<_> = self.process.pairing.wakers.iter().collect();

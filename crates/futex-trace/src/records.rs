@@ -37,7 +37,7 @@ pub(crate) enum What {
     Ends,
     /// The process maps code.
     Maps(Mapping),
-    /// So many records did not fit.
+    /// This many records did not fit.
     Lost(u64),
 }
 
@@ -132,14 +132,12 @@ impl<'a> Visitor<'a> for Reader<'_> {
         Some(Event { at_ns: exit.time, pid: exit.pid, tid: exit.tid, what: What::Ends })
     }
 
-    fn visit_lost(self, lost: Lost, metadata: RecordMetadata) -> Option<Event> {
-        let at_ns = metadata.sample_id().time()?;
-        Some(Event { at_ns, pid: 0, tid: 0, what: What::Lost(lost.lost) })
+    fn visit_lost(self, Lost { lost, .. }: Lost, metadata: RecordMetadata) -> Option<Event> {
+        Some(Event { at_ns: metadata.sample_id().time()?, pid: 0, tid: 0, what: What::Lost(lost) })
     }
 
-    fn visit_lost_samples(self, lost: LostSamples, metadata: RecordMetadata) -> Option<Event> {
-        let at_ns = metadata.sample_id().time()?;
-        Some(Event { at_ns, pid: 0, tid: 0, what: What::Lost(lost.lost) })
+    fn visit_lost_samples(self, LostSamples { lost, .. }: LostSamples, metadata: RecordMetadata) -> Option<Event> {
+        Some(Event { at_ns: metadata.sample_id().time()?, pid: 0, tid: 0, what: What::Lost(lost) })
     }
 }
 

@@ -4,7 +4,6 @@ use crate::memory::Memory;
 use crate::process::{Life, Process};
 use crate::records::{Event, What};
 use std::collections::BTreeMap;
-use turnwise_profile::model::Ending;
 
 /// The futex calls of one or more processes.
 #[derive(Default)]
@@ -20,21 +19,6 @@ pub struct Trace {
     pub(crate) lost: u64,
     /// Threads of which it could not be seen whether they slept when the trace began.
     pub(crate) unseen: u64,
-}
-
-/// What is known of a run from elsewhere.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Command line.
-    pub command: Vec<String>,
-    /// Seconds since 1970.
-    pub started_unix_s: u64,
-    /// How it ended.
-    pub ending: Ending,
-    /// CPUs that it could use.
-    pub cpus: u32,
-    /// Host, processor and kernel.
-    pub machine: String,
 }
 
 impl Trace {
@@ -74,7 +58,7 @@ impl Trace {
         match what {
             What::Enter(call, dump) => process.enter(tid, at_ns, call, &dump),
             What::Sleeps(call, dump) => process.sleeps(tid, call, &dump),
-            // To open the events takes its time; what was over by then is no part of the trace.
+            // Opening the events takes time; what was over by then is not part of the trace.
             What::Exit(_) if is_early => process.pairing.forget(tid),
             What::Exit(result) => process.pairing.exit(tid, at_ns, result),
             What::Named(name, _) => {
@@ -112,7 +96,7 @@ impl Trace {
         }
     }
 
-    /// The trace is over.
+    /// Ends the trace.
     pub(crate) fn end(&mut self, now_ns: u64) {
         self.ended_ns = now_ns;
         let memory = self.attached.and_then(Memory::of);

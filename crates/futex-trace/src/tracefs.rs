@@ -20,10 +20,8 @@ pub(crate) struct Tracepoint {
     pub(crate) offsets: Vec<usize>,
 }
 
-/// The tracepoints of the futex calls that this kernel has; of `futex` itself in any case.
-///
-/// # Errors
-/// The trace file system is not there or may not be read; says what to do.
+/// Finds the tracepoints of the futex calls that this kernel has, of `futex` itself in any case; an error says what to
+/// do.
 pub(crate) fn find() -> Result<Vec<Tracepoint>> {
     let events = directory(&PLACES)?;
     let mut found = Vec::new();

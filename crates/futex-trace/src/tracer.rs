@@ -24,10 +24,7 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Traces a process that runs: all its threads, and those that they make.
-    ///
-    /// # Errors
-    /// There is no such process, it may not be traced, or the kernel forbids it; says what to do.
+    /// Traces a process that runs: all its threads, and those that they make. An error says what to do.
     pub fn attach(pid: u32) -> Result<Tracer> {
         let directory = PathBuf::from(format!("/proc/{pid}"));
         if !directory.exists() {
@@ -44,7 +41,7 @@ impl Tracer {
         }
         let files = std::fs::read_dir(format!("/proc/{pid}/map_files"));
         if let Err(error) = files.and(std::fs::read(directory.join("maps"))) {
-            bail!("process {pid} may not be looked at ({error}): run turnwise as the user that it runs as, or as root");
+            bail!("process {pid} may not be inspected ({error}): run turnwise as the user that it runs as, or as root");
         }
         let tracepoints = tracefs::find()?;
         let threads = living::threads(pid);
@@ -52,7 +49,7 @@ impl Tracer {
             bail!("process {pid} ended meanwhile");
         }
         let rings = Rings::open(&tracepoints, &Whom::Threads(threads.clone()))?;
-        // To open many events takes its time, and is no part of the trace.
+        // Opening many events takes time, which is not part of the trace.
         let began_ns = now_ns();
         // What begins from now on is recorded: the sleepers' calls began before.
         let (pending, unseen) = asleep(pid, &threads);
@@ -61,10 +58,8 @@ impl Tracer {
         Ok(Tracer { rings, trace, pending, read_until_ns: 0 })
     }
 
-    /// Traces the programs that the calling thread starts from now on, from their first instruction.
-    ///
-    /// # Errors
-    /// The kernel forbids it; says what to do.
+    /// Traces the programs that the calling thread starts from now on, from their first instruction. An error says what
+    /// to do.
     pub fn of_children() -> Result<Tracer> {
         let rings = Rings::open(&tracefs::find()?, &Whom::Children)?;
         Ok(Tracer { rings, trace: Trace::beginning(now_ns()), pending: Vec::new(), read_until_ns: 0 })
@@ -80,7 +75,7 @@ impl Tracer {
         self.tell(complete);
     }
 
-    /// Reads the rest.
+    /// Reads the remaining records, and ends the trace.
     #[must_use]
     pub fn finish(mut self) -> Trace {
         let ended_ns = now_ns();

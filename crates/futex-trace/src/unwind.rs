@@ -1,10 +1,8 @@
 //! Call stacks of a thread's registers and a piece of its stack.
 
-use crate::images::Image;
-use framehop::{
-    CacheNative, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _,
-    UnwinderNative,
-};
+use crate::images::unwind_info;
+use framehop::{CacheNative, MayAllocateDuringUnwind, Module, UnwindRegsNative, Unwinder as _, UnwinderNative};
+use turnwise_profile::symbols;
 
 /// Frames beyond this are cut off.
 const MOST_FRAMES: usize = 128;
@@ -30,20 +28,8 @@ pub(crate) struct Unwinder {
 }
 
 impl Unwinder {
-    pub(crate) fn add(&mut self, image: &Image) {
-        let Some(sections) = image.sections() else { return };
-        let (eh_frame_svma, eh_frame) = sections.eh_frame.unzip();
-        let (eh_frame_hdr_svma, eh_frame_hdr) = sections.eh_frame_header.unzip();
-        let info = ExplicitModuleSectionInfo {
-            // Offsets in a module have 32 bits, and a program may be linked to high addresses.
-            base_svma: image.range.start.wrapping_sub(image.base),
-            eh_frame_svma,
-            eh_frame,
-            eh_frame_hdr_svma,
-            eh_frame_hdr,
-            debug_frame: sections.debug_frame,
-            ..ExplicitModuleSectionInfo::default()
-        };
+    pub(crate) fn add(&mut self, image: &symbols::Module) {
+        let Some(info) = unwind_info(image) else { return };
         let name = image.path.display().to_string();
         self.native.remove_module(image.range.start);
         self.native.add_module(Module::new(name, image.range.clone(), image.range.start, info));

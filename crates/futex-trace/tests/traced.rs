@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use turnwise_futex_trace::{Run, Tracer};
-use turnwise_profile::model::{Ending, Lock, LockKind, Method, Profile, Site};
+use turnwise_futex_trace::Tracer;
+use turnwise_profile::model::{Ending, Lock, LockKind, Method, Profile, Program, Site};
 
 /// Each wait of the program takes at least so long.
 const EACH_NS: u64 = 10_000_000;
@@ -35,8 +35,8 @@ fn allowed(tracer: anyhow::Result<Tracer>) -> Option<Tracer> {
     }
 }
 
-fn run(ending: Ending) -> Run {
-    Run { command: vec!["waits".to_owned()], started_unix_s: 0, ending, cpus: 2, machine: String::new() }
+fn run(ending: Ending) -> Program {
+    Program { command: vec!["waits".to_owned()], ending, cpus: 2, ..Program::default() }
 }
 
 /// Kills it, whatever happens.
@@ -91,7 +91,7 @@ fn known_waits_are_found(flags: &[&str]) {
     let Some(tracer) = allowed(Tracer::of_children()) else { return };
     let mut child = Guard(Command::new(&program).spawn().unwrap());
     let trace = follow(tracer, || child.0.try_wait().unwrap().is_some());
-    let profile = trace.profile(&run(Ending::Exited(3)));
+    let profile = trace.profile(run(Ending::Exited(3)));
     assert_eq!((profile.program.pid, profile.recording.method), (child.0.id(), Method::FutexTrace));
     let (number, gate) = lock(&profile, "gate");
     assert_eq!(gate.kind, LockKind::Futex);
@@ -140,7 +140,7 @@ fn of_threads_from_before_and_after_the_attaching() {
         });
         follow(tracer, || is_done.load(Ordering::Relaxed))
     });
-    let profile = trace.profile(&run(Ending::Running));
+    let profile = trace.profile(run(Ending::Running));
     let (gate, _) = lock(&profile, "gate");
     // The first wait had begun before: it counts from the attaching.
     assert_eq!(woken_waits(&profile, gate), 5, "{:?}", profile.recording.remarks);
@@ -175,7 +175,7 @@ fn deadlock_is_found(flags: &[&str], words: &[&str], threads: usize) {
     let child = stuck(&compiled(directory.path(), "stuck", flags), words, threads);
     let Some(tracer) = allowed(Tracer::attach(child.0.id())) else { return };
     let begun = Instant::now();
-    let profile = follow(tracer, || begun.elapsed() > 2 * STEP).profile(&run(Ending::Running));
+    let profile = follow(tracer, || begun.elapsed() > 2 * STEP).profile(run(Ending::Running));
     let remarks = &profile.recording.remarks;
     for (name, function) in [("first_lock", "take_first"), ("second_lock", "take_second")] {
         let (number, lock) = lock(&profile, name);
@@ -185,7 +185,7 @@ fn deadlock_is_found(flags: &[&str], words: &[&str], threads: usize) {
     }
     let deadlock = &remarks[0];
     assert!(deadlock.contains(&format!("{threads} threads still waited at the end")), "{deadlock}");
-    assert!(deadlock.contains("as in a deadlock") && deadlock.matches(", which stuck ").count() == 2, "{deadlock}");
+    assert!(deadlock.contains("as in a deadlock") && deadlock.matches(", held by stuck ").count() == 2, "{deadlock}");
     let joins = remarks.iter().filter(|remark| remark.contains("joins")).count();
     let locks: Vec<&str> = profile.locks.iter().map(|lock| lock.name.as_str()).collect();
     if words.is_empty() {
@@ -218,7 +218,7 @@ fn waits_for_a_thread_to_end_are_told_apart() {
     let program = compiled(directory.path(), "stuck", &[]);
     let Some(tracer) = allowed(Tracer::of_children()) else { return };
     let mut child = Guard(Command::new(&program).arg("joins").spawn().unwrap());
-    let profile = follow(tracer, || child.0.try_wait().unwrap().is_some()).profile(&run(Ending::Exited(0)));
+    let profile = follow(tracer, || child.0.try_wait().unwrap().is_some()).profile(run(Ending::Exited(0)));
     assert!(profile.locks.is_empty() && profile.episodes.is_empty(), "{:?}", profile.locks);
     assert!(profile.threads.iter().all(|thread| thread.usage.wait.count == 0), "{:?}", profile.threads);
     let remarks = &profile.recording.remarks;

@@ -3,10 +3,7 @@
 use anyhow::{Context, Result, bail};
 use std::fs;
 
-/// The CPUs that this thread may use.
-///
-/// # Errors
-/// The kernel does not say.
+/// Lists the CPUs that this thread may use.
 pub fn allowed() -> Result<Vec<u32>> {
     let path = "/proc/thread-self/status";
     let status = fs::read_to_string(path).with_context(|| format!("cannot read {path}: is /proc mounted?"))?;
@@ -15,10 +12,7 @@ pub fn allowed() -> Result<Vec<u32>> {
     parse_list(list).with_context(|| format!("{path}: Cpus_allowed_list"))
 }
 
-/// Numbers of a list as the kernel writes it: `0-3,8`.
-///
-/// # Errors
-/// The text is no such list.
+/// Parses a list of numbers as the kernel writes it: `0-3,8`.
 pub fn parse_list(list: &str) -> Result<Vec<u32>> {
     /// More CPUs than any kernel supports; keeps a broken list from filling memory.
     const LIMIT: u32 = 1 << 16;

@@ -45,18 +45,12 @@ pub fn exit_code(program: &str, outcome: anyhow::Result<ExitCode>) -> ExitCode {
     })
 }
 
-/// Writes to stdout. A reader that has seen enough (`| head`) is no error.
-///
-/// # Errors
-/// Standard output cannot be written to.
+/// Writes to stdout. A closed pipe (`| head`) is not an error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
 }
 
 /// Prints as [`print()`] does, what need not be text.
-///
-/// # Errors
-/// Standard output cannot be written to.
 pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),

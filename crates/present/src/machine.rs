@@ -25,7 +25,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This one, now.
+    /// Describes this machine now.
     #[must_use]
     pub fn here() -> Machine {
         Machine {

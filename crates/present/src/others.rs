@@ -61,7 +61,7 @@ impl Others {
         let told = told.into_iter().filter(|(share, _)| *share > LITTLE);
         let note = |(share, who): (f64, &str)| {
             let percent = share * 100.0;
-            format!("{who} took {percent:.0}% of the CPUs meanwhile: the figures are theirs, too")
+            format!("{who} took {percent:.0}% of the CPUs meanwhile, which affects the figures")
         };
         told.map(note).collect()
     }

@@ -1,6 +1,6 @@
 //! A file that the user asked for: refused at once if it cannot be written, and in its place only when it is complete.
-//! Of symbolic links it is what they lead to. What is no regular file (a device, a pipe) stays, and is written to. So
-//! is what is open already (`/dev/stdout`), behind all that was written there.
+//! Of symbolic links it is what they lead to. What is not a regular file (a device, a pipe) stays, and is written to.
+//! So is what is open already (`/dev/stdout`), behind all that was written there.
 
 use crate::ending::print_bytes;
 use anyhow::{Context, Result, bail};
@@ -24,10 +24,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// For the file that this flag (`--json`) names.
-    ///
-    /// # Errors
-    /// The file's directory cannot be written to.
+    /// Prepares the file that this flag (`--json`) names; fails if its directory cannot be written to.
     pub fn open(flag: &str, file: &Path) -> Result<OutputFile> {
         let complaint = || format!("cannot write {flag}={}", file.display());
         if file.is_dir() {
@@ -39,7 +36,7 @@ impl OutputFile {
         let file = target(file).with_context(complaint)?;
         let open = descriptor(&file).map(second).transpose().with_context(complaint)?;
         if open.is_none() && !is_special(&file) {
-            // It goes away at once: whoever is interrupted meanwhile leaves nothing behind.
+            // It goes away at once: an interrupted program leaves nothing behind.
             beside(&file).with_context(complaint)?;
         }
         Ok(OutputFile { file, open })
@@ -68,9 +65,6 @@ impl OutputFile {
     }
 
     /// Puts the file in place.
-    ///
-    /// # Errors
-    /// As the system has it.
     pub fn write(self, content: &[u8]) -> Result<()> {
         if self.is_stdout() {
             return print_bytes(content).context("cannot write to standard output");
@@ -114,11 +108,11 @@ fn descriptor(file: &Path) -> Option<RawFd> {
 
 /// Another descriptor of what this one stands for: what is written goes where the other has come to.
 fn second(descriptor: RawFd) -> std::io::Result<OwnedFd> {
-    // SAFETY: whoever gave it to this process keeps it open. If nobody did, the system says so, and nothing was done.
+    // SAFETY: the caller of this process keeps it open. If it is not open, the system says so, and nothing was done.
     let first = unsafe { BorrowedFd::borrow_raw(descriptor) };
     let second = first.try_clone_to_owned()?;
     if rustix::fs::fcntl_getfl(&second)?.intersection(OFlags::RWMODE) == OFlags::RDONLY {
-        return Err(std::io::Error::other("it is open for reading alone"));
+        return Err(std::io::Error::other("it is open only for reading"));
     }
     Ok(second)
 }
@@ -137,7 +131,7 @@ fn folder(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether something is there that is no regular file.
+/// Whether something is there that is not a regular file.
 fn is_special(file: &Path) -> bool {
     file.metadata().is_ok_and(|found| !found.is_file())
 }
@@ -225,7 +219,7 @@ mod tests {
         std::fs::write(folder.path().join("input"), "").unwrap();
         let open = File::open(folder.path().join("input")).unwrap();
         let refused = OutputFile::open("--json", &Path::new("/dev/fd").join(open.as_raw_fd().to_string()));
-        assert!(format!("{:#}", refused.unwrap_err()).ends_with("it is open for reading alone"));
+        assert!(format!("{:#}", refused.unwrap_err()).ends_with("it is open only for reading"));
     }
 
     #[test]

@@ -11,10 +11,8 @@ use turnwise_preload_abi::libraries::{OURS, is_library};
 /// The loader's.
 const VARIABLE: &str = "LD_PRELOAD";
 
-/// Makes sure that this process runs on the C library's own locks: what it measures must not depend on it.
-///
-/// # Errors
-/// The library is loaded by other means than `LD_PRELOAD`.
+/// Makes sure that this process runs on the C library's own locks: what it measures must not depend on it. Fails if the
+/// library is loaded by other means than `LD_PRELOAD`.
 pub fn leave() -> Result<()> {
     let value = std::env::var_os(VARIABLE).unwrap_or_default();
     let others = without_ours(&value);

@@ -8,9 +8,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Writes the pages of `command` and says where.
-///
-/// # Errors
-/// The folder or a page cannot be written.
 pub fn man(directory: &Path, command: Command) -> Result<ExitCode> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make the folder {}", directory.display()))?;
     let mut command = command.disable_help_subcommand(true);
@@ -67,9 +64,6 @@ fn escaped(line: &str) -> String {
 }
 
 /// Prints the completions of `command`.
-///
-/// # Errors
-/// Standard output cannot be written to.
 pub fn completions(shell: Shell, mut command: Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     let program = command.get_name().to_owned();

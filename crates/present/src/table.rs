@@ -27,7 +27,7 @@ pub fn framed() -> Table {
     styled(TableStyle::new().top_border(rule).header_separator(rule).bottom_border(rule))
 }
 
-/// A table of Markdown.
+/// Makes a table in Markdown.
 #[must_use]
 pub fn markdown() -> Table {
     styled(presets::ASCII_MARKDOWN)

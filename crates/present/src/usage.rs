@@ -25,10 +25,7 @@ pub fn parse<Cli: CommandFactory + FromArgMatches>(sibling: Sibling) -> Cli {
     read.unwrap_or_else(|error| error.exit())
 }
 
-/// As [`parse`], with words from elsewhere.
-///
-/// # Errors
-/// Help that was asked for, or a complaint.
+/// Parses words as [`parse`] does; an error is a complaint, or help that was asked for.
 pub fn try_parse<Cli: CommandFactory + FromArgMatches>(
     words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     sibling: Sibling,
@@ -84,7 +81,7 @@ fn explained(error: clap::Error, sibling: Sibling) -> clap::Error {
     let what = match number.kind() {
         IntErrorKind::PosOverflow => "the number is too large",
         _ if value.starts_with('-') => "it cannot be negative",
-        _ => "a whole number is expected",
+        _ => "expected a whole number",
     };
     let message = format!("invalid value '{value}' for '{arg}': {what}\n\nFor more information, try '--help'.\n");
     clap::Error::raw(ErrorKind::ValueValidation, message)

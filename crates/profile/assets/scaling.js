@@ -38,7 +38,7 @@
     ...scaling.sentences.map((sentence) => element("li", {}, ...worded(sentence))),
   );
   byId("scaling-hint").textContent =
-    `Simulated: a thread on each CPU of ${scaling.machine}, each as busy as one of the recorded; seed ${scaling.seed}. ` +
+    `Simulated: a thread on each CPU of ${scaling.machine}, each as busy as a recorded one; seed ${scaling.seed}. ` +
     "A dotted line is where a lock becomes the wall, the ring is the recorded run. Arrow keys move along the curve.";
 
   /** A mark at a point: round for the first design, square for the second. */

@@ -65,7 +65,7 @@
   );
   if (view.findings_left_out > 0) {
     byId("findings").append(
-      element("p", { class: "soft small" }, `${view.findings_left_out} more, from which less is to be gained.`),
+      element("p", { class: "soft small" }, `${view.findings_left_out} more, with less to gain.`),
     );
   }
 

@@ -90,7 +90,7 @@
         ...rare,
         ...inside,
         text("address", (row) => row.address, "where it lies"),
-        text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "who initialised it"),
+        text("made in", (row) => row.created.slice(0, 3).map(said).join(" ← "), "where it was initialised"),
       ],
       view.totals.locks,
     ],
@@ -101,7 +101,7 @@
         text(
           "call site",
           name((row) => row.name),
-          "who takes the lock",
+          "where the lock is taken",
         ),
         text(
           "lock",
@@ -144,7 +144,7 @@
       view.totals.threads,
     ],
     [
-      view.recorded ? "Who blocked whom" : "Who woke whom",
+      view.recorded ? "Waiters and holders" : "Waiters and wakers",
       view.blocked,
       [
         text(
@@ -155,12 +155,12 @@
         text(
           "waited in",
           name((row) => row.waiter),
-          "call site of who waited",
+          "call site of the waiter",
         ),
         text(
           view.recorded ? "held by" : "woken by",
           name((row) => row.holder),
-          view.recorded ? "call site of who had the lock when the wait began" : "call site of who ended the wait",
+          view.recorded ? "call site of the holder when the wait began" : "call site of the thread that ended the wait",
         ),
         { ...span("waited", (row) => row.wait_ns, "time waited, all together"), meter: true },
         ...(view.recorded && !view.totals.mostly_seen

@@ -274,7 +274,7 @@ let showLock = () => {};
     if (!view.recorded) {
       const waker =
         wait.holder < 0
-          ? "who woke it was not seen"
+          ? "its waker was not seen"
           : `woken by ${view.threads[wait.holder].name} ${view.threads[wait.holder].tid} in ${said(wait.holderSite)}`;
       return [
         `${who.name} ${who.tid} waited ${time(wait.acquired - wait.began)} at ${time(wait.began)}`,

@@ -2,12 +2,12 @@
 
 pub(crate) use turnwise_present::figures::count;
 
-/// A length of time: `1.23 ms`.
+/// Formats a length of time: `1.23 ms`.
 pub(crate) fn time(ns: u64) -> String {
     turnwise_present::figures::time(ns as f64)
 }
 
-/// One thing, several things: `1 wait`, `1,234 waits`.
+/// Formats a number with its noun: `1 wait`, `1,234 waits`.
 pub(crate) fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { more })
 }
@@ -21,7 +21,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     turnwise_present::figures::percent(share)
 }
 
-/// The same as a number; 0 of nothing.
+/// A part of a whole as a number; 0 of nothing.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -47,7 +47,7 @@ pub struct Profile {
     pub stacks: Vec<Vec<FrameId>>,
     /// The frames of the stacks.
     pub frames: Vec<Frame>,
-    /// The same locks with more CPUs, if somebody asked.
+    /// The forecast for more CPUs, if the user asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
 }
@@ -103,7 +103,7 @@ pub struct Recording {
     pub episodes_dropped: u64,
     /// Acquisitions that could not be told apart by lock and site, for want of room. 0 in any sound recording.
     pub acquisitions_unattributed: u64,
-    /// Whoever reads the profile should know these.
+    /// What a reader of the profile should know.
     pub remarks: Vec<String>,
     /// What saw the waits.
     #[serde(default)]
@@ -385,7 +385,7 @@ pub struct Scaling {
     pub seed: u64,
     /// The model beside what was recorded.
     pub check: ScalingCheck,
-    /// The same for each design of locks.
+    /// The forecast for each design of locks.
     pub designs: Vec<Design>,
 }
 
@@ -441,6 +441,22 @@ pub struct Frame {
     pub line: Option<u32>,
     /// Whether the compiler had inlined it into the next.
     pub inlined: bool,
+}
+
+impl LockKind {
+    /// The kind in a word or two.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LockKind::Mutex => "mutex",
+            LockKind::RecursiveMutex => "recursive mutex",
+            LockKind::ErrorCheckMutex => "error-checking mutex",
+            LockKind::SpecialMutex => "special mutex",
+            LockKind::RwLock => "rwlock",
+            LockKind::SpinLock => "spin lock",
+            LockKind::Futex => "futex",
+        }
+    }
 }
 
 impl Distribution {

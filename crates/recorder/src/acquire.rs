@@ -3,7 +3,7 @@
 use crate::brief::{self, Choice};
 use crate::events::{Before, Events, is_steal};
 use crate::holder::{self, Holder, SEARCH_ONE_IN};
-use crate::locks::{self, Kind};
+use crate::locks;
 use crate::mapping::add;
 use crate::sampling::{LONG_STACK_ONE_IN, STACK_ONE_IN};
 use crate::state::{State, enter, glance};
@@ -12,12 +12,12 @@ use crate::{clock, hold, memory, process, stacks, table};
 use core::hint::cold_path;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::{EBUSY, c_int};
-use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
+use turnwise_recording::{ACQUIRED, Class, Entry, Episode, Op, Ref};
 
 /// What is acquired, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Acquisition {
-    pub(crate) kind: Kind,
+    pub(crate) class: Class,
     pub(crate) address: u64,
     /// `Entry::site`.
     pub(crate) site: u64,
@@ -93,13 +93,13 @@ fn confirm(prepared: Prepared, place: Acquisition) {
 #[cold]
 fn record_unprepared(place: Acquisition, ordered: bool) {
     let Some(state) = enter() else { return };
-    match state.entry(place.kind, place.address, place.site) {
+    match state.entry(place.class, place.address, place.site) {
         Some(entry) => {
             if place.is_read() {
                 add(&state.writer.record().reads, 1);
             }
             state.holds().push_without_wait(entry, ordered);
-            if entry.acquisitions.load(Relaxed) >= state.sampling.first_acquisitions() {
+            if entry.acquisitions.load(Relaxed) >= state.sampling.first_acquisitions.get() {
                 table::show(entry);
             }
         }
@@ -112,7 +112,7 @@ fn record_unprepared(place: Acquisition, ordered: bool) {
 fn record_steal(place: Acquisition, ordered: bool) -> c_int {
     record_unprepared(place, ordered);
     if let Some(state) = enter()
-        && let Some(entry) = state.entry(place.kind, place.address, place.site)
+        && let Some(entry) = state.entry(place.class, place.address, place.site)
     {
         add(&entry.timed_out_or_stolen, 1);
         add(&state.writer.record().stolen, 1);
@@ -129,7 +129,7 @@ pub(crate) fn lock(
 ) -> c_int {
     let Some(prepared) = prepare(place, true) else {
         cold_path();
-        return lock_unprepared(place.kind, place.address, place.site, attempt, lock);
+        return lock_unprepared(place.class, place.address, place.site, attempt, lock);
     };
     match attempt() {
         0 => confirm(prepared, place),
@@ -137,7 +137,7 @@ pub(crate) fn lock(
             cold_path();
             take_back(prepared);
             return finish_lock(
-                place.kind,
+                place.class,
                 place.address,
                 prepared.entry.site.load(Relaxed),
                 Some(prepared.entry),
@@ -154,14 +154,14 @@ pub(crate) fn lock(
 /// for it.
 #[inline(never)]
 extern "C" fn lock_unprepared(
-    kind: Kind,
+    class: Class,
     address: u64,
     site: u64,
     attempt: impl Fn() -> c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    match attempt_searching(Acquisition { kind, address, site }, true, attempt) {
-        Some(result) => finish_lock(kind, address, site, None, result, lock),
+    match attempt_searching(Acquisition { class, address, site }, true, attempt) {
+        Some(result) => finish_lock(class, address, site, None, result, lock),
         None => 0,
     }
 }
@@ -185,14 +185,14 @@ fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_
 /// Goes on after a try of which nothing is counted. `entry`: if it is known.
 #[cold]
 extern "C" fn finish_lock(
-    kind: Kind,
+    class: Class,
     address: u64,
     site: u64,
     entry: Option<&'static Entry>,
     result: c_int,
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
-    let place = Acquisition { kind, address, site };
+    let place = Acquisition { class, address, site };
     match result {
         EBUSY => wait_for(place, entry, lock),
         result if is_steal(result) => record_steal(place, true),
@@ -210,14 +210,14 @@ extern "C" fn finish_lock(
 pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn() -> c_int + Copy) -> c_int {
     let Some(prepared) = prepare(place, false) else {
         cold_path();
-        return try_lock_unprepared(place.kind, place.address, place.site, attempt);
+        return try_lock_unprepared(place.class, place.address, place.site, attempt);
     };
     match attempt() {
         0 => confirm(prepared, place),
         result => {
             cold_path();
             take_back(prepared);
-            return finish_try_lock(place.kind, place.address, prepared.entry.site.load(Relaxed), result);
+            return finish_try_lock(place.class, place.address, prepared.entry.site.load(Relaxed), result);
         }
     }
     0
@@ -225,17 +225,17 @@ pub(crate) fn try_lock(place: Acquisition, attempt: impl Fn() -> c_int + Copy) -
 
 /// [`try_lock`] for what [`lock_unprepared`] is for.
 #[inline(never)]
-extern "C" fn try_lock_unprepared(kind: Kind, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
-    match attempt_searching(Acquisition { kind, address, site }, false, attempt) {
-        Some(result) => finish_try_lock(kind, address, site, result),
+extern "C" fn try_lock_unprepared(class: Class, address: u64, site: u64, attempt: impl Fn() -> c_int) -> c_int {
+    match attempt_searching(Acquisition { class, address, site }, false, attempt) {
+        Some(result) => finish_try_lock(class, address, site, result),
         None => 0,
     }
 }
 
 /// Records what the program's own try answered; nothing is counted yet.
 #[inline(never)]
-extern "C" fn finish_try_lock(kind: Kind, address: u64, site: u64, result: c_int) -> c_int {
-    let place = Acquisition { kind, address, site };
+extern "C" fn finish_try_lock(class: Class, address: u64, site: u64, result: c_int) -> c_int {
+    let place = Acquisition { class, address, site };
     match result {
         EBUSY => record_failure(place),
         result if is_steal(result) => return record_steal(place, false),
@@ -245,7 +245,7 @@ extern "C" fn finish_try_lock(kind: Kind, address: u64, site: u64, result: c_int
     result
 }
 
-/// A try failed.
+/// Records a try that failed.
 #[cold]
 fn record_failure(place: Acquisition) {
     let Some(state) = enter() else { return };
@@ -253,7 +253,7 @@ fn record_failure(place: Acquisition) {
 }
 
 pub(crate) fn count_failure(state: &State, place: Acquisition) {
-    if let Some(entry) = state.entry(place.kind, place.address, place.site) {
+    if let Some(entry) = state.entry(place.class, place.address, place.site) {
         entry.failed.store(entry.failed.load(Relaxed).wrapping_add(1), Relaxed);
     }
     add(&state.writer.record().failed, 1);
@@ -282,13 +282,13 @@ extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c
 }
 
 /// The program made a lock at `site`.
-pub(crate) fn created(kind: Kind, address: u64, site: u64) {
+pub(crate) fn created(class: Class, address: u64, site: u64) {
     if let Some(state) = enter() {
-        locks::created(&state.writer, kind, address, site);
+        locks::created(&state.writer, class, address, site);
     }
 }
 
-/// A lock's life ends.
+/// Records the end of a lock's life.
 #[cold]
 pub(crate) fn destroyed(address: u64) {
     if let Some(state) = enter() {
@@ -336,12 +336,12 @@ impl Wait {
     fn begin(place: Acquisition, one_in: u32) -> Option<Wait> {
         let state = enter()?;
         memory::keeping_errno(|| {
-            let Some(entry) = state.entry(place.kind, place.address, place.site) else {
+            let Some(entry) = state.entry(place.class, place.address, place.site) else {
                 state.process().mapping.unattributed();
                 return None;
             };
             state.sampling.count_wait();
-            if state.sampling.waits().is_power_of_two() {
+            if state.sampling.waits.get().is_power_of_two() {
                 state.writer.note_name();
                 state.writer.mapping().look_at_clock();
             }
@@ -349,13 +349,13 @@ impl Wait {
             let past = PastWaits::of(&state.writer, entry);
             let stack = stack_of(&state, past, place.site, one_in);
             let takes_long = past.are_long();
-            let due = one_in > 1 || state.sampling.waits().is_multiple_of(u64::from(SEARCH_ONE_IN));
-            let mut holder = state.process().peers.holder(&state.peer, place.kind, place.address, due);
+            let due = one_in > 1 || state.sampling.waits.get().is_multiple_of(u64::from(SEARCH_ONE_IN));
+            let mut holder = state.process().peers.holder(&state.peer, place.class, place.address, due);
             if takes_long || one_in > 1 {
                 holder = holder.map(Holder::looked_at);
             }
             let episode = state.episodes.begin((&state.writer, &state.sampling), entry, stack, holder);
-            let before = Before::look(place.kind, place.address, takes_long);
+            let before = Before::look(place.class, place.address, takes_long);
             let began = clock::ticks();
             // SAFETY: null, or an episode in the file.
             if let Some(episode) = unsafe { episode.as_ref() } {
@@ -389,10 +389,10 @@ impl Wait {
 
     fn waited(&self, at: u64) -> WholeWait {
         let ticks = at.saturating_sub(self.began);
-        let events: Events = self.before.until_now(self.place.kind, self.place.address);
+        let events: Events = self.before.until_now(self.place.class, self.place.address);
         let mut waited = WholeWait { wait: BriefWait { ticks, events }, stack: self.stack, holder: self.holder };
         if self.one_in > 1 {
-            waited.weigh(self.one_in, holder::written_owner(self.place.kind, self.place.address).is_none());
+            waited.weigh(self.one_in, holder::written_owner(self.place.class, self.place.address).is_none());
         }
         waited
     }

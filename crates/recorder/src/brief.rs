@@ -19,7 +19,7 @@ use turnwise_recording::{ACQUIRED, Entry, Episode, Op, Ref};
 pub(crate) enum Choice {
     /// With stack, holder and hold time.
     Whole,
-    /// The same; it stands for so many.
+    /// With stack, holder and hold time, as one of this many waits.
     Sampled(u32),
     /// By its length.
     Brief(Brief),
@@ -40,10 +40,10 @@ pub(crate) struct Brief {
 /// Begins a wait, if it is likely to be one of many short ones. `entry`: its entry, if that is known.
 pub(crate) fn choose(place: Acquisition, entry: Option<&'static Entry>) -> Choice {
     // Before others change the lock again, which takes it from this processor's cache.
-    let owner = holder::written_owner(place.kind, place.address).unwrap_or(0);
+    let owner = holder::written_owner(place.class, place.address).unwrap_or(0);
     let Some(state) = enter() else { return Choice::Whole };
     let entry = entry.filter(|entry| state.writer.mapping().has(*entry));
-    let found = entry.or_else(|| state.entry(place.kind, place.address, place.site));
+    let found = entry.or_else(|| state.entry(place.class, place.address, place.site));
     let Some(entry) = found else { return Choice::Whole };
     let past = PastWaits::of(&state.writer, entry);
     if past.number < waits::FIRST || past.are_long() {
@@ -54,7 +54,7 @@ pub(crate) fn choose(place: Acquisition, entry: Option<&'static Entry>) -> Choic
     }
     state.sampling.count_wait();
     let episode = state.episodes.for_brief_waits((&state.writer, &state.sampling), entry);
-    let before = Before::look(place.kind, place.address, false);
+    let before = Before::look(place.class, place.address, false);
     let began = clock::ticks();
     // SAFETY: null, or an episode in the file.
     if let Some(episode) = unsafe { episode.as_ref() } {
@@ -69,7 +69,7 @@ impl Brief {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
         let has = acquire::has(result);
-        let events = self.before.until_now(self.place.kind, self.place.address);
+        let events = self.before.until_now(self.place.class, self.place.address);
         let wait = BriefWait { ticks: at.saturating_sub(self.began), events };
         if waits::is_long(wait.ticks) {
             return self.end_late(&state, at, result, wait);

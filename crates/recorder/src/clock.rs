@@ -35,7 +35,7 @@ pub(crate) fn ticks_in(ns: u64) -> u64 {
     (ns * RATE.load(Relaxed)) >> 10
 }
 
-/// Now.
+/// Reads the clock.
 #[inline]
 pub(crate) fn ticks() -> u64 {
     if CLOCK.load(Relaxed) == file::CLOCK_TSC {
@@ -44,7 +44,7 @@ pub(crate) fn ticks() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
-/// A clock of the system.
+/// Reads a clock of the system; 0: there is no such clock.
 pub(crate) fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable.

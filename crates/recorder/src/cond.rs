@@ -5,7 +5,6 @@ use crate::acquire;
 use crate::detail::{self, HoldClass, Limit};
 use crate::events::Before;
 use crate::hold::HoldInfo;
-use crate::locks::Kind;
 use crate::mapping::add;
 use crate::state::{State, enter};
 use crate::{clock, memory};
@@ -13,7 +12,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
-use turnwise_recording::{Entry, Op};
+use turnwise_recording::{Class, Entry, Op};
 
 /// `struct wait` of `c/wait.c`.
 #[repr(C)]
@@ -36,7 +35,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     // SAFETY: the caller's promise.
     let wait = unsafe { &mut *wait };
     let Some(state) = enter() else { return };
-    wait.entry = state.entry(Kind::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
+    wait.entry = state.entry(Class::Condition, wait.cond, Op::Wait.at(wait.site)).map_or(ptr::null(), ptr::from_ref);
     // SAFETY: null or an entry.
     if let Some(entry) = unsafe { wait.entry.as_ref() } {
         add(&entry.acquisitions, 1);
@@ -49,7 +48,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     if let Some(pending) = state.holds().take_out(wait.mutex) {
         pending.count(&state.writer);
     }
-    wait.before = Before::look(Kind::Mutex, wait.mutex, false);
+    wait.before = Before::look(Class::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
 }
 
@@ -76,22 +75,22 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
     });
 }
 
-/// The thread has the mutex again.
+/// Records that the thread has the mutex again.
 fn again(state: &State, wait: &Wait, woken: bool, now: u64) {
-    let Some(entry) = state.entry(Kind::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
+    let Some(entry) = state.entry(Class::Mutex, wait.mutex, Op::AfterWait.at(wait.site)) else {
         state.process().mapping.unattributed();
         return;
     };
     let woken_by = if woken { wait.cond } else { 0 };
-    wait.before.until_now(Kind::Mutex, wait.mutex).count_at(&state.writer, entry);
+    wait.before.until_now(Class::Mutex, wait.mutex).count_at(&state.writer, entry);
     let info = HoldInfo { measured: Some(HoldClass::Single), episode: ptr::null(), woken_by, wait: None };
     state.holds().push_after_wait(entry, now, info);
 }
 
-/// A signal or a broadcast.
+/// Records a signal or a broadcast.
 pub(crate) fn signalled(cond: *const c_void, site: u64, op: Op) {
     let Some(state) = enter() else { return };
-    if let Some(entry) = state.entry(Kind::Condition, cond as u64, op.at(site)) {
+    if let Some(entry) = state.entry(Class::Condition, cond as u64, op.at(site)) {
         add(&entry.acquisitions, 1);
     }
 }

@@ -38,7 +38,7 @@ impl Episodes {
             _ => u64::MAX,
         };
         let before = self.cursor.pages();
-        let taken = if sampling.waits().is_multiple_of(one_in) {
+        let taken = if sampling.waits.get().is_multiple_of(one_in) {
             self.cursor.take(writer, ChunkKind::Episodes, size_of::<Episode>())
         } else {
             None

@@ -6,14 +6,13 @@
 //! site's first, and those of sites whose waits last over about 100 us in the mean.
 
 use crate::detail;
-use crate::locks::Kind;
 use crate::mapping::add;
 use crate::real::{self, PAST_SLEEPERS, THREAD_EVENTS};
 use crate::writer::Writer;
 use core::ffi::c_void;
 use core::mem::{transmute, zeroed};
 use libc::c_int;
-use turnwise_recording::{Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
+use turnwise_recording::{Class, Detail, Entry, LOCK_EVENTS, LOCK_SLEEPS};
 
 /// Counters of `turnwise_thread_events`, in the order of `crates/preload/src/events.rs`, which is that of the
 /// recording.
@@ -43,9 +42,9 @@ const WATCHED: u32 = 2;
 
 impl Before {
     /// Looks now. `long`: the wait may cost two system calls.
-    pub(crate) fn look(kind: Kind, address: u64, long: bool) -> Before {
+    pub(crate) fn look(class: Class, address: u64, long: bool) -> Before {
         let mut counts = [0; LOCK_EVENTS];
-        let how = if tells(kind, address, &mut counts) {
+        let how = if tells(class, address, &mut counts) {
             TOLD
         } else if long {
             counts[LOCK_SLEEPS] = switches();
@@ -57,10 +56,10 @@ impl Before {
     }
 
     /// What happened since, in a wait that ended with the lock.
-    pub(crate) fn until_now(&self, kind: Kind, address: u64) -> Events {
+    pub(crate) fn until_now(&self, class: Class, address: u64) -> Events {
         let mut now = [0; LOCK_EVENTS];
         let how = match self.how {
-            TOLD if tells(kind, address, &mut now) => TOLD,
+            TOLD if tells(class, address, &mut now) => TOLD,
             WATCHED => {
                 now[LOCK_SLEEPS] = switches();
                 WATCHED
@@ -98,16 +97,7 @@ impl Events {
 }
 
 /// The counters of the calling thread, if the lock tells.
-fn tells(kind: Kind, address: u64, counts: &mut Counts) -> bool {
-    /// What the preload library calls the classes of locks.
-    const fn class(kind: Kind) -> c_int {
-        match kind {
-            Kind::Mutex => 1,
-            Kind::RwLock => 2,
-            Kind::Spin => 3,
-            Kind::Condition => 0,
-        }
-    }
+fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
     if !real::next_is_preload() {
         return false;
     }
@@ -118,8 +108,9 @@ fn tells(kind: Kind, address: u64, counts: &mut Counts) -> bool {
     type Function = unsafe extern "C" fn(c_int, *mut c_void, *mut u32, usize) -> usize;
     // SAFETY: the symbol of this name has this signature.
     let function: Function = unsafe { transmute(function) };
+    // The preload library numbers the classes as recordings do.
     // SAFETY: the program's lock, and room for so many.
-    unsafe { function(class(kind), address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
+    unsafe { function(class as c_int, address as *mut c_void, counts.as_mut_ptr(), counts.len()) == counts.len() }
 }
 
 /// The calling thread's voluntary context switches.

@@ -32,7 +32,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Where its lock lies.
+    /// Returns the address of its lock.
     #[inline(always)]
     pub(crate) fn address(&self) -> u64 {
         self.lock.load(Relaxed) & !(PENDING | PENDING_BRIEF)
@@ -59,7 +59,7 @@ pub(crate) struct HeldLocks {
 pub(crate) struct Contexts([Cell<u64>; CONTEXTS]);
 
 impl Contexts {
-    /// Forgets all.
+    /// Forgets all contexts.
     pub(crate) fn clear(&self) {
         self.0.iter().for_each(|known| known.set(0));
     }
@@ -110,12 +110,12 @@ impl HeldLocks {
         &self.held[depth]
     }
 
-    /// All that are held.
+    /// Returns all locks that are held.
     pub(crate) fn all(&self) -> &[Held] {
         &self.held[1..=self.depth()]
     }
 
-    /// All that another thread holds.
+    /// Returns all locks that another thread holds.
     pub(crate) fn of_another(&self) -> &[Held] {
         // ORDERING recorder.held: Acquire; locks up to the depth are written. They may change while we look: then a
         // neighbour's site is counted once.

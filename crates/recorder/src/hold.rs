@@ -73,7 +73,7 @@ pub(crate) fn uncount(record: &Thread, entry: &Entry) {
 }
 
 impl HoldNotes {
-    /// Begins with a thread.
+    /// Forgets what another thread noted.
     pub(crate) fn begin(&self) {
         self.orders.set(0);
         self.pairs.iter().for_each(|known| known.set(0));
@@ -143,7 +143,7 @@ impl Holds<'_> {
         let left = record.left.load(Relaxed).wrapping_sub(1);
         record.left.store(left, Relaxed);
         let so_far = entry.acquisitions.load(Relaxed);
-        let single = so_far < self.sampling.first_acquisitions();
+        let single = so_far < self.sampling.first_acquisitions.get();
         let since = if left == 0 || single { self.sample(entry, left == 0, single) } else { 0 };
         let stands_for = if single { HoldClass::Single } else { HoldClass::Sampled };
         let measured = (since != 0).then_some(stands_for);
@@ -162,7 +162,7 @@ impl Holds<'_> {
         let limit = if due { Limit::Samples } else { Limit::Rare };
         let Some(detail) = detail::of(self.writer, &entry.detail, limit) else {
             if !due {
-                self.sampling.end_first_acquisitions();
+                self.sampling.first_acquisitions.set(0); // there are too many entries
             }
             return 0;
         };
@@ -259,7 +259,7 @@ impl Holds<'_> {
         count
     }
 
-    /// Takes one out.
+    /// Removes the lock of this index.
     fn remove(self, index: usize) {
         let Holds { locks, notes, .. } = self;
         let depth = locks.depth();

@@ -5,13 +5,12 @@
 //! libraries' locks), the threads' lists are searched, for a sample of the waits.
 
 use crate::held::{Held, HeldLocks};
-use crate::locks::Kind;
-use crate::{memory, real};
-use core::mem::MaybeUninit;
+use crate::{clock, memory, real};
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 use libc::c_int;
+use turnwise_recording::Class;
 
 /// One in so many waits searches.
 pub(crate) const SEARCH_ONE_IN: u32 = 8;
@@ -31,7 +30,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// The thread ends.
+    /// Notes that the thread ends.
     pub(crate) fn end(&self, peers: &Peers) {
         let slot = peers.slot(self.tid.load(Relaxed));
         let own = ptr::from_ref(self).cast_mut();
@@ -112,8 +111,8 @@ impl Peers {
     }
 
     /// Looks for the holder of the lock at `address`. `due`: to be searched for, if that must be.
-    pub(crate) fn holder(&self, own: &Peer, kind: Kind, address: u64, due: bool) -> Option<Holder> {
-        match written_owner(kind, address) {
+    pub(crate) fn holder(&self, own: &Peer, class: Class, address: u64, due: bool) -> Option<Holder> {
+        match written_owner(class, address) {
             Some(tid) => self.by_tid(tid)?.if_holder(address, 1),
             None if due => self.search(own, address),
             None => None,
@@ -174,28 +173,21 @@ fn cpu_time(tid: u32) -> Option<u64> {
     /// The scheduler's clock of one thread, whose number stands inverted before these bits, as the system and
     /// `pthread_getcpuclockid` have it.
     const OF_A_THREAD: c_int = 0b110;
-    let clock = !(tid as c_int) << 3 | OF_A_THREAD;
-    let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: there is room for the answer.
-    if unsafe { libc::clock_gettime(clock, time.as_mut_ptr()) } != 0 {
-        return None;
-    }
-    // SAFETY: it was filled.
-    let time = unsafe { time.assume_init() };
-    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    let ns = clock::nanoseconds(!(tid as c_int) << 3 | OF_A_THREAD);
+    (ns != 0).then_some(ns)
 }
 
 /// The thread number that the C library wrote into the lock.
-pub(crate) fn written_owner(kind: Kind, address: u64) -> Option<u32> {
+pub(crate) fn written_owner(class: Class, address: u64) -> Option<u32> {
     /// `__owner` of `pthread_mutex_t`.
     const OWNER: u64 = 8;
     /// `__cur_writer` of `pthread_rwlock_t`.
     const WRITER: u64 = 24;
-    let place = match kind {
+    let place = match class {
         _ if real::next_is_preload() => return None,
-        Kind::Mutex => address + OWNER,
-        Kind::RwLock => address + WRITER,
-        Kind::Spin | Kind::Condition => return None,
+        Class::Mutex => address + OWNER,
+        Class::RwLock => address + WRITER,
+        Class::Spin | Class::Condition => return None,
     };
     // SAFETY: within the program's lock, which it is using.
     let tid = unsafe { (*(place as *const AtomicU32)).load(Relaxed) };

@@ -10,40 +10,14 @@ use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise_recording::{Class, LOCK_SLOTS, LOCKS, Lock};
 
-/// What the caller knows of a lock.
-#[derive(Clone, Copy)]
-#[repr(u32)]
-pub(crate) enum Kind {
-    /// `pthread_mutex_t`.
-    Mutex,
-    /// `pthread_rwlock_t`.
-    RwLock,
-    /// `pthread_spinlock_t`.
-    Spin,
-    /// `pthread_cond_t`.
-    Condition,
-}
-
-impl Kind {
-    fn class(self) -> u32 {
-        let class = match self {
-            Kind::Mutex => Class::Mutex,
-            Kind::RwLock => Class::RwLock,
-            Kind::Spin => Class::Spin,
-            Kind::Condition => Class::Condition,
-        };
-        class as u32
-    }
-
-    /// The kind of the mutex at `address`, as the C library has it; of others 0.
-    fn of_mutex(self, address: u64) -> u32 {
-        /// Where `__kind` is, on all 64-bit machines.
-        const KIND: u64 = 16;
-        match self {
-            // SAFETY: the program's mutex, which it is using; the C library reads the word like this, too.
-            Kind::Mutex => unsafe { (*((address + KIND) as *const AtomicU32)).load(Relaxed) },
-            _ => 0,
-        }
+/// The kind of the mutex at `address`, as the C library has it; 0 of other locks.
+fn kind_of_mutex(class: Class, address: u64) -> u32 {
+    /// Where `__kind` is, on all 64-bit machines.
+    const KIND: u64 = 16;
+    match class {
+        // SAFETY: the program's mutex, which it is using; the C library reads the word like this, too.
+        Class::Mutex => unsafe { (*((address + KIND) as *const AtomicU32)).load(Relaxed) },
+        _ => 0,
     }
 }
 
@@ -69,7 +43,7 @@ pub(crate) fn epoch(address: u64) -> u32 {
     epoch_of(address).load(Relaxed)
 }
 
-/// The same, for whoever then asks for the lock's number.
+/// The epoch of an address, for a caller that then asks for the lock's number.
 pub(crate) fn epoch_for_lookup(address: u64) -> u32 {
     // ORDERING recorder.epoch: Acquire; who sees an epoch finds the lock that came with it.
     epoch_of(address).load(Acquire)
@@ -83,19 +57,19 @@ pub(crate) fn forget_epochs() {
 }
 
 /// The number of the lock at `address`; `None`: there are too many.
-pub(crate) fn number(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32> {
+pub(crate) fn number(mapping: &Mapping, class: Class, address: u64) -> Option<u32> {
     /// Other threads may fill the free slot that one found, again and again.
     const TRIES: u32 = 16;
     for _ in 0..TRIES {
         let slot = match find(mapping, address) {
-            Lookup::Lock(_, number) if record(mapping, number).class.load(Relaxed) == kind.class() => {
+            Lookup::Lock(_, number) if record(mapping, number).class.load(Relaxed) == class as u32 => {
                 return Some(number);
             }
-            Lookup::Lock(slot, number) => return replace(mapping, kind, address, slot, number, 0),
+            Lookup::Lock(slot, number) => return replace(mapping, class, address, slot, number, 0),
             Lookup::Free(slot) => slot,
             Lookup::Full => return None,
         };
-        let number = make(mapping, kind, address)?;
+        let number = make(mapping, class, address)?;
         // ORDERING recorder.lock: AcqRel; publishes the record, or sees the one that another thread made meanwhile.
         if slot.compare_exchange(0, number + 1, AcqRel, Acquire).is_ok() {
             return Some(number);
@@ -106,7 +80,7 @@ pub(crate) fn number(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32>
 }
 
 /// The program made a lock.
-pub(crate) fn created(writer: &Writer, kind: Kind, address: u64, at: u64) {
+pub(crate) fn created(writer: &Writer, class: Class, address: u64, at: u64) {
     let mapping = writer.mapping();
     let number = match find(mapping, address) {
         Lookup::Lock(slot, old) => {
@@ -114,13 +88,13 @@ pub(crate) fn created(writer: &Writer, kind: Kind, address: u64, at: u64) {
             let unimportant = mapping.header().locks.load(Relaxed) > PLENTY
                 && lock.created_at.load(Relaxed) == at
                 && lock.contended.load(Relaxed) == 0
-                && lock.class.load(Relaxed) == kind.class();
+                && lock.class.load(Relaxed) == class as u32;
             if unimportant {
                 return;
             }
-            replace(mapping, kind, address, slot, old, at)
+            replace(mapping, class, address, slot, old, at)
         }
-        _ => number(mapping, kind, address),
+        _ => number(mapping, class, address),
     };
     let Some(number) = number else { return };
     let lock = record(mapping, number);
@@ -161,7 +135,7 @@ fn find(mapping: &Mapping, address: u64) -> Lookup {
     let mut index = (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - LOCK_SLOTS.count.ilog2());
     for _ in 0..LOCK_SLOTS.count {
         let Some(slot) = mapping.reach::<AtomicU32>(&LOCK_SLOTS, index as usize) else { return Lookup::Full };
-        // ORDERING recorder.lock: Acquire; whoever finds a number finds its record filled.
+        // ORDERING recorder.lock: Acquire; a thread that finds a number finds its record filled.
         match slot.load(Acquire) {
             0 => return Lookup::Free(slot),
             number if record(mapping, number - 1).address.load(Relaxed) == address => {
@@ -173,7 +147,7 @@ fn find(mapping: &Mapping, address: u64) -> Lookup {
     Lookup::Full
 }
 
-fn make(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32> {
+fn make(mapping: &Mapping, class: Class, address: u64) -> Option<u32> {
     let locks = &mapping.header().locks;
     if u64::from(locks.load(Relaxed)) >= LOCKS.count {
         return None;
@@ -184,8 +158,8 @@ fn make(mapping: &Mapping, kind: Kind, address: u64) -> Option<u32> {
     }
     let lock: &Lock = mapping.reach(&LOCKS, number as usize)?;
     lock.address.store(address, Relaxed);
-    lock.class.store(kind.class(), Relaxed);
-    lock.kind.store(kind.of_mutex(address), Relaxed);
+    lock.class.store(class as u32, Relaxed);
+    lock.kind.store(kind_of_mutex(class, address), Relaxed);
     lock.began.store(clock::ticks(), Relaxed);
     modules::note(mapping, address);
     Some(number)
@@ -196,8 +170,8 @@ fn forget(mapping: &Mapping, number: u32) {
     record(mapping, number).address.store(0, Relaxed);
 }
 
-fn replace(mapping: &Mapping, kind: Kind, address: u64, slot: &AtomicU32, old: u32, at: u64) -> Option<u32> {
-    let number = make(mapping, kind, address)?;
+fn replace(mapping: &Mapping, class: Class, address: u64, slot: &AtomicU32, old: u32, at: u64) -> Option<u32> {
+    let number = make(mapping, class, address)?;
     let lock = record(mapping, number);
     lock.previous.store(old + 1, Relaxed);
     lock.created_at.store(at, Relaxed);

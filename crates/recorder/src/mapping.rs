@@ -30,7 +30,7 @@ impl Mapping {
         self.base.store(base, Relaxed);
     }
 
-    /// The file's header.
+    /// Returns the file's header.
     pub(crate) fn header(&self) -> &'static Header {
         // SAFETY: the mapping begins with the header, and lasts as long as the process.
         unsafe { &*self.base().cast() }

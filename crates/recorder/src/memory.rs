@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE};
 
-/// Pages that are zero, and zero again in a forked child.
+/// Maps pages of zeros, which are zero again in a forked child.
 pub(crate) fn wiped_on_fork(bytes: usize) -> Option<NonNull<u8>> {
     let memory = zeroed(bytes)?;
     // SAFETY: the mapping is ours.
@@ -15,7 +15,7 @@ pub(crate) fn wiped_on_fork(bytes: usize) -> Option<NonNull<u8>> {
     Some(memory)
 }
 
-/// Pages that are zero.
+/// Maps pages of zeros.
 pub(crate) fn zeroed(bytes: usize) -> Option<NonNull<u8>> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     // SAFETY: a new mapping, wherever the system likes.
@@ -23,7 +23,7 @@ pub(crate) fn zeroed(bytes: usize) -> Option<NonNull<u8>> {
     if memory == libc::MAP_FAILED { None } else { NonNull::new(memory.cast()) }
 }
 
-/// Gives pages back.
+/// Unmaps pages.
 pub(crate) fn release(memory: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's own mapping, which nobody uses any more.
     unsafe { libc::munmap(memory.as_ptr().cast(), bytes) };
@@ -38,7 +38,7 @@ pub(crate) fn populate(start: *mut u8, bytes: usize) -> bool {
     result == 0 || errno() == libc::EINVAL
 }
 
-/// The calling thread's errno.
+/// Reads the calling thread's errno.
 pub(crate) fn errno() -> libc::c_int {
     // SAFETY: the C library's variable of this thread.
     unsafe { *libc::__errno_location() }

@@ -45,7 +45,7 @@ static PROCESS: AtomicPtr<Process> = AtomicPtr::new(ptr::null_mut());
 /// The process's recording; `None`: there is none (yet).
 pub(crate) fn get() -> Option<&'static Process> {
     let process = page()?;
-    // ORDERING recorder.process: Acquire; whoever sees READY sees the mapping.
+    // ORDERING recorder.process: Acquire; a thread that sees READY sees the mapping.
     match process.status.load(Acquire) {
         READY => Some(process),
         UNKNOWN => memory::keeping_errno(|| process.start(false)),
@@ -54,7 +54,7 @@ pub(crate) fn get() -> Option<&'static Process> {
     }
 }
 
-/// The same, without trying to make one.
+/// The process's recording, without trying to make one.
 pub(crate) fn get_if_ready() -> Option<&'static Process> {
     let process = page()?;
     // ORDERING recorder.process: as in `get`.
@@ -97,7 +97,8 @@ impl Process {
     }
 
     fn start(&'static self, only_main: bool) -> Option<&'static Process> {
-        // ORDERING recorder.process: Acquire on failure is not needed: whoever lost does not look at the mapping.
+        // ORDERING recorder.process: Acquire on failure is not needed: the thread that lost does not look at the
+        // mapping.
         if self.status.compare_exchange(UNKNOWN, STARTING, Relaxed, Relaxed).is_err() {
             return self.started();
         }
@@ -216,7 +217,7 @@ impl Process {
         self.mapping.header().can_unwind.store(u32::from(stacks::can_unwind()), Relaxed);
     }
 
-    /// The process exits in order. Whoever started it knows with what status, and writes that over this.
+    /// The process exits in order. The program that started it knows the status, and overwrites this.
     pub(crate) fn exits(&self) {
         self.mapping.look_at_clock();
         let _ = self.mapping.header().ending.compare_exchange(file::RUNNING, file::ENDED, Relaxed, Relaxed);

@@ -18,12 +18,14 @@ pub(crate) struct Sampling {
     stack_countdown: Cell<u32>,
     /// Counts single long waits.
     long_countdown: Cell<u32>,
-    waits: Cell<u64>,
-    first_acquisitions: Cell<u64>,
+    /// Waits so far.
+    pub(crate) waits: Cell<u64>,
+    /// How many acquisitions of an entry are all measured.
+    pub(crate) first_acquisitions: Cell<u64>,
 }
 
 impl Sampling {
-    /// Begins with a thread.
+    /// Begins to sample for a thread.
     pub(crate) fn begin(&self, seed: u64) {
         self.waits.set(0);
         self.first_acquisitions.set(FIRST_ACQUISITIONS);
@@ -62,23 +64,8 @@ impl Sampling {
         due
     }
 
-    /// Waits so far.
-    pub(crate) fn waits(&self) -> u64 {
-        self.waits.get()
-    }
-
     /// Counts a wait.
     pub(crate) fn count_wait(&self) {
         self.waits.set(self.waits.get() + 1);
-    }
-
-    /// Acquisitions of an entry that are all measured.
-    pub(crate) fn first_acquisitions(&self) -> u64 {
-        self.first_acquisitions.get()
-    }
-
-    /// Measures no more first acquisitions: there are too many entries.
-    pub(crate) fn end_first_acquisitions(&self) {
-        self.first_acquisitions.set(0);
     }
 }

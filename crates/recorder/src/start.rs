@@ -12,7 +12,7 @@ extern "C" fn start() {
     stacks::warm_up();
     state::make_key();
     if race_checker().is_some() {
-        tell(b"turnwise: under helgrind and drd nothing is recorded: they would take the records for races\n");
+        tell(b"turnwise: nothing is recorded under helgrind and drd, which would take the records for races\n");
     }
     process::claim();
     if let Some(process) = process::get_if_ready() {

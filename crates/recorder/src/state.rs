@@ -5,7 +5,6 @@ use crate::episodes::Episodes;
 use crate::held::HeldLocks;
 use crate::hold::{HoldNotes, Holds};
 use crate::holder::Peer;
-use crate::locks::Kind;
 use crate::mapping::add;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
@@ -19,7 +18,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, compiler_fence};
 use turnwise_recording as file;
-use turnwise_recording::{Entry, Thread};
+use turnwise_recording::{Class, Entry, Thread};
 
 /// [`State::mode`]: the memory was wiped, this is a forked child.
 const WIPED: u32 = 0;
@@ -190,7 +189,7 @@ impl State {
         state.flatten()
     }
 
-    /// The process.
+    /// Returns the thread's process.
     #[inline]
     pub(crate) fn process(&self) -> &'static Process {
         // SAFETY: set by `make`; a process lives as long as the process.
@@ -198,11 +197,11 @@ impl State {
     }
 
     /// The entry of a lock and a site, made if need be; `None`: there is no room.
-    pub(crate) fn entry(&self, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
-        self.table.find(&self.writer, kind, address, site)
+    pub(crate) fn entry(&self, class: Class, address: u64, site: u64) -> Option<&'static Entry> {
+        self.table.find(&self.writer, class, address, site)
     }
 
-    /// The thread's holds.
+    /// Returns the thread's holds.
     pub(crate) fn holds(&self) -> Holds<'_> {
         Holds { locks: &self.locks, notes: &self.notes, writer: &self.writer, sampling: &self.sampling }
     }

@@ -1,13 +1,13 @@
 //! A thread's entries: one for each lock and call site, found by a hash of both.
 
-use crate::locks::{self, Kind};
+use crate::locks;
 use crate::writer::Writer;
 use crate::{memory, modules};
 use core::cell::Cell;
 use core::hint::cold_path;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use turnwise_recording::{ChunkKind, Entry};
+use turnwise_recording::{ChunkKind, Class, Entry};
 
 /// Slots of a new table.
 const FIRST_SLOTS: usize = 512;
@@ -27,7 +27,7 @@ pub(crate) struct Table {
 }
 
 /// Where slots lie, and in the lower bits 64 less the logarithm of their number: one word, so that a signal handler
-/// that makes the table longer leaves whoever it interrupted with the old slots, which stay mapped.
+/// that makes the table longer leaves the code that it interrupted with the old slots, which stay mapped.
 #[derive(Clone, Copy)]
 struct Slots(u64);
 
@@ -87,7 +87,7 @@ impl Table {
     }
 
     /// The entry of a lock and a site, made if need be; `None`: there is no room.
-    pub(crate) fn find(&self, writer: &Writer, kind: Kind, address: u64, site: u64) -> Option<&'static Entry> {
+    pub(crate) fn find(&self, writer: &Writer, class: Class, address: u64, site: u64) -> Option<&'static Entry> {
         let slots = self.slots();
         let epoch = locks::epoch_for_lookup(address);
         let home = slots.home(address, site);
@@ -101,7 +101,7 @@ impl Table {
             if entry.epoch.load(Relaxed) & !FRESH == epoch {
                 return Some(entry);
             }
-            let lock = locks::number(writer.mapping(), kind, address)?;
+            let lock = locks::number(writer.mapping(), class, address)?;
             if entry.lock.load(Relaxed) == lock {
                 entry.epoch.store(epoch | entry.epoch.load(Relaxed) & FRESH, Relaxed);
                 return Some(entry);
@@ -113,7 +113,7 @@ impl Table {
             unsafe { *slot = fresh };
             return Some(fresh);
         }
-        let lock = locks::number(writer.mapping(), kind, address)?;
+        let lock = locks::number(writer.mapping(), class, address)?;
         let fresh = make(writer, lock, epoch, address, site)?;
         self.insert(fresh);
         Some(fresh)

@@ -3,20 +3,6 @@
 //! `thread_local!` would call `__tls_get_addr`, which may allocate. The variable is declared in assembly and read with
 //! the initial-exec model, as the locks do it (`turnwise::platform::native`).
 
-#[cfg(target_arch = "x86_64")]
-core::arch::global_asm!(
-    ".pushsection .tbss.turnwise_recorder,\"awT\",@nobits",
-    ".hidden turnwise_recorder_state",
-    ".globl turnwise_recorder_state",
-    ".type turnwise_recorder_state,@object",
-    ".size turnwise_recorder_state,8",
-    ".p2align 3",
-    "turnwise_recorder_state:",
-    ".zero 8",
-    ".popsection",
-);
-
-#[cfg(target_arch = "aarch64")]
 core::arch::global_asm!(
     ".pushsection .tbss.turnwise_recorder,\"awT\",%nobits",
     ".hidden turnwise_recorder_state",
@@ -86,7 +72,7 @@ pub(crate) fn get<T>() -> *const T {
     }
 }
 
-/// Sets it.
+/// Sets the calling thread's pointer.
 pub(crate) fn set<T>(state: *const T) {
     // SAFETY: as above.
     unsafe { place::<T>().write_volatile(state) }

@@ -42,14 +42,14 @@ impl Writer {
         self.record.set(record);
     }
 
-    /// The file.
+    /// Returns the mapped file.
     #[inline]
     pub(crate) fn mapping(&self) -> &'static Mapping {
         // SAFETY: set by `prepare`, to one that stays.
         unsafe { &*self.mapping.get() }
     }
 
-    /// The thread's number.
+    /// Returns the thread's number.
     pub(crate) fn index(&self) -> u32 {
         self.index.get()
     }
@@ -61,7 +61,7 @@ impl Writer {
         unsafe { self.record.get().as_ref() }
     }
 
-    /// The thread's record.
+    /// Returns the thread's record.
     #[inline(always)]
     pub(crate) fn record(&self) -> &'static Thread {
         // SAFETY: set by `begin`; the file stays mapped.
@@ -96,7 +96,7 @@ impl Cursor {
         Some(ptr::with_exposed_provenance_mut(at))
     }
 
-    /// Pages taken so far.
+    /// Counts the pages taken so far.
     pub(crate) fn pages(&self) -> u32 {
         self.taken.get()
     }

@@ -2,18 +2,15 @@
 
 /// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
 #[must_use]
-#[cfg(target_arch = "x86_64")]
 pub fn has_invariant_counter() -> bool {
-    use core::arch::x86_64::__cpuid;
-    /// "Advanced power management"; bit 8: the counter's rate is constant in all states.
-    const POWER: u32 = 0x8000_0007;
-    __cpuid(0x8000_0000).eax >= POWER && __cpuid(POWER).edx & 1 << 8 != 0
-}
-
-/// Whether the processor has a counter that runs at one rate, on all CPUs and in all their states.
-#[must_use]
-#[cfg(not(target_arch = "x86_64"))]
-pub fn has_invariant_counter() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::__cpuid;
+        /// "Advanced power management"; bit 8: the counter's rate is constant in all states.
+        const POWER: u32 = 0x8000_0007;
+        __cpuid(0x8000_0000).eax >= POWER && __cpuid(POWER).edx & 1 << 8 != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
     false
 }
 

@@ -123,7 +123,7 @@ impl Op {
     /// All, by their numbers.
     pub const ALL: [Op; 6] = [Op::Acquire, Op::Read, Op::AfterWait, Op::Wait, Op::Signal, Op::Broadcast];
 
-    /// The word for [`Entry::site`].
+    /// Encodes the operation and its address for [`Entry::site`].
     #[must_use]
     #[inline(always)]
     pub const fn at(self, address: u64) -> u64 {
@@ -158,9 +158,10 @@ pub enum Class {
 pub const TALLY_STACK: u32 = 1;
 /// [`Tally::kind`]: `key` is the site ([`Entry::site`]) from which the holder had the lock.
 pub const TALLY_HOLDER: u32 = 2;
-/// The same, of waits at whose beginning somebody looked whether the holder was on a CPU.
+/// [`Tally::kind`]: `key` is a holder's site; counts waits that looked at their beginning whether the holder was on a
+/// CPU.
 pub const TALLY_LOOKED: u32 = 3;
-/// The same, of those in which it was not.
+/// [`Tally::kind`]: `key` is a holder's site; counts waits that found the holder on no CPU.
 pub const TALLY_OFF_CPU: u32 = 4;
 
 /// [`Episode::flags`]: the lock was acquired in the end.
@@ -178,7 +179,7 @@ pub const LOCK_SPINS_WON: usize = 3;
 pub const LOCK_SPINS_OFF_CPU: usize = 4;
 /// Spins given up, since their time was spent.
 pub const LOCK_SPINS_TIMED_OUT: usize = 5;
-/// So many.
+/// The number of [`Detail::events`].
 pub const LOCK_EVENTS: usize = 6;
 
 /// Frames of a stack at most.

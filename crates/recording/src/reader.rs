@@ -84,10 +84,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads `path`.
-    ///
-    /// # Errors
-    /// It is no sound recording.
+    /// Reads a recording.
     pub fn read(path: &Path) -> Result<Recording, Error> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();

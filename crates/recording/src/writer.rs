@@ -1,4 +1,4 @@
-//! What whoever starts a program writes into its recording: an empty one before, the ending behind.
+//! What the starter of a program writes into its recording: an empty one before, the ending behind.
 
 use crate::layout::{CLOCK_TSC, ENDED, FILE_BYTES, Header, HeaderCopy, LAYOUT, MAGIC, RUNNING, VERSION};
 use crate::reader;
@@ -9,9 +9,6 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Makes an empty recording, in place of whatever is there.
-///
-/// # Errors
-/// The file cannot be made, or not be that long.
 pub fn create(path: &Path) -> io::Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.set_len(FILE_BYTES)?;
@@ -33,9 +30,6 @@ pub struct End<'a> {
 }
 
 /// Writes the ending into a recording whose process has ended, and both clocks as they are now.
-///
-/// # Errors
-/// The file cannot be written.
 pub fn finish(path: &Path, end: &End) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let clock = read_header(&file)?.clock;
@@ -51,9 +45,6 @@ pub fn finish(path: &Path, end: &End) -> io::Result<()> {
 
 /// Writes into the recording of a child whose ending nobody saw that it ended, if it did, and both clocks as they are
 /// now: it ran no longer. One that ended in order has said so, and when.
-///
-/// # Errors
-/// The file cannot be read or written.
 pub fn look_after(path: &Path, monotonic_ns: u64, machine: &str, runs: impl FnOnce(u32) -> bool) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let header = read_header(&file)?;

@@ -27,9 +27,6 @@ pub(crate) struct Trial {
 }
 
 /// The contenders that `advice` asks for, after the C library; and what each is.
-///
-/// # Errors
-/// The program cannot be read.
 pub(crate) fn variants(advice: &Advice, profile: &Profile, target: &Target) -> Result<(Vec<Variant>, Vec<Trial>)> {
     let mut variants = vec![Variant::policy(Policy::Libc)];
     let mut trials = Vec::new();
@@ -105,7 +102,8 @@ fn by_function(frame: &Frame) -> Option<String> {
 }
 
 fn conditions(key: &str, name: &str, module: &str) -> String {
-    // The name is no pattern; a question mark stands for the star itself. Control characters have no place in a line.
+    // The name is not a pattern; a question mark stands for the star itself. Control characters must not appear in a
+    // line.
     let quoted = |text: &str| {
         let plain: String = text.chars().map(|c| if c == '*' || c.is_control() { '?' } else { c }).collect();
         format!("\"{}\"", plain.replace('\\', "\\\\").replace('"', "\\\""))

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = looks::MOST, value_parser = parse_max_runs)]
     pub(super) max_runs: u32,
     /// Maximum time in seconds; the first 8 runs per policy are made regardless
-    #[arg(long, value_name = "S", default_value = "600", value_parser = parse_timeout)]
+    #[arg(long, value_name = "S", default_value = "600", value_parser = parse_time)]
     pub(super) max_time: Duration,
     /// Ignore differences up to this many percent
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = parse_margin)]
@@ -60,14 +60,14 @@ pub(crate) struct Args {
     /// How to combine several matches of a metric in one run
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Combine::Sum)]
     pub(super) metric_combine: Combine,
-    /// Higher is better for all --metric (assumed, unless the pattern speaks of time)
+    /// Higher is better for all --metric (the default unless the pattern mentions time)
     #[arg(long, conflicts_with = "lower_is_better")]
     pub(super) higher_is_better: bool,
-    /// Lower is better for all --metric (assumed if the pattern speaks of time)
+    /// Lower is better for all --metric (the default if the pattern mentions time)
     #[arg(long)]
     pub(super) lower_is_better: bool,
     /// Kill a run after this many seconds
-    #[arg(long, value_name = "S", default_value = "300", value_parser = parse_timeout)]
+    #[arg(long, value_name = "S", default_value = "300", value_parser = parse_time)]
     pub(super) timeout: Duration,
     /// Count runs that exit with a non-zero status
     #[arg(long)]
@@ -105,8 +105,8 @@ Examples:
 fn parse_runs(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(runs) if runs >= 2 => Ok(runs),
-        Ok(1) => Err("one run has no spread: at least 2 are needed, and 6 for a verdict".to_owned()),
-        _ => Err("a whole number is expected, 2 or more; 6 are needed for a verdict".to_owned()),
+        Ok(1) => Err("one run has no spread: use at least 2, and 6 for a verdict".to_owned()),
+        _ => Err("expected a whole number, 2 or more; a verdict needs 6".to_owned()),
     }
 }
 
@@ -115,21 +115,22 @@ fn parse_max_runs(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(runs) if runs >= first => Ok(runs),
         Ok(_) => Err(format!("the first look is after {first} runs; for fewer, use --runs")),
-        Err(_) => Err(format!("a whole number is expected, {first} or more")),
+        Err(_) => Err(format!("expected a whole number, {first} or more")),
     }
 }
 
 fn parse_margin(text: &str) -> Result<f64, String> {
     match text.strip_suffix('%').unwrap_or(text).parse() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        _ => Err("a number of percent is expected, above 0 and up to 100".to_owned()),
+        _ => Err("expected a percentage, above 0 and up to 100".to_owned()),
     }
 }
 
-fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+/// Parses a time in seconds.
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(timeout) if !timeout.is_zero() => Ok(timeout),
-        _ => Err("not a time above zero".to_owned()),
+        _ => Err("expected a time above zero".to_owned()),
     }
 }

@@ -12,7 +12,7 @@ use super::stats::{Ratio, rounds_for_a_verdict};
 
 /// Runs of each before the first look, unless the number of looks asks for more.
 pub(crate) const FIRST: u32 = 8;
-/// Runs of each, at most, unless told.
+/// Runs of each at most, by default.
 pub(crate) const MOST: u32 = 40;
 /// How many times that of the look before, the runs of a look are.
 const GROWTH: f64 = 1.5;

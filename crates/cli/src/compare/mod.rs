@@ -12,7 +12,7 @@ mod stats;
 mod table;
 mod verdict;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, parse_time};
 
 use crate::measure::{Bounds, Runner};
 use crate::metric::{self, Better, Combine, Metric};
@@ -31,7 +31,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::{INTERRUPTED, print};
 use turnwise_present::json;
@@ -39,10 +38,7 @@ use turnwise_present::output_file::OutputFile;
 use turnwise_profile::advice::{self, Advice, advise};
 use turnwise_profile::model::Profile;
 
-/// Compares.
-///
-/// # Errors
-/// Bad usage, a program that cannot be interposed or that fails, a metric that is not there.
+/// Runs the comparison and reports on it.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.advise && !args.arms.is_empty() {
         bail!("--advise compares only libc with what the profile advises; leave out --advise or --arm");
@@ -59,12 +55,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     for arm in &args.arms {
         if variants.iter().any(|other| other.name == arm.name) {
-            bail!("--arm '{}': something else is called so, too; give each arm a name of its own", arm.name);
+            bail!("--arm '{}': this name is taken; give each arm a name of its own", arm.name);
         }
         variants.push(Variant::arm(arm)?);
     }
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
-    let report = compare(variants, &target, metrics, &How::of(args))?;
+    let stop = stop_flag()?;
+    let report = compare(args, variants, &target, metrics, &stop)?;
     finish(&report, json, "")
 }
 
@@ -77,18 +74,16 @@ fn finish(report: &Report, json: Option<OutputFile>, conclusion: &str) -> Result
 /// Profiles, tries what the profile advises, and says what of it was proved.
 fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCode> {
     let json = args.json.as_deref().map(|file| OutputFile::open("--json", file)).transpose()?;
-    let (how, stop) = (How::of(args), stop_flag()?);
+    let stop = stop_flag()?;
     let is_for_people = !json.as_ref().is_some_and(OutputFile::is_stdout);
-    let bounds = Bounds { timeout: how.timeout, stop: &stop };
-    let (profile, advice) = profiled(target, &bounds, &how)?;
+    let (profile, advice) = profiled(args, target, &Bounds { timeout: args.timeout, stop: &stop })?;
     if is_for_people {
         print(&(advice::text(&advice, &profile) + "\n"))?;
     }
     let (variants, trials) = advise::variants(&advice, &profile, target)?;
-    let settings = how.settings(&variants);
     let mut report = match trials.as_slice() {
-        [] => Report::without_runs(&settings, target, &metrics),
-        _ => compare_until(variants, target, metrics, &how, &stop)?,
+        [] => Report::without_runs(&settings(args, &variants), target, &metrics),
+        _ => compare(args, variants, target, metrics, &stop)?,
     };
     let conclusion = advise::conclusion(&advice, &trials, &report, target);
     report.advice = Some(advise::results(&advice, &trials, &report, &profile));
@@ -103,12 +98,12 @@ fn advised(args: &Args, target: &Target, metrics: Vec<Metric>) -> Result<ExitCod
 const PROFILED: u32 = 3;
 
 /// The profile of the first run in which there is something to try, or else of the one that waited most.
-fn profiled(target: &Target, bounds: &Bounds, how: &How) -> Result<(Profile, Advice)> {
+fn profiled(args: &Args, target: &Target, bounds: &Bounds) -> Result<(Profile, Advice)> {
     let waited = |profile: &Profile| profile.locks.iter().map(|lock| lock.usage.wait.sum_ns).sum::<u64>();
     let mut most: Option<(Profile, Advice)> = None;
     for _ in 0..PROFILED {
-        let profile = profile::of_one_run(target, bounds, how.any_status, |output| {
-            if how.show_output {
+        let profile = profile::of_one_run(target, bounds, args.any_status, |output| {
+            if args.show_output {
                 eprintln!("--- profiled\n{}", output.trim_end());
             }
         })?;
@@ -135,80 +130,37 @@ fn give_back_memory() {
     };
 }
 
-/// How to compare.
-pub(crate) struct How {
-    /// Runs of each contender after which to look whether that is enough.
-    pub(crate) looks: Vec<u32>,
-    /// For how long to go on after the first look; `None`: the number of runs is fixed.
-    pub(crate) max_time: Option<Duration>,
-    /// A difference that does not matter, as a share.
-    pub(crate) margin: f64,
-    /// Runs of each before those that count.
-    pub(crate) warmup: u32,
-    /// Of the order of runs and of the bootstrap.
-    pub(crate) seed: u64,
-    /// Of one run.
-    pub(crate) timeout: Duration,
-    /// Whether a run counts whatever its exit status.
-    pub(crate) any_status: bool,
-    /// Whether to show what the program prints.
-    pub(crate) show_output: bool,
-}
-
-impl How {
-    fn of(args: &Args) -> How {
-        How {
-            looks: args.runs.map_or_else(|| looks::looks(args.max_runs), |runs| vec![runs]),
-            max_time: args.runs.is_none().then_some(args.max_time),
-            margin: args.margin / 100.0,
-            warmup: args.warmup,
-            seed: args.seed,
-            timeout: args.timeout,
-            any_status: args.any_status,
-            show_output: args.show_output,
-        }
-    }
-
-    fn settings(&self, variants: &[Variant]) -> Settings {
-        Settings {
-            policies: variants.iter().map(|variant| variant.name.clone()).collect(),
-            arms: variants.iter().map(ArmInfo::new).collect(),
-            runs: self.looks.last().copied().unwrap_or_default(),
-            looks: self.looks.clone(),
-            confidence: looks::confidence(self.looks.len()),
-            max_time_s: self.max_time.map(|time| time.as_secs_f64()),
-            margin: self.margin,
-            warmup: self.warmup,
-            seed: self.seed,
-            timeout_s: self.timeout.as_secs_f64(),
-            any_status: self.any_status,
-        }
+fn settings(args: &Args, variants: &[Variant]) -> Settings {
+    let looks = args.runs.map_or_else(|| looks::looks(args.max_runs), |runs| vec![runs]);
+    Settings {
+        policies: variants.iter().map(|variant| variant.name.clone()).collect(),
+        arms: variants.iter().map(ArmInfo::new).collect(),
+        runs: looks.last().copied().unwrap_or_default(),
+        confidence: looks::confidence(looks.len()),
+        looks,
+        max_time_s: args.runs.is_none().then_some(args.max_time.as_secs_f64()),
+        margin: args.margin / 100.0,
+        warmup: args.warmup,
+        seed: args.seed,
+        timeout_s: args.timeout.as_secs_f64(),
+        any_status: args.any_status,
     }
 }
 
-/// Compares contenders under a program; the first is the baseline, and the first metric decides.
-///
-/// # Errors
-/// The program cannot be interposed, or fails, or does not print a metric.
-pub(crate) fn compare(variants: Vec<Variant>, target: &Target, metrics: Vec<Metric>, how: &How) -> Result<Report> {
-    let stop = stop_flag()?;
-    compare_until(variants, target, metrics, how, &stop)
-}
-
-/// The same; `stop` ends it early.
-fn compare_until(
+/// Compares contenders under a program, until `stop`; the first is the baseline, and the first metric decides.
+fn compare(
+    args: &Args,
     variants: Vec<Variant>,
     target: &Target,
     metrics: Vec<Metric>,
-    how: &How,
     stop: &AtomicBool,
 ) -> Result<Report> {
     let library = library(&variants, target)?;
     let watch = library.as_ref().and_then(Watch::new);
-    let probe = library.as_ref().and_then(|library| RunProbe::new(library.path()));
-    let runner = Runner { target, library: library.as_ref(), watch, probe, timeout: how.timeout, stop };
-    let settings = how.settings(&variants);
-    Session { settings, variants, metrics, runner, show_output: how.show_output }.measure()
+    let probe = library.as_ref().and_then(|library| RunProbe::new(&library.path));
+    let runner = Runner { target, library: library.as_ref(), watch, probe, timeout: args.timeout, stop };
+    let settings = settings(args, &variants);
+    Session { settings, variants, metrics, runner, show_output: args.show_output }.measure()
 }
 
 fn policies(named: &[Policy], with_files: bool) -> Result<Vec<Policy>> {

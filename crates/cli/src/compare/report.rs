@@ -11,7 +11,6 @@ use crate::metric::{Better, Combine, Metric, Unit};
 use crate::target::Target;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
-use turnwise_present::ending::{Failure, INTERRUPTED};
 use turnwise_present::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
@@ -53,21 +52,14 @@ pub(crate) struct Circumstances {
 
 impl Report {
     /// Works out what the runs say.
-    ///
-    /// # Errors
-    /// There is no complete round.
     pub(crate) fn new(
         circumstances: Circumstances,
         settings: &Settings,
         target: &Target,
         metrics: &[Metric],
         runs: Vec<Run>,
-    ) -> anyhow::Result<Report> {
+    ) -> Report {
         let rounds = complete_rounds(&runs, settings.policies.len()).len();
-        if rounds == 0 {
-            let message = "interrupted before the first round was complete; nothing to report";
-            return Err(Failure::error(INTERRUPTED, message.to_owned()));
-        }
         let summaries = summarise(metrics, settings, &runs);
         let mut notes = notes(metrics, circumstances.others, &settings.policies, &runs);
         if circumstances.interrupted {
@@ -75,21 +67,10 @@ impl Report {
             notes.insert(0, format!("interrupted: only the {rounds} complete rounds of {most}{} count", settings.runs));
         }
         if circumstances.out_of_time {
-            notes.insert(0, format!("--max-time ended it after {rounds} rounds of at most {}", settings.runs));
+            let most = settings.runs;
+            notes.insert(0, format!("--max-time ended the comparison after {rounds} rounds of at most {most}"));
         }
         let verdicts = judge(&metrics[0], settings, &summaries);
-        let empty = Report::empty(circumstances, settings, target, metrics);
-        Ok(Report { runs, summaries, verdicts, notes, ..empty })
-    }
-
-    /// A profile advised nothing that could be run.
-    pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        let (started, machine) = (SystemTime::now(), Machine::look());
-        let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
-        Report::empty(circumstances, settings, target, metrics)
-    }
-
-    fn empty(circumstances: Circumstances, settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
         let Circumstances { started, machine, others, interrupted, .. } = circumstances;
         Report {
             schema: SCHEMA,
@@ -100,13 +81,20 @@ impl Report {
             others,
             settings: settings.clone(),
             metrics: metrics.iter().enumerate().map(|(index, metric)| MetricInfo::new(metric, index == 0)).collect(),
-            runs: Vec::new(),
-            summaries: Vec::new(),
-            verdicts: Vec::new(),
-            notes: Vec::new(),
+            runs,
+            summaries,
+            verdicts,
+            notes,
             interrupted,
             advice: None,
         }
+    }
+
+    /// A report without runs: a profile advised nothing that could be run.
+    pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
+        let (started, machine) = (SystemTime::now(), Machine::look());
+        let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
+        Report::new(circumstances, settings, target, metrics, Vec::new())
     }
 }
 

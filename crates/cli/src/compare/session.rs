@@ -2,7 +2,7 @@
 
 use super::looks::is_settled;
 use super::report::{Circumstances, Report};
-use super::runs::{Run, summarise};
+use super::runs::{Run, complete_rounds, summarise};
 use super::settings::Settings;
 use crate::machine::Machine;
 use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
@@ -13,7 +13,7 @@ use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
-use turnwise_present::ending::{CHECK_FAILED, Failure, USAGE_OR_IO};
+use turnwise_present::ending::{CHECK_FAILED, Failure, INTERRUPTED, USAGE_OR_IO};
 use turnwise_present::others;
 use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 
@@ -30,13 +30,14 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Makes all runs, or as many as the user has patience for.
-    ///
-    /// # Errors
-    /// A run fails, or lacks a metric; or the user has no patience at all.
+    /// Makes all runs, or as many as the user has patience for; fails if a run does, or lacks a metric.
     pub(crate) fn measure(&self) -> Result<Report> {
         let (started, machine, others) = (SystemTime::now(), Machine::look(), others::Watch::begin());
         let (runs, out_of_time) = self.runs()?;
+        if complete_rounds(&runs, self.variants.len()).is_empty() {
+            let message = "interrupted before the first round was complete; nothing to report";
+            return Err(Failure::error(INTERRUPTED, message.to_owned()));
+        }
         let circumstances = Circumstances {
             started,
             machine,
@@ -44,7 +45,7 @@ impl Session<'_> {
             interrupted: self.stopped(),
             out_of_time,
         };
-        Report::new(circumstances, &self.settings, self.runner.target, &self.metrics, runs)
+        Ok(Report::new(circumstances, &self.settings, self.runner.target, &self.metrics, runs))
     }
 
     fn stopped(&self) -> bool {
@@ -148,7 +149,7 @@ impl Session<'_> {
             return Err(self.failure(place, outcome));
         }
         if outcome.library_loaded == Some(false) {
-            let advice = "does it clear LD_PRELOAD, or has it a loader of its own?";
+            let advice = "does it clear LD_PRELOAD, or have a loader of its own?";
             bail!("{place}: the program never loaded the preload library, so the locks were libc's; {advice}");
         }
         Ok(())
@@ -170,7 +171,7 @@ impl Session<'_> {
             return Failure::error(USAGE_OR_IO, format!("{place}: the program {what}\n{output}\n{advice}"));
         }
         let advice = format!(
-            "if it ends well by itself ({shown}), the locks broke it: please report it; --lock leaves policies out"
+            "if it succeeds by itself ({shown}), the locks broke it: please report it; use --lock to leave policies out"
         );
         Failure::error(CHECK_FAILED, format!("{place}: the program {what}\n{output}\n{advice}"))
     }

@@ -9,7 +9,7 @@ use turnwise_preload_abi::Policy;
 pub(crate) struct Settings {
     /// Policies, policy files by their paths, and arms by their names. The first is the baseline.
     pub(crate) policies: Vec<String>,
-    /// The same, with what each is.
+    /// What each of `policies` is.
     pub(crate) arms: Vec<ArmInfo>,
     /// Runs of each, at most.
     pub(crate) runs: u32,

@@ -68,7 +68,7 @@ pub(crate) fn ratio_of_medians(rounds: &[(f64, f64)], confidence: f64, rng: &mut
     ratio_by(rounds, confidence, RESAMPLES, rng)
 }
 
-/// The same, by so many resamples.
+/// Computes [`ratio_of_medians`] by this many resamples.
 pub(crate) fn ratio_by(rounds: &[(f64, f64)], confidence: f64, resamples: usize, rng: &mut Rng) -> Option<Ratio> {
     if rounds.is_empty() || rounds.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;

@@ -166,7 +166,7 @@ mod tests {
             out_of_time: false,
         };
         let target = Target::find(&["true".into()]).unwrap();
-        Report::new(circumstances, &settings, &target, &charged(), runs).unwrap()
+        Report::new(circumstances, &settings, &target, &charged(), runs)
     }
 
     #[test]

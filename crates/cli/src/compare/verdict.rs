@@ -59,8 +59,8 @@ fn verdict(metric: &Metric, settings: &Settings, row: &Row) -> Verdict {
         }
         Some(ratio) if !ratio.differs() => {
             let sentence = format!(
-                "no difference between {policy} and {baseline} in {name} can be told from {n} runs (ratio {}{}); \
-                 four times the runs halve the interval: --{runs} {}{}",
+                "no difference between {policy} and {baseline} in {name} is detectable in {n} runs (ratio {}{}); \
+                 four times as many runs would halve the interval: --{runs} {}{}",
                 interval(ratio),
                 looks(settings),
                 4 * n,

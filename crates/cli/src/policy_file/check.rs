@@ -48,10 +48,7 @@ Examples:
 /// Names of a match that are shown one by one.
 const SHOWN_MAX: usize = 8;
 
-/// Checks.
-///
-/// # Errors
-/// The file cannot be used, or the program cannot be read.
+/// Checks a file, and looks its rules up in the program.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let Command::Check(args) = &args.command;
     let file = PolicyFile::read(&args.file)?;

@@ -21,7 +21,7 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// The warnings, for people.
+    /// Formats the warnings for people.
     pub(crate) fn shown_warnings(&self, file: &PolicyFile) -> String {
         shown(&self.warnings, &file.origin, &file.text)
     }
@@ -36,10 +36,8 @@ pub(crate) struct Match {
     pub(crate) ranges: Vec<Range<u64>>,
 }
 
-/// Looks the rules up in `program` and in the programs that they name.
-///
-/// # Errors
-/// The program or what it loads cannot be read, or there are more places than a table can have.
+/// Looks the rules up in `program` and in the programs that they name; fails if a file cannot be read, or the rules
+/// match more places than a table can have.
 pub(crate) fn compile(file: &PolicyFile, program: &Path) -> Result<Compiled> {
     let (scope, mut warnings) = LookupScope::of(program, &file.rules)?;
     let (mut rules, mut places, mut found) = (Vec::new(), Vec::new(), Vec::new());
@@ -54,7 +52,7 @@ pub(crate) fn compile(file: &PolicyFile, program: &Path) -> Result<Compiled> {
     }
     let table = NewTable { default: file.default, rules, modules: places }.bytes();
     warnings.sort_by_key(|problem| problem.place.start);
-    Ok(Compiled { table: table.context("the rules are about too many places")?, found, warnings })
+    Ok(Compiled { table: table.context("the rules match too many places")?, found, warnings })
 }
 
 fn table_rule(file: &PolicyFile, rule: &Rule) -> NewRule {

@@ -35,8 +35,8 @@ fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
     let nameless = |ranges| Match { module: module.name.clone(), name: String::new(), ranges };
     match subject {
         Subject::All => vec![nameless(Vec::new())],
-        Subject::Symbol(symbol, distance) => variables(module, symbol.get_ref(), *distance).collect(),
-        Subject::Function(function) => functions(module, function.get_ref()).collect(),
+        Subject::Symbol(symbol, distance) => named(module, symbol.get_ref(), false, *distance),
+        Subject::Function(function) => named(module, function.get_ref(), true, None),
         Subject::Lines { file, first, last, .. } => {
             let ranges = module.code().lines(file, *first, *last);
             if ranges.is_empty() { Vec::new() } else { vec![nameless(ranges)] }
@@ -47,7 +47,7 @@ fn matches(module: &Module, subject: &Subject) -> Vec<Match> {
 /// What is odd about the variables that a rule names.
 fn odd_variables(name: &Spanned<String>, found: &[(usize, Match)]) -> Option<Problem> {
     if name.get_ref().bytes().all(|byte| byte == b'*') {
-        let what = "this is about the locks in any variable, of the program and of all that it loads";
+        let what = "this matches the locks in every variable of the program and of all that it loads";
         let remedy = "name a variable; for all locks of one shared object, use `module` alone; for all, `default`";
         return Some(Problem::warning(name.span(), what, remedy));
     }
@@ -67,10 +67,16 @@ fn is_too_small(range: &Range<u64>) -> bool {
     range.end - range.start < LOCK_BYTES && range.end - range.start > 1
 }
 
-fn variables(module: &Module, pattern: &str, distance: Option<u64>) -> impl Iterator<Item = Match> {
+/// The functions or variables of a module whose names match, each with where it is.
+fn named(module: &Module, pattern: &str, is_function: bool, distance: Option<u64>) -> Vec<Match> {
     let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
+    if is_function {
+        for (name, ranges) in module.code().functions(|name| is_about(pattern, name)) {
+            found.entry(demangled(name).into_owned()).or_default().extend(ranges.iter().cloned());
+        }
+    }
     module.for_each_symbol(|symbol| {
-        if symbol.is_function || !is_about(pattern, symbol.name) {
+        if symbol.is_function != is_function || !is_about(pattern, symbol.name) {
             return;
         }
         let range = match distance {
@@ -82,21 +88,5 @@ fn variables(module: &Module, pattern: &str, distance: Option<u64>) -> impl Iter
             ranges.push(range);
         }
     });
-    found.into_iter().map(|(name, ranges)| Match { module: module.name.clone(), name, ranges })
-}
-
-fn functions(module: &Module, pattern: &str) -> impl Iterator<Item = Match> {
-    let mut found: BTreeMap<String, Vec<Range<u64>>> = BTreeMap::new();
-    for (name, ranges) in module.code().functions(|name| is_about(pattern, name)) {
-        found.entry(demangled(name).into_owned()).or_default().extend(ranges.iter().cloned());
-    }
-    module.for_each_symbol(|symbol| {
-        if symbol.is_function && is_about(pattern, symbol.name) {
-            let ranges = found.entry(demangled(symbol.name).into_owned()).or_default();
-            if !ranges.contains(&symbol.range) {
-                ranges.push(symbol.range.clone());
-            }
-        }
-    });
-    found.into_iter().map(|(name, ranges)| Match { module: module.name.clone(), name, ranges })
+    found.into_iter().map(|(name, ranges)| Match { module: module.name.clone(), name, ranges }).collect()
 }

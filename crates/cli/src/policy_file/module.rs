@@ -45,10 +45,7 @@ impl Image for FileImage<'_> {
 }
 
 impl Module {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// It cannot be read, or is no program or shared object of this machine.
+    /// Reads a file; fails if it is not a program or shared object for this machine.
     pub(crate) fn read(path: &Path) -> Result<Module> {
         let data = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let fingerprint = fingerprint(&FileImage(&data))
@@ -102,10 +99,7 @@ impl Module {
     }
 }
 
-/// The files that the loader would load for a program, itself first, as the loader tells. It runs none of their code.
-///
-/// # Errors
-/// The loader cannot be asked, or would refuse.
+/// Asks the loader which files it would load for a program, itself first. The loader runs none of their code.
 pub(crate) fn modules_of(program: &Native) -> Result<Vec<PathBuf>> {
     let mut ask = Command::new(&program.loader);
     ask.arg("--list").arg(&program.path);

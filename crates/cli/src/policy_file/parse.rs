@@ -3,7 +3,7 @@
 use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
 use crate::policy::{DEFAULT, renamed};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
@@ -43,10 +43,7 @@ struct RawRule {
 }
 
 impl PolicyFile {
-    /// Reads a file; what is out of date in it goes to standard error.
-    ///
-    /// # Errors
-    /// It cannot be read, or used; the message has every problem with its line.
+    /// Reads a file; an error has every problem with its line. What is out of date in it goes to standard error.
     pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
         let origin = path.display().to_string();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read the policy file {origin}"))?;
@@ -61,18 +58,12 @@ impl PolicyFile {
         Ok(file)
     }
 
-    /// The file of this text; `origin` is what messages call it.
-    ///
-    /// # Errors
-    /// It cannot be used; the message has every problem with its line.
+    /// Parses a text, which messages call `origin`; an error has every problem with its line.
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
-        let parsed = parse(&text);
-        match parsed {
-            Ok((default, rules, old_names)) => {
-                Ok(PolicyFile { origin: origin.to_owned(), text, default, rules, old_names })
-            }
-            Err(problems) => bail!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text)),
-        }
+        let (default, rules, old_names) = parse(&text).map_err(|problems| {
+            anyhow!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text))
+        })?;
+        Ok(PolicyFile { origin: origin.to_owned(), text, default, rules, old_names })
     }
 }
 
@@ -97,7 +88,7 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
                     problems.push(Problem::error(
                         rule.place.clone(),
                         what,
-                        "the first rule that matches decides: move this one up, or take it out",
+                        "the first rule that matches decides: move this one up, or remove it",
                     ));
                 }
                 rules.push(rule);
@@ -140,7 +131,7 @@ fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Probl
             problems.push(Problem::error(
                 value.span(),
                 "an empty name",
-                "give a name, or take the key out: without it, any will do",
+                "give a name, or remove the key: without it, any name matches",
             ));
         }
     }
@@ -179,20 +170,12 @@ fn subject(
     match (symbol, function, line) {
         (None, None, None) => Ok(Subject::All),
         (Some(written), None, None) => {
-            let distance = symbol_of(written.get_ref()).1;
-            let name = symbol_of(written.get_ref()).0.to_owned();
-            let place = written.span();
-            match distance {
-                Some(text) => match number(text) {
-                    Some(distance) => Ok(Subject::Symbol(Spanned::new(place, name), Some(distance))),
-                    None => Err(Problem::error(
-                        place,
-                        format!("{text:?} is not a number of bytes"),
-                        "write `name+40` or `name+0x28`",
-                    )),
-                },
-                None => Ok(Subject::Symbol(Spanned::new(place, name), None)),
-            }
+            let (name, text) = symbol_of(written.get_ref());
+            let distance = text.map(|text| {
+                let what = format!("{text:?} is not a number of bytes");
+                number(text).ok_or_else(|| Problem::error(written.span(), what, "write `name+40` or `name+0x28`"))
+            });
+            Ok(Subject::Symbol(Spanned::new(written.span(), name.to_owned()), distance.transpose()?))
         }
         (None, Some(name), None) => Ok(Subject::Function(name)),
         (None, None, Some(written)) => lines(written),
@@ -201,7 +184,7 @@ fn subject(
             let place = last.map_or(0..0, |value| value.span());
             Err(Problem::error(
                 place,
-                "a rule goes by one of `symbol`, `function` and `line`, not by several",
+                "a rule may have only one of `symbol`, `function` and `line`",
                 "a lock is a variable (`symbol`), or is known by the call that makes it (`function` or `line`): make \
                  two rules",
             ))
@@ -224,7 +207,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// `cache.c:120` or `src/cache.c:100-140`.
+/// Parses `cache.c:120` or `src/cache.c:100-140`.
 fn lines(written: Spanned<String>) -> Result<Subject, Problem> {
     let parsed = written.get_ref().rsplit_once(':').and_then(|(file, range)| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -263,7 +246,7 @@ fn explain(error: &toml::de::Error) -> Problem {
         _ => Problem::error(
             place,
             format!("not TOML: {message}"),
-            "mend the TOML here: `key = \"value\"` lines below `[[rule]]` lines",
+            "fix the TOML here: `key = \"value\"` lines below `[[rule]]` lines",
         ),
     }
 }
@@ -307,7 +290,8 @@ mod tests {
         complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c\"", &["is not a line of a source file", "`cache.c:120`"]);
         complaint("[[rule]]\nlock = \"queued\"\nline = \"a.c:9-7\"", &["is not a line of a source file"]);
         complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a+9z\"", &["is not a number of bytes"]);
-        complaint("[[rule]]\nlock = \"queued\"\nsymbol = \"a\"\nfunction = \"f\"", &["not by several", "p.toml:4:12"]);
+        let two = "[[rule]]\nlock = \"queued\"\nsymbol = \"a\"\nfunction = \"f\"";
+        complaint(two, &["may have only one of", "p.toml:4:12"]);
     }
 
     #[test]

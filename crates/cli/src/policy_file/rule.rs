@@ -71,7 +71,8 @@ impl Rule {
     }
 }
 
-/// Whether the pattern `mine` holds for all that `theirs` holds for; sure only if `theirs` is no pattern, or the same.
+/// Whether the pattern `mine` holds for all that `theirs` holds for; certain only if `theirs` is not a pattern, or is
+/// the same.
 fn is_wider(mine: &str, theirs: &str) -> bool {
     let literal = !theirs.contains(['*', '?']);
     mine == theirs

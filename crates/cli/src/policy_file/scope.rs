@@ -20,10 +20,8 @@ pub(super) struct LookupScope {
 }
 
 impl LookupScope {
-    /// `program` with all that it starts with, and what the rules name; also what of that cannot be looked at.
-    ///
-    /// # Errors
-    /// `program` cannot be looked at.
+    /// Reads `program` with all that it starts with, and what the rules name; also returns what of the latter cannot be
+    /// read.
     pub(super) fn of(program: &Path, rules: &[Rule]) -> Result<(LookupScope, Vec<Problem>)> {
         let mut scope = LookupScope { programs: Vec::new(), modules: Vec::new(), by_path: BTreeMap::new() };
         scope.add(&program::native_of(program)?)?;
@@ -69,7 +67,7 @@ impl LookupScope {
         }
         let native = program::resolve(name.as_ref()).and_then(|path| program::native_of(&path));
         let error = native.and_then(|native| self.add(&native)).err()?;
-        let what = format!("this program cannot be looked at: {error:#}");
+        let what = format!("cannot inspect this program: {error:#}");
         Some(Problem::warning(program.span(), what, "correct its name, or give its path"))
     }
 
@@ -77,7 +75,7 @@ impl LookupScope {
         let module = rule.module.as_ref().filter(|name| is_path(name.get_ref()))?;
         let path = canonicalize(module.get_ref()).map_err(anyhow::Error::from);
         let error = path.and_then(|path| self.module(&path)).err()?;
-        let what = format!("this module cannot be looked at: {error:#}");
+        let what = format!("cannot inspect this module: {error:#}");
         let remedy = "correct the path; a name without slash is for a module that the program starts with";
         Some(Problem::warning(module.span(), what, remedy))
     }

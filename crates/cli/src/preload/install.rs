@@ -21,10 +21,8 @@ pub(crate) struct Payload<'a> {
     pub(crate) content: &'a [u8],
 }
 
-/// Writes `payload` to a private directory unless it is there already, and says where.
-///
-/// # Errors
-/// No directory is fit; the message has the reason for each.
+/// Writes `payload` to a private directory unless it is there already, and says where; an error has the reason against
+/// each directory.
 pub(crate) fn install(payload: &Payload) -> Result<PathBuf> {
     let mut refused = String::new();
     for directory in candidates() {

@@ -26,65 +26,42 @@ const VARIABLE: &str = "LD_PRELOAD";
 
 /// The installed library.
 pub(crate) struct Library {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Library {
     /// Installs the library that this program carries.
-    ///
-    /// # Errors
-    /// No private directory is to be had.
     pub(crate) fn install() -> Result<Library> {
         Ok(Library { path: install(&LIBRARY)? })
-    }
-
-    /// The file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Lets `command` run under `policy`.
     pub(crate) fn apply(&self, policy: Policy, command: &mut Command) {
         if policy != Policy::Libc {
-            set([self.path()], command);
+            set([self.path.as_path()], command);
             command.env(environment::LOCK, policy.name()).env_remove(environment::POLICY_TABLE);
         }
     }
 
     /// Lets `command` run under a policy file's table.
-    pub(crate) fn apply_table(&self, table: &Table, command: &mut Command) {
-        set([self.path()], command);
-        command.env(environment::POLICY_TABLE, &table.path).env_remove(environment::LOCK);
+    pub(crate) fn apply_table(&self, table: &Path, command: &mut Command) {
+        set([self.path.as_path()], command);
+        command.env(environment::POLICY_TABLE, table).env_remove(environment::LOCK);
     }
 }
 
-/// The table of a policy file, where the preload library finds it.
-#[derive(Debug)]
-pub(crate) struct Table {
-    path: PathBuf,
-}
-
-impl Table {
-    /// Puts a table where it stays: a program may start others for as long as it runs.
-    ///
-    /// # Errors
-    /// No private directory is to be had.
-    pub(crate) fn install(compiled: &Compiled) -> Result<Table> {
-        let payload = Payload { stem: "policy", suffix: ".table", content: &compiled.table };
-        Ok(Table { path: install(&payload)? })
-    }
+/// Puts a policy file's table where it stays, since a program may start others for as long as it runs; says where.
+pub(crate) fn install_table(compiled: &Compiled) -> Result<PathBuf> {
+    install(&Payload { stem: "policy", suffix: ".table", content: &compiled.table })
 }
 
 /// Lets `command` run under `locks` with the recorder in front, which writes to `recording`.
-///
-/// # Errors
-/// No private directory is to be had.
 pub(crate) fn apply_recorder(locks: &Variant, recording: &Path, command: &mut Command) -> Result<()> {
     let recorder = install(&RECORDER)?;
     if locks.is_interposed() {
         let library = Library::install()?;
         locks.apply(&library, command);
-        set([recorder.as_path(), library.path()], command);
+        set([recorder.as_path(), library.path.as_path()], command);
     } else {
         set([recorder.as_path()], command);
     }
@@ -111,7 +88,7 @@ impl Watch {
     /// `None`: the file system or the system's limits do not allow to watch.
     pub(crate) fn new(library: &Library) -> Option<Watch> {
         let events = inotify::init(inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC).ok()?;
-        inotify::add_watch(&events, library.path(), inotify::WatchFlags::OPEN).ok()?;
+        inotify::add_watch(&events, &library.path, inotify::WatchFlags::OPEN).ok()?;
         Some(Watch { events })
     }
 

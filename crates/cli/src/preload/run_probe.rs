@@ -1,5 +1,5 @@
 //! What the preload library tells of a run: a small file beside the library, which all processes of the run map.
-//! Whoever finds the one finds the other.
+//! A process that finds the library finds the file.
 
 use serde::Serialize;
 use std::os::unix::fs::FileExt;

@@ -10,7 +10,7 @@ use std::path::Path;
 /// What the names of such runtimes begin with: gcc's, and clang's if they are shared.
 const RUNTIMES: [&str; 5] = ["libasan.", "libhwasan.", "libtsan.", "libclang_rt.asan", "libclang_rt.tsan"];
 
-/// The sanitizers' runtimes that a program asks for; none of what is no program.
+/// The sanitizers' runtimes that a program asks for; none if the file is not a program.
 pub(crate) fn runtimes(program: &OsStr) -> Vec<OsString> {
     needed(Path::new(program)).unwrap_or_default().into_iter().filter(|name| is_runtime(name)).collect()
 }

@@ -11,8 +11,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use turnwise_futex_trace::{Run, Trace, Tracer, has_ended};
-use turnwise_profile::model::{Ending, Profile};
+use turnwise_futex_trace::{Trace, Tracer, has_ended};
+use turnwise_profile::model::{Ending, Profile, Program};
 
 /// How long to wait for records before looking whether all is over.
 const STEP: Duration = Duration::from_millis(20);
@@ -36,10 +36,8 @@ fn is_go(path: &Path) -> bool {
     file.section_by_name(".go.buildinfo").is_some()
 }
 
-/// Runs a program under a trace. With a reason it was not asked for: then the program runs even if it cannot be traced.
-///
-/// # Errors
-/// The program cannot be run; or a trace was asked for and is not possible.
+/// Runs a program under a trace. `reason` says why, if the user did not ask for it: then the program runs even if it
+/// cannot be traced.
 pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profile>, ExitCode)> {
     let mut signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP])?;
     if let Some(reason) = reason {
@@ -50,7 +48,7 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
     let tracer = match Tracer::of_children() {
         Ok(tracer) => Some(tracer),
         Err(error) if reason.is_some() => {
-            eprintln!("turnwise: it runs without a profile: {error:#}");
+            eprintln!("turnwise: the program runs without a profile: {error:#}");
             None
         }
         Err(error) => return Err(error.context("--futex")),
@@ -64,14 +62,11 @@ pub(super) fn run(target: &Target, reason: Option<&str>) -> Result<(Option<Profi
     });
     let status = status?;
     let command = target.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let profile = trace.map(|trace| trace.profile(&about(command, started, ending(status))));
+    let profile = trace.map(|trace| trace.profile(about(command, started, ending(status))));
     Ok((profile, exit_code(status)))
 }
 
-/// The profile of a process that runs, until Ctrl-C, its end, or so much time has passed.
-///
-/// # Errors
-/// There is no such process, or it cannot be traced.
+/// Traces a running process until Ctrl-C, its end, or `time` has passed.
 pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -89,9 +84,9 @@ pub(super) fn attached(pid: u32, time: Option<Duration>) -> Result<Profile> {
     let trace = follow(tracer, || {
         has_ended(pid) || signals.pending().next().is_some() || time.is_some_and(|time| began.elapsed() >= time)
     });
-    // Who is no child cannot be waited for: how it ended is not known.
+    // Only a child can be waited for: how it ended is not known.
     let ending = if has_ended(pid) { Ending::Ended } else { Ending::Running };
-    Ok(trace.profile(&about(command, started, ending)))
+    Ok(trace.profile(about(command, started, ending)))
 }
 
 fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
@@ -101,14 +96,15 @@ fn follow(mut tracer: Tracer, mut is_over: impl FnMut() -> bool) -> Trace {
     tracer.finish()
 }
 
-fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Run {
+fn about(command: Vec<String>, started: SystemTime, ending: Ending) -> Program {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    Run {
+    Program {
         command,
         started_unix_s: started.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         ending,
         cpus: u32::try_from(cpus).unwrap_or(u32::MAX),
         machine: record::machine(),
+        ..Program::default()
     }
 }
 

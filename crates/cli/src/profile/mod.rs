@@ -6,6 +6,7 @@ mod record;
 mod source;
 mod what_if;
 
+use crate::compare::parse_time;
 use crate::measure::{Bounds, End, last_lines};
 use crate::policy;
 use crate::policy_file::PolicyFile;
@@ -34,7 +35,7 @@ struct Locks {
 }
 
 impl Locks {
-    /// Nothing was asked for.
+    /// Whether the user asked for no other locks.
     fn are_the_programs_own(&self) -> bool {
         self.policy.is_none() && self.lock == Policy::Libc
     }
@@ -74,7 +75,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "lock", "policy", "recording", "from"])]
     pid: Option<u32>,
     /// Stop after this time
-    #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"], value_parser = seconds)]
+    #[arg(long, value_name = "N", requires = "pid", conflicts_with_all = ["command", "from"],
+          value_parser = parse_time)]
     seconds: Option<std::time::Duration>,
     /// Report on an existing recording or JSON profile instead of running a program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["lock", "policy", "command"])]
@@ -84,14 +86,6 @@ pub(crate) struct Args {
     /// The program and its arguments
     #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
-}
-
-fn seconds(text: &str) -> Result<std::time::Duration, String> {
-    let parsed: f64 = text.parse().map_err(|_| format!("{text} is not a number of seconds"))?;
-    match std::time::Duration::try_from_secs_f64(parsed) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("it must be above zero".to_owned()),
-    }
 }
 
 static LONG_HELP: LazyLock<String> = LazyLock::new(|| format!("{SAMPLE_HELP}\n\n{EXAMPLES}"));
@@ -107,11 +101,8 @@ Examples:
   turnwise profile --what-if-cpus 64 -- ./server --port 8080
   turnwise profile --from profile.json --flame waits.svg";
 
-/// The profile of one run on the C library's locks, without input and within bounds; what the program printed is shown
-/// by `show`.
-///
-/// # Errors
-/// The program cannot be run or recorded, fails, or takes too long.
+/// Profiles one run on the C library's locks, without input and within bounds; passes what the program printed to
+/// `show`.
 pub(crate) fn of_one_run(
     target: &Target,
     bounds: &Bounds,
@@ -153,9 +144,6 @@ impl Source {
 }
 
 /// Runs the program, or reads what an earlier run left.
-///
-/// # Errors
-/// The program cannot be run or recorded; a file cannot be read or written.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let what_if = args.what_if.ask()?;
     let outputs = args.outputs.open(args.recording.as_deref())?;

@@ -40,10 +40,8 @@ impl clap::FromArgMatches for Outputs {
 pub(crate) struct Opened(Vec<(&'static Format, OutputFile)>);
 
 impl Outputs {
-    /// Opens the files: before the run, so that a wrong path costs nothing. `recording`: where that goes.
-    ///
-    /// # Errors
-    /// A directory cannot be written to; two files are the same.
+    /// Opens the files before the run, so that a wrong path costs nothing; fails if two are the same, or the same as
+    /// `recording`.
     pub(crate) fn open(&self, recording: Option<&Path>) -> Result<Opened> {
         let mut others: Vec<(&str, &Path)> = recording.map(|file| ("recording", file)).into_iter().collect();
         let mut opened = Vec::new();

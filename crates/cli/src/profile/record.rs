@@ -29,10 +29,7 @@ const ROOM_BYTES: u64 = 1 << 30;
 /// Signals with whom they came from.
 pub(super) type Signals = SignalsInfo<WithOrigin>;
 
-/// Runs `command` and makes its profile; with it, its exit status, and the recording.
-///
-/// # Errors
-/// It cannot be run or recorded.
+/// Runs `command`; returns its profile, its exit status, and the recording.
 pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result<(Profile, ExitCode, RecordingFile)> {
     let (profile, status, place) = record(&locks.on(target)?, keep, target, |mut start| {
         // From here on Ctrl-C is the program's, which shares our terminal.
@@ -43,10 +40,7 @@ pub(super) fn run(locks: &Locks, keep: Option<&Path>, target: &Target) -> Result
     Ok((profile, exit_code(status), place))
 }
 
-/// Makes the profile of what `run` runs, which is `target` with the recorder; with it, how it ended, and the recording.
-///
-/// # Errors
-/// It cannot be run or recorded.
+/// Records what `run` runs, which is `target`; returns the profile, how the run ended, and the recording.
 pub(super) fn record(
     locks: &Variant,
     keep: Option<&Path>,
@@ -169,7 +163,8 @@ fn finish(file: &Path, status: ExitStatus) -> Result<(), Error> {
     Ok(writer::finish(file, &End { ending, value: value as u32, monotonic_ns, machine: &machine })?)
 }
 
-/// The same for its children, as far as it is known. One that cannot be written can still be read.
+/// Writes into the children's recordings how they ended, as far as it is known. One that cannot be written can still be
+/// read.
 fn finish_children(files: &[PathBuf]) {
     let machine = machine();
     for file in files {
@@ -195,8 +190,8 @@ pub(super) fn machine() -> String {
 fn explain(error: Error, target: &Target) -> anyhow::Error {
     match error {
         Error::Unused => anyhow!(
-            "{} ran without the recorder: does it clear LD_PRELOAD or the environment, or has it a loader of its own? \
-             Profile the program that it starts in the end",
+            "{} ran without the recorder: does it clear LD_PRELOAD or the environment, or have a loader of its own? \
+             Profile the program that it finally starts",
             target.shown()
         ),
         error => anyhow::Error::new(error).context("the recording cannot be read"),

@@ -11,15 +11,10 @@ use turnwise_profile::output::json;
 use turnwise_recording::MAGIC;
 use turnwise_recording::reader::{Error, Recording};
 
-/// Reads a recording or a JSON profile.
-///
-/// # Errors
-/// It is neither, or damaged.
+/// Reads a recording or a JSON profile; fails if the file is neither, or damaged.
 pub(super) fn read(path: &Path) -> Result<Profile> {
     let shown = path.display();
-    let mut start = Vec::new();
-    let opened = File::open(path).with_context(|| format!("--from {shown}"))?;
-    opened.take(8).read_to_end(&mut start).with_context(|| format!("--from {shown}"))?;
+    let start = start_of(path).with_context(|| format!("--from {shown}"))?;
     if start == MAGIC.to_ne_bytes() {
         let recording = Recording::read(path).with_context(|| format!("--from {shown}"))?;
         return Ok(analyse(&recording));
@@ -31,10 +26,14 @@ pub(super) fn read(path: &Path) -> Result<Profile> {
     json::read(&text).with_context(|| format!("--from {shown}"))
 }
 
-/// The recordings of a run: the file itself, and those of its children beside it.
-///
-/// # Errors
-/// The directory cannot be read.
+/// Reads the first bytes of a file, as many as a recording's magic number has.
+fn start_of(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(8).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Lists the recordings of a run: the file itself, and those of its children beside it.
 pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     let name = path.file_name().context("the recording has no name")?.to_string_lossy().into_owned() + ".";
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -51,16 +50,11 @@ pub(super) fn family(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Removes what the children of an earlier run left beside a recording that is about to be made again: they are
-/// nobody's children then. Files of such names that are no recordings stay.
-///
-/// # Errors
-/// A file cannot be read or removed.
+/// Removes what the children of an earlier run left beside a recording that is about to be made again. Other files
+/// whose names look like a child's stay.
 pub(super) fn remove_children(path: &Path) -> Result<()> {
     for child in family(path)?.into_iter().filter(|file| file != path) {
-        let mut start = Vec::new();
-        let read = File::open(&child).and_then(|file| file.take(8).read_to_end(&mut start));
-        read.with_context(|| format!("cannot read {}", child.display()))?;
+        let start = start_of(&child).with_context(|| format!("cannot read {}", child.display()))?;
         if start == MAGIC.to_ne_bytes() {
             std::fs::remove_file(&child).with_context(|| format!("cannot remove {}", child.display()))?;
         }
@@ -68,10 +62,8 @@ pub(super) fn remove_children(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The profile of the process that waited most, of all that were recorded; the others are named in a remark.
-///
-/// # Errors
-/// None is a sound recording.
+/// Makes the profile of the process that waited most, and names the others in a remark; fails if no file is a sound
+/// recording.
 pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path), Error> {
     let mut all = Vec::new();
     let mut first_error = None;
@@ -93,7 +85,7 @@ pub(super) fn of_family(files: &[PathBuf], kept: bool) -> Result<(Profile, &Path
     Ok((profile, file))
 }
 
-/// Ticks waited, acquisitions.
+/// Counts the ticks waited, and the acquisitions.
 fn weight(recording: &Recording) -> (u64, u64) {
     (waited(recording), recording.entries.iter().map(|entry| entry.acquisitions).sum())
 }
@@ -106,10 +98,10 @@ fn remark(most: &str, others: &[(Recording, &PathBuf)], kept: bool) -> String {
         let place = if kept { format!(" ({})", file.display()) } else { String::new() };
         format!("{} {command}{place}", recording.header.pid)
     });
-    let named: Vec<_> = named.collect();
     let more = if others.len() > SHOWN { ", …" } else { "" };
     let advice = if kept { "read them with --from" } else { "--recording FILE keeps them" };
-    format!("this is the process that {most}; {} more took locks: {}{more}; {advice}", others.len(), named.join(", "))
+    let (number, named) = (others.len(), named.collect::<Vec<_>>().join(", "));
+    format!("this profile is of the process that {most}; {number} more took locks: {named}{more}; {advice}")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use turnwise_forecast::{Crowd, Forecast, Locks, MOST_LOCKS, Program, Site, repla
 use turnwise_preload_abi::Policy;
 use turnwise_present::figures::scaled;
 use turnwise_present::table::{self, CellAlignment, Table};
+use turnwise_profile::advice::at_once;
 use turnwise_profile::model::{Design, Distribution, LockId, LockKind, Profile, Scaling, ScalingCheck, ScalingPoint};
 use turnwise_profile::output::scaling::sentences;
 use turnwise_profile::text::shortened;
@@ -40,8 +41,8 @@ const DESIGNS: [(Locks, &str, &str); 2] = [
 ];
 
 /// What a replay takes.
-pub(super) const NEEDS: &str = "a trace of futex calls has no acquisitions and hold times to replay; it takes a \
-                                program with pthread locks, profiled without --futex or --pid";
+pub(super) const NEEDS: &str = "a trace of futex calls has no acquisitions and hold times to replay; profile a \
+                                program with pthread locks, without --futex or --pid";
 
 /// What was asked, with the machine that it is about.
 pub(super) struct Question {
@@ -50,10 +51,7 @@ pub(super) struct Question {
 }
 
 impl WhatIf {
-    /// Before the run: what cannot be answered costs no run.
-    ///
-    /// # Errors
-    /// There is no such machine, or it is too small.
+    /// Checks the question before the run; fails if there is no such machine, or it is too small.
     pub(super) fn ask(&self) -> Result<Option<Question>> {
         let Some(cpus) = self.cpus else { return Ok(None) };
         let machine = self.machine(cpus)?;
@@ -78,10 +76,7 @@ impl WhatIf {
 }
 
 impl Question {
-    /// The answer.
-    ///
-    /// # Errors
-    /// The program took no locks.
+    /// Replays the recording; fails if the program took no locks.
     pub(super) fn forecast(&self, profile: &Profile) -> Result<Scaling> {
         if !profile.recording.knows_acquisitions() {
             bail!("--what-if-cpus: {NEEDS}");
@@ -186,7 +181,7 @@ pub(super) fn told(profile: &Profile, scaling: &Scaling) -> String {
     let points = |design: &Design| design.points.last().map_or(0, |point| point.cpus);
     let mut text = format!("WHAT IF THERE WERE {} CPUS\n", scaling.designs.first().map_or(0, points));
     let machine = &scaling.machine;
-    let said = format!("simulated: a thread on each CPU of {machine}, each as busy as one of the recorded");
+    let said = format!("simulated: a thread on each CPU of {machine}, each as busy as a recorded one");
     let _ = writeln!(text, "{}\n", textwrap::fill(&format!("{said}; seed {}", scaling.seed), COLUMNS));
     let _ = writeln!(text, "{}\n", table(profile, scaling));
     for sentence in sentences(profile, scaling) {
@@ -207,7 +202,7 @@ fn of_lock(profile: &Profile, lock: LockId) -> &Distribution {
     &profile.locks[lock as usize].usage.hold
 }
 
-/// Buckets by their middles.
+/// Replaces each bucket's bound by the bucket's middle.
 fn middles(times: &Distribution) -> Vec<(u64, u64)> {
     let mut below = 0;
     let mut middles = Vec::new();
@@ -232,14 +227,7 @@ fn running_ns(profile: &Profile) -> f64 {
 /// The most threads that were there at once.
 fn together(profile: &Profile) -> u32 {
     let busy = profile.threads.iter().filter(|thread| thread.usage.acquisitions > 1);
-    let mut changes: Vec<(u64, i64)> = busy.flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();
-    changes.sort_unstable();
-    let (mut now, mut most) = (0_i64, 1_i64);
-    for (_, change) in changes {
-        now += change;
-        most = most.max(now);
-    }
-    u32::try_from(most).unwrap_or(u32::MAX)
+    u32::try_from(at_once(busy).max(1)).unwrap_or(u32::MAX)
 }
 
 /// The lock that threads wait most for, and for what share of their time.

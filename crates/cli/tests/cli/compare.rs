@@ -406,12 +406,12 @@ fn what_is_wrong_with_an_arm_is_told_before_anything_runs() {
     let trace = directory.path().join("trace");
     let script = format!("echo x >>{}", shown(&trace));
     for (arms, told) in [
-        (&["taskset -c 0"][..], "'taskset -c 0' for '--arm <NAME: [--lock POLICY] [COMMAND ...]>': no colon"),
-        (&[": true"], "its name is empty"),
+        (&["taskset -c 0"][..], "'taskset -c 0' for '--arm <NAME: [--lock POLICY] [COMMAND ...]>': there is no colon"),
+        (&[": true"], "the name is empty"),
         (&["a: 'b"], "a quote is not closed"),
         (&["a: --lock adaptiv"], "did you mean `adaptive`?"),
-        (&["a: true", "a: true"], "--arm 'a': something else is called so"),
-        (&["libc: true"], "--arm 'libc': something else is called so"),
+        (&["a: true", "a: true"], "--arm 'a': this name is taken"),
+        (&["libc: true"], "--arm 'libc': this name is taken"),
         (&["a: env", "far: no-such-command"], "--arm 'far': no-such-command cannot be put in front of the program"),
         (&["a: ''"], "--arm 'a': the command's name is empty"),
     ] {
@@ -467,11 +467,12 @@ fn it_gives_up_at_its_bounds() {
     let runs = of(&["--max-runs", "12"]);
     assert_eq!(runs["runs"].as_array().unwrap().len(), 24);
     let sentence = runs["verdicts"][0]["sentence"].as_str().unwrap();
-    assert!(sentence.contains("can be told from 12 runs") && sentence.contains("2 looks"), "{sentence}");
+    assert!(sentence.contains("is detectable in 12 runs") && sentence.contains("2 looks"), "{sentence}");
     assert!(sentence.ends_with("--max-runs 48, with a --max-time for them"), "{sentence}");
     let time = of(&["--max-time", "0.001"]);
     assert_eq!(time["runs"].as_array().unwrap().len(), 16);
-    assert!(time["notes"].to_string().contains("--max-time ended it after 8 rounds of at most 40"), "{time}");
+    let note = "--max-time ended the comparison after 8 rounds of at most 40";
+    assert!(time["notes"].to_string().contains(note), "{time}");
 }
 
 /// The JSON of a comparison of a shell script that makes as many runs as it needs.

@@ -178,14 +178,14 @@ fn what_is_wrong_is_said_with_its_place() {
     warned(&rule("line = \"locks.c:9999\"", "queued"), &["no code was compiled from these lines: locks.c:9999"]);
     warned(&rule("line = \"other.c:1\"", "queued"), &["no such source file: other.c:1"]);
     warned(&rule("module = \"libnone.so\"", "queued"), &["no program here starts with a module libnone.so"]);
-    warned(&rule("module = \"/nowhere.so\"", "queued"), &["this module cannot be looked at", "p.toml:2:10"]);
-    warned(&rule("program = \"no-such-program\"\nsymbol = \"x\"", "queued"), &["this program cannot be looked at"]);
+    warned(&rule("module = \"/nowhere.so\"", "queued"), &["cannot inspect this module", "p.toml:2:10"]);
+    warned(&rule("program = \"no-such-program\"\nsymbol = \"x\"", "queued"), &["cannot inspect this program"]);
     warned(&rule("symbol = \"pointed\"", "queued"), &["`pointed` has 8 bytes, fewer than a lock", "`function = "]);
     warned(&rule("symbol = \"pointe?\"", "queued"), &["`pointed` has 8 bytes, fewer than a lock"]);
     warned(&rule("symbol = \"main\"", "queued"), &["no variable `main`", "a function has this name", "`function`"]);
     warned(&rule("function = \"hot\"", "queued"), &["no function `hot`", "a variable has this name", "`symbol`"]);
     for all in ["*", "**"] {
-        warned(&rule(&format!("symbol = \"{all}\""), "queued"), &["the locks in any variable", "`default`"]);
+        warned(&rule(&format!("symbol = \"{all}\""), "queued"), &["the locks in every variable", "`default`"]);
     }
 }
 

@@ -109,7 +109,7 @@ fn programs_with_privileges() {
 #[test]
 fn numbers_and_patterns() {
     expect_complaint(2, &["compare", "--runs", "1", "true"], &["at least 2"]);
-    expect_complaint(2, &["compare", "--runs", "many", "true"], &["--runs", "a whole number is expected, 2 or more"]);
+    expect_complaint(2, &["compare", "--runs", "many", "true"], &["--runs", "expected a whole number, 2 or more"]);
     expect_complaint(2, &["compare", "--runs", "-1", "true"], &["'-1' for '--runs <N>'", "2 or more"]);
     expect_complaint(2, &["compare", "--max-runs", "7", "true"], &["after 8 runs; for fewer, use --runs"]);
     expect_complaint(2, &["compare", "--runs", "7", "--max-runs", "9", "true"], &["cannot be used with"]);
@@ -118,7 +118,7 @@ fn numbers_and_patterns() {
     expect_complaint(2, &["compare", "--margin", "0", "true"], &["above 0 and up to 100"]);
     expect_complaint(2, &["compare", "--json", "--", "true"], &["value is required for '--json <FILE>'"]);
     expect_complaint(2, &["compare", "--timeout", "0", "true"], &["above zero"]);
-    expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["not a number"]);
+    expect_complaint(2, &["compare", "--timeout", "soon", "true"], &["expected a number of seconds"]);
     expect_complaint(2, &["compare", "--metric", "(", "true"], &["is not a valid regular expression"]);
     expect_complaint(2, &["compare", "--metric", "ops", "true"], &["no group", "([0-9.]+)"]);
     expect_complaint(2, &["compare", "--metric", "a(.)", "--metric", "a(.)", "true"], &["two metrics"]);

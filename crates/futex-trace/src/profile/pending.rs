@@ -4,6 +4,7 @@ use super::remarks::plural;
 use crate::pairing::Pending;
 use crate::process::Process;
 use std::collections::HashMap;
+use turnwise_profile::analysis::in_circle;
 use turnwise_profile::model::Profile;
 
 /// Waits told one by one.
@@ -27,7 +28,7 @@ pub(super) fn remarks(process: &Process, profile: &Profile) -> Vec<String> {
         let circle = if circle.is_empty() {
             ""
         } else if circle.iter().all(|tid| process.owners.get(tid) == Some(tid)) {
-            ", some for what they had themselves, as in a deadlock"
+            ", some for locks that they held themselves, as in a deadlock"
         } else {
             ", some for one another, as in a deadlock"
         };
@@ -56,22 +57,9 @@ fn told(process: &Process, names: &HashMap<u64, &str>, wait: &Pending) -> String
     if let Some(joined) = wait.joins {
         return format!("{waiter} for {} to end", thread(joined));
     }
-    let owner = process.owners.get(&wait.tid).map(|owner| format!(", which {} had", thread(*owner)));
+    let owner = process.owners.get(&wait.tid).map(|owner| format!(", held by {}", thread(*owner)));
     let name = names.get(&wait.address).copied().unwrap_or("a futex");
     format!("{waiter} for {name}{}", owner.unwrap_or_default())
-}
-
-/// The threads of which one waits for the next, and the last for the first.
-fn in_circle(owners: &HashMap<u32, u32>) -> Vec<u32> {
-    let comes_back = |first: u32| {
-        let mut next = owners.get(&first);
-        (0..owners.len()).any(|_| {
-            let is_back = next == Some(&first);
-            next = next.and_then(|at| owners.get(at));
-            is_back
-        })
-    };
-    owners.keys().copied().filter(|tid| comes_back(*tid)).collect()
 }
 
 #[cfg(test)]
@@ -97,9 +85,9 @@ mod tests {
         let told = remarks(&process(&waits, &[(1, 4), (3, 4), (4, 3)]), &Profile::default());
         assert_eq!(
             told,
-            ["4 threads still waited at the end, some for one another, as in a deadlock: worker 3 for a futex, which \
-              worker 4 had; worker 4 for a futex, which worker 3 had; worker 1 for worker 4 to end; worker 2 for a \
-              futex"]
+            ["4 threads still waited at the end, some for one another, as in a deadlock: worker 3 for a futex, held \
+                 by worker 4; worker 4 for a futex, held by worker 3; worker 1 for worker 4 to end; worker 2 for a \
+                 futex"]
         );
     }
 
@@ -108,7 +96,8 @@ mod tests {
         let waits = [(1, None, false), (2, None, false)];
         let told = |owners: &[(u32, u32)]| remarks(&process(&waits, owners), &Profile::default());
         assert!(!told(&[(1, 2), (2, 9)])[0].contains("deadlock"));
-        let own = "for what they had themselves, as in a deadlock: worker 2 for a futex, which worker 2 had; worker 1 ";
+        let own = "for locks that they held themselves, as in a deadlock: worker 2 for a futex, held by worker 2; \
+                   worker 1 ";
         assert!(told(&[(1, 2), (2, 2)])[0].contains(own));
     }
 

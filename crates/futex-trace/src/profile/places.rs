@@ -2,6 +2,7 @@
 
 use crate::pairing::StackId;
 use crate::process::Process;
+use indexmap::IndexSet;
 use std::collections::HashMap;
 use turnwise_profile::analysis::is_lock_class;
 use turnwise_profile::model::{Frame, FrameId};
@@ -9,7 +10,7 @@ use turnwise_profile::symbols::Symbols;
 
 /// Libraries whose functions only pass a wait on to the kernel.
 const LIBRARIES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-musl", "ld-linux"];
-/// The same in other files, by the beginnings of their names.
+/// Functions of other files that only pass a wait on to the kernel, by the beginnings of their names.
 const FUNCTIONS: &[&str] = &[
     "__futex",
     "__lll_",
@@ -44,14 +45,13 @@ pub(super) struct Places<'a> {
     process: &'a Process,
     pub(super) symbols: Symbols,
     known: HashMap<StackId, StackNames>,
-    stacks: Vec<Vec<FrameId>>,
-    numbers: HashMap<Vec<FrameId>, u32>,
+    stacks: IndexSet<Vec<FrameId>>,
 }
 
 impl<'a> Places<'a> {
     pub(super) fn new(process: &'a Process) -> Places<'a> {
-        let symbols = Symbols::new(process.images.iter().map(|image| image.module()).collect());
-        Places { process, symbols, known: HashMap::new(), stacks: Vec::new(), numbers: HashMap::new() }
+        let symbols = Symbols::new(process.images.clone());
+        Places { process, symbols, known: HashMap::new(), stacks: IndexSet::new() }
     }
 
     pub(super) fn of(&mut self, stack: StackId) -> StackNames {
@@ -71,30 +71,20 @@ impl<'a> Places<'a> {
         let of_library = |frame: &FrameId| is_of_library(self.symbols.frame(*frame));
         let first = first_not(&calls, passes).or_else(|| first_not(&calls, of_library)).unwrap_or(0);
         let Some((address, frames)) = calls.get(first) else {
-            return StackNames { site: Vec::new(), stack: self.number(Vec::new()) };
+            return StackNames { site: Vec::new(), stack: self.stacks.insert_full(Vec::new()).0 as u32 };
         };
         let own = frames.iter().position(|frame| !passes(frame)).unwrap_or(0);
         let site = frames[own..].to_vec();
         let outer = calls[first + 1..].iter().flat_map(|(_, frames)| frames.iter().copied());
         let whole: Vec<FrameId> = site.iter().copied().chain(outer).collect();
         let site = self.symbols.told_apart(site, *address);
-        StackNames { site, stack: self.number(whole) }
-    }
-
-    fn number(&mut self, stack: Vec<FrameId>) -> u32 {
-        if let Some(known) = self.numbers.get(&stack) {
-            return *known;
-        }
-        let number = self.stacks.len() as u32;
-        self.stacks.push(stack.clone());
-        self.numbers.insert(stack, number);
-        number
+        StackNames { site, stack: self.stacks.insert_full(whole).0 as u32 }
     }
 
     /// The stacks, the frames, and files whose names could not be read.
     pub(super) fn finish(self) -> (Vec<Vec<FrameId>>, Vec<Frame>, Vec<String>) {
         let (frames, troubles) = self.symbols.finish();
-        (self.stacks, frames, troubles)
+        (self.stacks.into_iter().collect(), frames, troubles)
     }
 }
 
@@ -113,16 +103,6 @@ pub(super) fn passes_on(frame: &Frame) -> bool {
     let function = frame.function == "syscall" || FUNCTIONS.iter().any(|name| frame.function.starts_with(name));
     let last = frame.function.rsplit([':', '.']).next().unwrap_or_default();
     library || function || last.contains("futex") || is_lock_class(frame)
-}
-
-/// `function (file:line)`.
-pub(super) fn shown(frame: &Frame) -> String {
-    match (&frame.file, frame.line) {
-        (Some(file), Some(line)) => {
-            format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))
-        }
-        _ => frame.function.clone(),
-    }
 }
 
 #[cfg(test)]

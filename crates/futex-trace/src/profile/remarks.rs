@@ -15,8 +15,8 @@ pub(super) struct Known<'a> {
 pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec<String> {
     let mut remarks = pending::remarks(known.process, profile);
     remarks.push(
-        "made of the kernel's futex calls: a wait is any sleep in one, for a lock, a condition variable or for work to \
-         do, which look alike there; what is had without the kernel (acquisitions, hold times, spinning) is not known"
+        "made from the kernel's futex calls: a wait is any sleep in one, for a lock, a condition variable or work, \
+         which look alike there; what happens without the kernel (acquisitions, hold times, spinning) is not known"
             .to_owned(),
     );
     remarks.extend(losses(known));
@@ -30,7 +30,7 @@ pub(super) fn of(known: &Known, profile: &Profile, troubles: Vec<String>) -> Vec
     remarks.extend(joins(known));
     if known.process.pairing.not_slept > 0 {
         let number = plural(known.process.pairing.not_slept, "waiting call", "waiting calls");
-        remarks.push(format!("{number} did not sleep, since the value had changed: in no figure"));
+        remarks.push(format!("{number} did not sleep, since the value had changed: not counted"));
     }
     if known.left_out > 0 {
         remarks.push(format!("{} futexes are left out: no thread waited long for them", known.left_out));
@@ -44,7 +44,7 @@ fn joins(known: &Known) -> Option<String> {
     let joins = &known.process.pairing.joins;
     let (number, seconds) = (plural(joins.waits, "wait", "waits"), joins.sum_ns as f64 / 1e9);
     (joins.waits > 0)
-        .then(|| format!("{number} for threads to end (joins), {seconds:.3} s together: in no other figure"))
+        .then(|| format!("{number} for threads to end (joins), {seconds:.3} s together: counted nowhere else"))
 }
 
 fn losses(known: &Known) -> Vec<String> {
@@ -52,16 +52,16 @@ fn losses(known: &Known) -> Vec<String> {
     let mut remarks = Vec::new();
     if known.trace.lost > 0 {
         remarks.push(format!(
-            "the kernel lost {} records of calls for want of room (too many calls at a time): their waits are in no \
-             figure",
+            "the kernel lost {} records of calls for want of room (too many calls at a time): their waits are not \
+             counted",
             known.trace.lost
         ));
     }
     if known.trace.unseen > 0 {
         let number = plural(known.trace.unseen, "thread", "threads");
         remarks.push(format!(
-            "whether {number} slept already could not be seen: that takes root or CAP_SYS_PTRACE; what they slept for \
-             then is in no figure"
+            "whether {number} slept already could not be seen: that takes root or CAP_SYS_PTRACE; those sleeps are \
+             not counted"
         ));
     }
     let (begun, ended) = (pairing.without_beginning, pairing.without_end);
@@ -69,7 +69,7 @@ fn losses(known: &Known) -> Vec<String> {
         let (begun, ended) = (plural(begun, "call", "calls"), plural(ended, "wait", "waits"));
         remarks.push(format!(
             "{begun} of which only the end was seen (under way before, or a record was lost) and {ended} of which only \
-             the beginning was: in no figure"
+             the beginning was: not counted"
         ));
     }
     remarks
@@ -81,12 +81,12 @@ fn others(known: &Known) -> Option<String> {
         known.trace.processes().into_iter().skip(1).filter(|process| process.waited_ns() > 0).collect();
     let named: Vec<String> = others.iter().take(SHOWN).map(|process| process.pid.to_string()).collect();
     let more = if others.len() > SHOWN { ", …" } else { "" };
-    (!others.is_empty()).then(|| {
-        format!("this is the process that waited most; {} more waited: {}{more}", others.len(), named.join(", "))
-    })
+    let (number, named) = (others.len(), named.join(", "));
+    (number > 0)
+        .then(|| format!("this profile is of the process that waited most; {number} more waited: {named}{more}"))
 }
 
-/// One thing, several things.
+/// Formats a number with its noun.
 pub(super) fn plural(number: u64, one: &str, more: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { more })
 }

@@ -30,11 +30,14 @@ impl<'a> Context<'a> {
         Context { profile, sites, thread_ns: lives.sum(), threads_at_once: at_once(&profile.threads) }
     }
 
+    /// Numbers all locks.
+    pub(super) fn locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> + use<'a> {
+        (0..).zip(&self.profile.locks)
+    }
+
     /// The locks at which threads wait long enough to matter.
     pub(super) fn busy_locks(&self) -> impl Iterator<Item = (LockId, &'a Lock)> {
-        let profile = self.profile;
-        let locks = profile.locks.iter().enumerate().map(|(number, lock)| (number as LockId, lock));
-        locks.filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns))
+        self.locks().filter(|(_, lock)| self.worthwhile(lock.usage.wait.sum_ns))
     }
 
     /// Whether so much time is worth a finding.
@@ -65,24 +68,21 @@ impl<'a> Context<'a> {
     /// The first line of evidence for a lock: what it costs.
     pub(super) fn cost(&self, lock: LockId) -> String {
         let usage = &self.profile.locks[lock as usize].usage;
-        let worst = self
-            .sites_of(lock)
-            .next()
-            .map_or_else(String::new, |(site, _)| format!("; most of it at {}", self.site_name(site)));
+        let worst = self.sites_of(lock).next().map(|(site, _)| format!("; most of it at {}", self.site_name(site)));
         format!(
-            "threads waited {} for it, {} of their time; {} of {} acquisitions were contended{worst}",
+            "threads waited {} for it, {} of their time; {} of {} acquisitions were contended{}",
             time(usage.wait.sum_ns),
             percent(usage.wait.sum_ns, self.thread_ns),
             percent(usage.contended, usage.acquisitions),
             crate::figures::count(usage.acquisitions),
+            worst.unwrap_or_default(),
         )
     }
 
     /// A finding about one lock, with what it costs as its first evidence.
     pub(super) fn about(&self, rule: &'static str, lock: LockId, title: String, hoped_ns: u64) -> Finding {
         let evidence = vec![self.cost(lock)];
-        let (experiment, change) = (None, None);
-        Finding { rule, title, evidence, experiment, change, hoped_ns, locks: vec![lock], sites: Vec::new() }
+        Finding { rule, title, evidence, hoped_ns, locks: vec![lock], ..Finding::default() }
     }
 
     /// The adaptive lock for this one lock, unless it had it.
@@ -99,8 +99,8 @@ impl<'a> Context<'a> {
             return "Apart from joins, no thread slept in a futex call: other locks would change nothing.".to_owned();
         }
         format!(
-            "Threads slept {} in futex calls, {} of their time. Whether that is contention or waiting for work, the \
-             call sites tell: acquisitions and hold times are not known, so no rule judges them.",
+            "Threads slept {} in futex calls, {} of their time. The call sites show whether that is contention or \
+             waiting for work; acquisitions and hold times are not known, so no rule judges them.",
             time(waited),
             percent(waited, self.thread_ns)
         )
@@ -127,9 +127,9 @@ impl<'a> Context<'a> {
 }
 
 /// The greatest number of threads that were there at one time.
-fn at_once(threads: &[Thread]) -> usize {
+pub fn at_once<'a>(threads: impl IntoIterator<Item = &'a Thread>) -> usize {
     let mut changes: Vec<(u64, i64)> =
-        threads.iter().flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();
+        threads.into_iter().flat_map(|thread| [(thread.began_ns, 1), (thread.ended_ns, -1)]).collect();
     changes.sort_unstable();
     let mut now = 0;
     let sums = changes.into_iter().map(|(_, change)| {

@@ -11,6 +11,7 @@ mod text;
 
 use crate::model::{LockId, Profile, SiteId};
 use context::Context;
+pub use context::at_once;
 use serde::{Serialize, Serializer};
 pub(crate) use text::proposal;
 pub use text::text;
@@ -31,7 +32,7 @@ pub struct Advice {
 }
 
 /// One thing to try or to change.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Finding {
     /// The rule's name.
     pub rule: &'static str,
@@ -86,14 +87,14 @@ impl Advice {
     }
 }
 
-/// What the profile advises.
+/// Advises what to try, and what to change.
 #[must_use]
 pub fn advise(profile: &Profile) -> Advice {
     let context = Context::new(profile);
     if !profile.recording.knows_acquisitions() {
         return Advice { verdict: context.futex_verdict(), findings: Vec::new(), left_out: 0 };
     }
-    let all = rules::RULES.iter().flat_map(|rule| rule(&context)).collect();
+    let all = rules::RULES.iter().flat_map(|rule| rule.find(&context)).collect();
     let mut findings = distinct(all);
     let left_out = findings.len().saturating_sub(MOST_FINDINGS);
     if left_out > 0 {

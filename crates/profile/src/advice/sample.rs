@@ -18,7 +18,7 @@ pub(super) fn times(count: u64, each_ns: u64) -> Distribution {
     Distribution { count, sum_ns: count * each_ns, max_ns: each_ns, buckets: vec![(each_ns, count)] }
 }
 
-/// So many acquisitions, so many of them contended, that wait and hold so long each.
+/// The usage by acquisitions of which some are contended; each waits and holds for this long.
 pub(super) fn usage(acquisitions: u64, contended: u64, wait_ns: u64, hold_ns: u64) -> Usage {
     let (wait, hold) = (times(contended, wait_ns), times(contended, hold_ns));
     Usage { acquisitions, contended, wait, hold, hold_total_ns: acquisitions * hold_ns, ..Usage::default() }

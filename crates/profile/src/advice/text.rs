@@ -18,7 +18,7 @@ pub fn text(advice: &Advice, profile: &Profile) -> String {
         text += &one(number + 1, finding, &evidence, profile);
     }
     if advice.left_out > 0 {
-        let _ = writeln!(text, "\n{} more, from which less is to be gained.", advice.left_out);
+        let _ = writeln!(text, "\n{} more, with less to gain.", advice.left_out);
     }
     text
 }
@@ -37,7 +37,7 @@ fn one(number: usize, finding: &Finding, evidence: &[&str], profile: &Profile) -
     text
 }
 
-/// An experiment in words.
+/// Puts an experiment into words.
 pub(crate) fn proposal(experiment: &Experiment, profile: &Profile) -> String {
     match &experiment.scope {
         Scope::Program => format!("the policy `{}` for the whole program", experiment.policy),

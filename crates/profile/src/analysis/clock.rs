@@ -21,12 +21,12 @@ impl Clock {
         Clock { start: header.ticks_start, ns_per_tick: if header.clock == CLOCK_TSC { measured } else { 1.0 } }
     }
 
-    /// A length.
+    /// Converts a length of time.
     pub(super) fn ns(&self, ticks: u64) -> u64 {
         (ticks as f64 * self.ns_per_tick).round() as u64
     }
 
-    /// A point in time.
+    /// Converts a point in time.
     pub(super) fn since_start(&self, at: u64) -> u64 {
         self.ns(at.saturating_sub(self.start))
     }

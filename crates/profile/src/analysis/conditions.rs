@@ -21,7 +21,7 @@ struct Raw {
     site: (u64, u64),
 }
 
-/// All of them.
+/// Collects all condition variables.
 pub(super) fn all(work: &mut Work, sites: &Sites) -> Vec<Condition> {
     let recording = work.recording;
     let mut found: HashMap<u32, Raw> = HashMap::new();

@@ -14,8 +14,9 @@ mod waits;
 use crate::model::{Ending, Lock, LockKind, Profile, Program, SCHEMA};
 use crate::symbols::{Module, Symbols};
 use clock::Clock;
-pub use names::{is_lock_class, is_wrapper};
+pub use names::{is_lock_class, is_wrapper, shown};
 use pending::Pending;
+pub use pending::in_circle;
 use sites::Sites;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -174,11 +175,10 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     let header = &recording.header;
     let mut remarks = troubles;
     if header.can_unwind == 0 {
-        remarks
-            .push("no call stacks: they need glibc 2.35 or later, and libgcc_s.so.1; call sites are there".to_owned());
+        remarks.push("no call stacks (they need glibc 2.35 or later, and libgcc_s.so.1), only call sites".to_owned());
     }
     if header.full != 0 {
-        remarks.push("the recording had no more room, on its disk or in itself: what came then is missing".to_owned());
+        remarks.push("the recording ran out of room, on its disk or in its file: later events are missing".to_owned());
     }
     if left_out.0 > 0 {
         let (locks, acquisitions) = left_out;
@@ -196,9 +196,9 @@ fn remarks(recording: &Recording, left_out: (usize, u64), troubles: Vec<String>)
     }
     if header.lock_events == 0 {
         remarks.push(
-            "the C library's locks do not tell what happens inside: of steals, hand-offs and spins nothing is known, \
-             and sleeps are the voluntary context switches in long waits (a site's first, and all of sites whose waits \
-             last over about 100 us in the mean)"
+            "the C library's locks do not report what happens inside them: steals, hand-offs and spins are not \
+             known, and sleeps are the voluntary context switches in long waits (a site's first, and all of \
+             sites whose waits last over about 100 us on average)"
                 .to_owned(),
         );
     }

@@ -53,7 +53,7 @@ pub(super) fn without_lock_classes(symbols: &mut Symbols, frames: Vec<FrameId>, 
 }
 
 /// Whether a function only takes a lock for others, by its name: `Mutex::lock`, `pthread_mutex_lock`, `lock_cache`.
-/// Whoever shows such a site shows its callers, too.
+/// A report that shows such a site shows its callers, too.
 #[must_use]
 pub fn is_wrapper(frame: &Frame) -> bool {
     const WORDS: &[&str] = &["lock", "trylock", "acquire", "enter", "rdlock", "wrlock", "wait", "timedwait"];
@@ -118,8 +118,9 @@ fn place(work: &Work, profile: &Profile, stack: u32) -> Option<String> {
     own.or_else(|| frames.clone().next()).map(shown)
 }
 
-/// `function (file:line)`.
-fn shown(frame: &Frame) -> String {
+/// A frame as `function (file:line)`.
+#[must_use]
+pub fn shown(frame: &Frame) -> String {
     match (&frame.file, frame.line) {
         (Some(file), Some(line)) => {
             format!("{} ({}:{line})", frame.function, file.rsplit('/').next().unwrap_or(file))

@@ -45,7 +45,7 @@ impl Pending {
         self.by_entry.get(&entry).into_iter().flatten().map(|index| &self.waits[*index])
     }
 
-    /// Of all of them.
+    /// Adds up the ticks of all waits.
     pub(super) fn all_ticks(&self) -> u64 {
         self.waits.iter().map(|wait| wait.ticks).sum()
     }
@@ -66,7 +66,7 @@ impl Pending {
         let told = waits.iter().take(SHOWN).map(|wait| {
             let lock = recording.entries.get(wait.entry).and_then(|entry| sites.lock_id(entry.lock));
             let name = lock.map_or("a lock", |id| profile.locks[id as usize].name.as_str());
-            let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", which {} had", thread(holder)));
+            let holder = wait.episode.holder.checked_sub(1).map(|holder| format!(", held by {}", thread(holder)));
             format!("{} for {name}{}", thread(wait.episode.thread), holder.unwrap_or_default())
         });
         let told: Vec<_> = told.collect();
@@ -83,16 +83,16 @@ impl Pending {
     /// Whether one waits for what another had that waits, and so on back to the first.
     fn is_circle(&self) -> bool {
         let edge = |wait: &Wait| Some((wait.episode.thread, wait.episode.holder.checked_sub(1)?));
-        let waits_for: HashMap<u32, u32> = self.waits.iter().filter_map(edge).collect();
-        waits_for.keys().any(|first| {
-            let mut at = *first;
-            (0..waits_for.len()).any(|_| match waits_for.get(&at) {
-                Some(next) => {
-                    at = *next;
-                    at == *first
-                }
-                None => false,
-            })
-        })
+        !in_circle(&self.waits.iter().filter_map(edge).collect()).is_empty()
     }
+}
+
+/// The threads of which one waits for the next, and the last for the first. `holders`: the holder by waiter.
+#[must_use]
+pub fn in_circle(holders: &HashMap<u32, u32>) -> Vec<u32> {
+    let comes_back = |first: u32| {
+        let chain = std::iter::successors(holders.get(&first), |at| holders.get(at));
+        chain.take(holders.len()).any(|at| *at == first)
+    };
+    holders.keys().copied().filter(|thread| comes_back(*thread)).collect()
 }

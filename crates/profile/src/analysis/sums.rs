@@ -208,12 +208,12 @@ impl Sum {
         self.merged_hold.unwrap_or_else(|| self.holds.all(self.acquisitions, self.contended))
     }
 
-    /// Ticks waited in total.
+    /// Returns the ticks waited in total.
     pub(super) fn wait_ticks(&self) -> u64 {
         self.wait.sum
     }
 
-    /// All waits.
+    /// Returns the distribution of all waits.
     pub(super) fn waits(&self, clock: Clock) -> Distribution {
         self.wait.distribution(clock)
     }

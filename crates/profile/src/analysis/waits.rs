@@ -46,21 +46,19 @@ fn site(
     for entry in &raw.entries {
         for wait in pending.of_entry(*entry) {
             let wait_ns = work.clock.ns(wait.ticks);
-            parts.add_stack(stacks.id(work, wait.episode.stack, profile), 1, wait_ns);
-            parts.add_holder(
-                sites.id((raw.key.0, wait.episode.holder_site)).filter(|_| wait.episode.holder > 0),
-                1,
-                wait_ns,
-            );
+            add(&mut parts.stacks, stacks.id(work, wait.episode.stack, profile), 1, wait_ns);
+            let holder = sites.id((raw.key.0, wait.episode.holder_site)).filter(|_| wait.episode.holder > 0);
+            add(&mut parts.holders, holder, 1, wait_ns);
         }
         let Some(detail) = work.recording.detail(work.recording.entries[*entry].detail) else { continue };
         for tally in work.recording.tallies(detail.tallies) {
             let (waits, wait_ns) = (tally.waits, work.clock.ns(tally.ticks));
+            let holder = sites.id((raw.key.0, tally.key));
             match tally.kind {
-                TALLY_STACK => parts.add_stack(stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
-                TALLY_HOLDER => parts.add_holder(sites.id((raw.key.0, tally.key)), waits, wait_ns),
-                TALLY_LOOKED => parts.add_look(sites.id((raw.key.0, tally.key)), waits, 0),
-                TALLY_OFF_CPU => parts.add_look(sites.id((raw.key.0, tally.key)), 0, waits),
+                TALLY_STACK => add(&mut parts.stacks, stacks.id(work, tally.key as Ref, profile), waits, wait_ns),
+                TALLY_HOLDER => add(&mut parts.holders, holder, waits, wait_ns),
+                TALLY_LOOKED => add(&mut parts.looks, holder, waits, 0),
+                TALLY_OFF_CPU => add(&mut parts.looks, holder, 0, waits),
                 _ => {}
             }
         }
@@ -91,28 +89,15 @@ struct Parts {
     looks: HashMap<SiteId, (u64, u64)>,
 }
 
+/// Adds two figures to the part of `key`, if it is known.
+fn add(parts: &mut HashMap<u32, (u64, u64)>, key: Option<u32>, first: u64, second: u64) {
+    if let Some(key) = key {
+        let part = parts.entry(key).or_default();
+        *part = (part.0 + first, part.1 + second);
+    }
+}
+
 impl Parts {
-    fn add_stack(&mut self, stack: Option<StackId>, waits: u64, wait_ns: u64) {
-        if let Some(stack) = stack {
-            let part = self.stacks.entry(stack).or_default();
-            *part = (part.0 + waits, part.1 + wait_ns);
-        }
-    }
-
-    fn add_holder(&mut self, holder: Option<SiteId>, waits: u64, wait_ns: u64) {
-        if let Some(holder) = holder {
-            let part = self.holders.entry(holder).or_default();
-            *part = (part.0 + waits, part.1 + wait_ns);
-        }
-    }
-
-    fn add_look(&mut self, holder: Option<SiteId>, looked: u64, off_cpu: u64) {
-        if let Some(holder) = holder {
-            let part = self.looks.entry(holder).or_default();
-            *part = (part.0 + looked, part.1 + off_cpu);
-        }
-    }
-
     /// The site's waits by holder.
     fn blocked(&self, waiter: SiteId) -> impl Iterator<Item = Blocked> {
         self.holders.iter().map(move |(holder, &(waits, wait_ns))| {

@@ -3,78 +3,62 @@
 use crate::model::{Blocked, Episode, Inversion, Profile};
 use anyhow::{Result, bail};
 
-/// The lists' lengths.
-struct Lengths {
-    threads: usize,
-    locks: usize,
-    sites: usize,
-    stacks: usize,
-    frames: usize,
-}
-
 /// Looks up every number.
 pub(super) fn references(profile: &Profile) -> Result<()> {
-    let lengths = Lengths {
-        threads: profile.threads.len(),
-        locks: profile.locks.len(),
-        sites: profile.sites.len(),
-        stacks: profile.stacks.len(),
-        frames: profile.frames.len(),
-    };
-    locks_and_sites(profile, &lengths)?;
-    waits(profile, &lengths)?;
-    scaling(profile, &lengths)?;
-    findings(profile, &lengths)
+    locks_and_sites(profile)?;
+    waits(profile)?;
+    scaling(profile)?;
+    findings(profile)
 }
 
-fn scaling(profile: &Profile, has: &Lengths) -> Result<()> {
+fn scaling(profile: &Profile) -> Result<()> {
     for design in profile.scaling.iter().flat_map(|scaling| &scaling.designs) {
         let named = design.points.iter().filter_map(|point| point.lock.as_ref());
-        all("scaling", "lock", named.chain(design.wall.iter().map(|(_, lock)| lock)), has.locks)?;
+        all("scaling", "lock", named.chain(design.wall.iter().map(|(_, lock)| lock)), profile.locks.len())?;
     }
     Ok(())
 }
 
-fn locks_and_sites(profile: &Profile, has: &Lengths) -> Result<()> {
+fn locks_and_sites(profile: &Profile) -> Result<()> {
     for (place, stack) in profile.stacks.iter().enumerate() {
-        all(format!("stack {place}"), "frame", stack.iter(), has.frames)?;
+        all(format!("stack {place}"), "frame", stack.iter(), profile.frames.len())?;
     }
     for (place, lock) in profile.locks.iter().enumerate() {
-        all(format!("lock {place}"), "stack", lock.created.iter(), has.stacks)?;
+        all(format!("lock {place}"), "stack", lock.created.iter(), profile.stacks.len())?;
     }
     for (place, site) in profile.sites.iter().enumerate() {
         let name = format!("site {place}");
-        all(&name, "lock", [&site.lock], has.locks)?;
-        all(&name, "frame", site.frames.iter(), has.frames)?;
-        all(&name, "stack", site.stacks.iter().map(|usage| &usage.stack), has.stacks)?;
+        all(&name, "lock", [&site.lock], profile.locks.len())?;
+        all(&name, "frame", site.frames.iter(), profile.frames.len())?;
+        all(&name, "stack", site.stacks.iter().map(|usage| &usage.stack), profile.stacks.len())?;
     }
     Ok(())
 }
 
-fn waits(profile: &Profile, has: &Lengths) -> Result<()> {
+fn waits(profile: &Profile) -> Result<()> {
     for (place, Episode { thread, site, stack, holder, .. }) in profile.episodes.iter().enumerate() {
         let name = || format!("wait {place}");
         let (holder_thread, holder_site) = holder.unzip();
-        all(name(), "thread", [Some(thread), holder_thread.as_ref()].into_iter().flatten(), has.threads)?;
-        all(name(), "site", [Some(site), holder_site.as_ref()].into_iter().flatten(), has.sites)?;
-        all(name(), "stack", stack.iter(), has.stacks)?;
+        all(name(), "thread", [Some(thread), holder_thread.as_ref()].into_iter().flatten(), profile.threads.len())?;
+        all(name(), "site", [Some(site), holder_site.as_ref()].into_iter().flatten(), profile.sites.len())?;
+        all(name(), "stack", stack.iter(), profile.stacks.len())?;
     }
     for (place, Blocked { waiter, holder, .. }) in profile.blocked.iter().enumerate() {
-        all(format!("blocked pair {place}"), "site", [waiter, holder], has.sites)?;
+        all(format!("blocked pair {place}"), "site", [waiter, holder], profile.sites.len())?;
     }
     Ok(())
 }
 
-fn findings(profile: &Profile, has: &Lengths) -> Result<()> {
+fn findings(profile: &Profile) -> Result<()> {
     for (place, condition) in profile.conditions.iter().enumerate() {
-        all(format!("condition variable {place}"), "lock", condition.mutex.iter(), has.locks)?;
+        all(format!("condition variable {place}"), "lock", condition.mutex.iter(), profile.locks.len())?;
     }
     for (place, Inversion { a, b, b_under_a, a_under_b }) in profile.inversions.iter().enumerate() {
-        all(format!("inversion {place}"), "lock", [a, b], has.locks)?;
-        all(format!("inversion {place}"), "site", [b_under_a, a_under_b], has.sites)?;
+        all(format!("inversion {place}"), "lock", [a, b], profile.locks.len())?;
+        all(format!("inversion {place}"), "site", [b_under_a, a_under_b], profile.sites.len())?;
     }
     for (place, line) in profile.shared_lines.iter().enumerate() {
-        all(format!("shared line {place}"), "lock", line.locks.iter(), has.locks)?;
+        all(format!("shared line {place}"), "lock", line.locks.iter(), profile.locks.len())?;
     }
     Ok(())
 }

@@ -138,7 +138,7 @@ fn pair(profile: &Profile, waited: u64) -> Option<String> {
         format!("{} of the {} whose holder was seen", percent(wait_ns, seen), percent(seen, waited))
     };
     Some(format!(
-        "Who blocks others most took {} in {}: {} of waiting, {of}.",
+        "The holder that blocks others most took {} in {}: {} of waiting, {of}.",
         names::lock_in_sentence(&profile.locks[site.lock as usize].name),
         names::brief_site(profile, site),
         time(wait_ns),

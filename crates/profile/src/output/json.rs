@@ -41,10 +41,7 @@ fn without_unknown(mut profile: Value) -> Value {
     profile
 }
 
-/// Reads what `--json` wrote.
-///
-/// # Errors
-/// It is no profile, one of another version, or not whole. The error says what to do.
+/// Reads what `--json` wrote. An error says what to do.
 pub fn read(text: &[u8]) -> Result<Profile> {
     let head: Head = serde_json::from_slice(text)
         .context("not a profile: it is not JSON with a field `schema`. `turnwise profile --json FILE` writes one")?;
@@ -56,12 +53,12 @@ pub fn read(text: &[u8]) -> Result<Profile> {
         );
     }
     let profile: Profile = serde_json::from_slice(text).context(
-        "this profile is not whole or was changed by hand; write it again with `turnwise profile --json FILE`",
+        "this profile is incomplete or was edited by hand; write it again with `turnwise profile --json FILE`",
     )?;
     check::references(&profile).context(
-        "this profile names things that it does not have; write it again with `turnwise profile --json FILE`",
+        "this profile refers to things that it does not contain; write it again with `turnwise profile --json FILE`",
     )?;
     plausible::sums(&profile)
-        .context("the figures of this profile cannot be; write it again with `turnwise profile --json FILE`")?;
+        .context("this profile has impossible figures; write it again with `turnwise profile --json FILE`")?;
     Ok(profile)
 }

@@ -12,6 +12,7 @@ pub mod page;
 mod perfetto;
 mod plausible;
 mod pprof;
+mod protobuf;
 pub mod scaling;
 mod stacks;
 
@@ -67,7 +68,7 @@ pub const FORMATS: &[Format] = &[
         name: "pprof",
         flag: "pprof",
         extension: "pb.gz",
-        help: "For `go tool pprof` and all that reads its format: contentions, delay, hold time",
+        help: "For `go tool pprof` and other tools that read its format: contentions, delay, hold time",
         write: pprof::write,
     },
     Format {
@@ -88,9 +89,6 @@ pub const FORMATS: &[Format] = &[
 
 impl Format {
     /// Writes a profile.
-    ///
-    /// # Errors
-    /// The writer's, or the profile has no such form.
     pub fn write(&self, profile: &Profile, to: &mut dyn Write) -> Result<()> {
         (self.write)(profile, to)
     }

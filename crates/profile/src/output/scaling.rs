@@ -12,8 +12,8 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
         .iter()
         .map(|design| match design.wall {
             Some((cpus, lock)) => format!(
-                "With {}, {} becomes the wall first: from {cpus} CPUs on threads wait for it for more than half their \
-                 time.",
+                "With {}, {} is the first bottleneck: from {cpus} CPUs on, threads wait for it for more than half \
+                 their time.",
                 design.name,
                 names::lock_in_sentence(&profile.locks[lock as usize].name)
             ),
@@ -23,16 +23,15 @@ pub fn sentences(profile: &Profile, scaling: &Scaling) -> Vec<String> {
     let check = &scaling.check;
     let off = (check.model_per_s / check.recorded_per_s.max(f64::MIN_POSITIVE) - 1.0) * 100.0;
     told.push(format!(
-        "The model's error where it can be seen: with {} threads on {} CPUs it gives {} acquisitions a second, and {} \
-         were recorded ({off:+.0}%).",
+        "The model's error where it can be checked: with {} threads on {} CPUs it gives {} acquisitions a second, \
+         and {} were recorded ({off:+.0}%).",
         check.threads,
         check.cpus,
         count(check.model_per_s as u64),
         count(check.recorded_per_s as u64)
     ));
     told.push(
-        "It knows how often each lock is taken and how long it is held, not in which order, nor phases, nor locks \
-         within one another."
+        "The model knows how often each lock is taken and how long it is held, but not their order, phases or nesting."
             .to_owned(),
     );
     told

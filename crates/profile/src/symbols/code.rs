@@ -4,6 +4,7 @@
 //! something is.
 
 use addr2line::gimli::{self, AttributeValue, DebuggingInformationEntry, EndianSlice, RunTimeEndian, Unit, UnitRef};
+use indexmap::{IndexMap, IndexSet};
 use object::{Object, ObjectSection};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,9 +14,9 @@ use std::ops::Range;
 #[derive(Default)]
 pub struct Code {
     /// Names as the linker has them.
-    functions: Names,
+    functions: IndexMap<String, Vec<Range<u64>>>,
     lines: Vec<Line>,
-    files: Names,
+    files: IndexSet<String>,
     /// Whether there is any information.
     pub is_there: bool,
 }
@@ -25,24 +26,6 @@ struct Line {
     file: usize,
     line: u64,
     range: Range<u64>,
-}
-
-/// Each name once, with its code.
-#[derive(Default)]
-struct Names {
-    index: HashMap<String, usize>,
-    names: Vec<(String, Vec<Range<u64>>)>,
-}
-
-impl Names {
-    fn index(&mut self, name: &str) -> usize {
-        if let Some(index) = self.index.get(name) {
-            return *index;
-        }
-        self.names.push((name.to_owned(), Vec::new()));
-        self.index.insert(name.to_owned(), self.names.len() - 1);
-        self.names.len() - 1
-    }
 }
 
 type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
@@ -84,7 +67,8 @@ impl Code {
         let mut rows = program.rows();
         while let Some((header, row)) = rows.next_row()? {
             if let Some((file, line, start)) = before.take().filter(|(_, _, start)| *start < row.address()) {
-                let file = *files.entry(file).or_insert_with(|| self.files.index(&file_name(unit, header, file)));
+                let file =
+                    *files.entry(file).or_insert_with(|| self.files.insert_full(file_name(unit, header, file)).0);
                 self.lines.push(Line { file, line, range: start..row.address() });
             }
             if let (false, Some(line)) = (row.end_sequence(), row.line()) {
@@ -115,8 +99,7 @@ impl Code {
                 self.read_inlined_call(unit, entry, &found);
             }
             if let Some(name) = all.name(unit, entry, ORIGINS_MAX) {
-                let index = self.functions.index(&name);
-                self.functions.names[index].1.extend(found);
+                self.functions.entry(name).or_default().extend(found);
             }
         }
         Ok(())
@@ -132,28 +115,28 @@ impl Code {
         let (Some(file), Some(line), Some(program)) = (file, number(gimli::DW_AT_call_line), &unit.line_program) else {
             return;
         };
-        let file = self.files.index(&file_name(unit, program.header(), file));
+        let file = self.files.insert_full(file_name(unit, program.header(), file)).0;
         self.lines.extend(ranges.iter().map(|range| Line { file, line, range: range.clone() }));
     }
 
     /// The code of functions whose name (as the linker has it) is one that is wanted.
     #[must_use]
     pub fn functions(&self, mut wanted: impl FnMut(&str) -> bool) -> Vec<(&str, &[Range<u64>])> {
-        let all = self.functions.names.iter().filter(|(name, _)| wanted(name));
+        let all = self.functions.iter().filter(|(name, _)| wanted(name));
         all.map(|(name, ranges)| (name.as_str(), ranges.as_slice())).collect()
     }
 
     /// The code of these lines of a file; `file` is the end of its path.
     #[must_use]
     pub fn lines(&self, file: &str, first: u64, last: u64) -> Vec<Range<u64>> {
-        let wanted: Vec<bool> = self.files.names.iter().map(|(path, _)| is_end_of_path(file, path)).collect();
+        let wanted: Vec<bool> = self.files.iter().map(|path| is_end_of_path(file, path)).collect();
         let all = self.lines.iter().filter(|line| wanted[line.file] && (first..=last).contains(&line.line));
         all.map(|line| line.range.clone()).collect()
     }
 
-    /// Paths of source files.
+    /// Lists the paths of the source files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
-        self.files.names.iter().map(|(path, _)| path.as_str())
+        self.files.iter().map(String::as_str)
     }
 }
 

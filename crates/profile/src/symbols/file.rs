@@ -29,9 +29,9 @@ impl SymbolFile {
         }
         let shown = module.path.display();
         match identity_of(&module.path) {
-            Err(error) => file.trouble = Some(format!("{shown} cannot be read for its names: {error}")),
+            Err(error) => file.trouble = Some(format!("cannot read names from {shown}: {error}")),
             Ok((id, _)) if !module.build_id.is_empty() && id != module.build_id => {
-                file.trouble = Some(format!("{shown} is not the file that ran: it was replaced since"));
+                file.trouble = Some(format!("{shown} is not the file that ran: it has been replaced since"));
             }
             Ok((_, separate)) => file.load(&module.path, separate),
         }

@@ -8,6 +8,7 @@ mod separate;
 use crate::model::{Frame, FrameId};
 pub use demangle::with_parameters;
 use file::SymbolFile;
+use indexmap::IndexSet;
 pub use separate::separate_files;
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -29,8 +30,7 @@ pub struct Module {
 /// All names of a program. Frames are kept once each.
 pub struct Symbols {
     modules: Vec<(Module, OnceCell<SymbolFile>)>,
-    frames: Vec<Frame>,
-    ids: HashMap<Frame, FrameId>,
+    frames: IndexSet<Frame>,
     known: HashMap<u64, Vec<FrameId>>,
 }
 
@@ -48,7 +48,7 @@ impl Symbols {
     #[must_use]
     pub fn new(modules: Vec<Module>) -> Symbols {
         let modules = modules.into_iter().map(|module| (module, OnceCell::new())).collect();
-        Symbols { modules, frames: Vec::new(), ids: HashMap::new(), known: HashMap::new() }
+        Symbols { modules, frames: IndexSet::new(), known: HashMap::new() }
     }
 
     /// The frames of a call that returns to `address`, innermost first: what was inlined there, then the function.
@@ -56,7 +56,8 @@ impl Symbols {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
         }
-        let found: Vec<FrameId> = self.look_up(address).into_iter().map(|frame| self.intern(frame)).collect();
+        let found: Vec<FrameId> =
+            self.look_up(address).into_iter().map(|frame| self.frames.insert_full(frame).0 as FrameId).collect();
         self.known.insert(address, found.clone());
         found
     }
@@ -85,7 +86,7 @@ impl Symbols {
             return frames;
         }
         let function = format!("{} @{:#x}", first.function, address.wrapping_sub(module.base));
-        let own = self.intern(Frame { function, ..first });
+        let own = self.frames.insert_full(Frame { function, ..first }).0 as FrameId;
         std::iter::once(own).chain(frames.into_iter().skip(1)).collect()
     }
 
@@ -99,25 +100,9 @@ impl Symbols {
         Some(Variable { name, module: name_of(module) })
     }
 
-    /// Whether `address` is in a file at all.
-    #[must_use]
-    pub fn is_in_module(&self, address: u64) -> bool {
-        self.modules.iter().any(|(module, _)| module.range.contains(&address))
-    }
-
     fn module_of(&self, address: u64) -> Option<(&Module, &SymbolFile)> {
         let (module, file) = self.modules.iter().find(|(module, _)| module.range.contains(&address))?;
         Some((module, file.get_or_init(|| SymbolFile::open(module))))
-    }
-
-    fn intern(&mut self, frame: Frame) -> FrameId {
-        if let Some(id) = self.ids.get(&frame) {
-            return *id;
-        }
-        let id = self.frames.len() as FrameId;
-        self.frames.push(frame.clone());
-        self.ids.insert(frame, id);
-        id
     }
 
     /// A frame that was handed out.
@@ -130,7 +115,7 @@ impl Symbols {
     #[must_use]
     pub fn finish(self) -> (Vec<Frame>, Vec<String>) {
         let troubles = self.modules.iter().filter_map(|(_, file)| file.get()?.trouble.clone()).collect();
-        (self.frames, troubles)
+        (self.frames.into_iter().collect(), troubles)
     }
 }
 

@@ -2,17 +2,17 @@
 
 use turnwise_present::figures::{percent, short};
 
-/// A length of time.
+/// Formats a length of time.
 pub(super) fn time(ns: u64) -> String {
     if ns == 0 { "0".to_owned() } else { crate::figures::time(ns) }
 }
 
-/// A number of things.
+/// Formats a number of things.
 pub(super) fn count(value: u64) -> String {
     if value < 10_000 { value.to_string() } else { short(value as f64) }
 }
 
-/// A part of a whole in percent.
+/// Formats a part of a whole in percent.
 pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -21,7 +21,7 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     if share > 0.0 && share < 0.001 { "<0.1%".to_owned() } else { percent(share) }
 }
 
-/// One thing, several things.
+/// Formats a number with its noun.
 pub(super) fn plural(value: u64, one: &str, more: &str) -> String {
     format!("{} {}", count(value), if value == 1 { one } else { more })
 }

@@ -13,7 +13,7 @@ const DETAILED: usize = 3;
 /// Sites of a futex, wakers of a site, threads.
 const LINES: usize = 5;
 
-/// All of it.
+/// Writes the whole report.
 pub(super) fn report(text: &mut String, profile: &Profile) {
     summary(text, profile);
     if !profile.locks.is_empty() {
@@ -67,7 +67,7 @@ fn summary(text: &mut String, profile: &Profile) {
     if let Some(pair) = profile.blocked.first() {
         let [waiter, waker] = [pair.waiter, pair.holder].map(|site| site_name(profile, &profile.sites[site as usize]));
         let ended = format!(" ended {} of waiting in ", time(pair.wait_ns));
-        *text += &fitted(&[("Who woke whom: ", &waker), (&ended, &waiter)], "");
+        *text += &fitted(&[("Most wake-ups: ", &waker), (&ended, &waiter)], "");
     }
 }
 
@@ -85,17 +85,11 @@ fn table(text: &mut String, profile: &Profile) {
         let figures = format!("{sum:>9} {half:>8} {most:>8} {max:>8} {waits:>9} {timed_out:>9}  ");
         *text += &fitted(&[(&figures, &lock.name)], "");
     }
-    if profile.locks.len() > FUTEXES {
-        let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - FUTEXES);
-    }
+    more(text, profile.locks.len(), FUTEXES);
 }
 
 fn details(text: &mut String, profile: &Profile, number: u32, lock: &Lock) {
-    *text += "\n";
-    *text += &fitted(&[("", &lock.name)], &format!(" at {:#x}, futex", lock.address));
-    if let Some(symbol) = &lock.symbol {
-        *text += &fitted(&[("  variable: ", symbol)], "");
-    }
+    super::locks::heading(text, lock);
     if let Some(course) = super::locks::over_time(lock) {
         let _ = writeln!(text, "  waits over time: {course}");
     }
@@ -133,5 +127,5 @@ fn threads(text: &mut String, profile: &Profile) {
         let figures = format!("{sum:>10} {part:>12} {waits:>10}  ");
         *text += &fitted(&[(&figures, &thread.name)], &format!(" ({})", thread.tid));
     }
-    more(text, order.len());
+    more(text, order.len(), LINES);
 }

@@ -27,7 +27,7 @@ pub fn shortened(name: &str, columns: usize) -> String {
     start.into_iter().chain(['…']).chain(end.into_iter().rev()).collect()
 }
 
-/// A name without what stands in brackets by itself and is no line of a file: `f (libc.so.6)` becomes `f`.
+/// A name without what stands in brackets by itself and is not a line of a file: `f (libc.so.6)` becomes `f`.
 fn without_modules(name: &str) -> String {
     let is_module = |word: &str| word.starts_with('(') && word.ends_with(')') && word.len() > 2 && !word.contains(':');
     let words = name.split(' ').enumerate().filter(|(place, word)| *place == 0 || !is_module(word));

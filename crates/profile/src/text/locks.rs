@@ -2,7 +2,7 @@
 
 use super::figures::{count, plural, share, time};
 use super::lines::{COLUMNS, fitted, joined, plain};
-use super::{callers, is_root, place, site_name};
+use super::{callers, is_root, more, place, site_name};
 use crate::model::{Lock, LockId, LockKind, Profile, Site, Step, Usage};
 use std::fmt::Write;
 
@@ -40,9 +40,7 @@ pub(super) fn table(text: &mut String, profile: &Profile) {
         );
         *text += &fitted(&[(&figures, &lock.name)], "");
     }
-    if profile.locks.len() > LOCKS {
-        let _ = writeln!(text, "  … {} more: --json FILE has them", profile.locks.len() - LOCKS);
-    }
+    more(text, profile.locks.len(), LOCKS);
 }
 
 /// One line for each of the call sites with most waiting, whatever their lock.
@@ -75,9 +73,7 @@ pub(super) fn sites(text: &mut String, profile: &Profile) {
         let name = if has_room && says_more { both } else { site_name(profile, site) };
         *text += &fitted(&[(&figures, &name)], "");
     }
-    if order.len() > LOCKS {
-        let _ = writeln!(text, "  … {} more: --json FILE has them", order.len() - LOCKS);
-    }
+    more(text, order.len(), LOCKS);
 }
 
 /// The worst locks, with sites, holders and course.
@@ -89,14 +85,21 @@ pub(super) fn details(text: &mut String, profile: &Profile) {
     }
 }
 
-fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
+/// The first lines on a lock.
+pub(super) fn heading(text: &mut String, lock: &Lock) {
     *text += "\n";
     *text += &fitted(&[("", &lock.name)], &format!(" at {:#x}, {}", lock.address, kind(lock.kind)));
     if let Some(symbol) = &lock.symbol {
         *text += &fitted(&[("  variable: ", symbol)], "");
     }
+}
+
+fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
+    heading(text, lock);
     made_by(text, profile, lock);
     let usage = &lock.usage;
+    let readers = format!("; {} by readers", share(usage.reads, usage.acquisitions));
+    let failed = format!("; {} failed", plural(usage.failed, "attempt", "attempts"));
     let _ = writeln!(
         text,
         "  held {} in all ({} of the run); p99 {}, longest {}{}{}",
@@ -104,16 +107,8 @@ fn one(text: &mut String, profile: &Profile, lock: &Lock, id: LockId) {
         share(usage.hold_total_ns, profile.program.duration_ns),
         time(usage.hold.quantile(0.99)),
         time(usage.hold.max_ns),
-        if lock.kind == LockKind::RwLock {
-            format!("; {} by readers", share(usage.reads, usage.acquisitions))
-        } else {
-            String::new()
-        },
-        if usage.failed > 0 {
-            format!("; {} failed", plural(usage.failed, "attempt", "attempts"))
-        } else {
-            String::new()
-        },
+        if lock.kind == LockKind::RwLock { &readers } else { "" },
+        if usage.failed > 0 { &failed } else { "" },
     );
     inside(text, "  ", usage);
     if let Some(shown) = over_time(lock) {
@@ -197,13 +192,9 @@ fn inside(text: &mut String, indent: &str, usage: &Usage) {
 
 fn kind(kind: LockKind) -> &'static str {
     match kind {
-        LockKind::Mutex => "mutex",
-        LockKind::RecursiveMutex => "recursive mutex",
-        LockKind::ErrorCheckMutex => "error-checking mutex",
         LockKind::SpecialMutex => "mutex (robust, shared, or with priorities)",
         LockKind::RwLock => "readers-writer lock",
-        LockKind::SpinLock => "spin lock",
-        LockKind::Futex => "futex",
+        _ => kind.name(),
     }
 }
 
@@ -213,7 +204,7 @@ pub(super) fn over_time(lock: &Lock) -> Option<String> {
     waited.then(|| format!("{} ({} each)", course(&lock.over_time), time(lock.step_ns * step_width(lock))))
 }
 
-/// Steps in one column.
+/// Counts the steps that share one column.
 fn step_width(lock: &Lock) -> u64 {
     lock.over_time.len().div_ceil(COURSE).max(1) as u64
 }

@@ -20,7 +20,7 @@ const SITE: usize = 90;
 /// Columns of a name beside others.
 const BESIDE: usize = 60;
 
-/// The report.
+/// Formats the report for a terminal.
 #[must_use]
 pub fn report(profile: &Profile) -> String {
     let mut text = String::new();
@@ -95,7 +95,7 @@ fn is_root(function: &str) -> bool {
         || function.starts_with("__libc_start")
 }
 
-/// `function (file:line)`.
+/// Formats a frame as `function (file:line)`.
 fn place(profile: &Profile, frame: FrameId) -> String {
     let frame = &profile.frames[frame as usize];
     let function = shortened(&frame.function, BESIDE);
@@ -127,7 +127,7 @@ fn conditions(text: &mut String, profile: &Profile) {
         );
         *text += &fitted(&[(&figures, &condition.name)], "");
     }
-    more(text, used.len());
+    more(text, used.len(), LINES);
 }
 
 fn inversions(text: &mut String, profile: &Profile) {
@@ -136,7 +136,7 @@ fn inversions(text: &mut String, profile: &Profile) {
     }
     let _ = writeln!(
         text,
-        "\nTAKEN IN BOTH ORDERS (two threads that do this at the same time wait for each other for ever)"
+        "\nTAKEN IN BOTH ORDERS (two threads that do this at the same time wait for each other forever)"
     );
     for inversion in profile.inversions.iter().take(LINES) {
         let name = |lock: u32| profile.locks[lock as usize].name.as_str();
@@ -145,7 +145,7 @@ fn inversions(text: &mut String, profile: &Profile) {
         *text += &fitted(&[("  ", b), (" under ", a), (": ", &site(inversion.b_under_a))], "");
         *text += &fitted(&[("  ", a), (" under ", b), (": ", &site(inversion.a_under_b))], "");
     }
-    more(text, profile.inversions.len());
+    more(text, profile.inversions.len(), LINES);
 }
 
 fn shared_lines(text: &mut String, profile: &Profile) {
@@ -157,7 +157,7 @@ fn shared_lines(text: &mut String, profile: &Profile) {
         let names = line.locks.iter().map(|lock| shortened(&profile.locks[*lock as usize].name, BESIDE));
         *text += &wrapped(&format!("  {:#x}: {}", line.line, names.collect::<Vec<_>>().join(", ")), "    ");
     }
-    more(text, profile.shared_lines.len());
+    more(text, profile.shared_lines.len(), LINES);
 }
 
 fn threads(text: &mut String, profile: &Profile) {
@@ -179,7 +179,7 @@ fn threads(text: &mut String, profile: &Profile) {
         );
         *text += &fitted(&[(&figures, &thread.name)], &format!(" ({})", thread.tid));
     }
-    more(text, order.len());
+    more(text, order.len(), LINES);
 }
 
 fn notes(text: &mut String, profile: &Profile) {
@@ -205,8 +205,8 @@ fn remarks(text: &mut String, remarks: &[String]) {
     }
 }
 
-fn more(text: &mut String, all: usize) {
-    if all > LINES {
-        let _ = writeln!(text, "  … {} more: --json FILE has them", all - LINES);
+fn more(text: &mut String, all: usize, shown: usize) {
+    if all > shown {
+        let _ = writeln!(text, "  … {} more: --json FILE has them", all - shown);
     }
 }

@@ -78,11 +78,11 @@ fn who_blocked(text: &mut String, profile: &Profile, waited: u64) {
     };
     let figures = format!("({}{known})", time(pair.wait_ns));
     let after = format!(" waited {figures}");
-    let whole = format!("Who blocked:    {} while {}{after}", plain(&holder), plain(&waiter));
+    let whole = format!("Blocked by:     {} while {}{after}", plain(&holder), plain(&waiter));
     if textwrap::core::display_width(&whole) <= super::lines::COLUMNS {
         *text += &(whole + "\n");
     } else {
-        *text += &fitted(&[("Who blocked:    ", &holder)], "");
+        *text += &fitted(&[("Blocked by:     ", &holder)], "");
         *text += &fitted(&[("          while ", &waiter)], " waited");
         let _ = writeln!(text, "                {figures}");
     }

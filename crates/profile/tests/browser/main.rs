@@ -189,7 +189,7 @@ fn the_scaling_curve_tells_its_points_and_its_error() {
              (kind) => document.querySelectorAll('#scaling-chart ' + kind).length)";
         assert_eq!(browser.value(marks), json!([2, 12, 1, 1]));
         let said = text(browser, "scaling-sentences");
-        assert!(said.contains("cache_lock becomes the wall first: from 8 CPUs on"), "{said}");
+        assert!(said.contains("cache_lock is the first bottleneck: from 8 CPUs on"), "{said}");
         assert!(said.contains("With Turnwise's locks no lock becomes a bottleneck."), "{said}");
         assert!(said.contains("gives 1,600,000 acquisitions a second, and 1,450,000 were recorded (+10%)"), "{said}");
         browser.value("document.getElementById('scaling-chart').focus()");

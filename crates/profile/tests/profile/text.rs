@@ -46,7 +46,7 @@ fn long_names_cost_no_figure_and_no_line_is_wider_than_100_columns() {
             let is_there = |line: &str| line.trim_start().starts_with(start) && line.ends_with(end);
             assert!(long.lines().any(is_there), "no {start}…{end} in\n{long}");
         }
-        let blocked: Vec<&str> = long.lines().skip_while(|line| !line.starts_with("Who blocked: ")).take(2).collect();
+        let blocked: Vec<&str> = long.lines().skip_while(|line| !line.starts_with("Blocked by: ")).take(2).collect();
         assert!(blocked.iter().all(|line| line.contains('…')) && blocked[1].ends_with(" waited"), "{blocked:?}");
         let words = long.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("hold time are those of each site's first waits"), "the footnote is whole");
@@ -117,7 +117,7 @@ fn shares_of_blocking_are_of_the_waits_whose_holder_was_seen() {
         let report = report(profile);
         report
             .lines()
-            .skip_while(|line| !line.starts_with("Who blocked"))
+            .skip_while(|line| !line.starts_with("Blocked by"))
             .find(|line| line.contains("whose holder"))
             .map(str::to_owned)
     };

@@ -41,25 +41,24 @@ unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, site: u64) -> c_int {
     }
 }
 
-/// # Safety
-/// As C11 says.
-unsafe extern "C" fn lock(object: *mut Mtx, site: u64) -> c_int {
-    // SAFETY: the caller's object.
-    code(unsafe { mutex::lock(object, site) })
+/// Defines functions that call a pthread function and answer with C11's codes.
+macro_rules! coded {
+    ($($name:ident($($argument:ident: $type:ty),*) = $target:path;)*) => {$(
+        /// # Safety
+        /// As C11 says.
+        unsafe extern "C" fn $name($($argument: $type,)* site: u64) -> c_int {
+            // SAFETY: the caller's object and time.
+            code(unsafe { $target($($argument,)* site) })
+        }
+    )*};
 }
 
-/// # Safety
-/// As C11 says.
-unsafe extern "C" fn trylock(object: *mut Mtx, site: u64) -> c_int {
-    // SAFETY: the caller's object.
-    code(unsafe { mutex::trylock(object, site) })
-}
-
-/// # Safety
-/// As C11 says.
-unsafe extern "C" fn timedlock(object: *mut Mtx, at: *const timespec, site: u64) -> c_int {
-    // SAFETY: the caller's object and time.
-    code(unsafe { mutex::timedlock(object, at, site) })
+coded! {
+    lock(object: *mut Mtx) = mutex::lock;
+    trylock(object: *mut Mtx) = mutex::trylock;
+    timedlock(object: *mut Mtx, at: *const timespec) = mutex::timedlock;
+    signal(object: *mut Cnd) = cond::signal;
+    broadcast(object: *mut Cnd) = cond::broadcast;
 }
 
 /// # Safety
@@ -69,28 +68,14 @@ unsafe extern "C" fn make_cnd(object: *mut Cnd, site: u64) -> c_int {
     code(unsafe { cond::init(object, ptr::null(), site) })
 }
 
-/// # Safety
-/// As C11 says.
-unsafe extern "C" fn signal(object: *mut Cnd, site: u64) -> c_int {
-    // SAFETY: the caller's object.
-    code(unsafe { cond::signal(object, site) })
-}
-
-/// # Safety
-/// As C11 says.
-unsafe extern "C" fn broadcast(object: *mut Cnd, site: u64) -> c_int {
-    // SAFETY: the caller's object.
-    code(unsafe { cond::broadcast(object, site) })
-}
-
 export_with_caller! {
     /// Makes a mutex; timed and untimed ones are the same.
     mtx_init(*mut Mtx, c_int) -> init, "rdx", "x2";
-    /// Acquires.
+    /// Acquires the mutex.
     mtx_lock(*mut Mtx) -> lock, "rsi", "x1";
-    /// Acquires if that is possible at once, or `thrd_busy`.
+    /// Acquires the mutex if that is possible at once, or answers `thrd_busy`.
     mtx_trylock(*mut Mtx) -> trylock, "rsi", "x1";
-    /// Acquires, or `thrd_timedout` at a time on the wall clock.
+    /// Acquires the mutex, or answers `thrd_timedout` at a time on the wall clock.
     mtx_timedlock(*mut Mtx, *const timespec) -> timedlock, "rdx", "x2";
     /// Makes a condition variable.
     cnd_init(*mut Cnd) -> make_cnd, "rsi", "x1";
@@ -100,7 +85,7 @@ export_with_caller! {
     cnd_broadcast(*mut Cnd) -> broadcast, "rsi", "x1";
 }
 
-/// Releases.
+/// Releases the mutex.
 ///
 /// # Safety
 /// As C11 says.
@@ -135,7 +120,7 @@ export_with_static! {
     /// Releases the mutex, waits, acquires it again.
     #[unsafe(no_mangle)]
     cnd_wait(*mut Cnd, *mut Mtx) -> turnwise_record_cnd_wait, "rdx", "x2";
-    /// The same until a time on the wall clock.
+    /// Waits as `cnd_wait` does, until a time on the wall clock.
     #[unsafe(no_mangle)]
     cnd_timedwait(*mut Cnd, *mut Mtx, *const timespec) -> turnwise_record_cnd_timedwait, "rcx", "x3";
 }

@@ -2,12 +2,11 @@
 
 use crate::acquire;
 use crate::cond::{self, Wait};
-use crate::locks::Kind;
 use crate::real;
 use core::ffi::c_void;
 use libc::{c_int, clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use turnwise_interpose::{export_with_static, with_caller};
-use turnwise_recording::Op;
+use turnwise_recording::{Class, Op};
 
 /// # Safety
 /// As POSIX says; so for all functions here.
@@ -25,20 +24,7 @@ pub(super) unsafe extern "C" fn broadcast(object: *mut pthread_cond_t, site: u64
     unsafe { real::cond_broadcast(object) }
 }
 
-/// # Safety
-/// As POSIX says.
-pub(super) unsafe extern "C" fn init(
-    object: *mut pthread_cond_t,
-    attributes: *const pthread_condattr_t,
-    site: u64,
-) -> c_int {
-    // SAFETY: the caller's memory.
-    let result = unsafe { real::cond_init(object, attributes) };
-    if result == 0 {
-        acquire::created(Kind::Condition, object as u64, site);
-    }
-    result
-}
+init!(pthread_cond_t, *const pthread_condattr_t, Class::Condition, real::cond_init);
 
 with_caller! {
     /// Wakes one waiter.
@@ -68,11 +54,11 @@ export_with_static! {
     /// Releases the mutex, waits, acquires it again.
     #[unsafe(export_name = "turnwise_pthread_cond_wait")]
     pthread_cond_wait(*mut pthread_cond_t, *mut pthread_mutex_t) -> turnwise_record_wait, "rdx", "x2";
-    /// The same until a time on the condition variable's clock.
+    /// Waits as `pthread_cond_wait` does, until a time on the condition variable's clock.
     #[unsafe(export_name = "turnwise_pthread_cond_timedwait")]
     pthread_cond_timedwait(*mut pthread_cond_t, *mut pthread_mutex_t, *const timespec)
         -> turnwise_record_timedwait, "rcx", "x3";
-    /// The same until a time on a clock of the caller's choice.
+    /// Waits as `pthread_cond_wait` does, until a time on a clock of the caller's choice.
     #[unsafe(no_mangle)]
     pthread_cond_clockwait(*mut pthread_cond_t, *mut pthread_mutex_t, clockid_t, *const timespec)
         -> turnwise_record_clockwait, "r8", "x4";
@@ -96,16 +82,10 @@ pub(super) struct Ops {
 }
 
 /// What `c/wait.c` may call.
-pub(super) static OPS: Ops = Ops { begin: cond::begin, end: cond::end, wait, timedwait, clockwait };
+pub(super) static OPS: Ops =
+    Ops { begin: cond::begin, end: cond::end, wait: next::<0>, timedwait: next::<1>, clockwait: next::<2> };
 
-extern "C" fn wait() -> *mut c_void {
-    real::COND_WAIT.get()
-}
-
-extern "C" fn timedwait() -> *mut c_void {
-    real::COND_TIMEDWAIT.get()
-}
-
-extern "C" fn clockwait() -> *mut c_void {
-    real::COND_CLOCKWAIT.get()
+/// The next library's wait of this number.
+extern "C" fn next<const NUMBER: usize>() -> *mut c_void {
+    [&real::COND_WAIT, &real::COND_TIMEDWAIT, &real::COND_CLOCKWAIT][NUMBER].get()
 }

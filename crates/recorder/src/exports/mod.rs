@@ -1,6 +1,112 @@
 //! The symbols that programs see. Those that acquire jump to a function with one more argument, the return address: the
 //! call site.
 
+use crate::acquire::Acquisition;
+use turnwise_recording::{Class, Op};
+
+#[inline(always)]
+fn place<T>(class: Class, object: *mut T, op: Op, site: u64) -> Acquisition {
+    Acquisition { class, address: object as u64, site: op.at(site) }
+}
+
+/// Defines what the exported functions that acquire jump to. `$first` is what a call tries before it waits.
+macro_rules! acquisitions {
+    ($object:ty, $class:expr, $op:expr; $lock:ident = $real:path, $first:path; $trylock:ident = $try:path
+     $(; $timed:ident = $real_timed:path; $clocked:ident = $real_clocked:path)?) => {
+        /// # Safety
+        /// As POSIX says.
+        pub(super) unsafe extern "C" fn $lock(object: *mut $object, site: u64) -> libc::c_int {
+            // SAFETY: the caller's lock.
+            let attempt = move || unsafe { $first(object) };
+            // SAFETY: the caller's lock.
+            $crate::acquire::lock(super::place($class, object, $op, site), attempt, move || unsafe { $real(object) })
+        }
+
+        /// # Safety
+        /// As POSIX says.
+        pub(super) unsafe extern "C" fn $trylock(object: *mut $object, site: u64) -> libc::c_int {
+            // SAFETY: the caller's lock.
+            $crate::acquire::try_lock(super::place($class, object, $op, site), move || unsafe { $try(object) })
+        }
+
+        $(
+            /// # Safety
+            /// As POSIX says.
+            pub(super) unsafe extern "C" fn $timed(
+                object: *mut $object,
+                at: *const libc::timespec,
+                site: u64,
+            ) -> libc::c_int {
+                let place = super::place($class, object, $op, site);
+                // SAFETY: the caller's lock.
+                let attempt = move || unsafe { $try(object) };
+                // SAFETY: the caller's lock and time.
+                $crate::acquire::lock(place, attempt, move || unsafe { $real_timed(object, at) })
+            }
+
+            /// # Safety
+            /// As POSIX says.
+            pub(super) unsafe extern "C" fn $clocked(
+                object: *mut $object,
+                clock: libc::clockid_t,
+                at: *const libc::timespec,
+                site: u64,
+            ) -> libc::c_int {
+                let place = super::place($class, object, $op, site);
+                // SAFETY: the caller's lock.
+                let attempt = move || unsafe { $try(object) };
+                // SAFETY: the caller's lock and time.
+                $crate::acquire::lock(place, attempt, move || unsafe { $real_clocked(object, clock, at) })
+            }
+        )?
+    };
+}
+
+/// Defines what the exported functions that make an object jump to.
+macro_rules! init {
+    ($object:ty, $attributes:ty, $class:expr, $real:path) => {
+        /// # Safety
+        /// As POSIX says.
+        pub(super) unsafe extern "C" fn init(object: *mut $object, attributes: $attributes, site: u64) -> libc::c_int {
+            // SAFETY: the caller's memory.
+            let result = unsafe { $real(object, attributes) };
+            if result == 0 {
+                $crate::acquire::created($class, object as u64, site);
+            }
+            result
+        }
+    };
+}
+
+/// Defines the exported functions that release a lock and that end its life, each under all of its names.
+macro_rules! endings {
+    ($object:ty; $($unlock:ident)+ = $real_unlock:path; $($destroy:ident)+ = $real_destroy:path) => {
+        $(
+            /// Releases the lock.
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $unlock(object: *mut $object) -> libc::c_int {
+                // SAFETY: the caller's lock.
+                $crate::acquire::unlock(object as u64, move || unsafe { $real_unlock(object) })
+            }
+        )+
+        $(
+            /// Ends the lock's life.
+            ///
+            /// # Safety
+            /// As POSIX says.
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $destroy(object: *mut $object) -> libc::c_int {
+                $crate::acquire::destroyed(object as u64);
+                // SAFETY: the caller's lock.
+                unsafe { $real_destroy(object) }
+            }
+        )+
+    };
+}
+
 mod c11;
 mod cond;
 mod mutex;

@@ -65,7 +65,7 @@ fn the_c_librarys_locks_tell_sleeps_and_nothing_else() {
     let seen = lock(&profile, "first").usage.events;
     assert!(seen.sleeps >= Some(3), "{seen:?}");
     assert_eq!(Events { sleeps: None, ..seen }, Events { watched: 3, ..Events::default() });
-    assert!(profile.recording.remarks.iter().any(|remark| remark.contains("do not tell")));
+    assert!(profile.recording.remarks.iter().any(|remark| remark.contains("do not report")));
     add_up(&profile);
 }
 

@@ -18,9 +18,9 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         }
         let by = format!("{} signals and {} broadcasts", count(condition.signals), count(condition.broadcasts));
         let change = if condition.broadcasts > condition.signals {
-            "signal one waiter where one can go on, or have a condition variable for each thing that is waited for"
+            "signal one waiter where only one can proceed, or use a condition variable for each awaited condition"
         } else {
-            "signal only when what is waited for has come, and after the mutex is released"
+            "signal only when the awaited condition holds, and after releasing the mutex"
         };
         Some(Finding {
             rule: "woken-for-nothing",
@@ -34,11 +34,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
                 count(woken),
                 percent(vain, woken)
             )],
-            experiment: None,
             change: Some(change.to_owned()),
             hoped_ns: vain * SWITCH_NS,
             locks: condition.mutex.into_iter().collect(),
-            sites: Vec::new(),
+            ..Finding::default()
         })
     });
     conditions.collect()

@@ -4,44 +4,37 @@
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{count, percent, share};
-use crate::model::{Lock, LockKind, Usage};
+use crate::model::{Lock, LockId, LockKind, Usage};
 
-/// So many acquisitions find it taken: the queue never empties.
+/// If this share of the acquisitions finds the lock taken, the queue never empties.
 const NEARLY_ALL: f64 = 0.9;
 /// Fewer sleeps in a wait than this: nobody waits for somebody to wake up.
 const SELDOM: f64 = 0.1;
 /// Held for a smaller part of the time than this; above, the sections themselves are what takes time.
 const PART: f64 = 0.6;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::RwLock);
-    let locks = locks.filter_map(|(number, lock)| {
-        let experiment = context.adaptive(number)?;
-        let busy = active_ns(lock, context.profile.program.duration_ns);
-        let held = share(lock.usage.hold_total_ns, busy);
-        if share(lock.usage.contended, lock.usage.acquisitions) < NEARLY_ALL || held >= PART {
-            return None;
-        }
-        if seldom_sleep(&lock.usage) {
-            return None;
-        }
-        let name = context.lock_name(number);
-        let title =
-            format!("A convoy at {name}: nearly every thread queues for it, and most time goes into hand-overs");
-        let hoped = (lock.usage.wait.sum_ns as f64 * (1.0 - held)) as u64;
-        let mut finding = context.about("convoy", number, title, hoped);
-        let held = percent(lock.usage.hold_total_ns, busy);
-        finding.evidence.push(format!(
-            "while it was in use it was held for {held} of the time, so it was not the sections that took long"
-        ));
-        if let Some(sleeps) = lock.usage.events.sleeps.filter(|_| most_watched(&lock.usage)) {
-            let (sleeps, waits) = (count(sleeps), count(lock.usage.events.watched));
-            finding.evidence.push(format!("in {waits} waits threads slept {sleeps} times for it"));
-        }
-        finding.experiment = Some(experiment);
-        Some(finding)
-    });
-    locks.collect()
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    let experiment = context.adaptive(number)?;
+    let busy = active_ns(lock, context.profile.program.duration_ns);
+    let held = share(lock.usage.hold_total_ns, busy);
+    let is_queue = lock.kind != LockKind::RwLock && share(lock.usage.contended, lock.usage.acquisitions) >= NEARLY_ALL;
+    if !is_queue || held >= PART || seldom_sleep(&lock.usage) {
+        return None;
+    }
+    let name = context.lock_name(number);
+    let title = format!("A convoy at {name}: nearly every thread queues for it, and most time goes into hand-overs");
+    let hoped = (lock.usage.wait.sum_ns as f64 * (1.0 - held)) as u64;
+    let mut finding = context.about("convoy", number, title, hoped);
+    let held = percent(lock.usage.hold_total_ns, busy);
+    finding.evidence.push(format!(
+        "while it was in use it was held for {held} of the time, so long critical sections are not the cause"
+    ));
+    if let Some(sleeps) = lock.usage.events.sleeps.filter(|_| most_watched(&lock.usage)) {
+        let (sleeps, waits) = (count(sleeps), count(lock.usage.events.watched));
+        finding.evidence.push(format!("in {waits} waits threads slept {sleeps} times for it"));
+    }
+    finding.experiment = Some(experiment);
+    Some(finding)
 }
 
 /// Whether it is known of most waits whether they slept.

@@ -18,7 +18,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         let names: Vec<String> = line.locks.iter().map(|&lock| context.lock_name(lock)).collect();
         let each: Vec<String> = line.locks.iter().map(|lock| count(acquisitions(lock))).collect();
         let evidence = format!(
-            "the line {:#x} has {} acquisitions of different locks; to fetch a line from another CPU costs about {}",
+            "the line {:#x} has {} acquisitions of different locks; fetching a line from another CPU costs about {}",
             line.line,
             each.join(" + "),
             time(LINE_TRANSFER_NS),
@@ -27,11 +27,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
             rule: "false-sharing",
             title: format!("{} lie on one cache line", names.join(", ")),
             evidence: vec![evidence],
-            experiment: None,
             change: Some("put each on a line of its own: `alignas(64)`, or padding between them".to_owned()),
             hoped_ns: hoped,
             locks: line.locks.clone(),
-            sites: Vec::new(),
+            ..Finding::default()
         })
     });
     lines.collect()

@@ -26,12 +26,10 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
             "{a} and {b} are taken in both orders: two threads that do so at once wait for each other forever"
         ),
         evidence,
-        experiment: None,
         change: Some("take them in one order everywhere, or the second by trylock".to_owned()),
-        // This is not about time.
-        hoped_ns: 0,
         locks: vec![first.a, first.b],
         sites: vec![first.b_under_a, first.a_under_b],
+        ..Finding::default()
     }]
 }
 

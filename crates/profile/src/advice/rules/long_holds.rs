@@ -3,7 +3,7 @@
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{percent, share, time};
-use crate::model::{LockId, SiteId, Usage};
+use crate::model::{Lock, LockId, SiteId, Usage};
 use std::collections::BTreeMap;
 
 /// Of the wait time, behind this one site's holds.
@@ -13,18 +13,13 @@ const FEW_ACQUISITIONS: f64 = 0.1;
 /// Times as long as the other sites' holds.
 const LONG: u64 = 10;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    context.busy_locks().filter_map(|(number, _)| worst(context, number)).collect()
-}
-
-/// The lock's worst site of those that are that bad.
-fn worst(context: &Context, lock: LockId) -> Option<Finding> {
+/// Finds the lock's worst site of those that are that bad.
+pub(super) fn find(context: &Context, lock: LockId, Lock { usage: all, .. }: &Lock) -> Option<Finding> {
     let mut behind: BTreeMap<SiteId, u64> = BTreeMap::new();
     for pair in context.blocked_at(lock) {
         *behind.entry(pair.holder).or_default() += pair.wait_ns;
     }
     let waited: u64 = behind.values().sum();
-    let all = &context.profile.locks[lock as usize].usage;
     let bad = |&(site, behind): &(SiteId, u64)| {
         let own = &context.profile.sites[site as usize].usage;
         share(behind, waited) >= MUCH_OF_THE_WAIT
@@ -34,7 +29,7 @@ fn worst(context: &Context, lock: LockId) -> Option<Finding> {
     let (site, behind) = behind.into_iter().filter(bad).max_by_key(|&(_, behind)| behind)?;
     let usage = &context.profile.sites[site as usize].usage;
     let place = context.site_name(site);
-    let title = format!("A few long holds of {} make much of its waits: those of {place}", context.lock_name(lock));
+    let title = format!("A few long holds of {} cause much of its waiting: those of {place}", context.lock_name(lock));
     let mut finding = context.about("long-holds", lock, title, behind);
     finding.sites = vec![site];
     finding.evidence.push(format!(
@@ -45,7 +40,8 @@ fn worst(context: &Context, lock: LockId) -> Option<Finding> {
         percent(behind, waited),
     ));
     finding.change = Some(
-        "shorten that section: take out what needs no lock, or do it in pieces with the lock free between".to_owned(),
+        "shorten that critical section: move out what needs no lock, or split it and release the lock in between"
+            .to_owned(),
     );
     Some(finding)
 }

@@ -16,31 +16,49 @@ mod unrelated;
 
 use super::Finding;
 use super::context::Context;
+use crate::model::{Lock, LockId};
 
 /// A judge of one thing.
-pub(super) type Rule = fn(&Context) -> Vec<Finding>;
+pub(super) enum Rule {
+    /// Judges one lock.
+    Lock(fn(&Context, LockId, &Lock) -> Option<Finding>),
+    /// Judges one lock, if threads wait for it long enough to matter.
+    BusyLock(fn(&Context, LockId, &Lock) -> Option<Finding>),
+    /// Judges the program.
+    Program(fn(&Context) -> Vec<Finding>),
+}
+use Rule::{BusyLock, Program};
 
-/// All of them.
 pub(super) const RULES: &[Rule] = &[
-    short_holds::find,
-    oversubscribed::find,
-    off_cpu::find,
-    convoy::find,
-    saturated::find,
-    long_holds::find,
-    unrelated::find,
-    readers::find,
-    false_sharing::find,
-    inversion::find,
-    conditions::find,
-    polling::find,
+    BusyLock(short_holds::find),
+    Program(oversubscribed::find),
+    BusyLock(off_cpu::find),
+    BusyLock(convoy::find),
+    BusyLock(saturated::find),
+    BusyLock(long_holds::find),
+    BusyLock(unrelated::find),
+    Rule::Lock(readers::find),
+    Program(false_sharing::find),
+    Program(inversion::find),
+    Program(conditions::find),
+    Rule::Lock(polling::find),
 ];
+
+impl Rule {
+    pub(super) fn find(&self, context: &Context) -> Vec<Finding> {
+        match self {
+            Rule::Lock(find) => context.locks().filter_map(|(number, lock)| find(context, number, lock)).collect(),
+            BusyLock(find) => context.busy_locks().filter_map(|(number, lock)| find(context, number, lock)).collect(),
+            Program(find) => find(context),
+        }
+    }
+}
 
 /// The rule that is not about speed.
 pub(super) const HAZARD: &str = inversion::NAME;
 
-/// What a sleep and the wake-up that ends it cost together, roughly: two switches and a call between CPUs. Whoever
-/// waits for less time than this had better spin.
+/// What a sleep and the wake-up that ends it cost together, roughly: two switches and a call between CPUs. A thread
+/// that waits for less time than this had better spin.
 const SWITCH_NS: u64 = 5_000;
 
 /// What it costs to fetch a cache line that another CPU has just written, roughly.

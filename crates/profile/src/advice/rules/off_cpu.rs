@@ -20,26 +20,23 @@ struct Away {
     site: Option<SiteId>,
 }
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    let locks = context.busy_locks().filter_map(|(number, lock)| {
-        let away = holders(context, number).or_else(|| spinners(lock))?;
-        if away.of < FEWEST || share(away.off, away.of) < OFTEN {
-            return None;
-        }
-        let name = context.lock_name(number);
-        let title = format!("The owner of {name} is often off its CPU while others wait");
-        let hoped = (lock.usage.wait.sum_ns as f64 * share(away.off, away.of)) as u64;
-        let mut finding = context.about("off-cpu-owner", number, title, hoped);
-        finding.sites = away.site.into_iter().collect();
-        finding.evidence.push(away.evidence);
-        let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
-        let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
-        let crowded = threads > cpus as usize;
-        let fewer = format!("; if nothing in the section blocks: {threads} threads share {cpus} CPUs, so use fewer");
-        finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
-        Some(finding)
-    });
-    locks.collect()
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    let away = holders(context, number).or_else(|| spinners(lock))?;
+    if away.of < FEWEST || share(away.off, away.of) < OFTEN {
+        return None;
+    }
+    let name = context.lock_name(number);
+    let title = format!("The owner of {name} is often off its CPU while others wait");
+    let hoped = (lock.usage.wait.sum_ns as f64 * share(away.off, away.of)) as u64;
+    let mut finding = context.about("off-cpu-owner", number, title, hoped);
+    finding.sites = away.site.into_iter().collect();
+    finding.evidence.push(away.evidence);
+    let (threads, cpus) = (context.threads_at_once, context.profile.program.cpus);
+    let move_out = "move what blocks (I/O, allocation, another lock) out of the section";
+    let crowded = threads > cpus as usize;
+    let fewer = format!("; if nothing in the section blocks: {threads} threads share {cpus} CPUs, so use fewer");
+    finding.change = Some(move_out.to_owned() + if crowded { &fewer } else { "" });
+    Some(finding)
 }
 
 /// By the holders that were seen; `None`: nobody looked.

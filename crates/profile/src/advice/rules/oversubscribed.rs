@@ -18,7 +18,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
     if threads <= cpus {
         return Vec::new();
     }
-    let crowd = format!("{threads} threads were there at a time, on {cpus} CPUs");
+    let crowd = format!("{threads} threads existed at a time, on {cpus} CPUs");
     if Policy::by_name(&context.profile.program.policy).is_some_and(Policy::spins) {
         return program(context, crowd);
     }
@@ -31,7 +31,7 @@ pub(super) fn find(context: &Context) -> Vec<Finding> {
         let mut finding = context.about("oversubscribed", number, title, lock.usage.wait.sum_ns);
         let worst = time(lock.usage.wait.max_ns);
         finding.evidence.push(format!("{crowd}; the longest wait took {worst}, as long as a preempted owner is away"));
-        finding.change = Some("make it a mutex, or have no more threads than CPUs".to_owned());
+        finding.change = Some("make it a mutex, or use no more threads than CPUs".to_owned());
         finding
     }));
     found
@@ -47,14 +47,14 @@ fn late(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
     let title = format!("waits for {name} are waits for a CPU, the owner's or their own: its sections are far shorter");
     let mut finding = context.about("late-wake-ups", number, title, lock.usage.wait.sum_ns);
     finding.evidence.push(format!(
-        "a wait took {} on average, 99 of 100 holds lasted at most {}; {} threads were there at a time, on {} CPUs",
+        "a wait took {} on average, 99 of 100 holds lasted at most {}; {} threads existed at a time, on {} CPUs",
         time(wait),
         time(hold),
         context.threads_at_once,
         context.profile.program.cpus,
     ));
     finding.experiment = context.adaptive(number);
-    finding.change = Some("have no more busy threads than CPUs".to_owned());
+    finding.change = Some("use no more busy threads than CPUs".to_owned());
     Some(finding)
 }
 
@@ -70,10 +70,9 @@ fn program(context: &Context, crowd: String) -> Vec<Finding> {
         title,
         evidence: vec![format!("{crowd}; threads waited {} for locks", time(waited))],
         experiment: Some(Experiment { policy: Policy::ADAPTIVE, scope: Scope::Program }),
-        change: None,
         hoped_ns: waited,
         locks: context.busy_locks().map(|(number, _)| number).collect(),
-        sites: Vec::new(),
+        ..Finding::default()
     }]
 }
 
@@ -95,7 +94,7 @@ mod tests {
     fn spinners_without_cpus_ask_for_a_lock_that_sleeps() {
         let advice = advise(&spinning(5, "ticket"));
         assert_eq!(advice.findings[0].rule, "oversubscribed");
-        assert!(advice.findings[0].evidence[0].contains("5 threads were there at a time, on 4 CPUs"));
+        assert!(advice.findings[0].evidence[0].contains("5 threads existed at a time, on 4 CPUs"));
         assert!(!fired(&spinning(4, "ticket")).contains(&"oversubscribed"), "a CPU each");
         assert!(!fired(&spinning(5, "libc")).contains(&"oversubscribed"), "they sleep");
     }

@@ -4,35 +4,32 @@ use super::LINE_TRANSFER_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{count, time};
-use crate::model::LockId;
+use crate::model::{Lock, LockId};
 
 /// Failed attempts for each acquisition: from here on they try again and again rather than do something else.
 const POLLS: u64 = 2;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    let locks = context.profile.locks.iter().enumerate().filter_map(|(number, lock)| {
-        let (number, usage) = (number as LockId, &lock.usage);
-        let spent = usage.failed * LINE_TRANSFER_NS;
-        if usage.failed < POLLS * usage.acquisitions.max(1) || !context.worthwhile(spent) {
-            return None;
-        }
-        let title = format!("{} is polled: attempts to take it mostly fail", context.lock_name(number));
-        let mut finding = context.about("polling", number, title, spent);
-        let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.failed)?;
-        finding.sites = vec![site];
-        finding.evidence = vec![format!(
-            "{} attempts failed, {} succeeded; {} failed at {}; each costs about {}",
-            count(usage.failed),
-            count(usage.acquisitions),
-            count(worst.usage.failed),
-            context.site_name(site),
-            time(LINE_TRANSFER_NS),
-        )];
-        finding.change =
-            Some("wait with a plain lock or on a condition variable, or do other work between attempts".to_owned());
-        Some(finding)
-    });
-    locks.collect()
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    let usage = &lock.usage;
+    let spent = usage.failed * LINE_TRANSFER_NS;
+    if usage.failed < POLLS * usage.acquisitions.max(1) || !context.worthwhile(spent) {
+        return None;
+    }
+    let title = format!("{} is polled: attempts to take it mostly fail", context.lock_name(number));
+    let mut finding = context.about("polling", number, title, spent);
+    let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.failed)?;
+    finding.sites = vec![site];
+    finding.evidence = vec![format!(
+        "{} attempts failed, {} succeeded; {} failed at {}; each costs about {}",
+        count(usage.failed),
+        count(usage.acquisitions),
+        count(worst.usage.failed),
+        context.site_name(site),
+        time(LINE_TRANSFER_NS),
+    )];
+    finding.change =
+        Some("wait with a plain lock or on a condition variable, or do other work between attempts".to_owned());
+    Some(finding)
 }
 
 #[cfg(test)]

@@ -13,15 +13,13 @@ const STARVED: f64 = 10.0;
 /// With fewer readers than this a mutex, which costs less to take, keeps nobody out for long.
 const FEW_READERS: f64 = 0.5;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    let locks = context.profile.locks.iter().enumerate().filter(|(_, lock)| lock.kind == LockKind::RwLock);
-    locks
-        .filter_map(|(number, lock)| {
-            let (number, sides) = (number as LockId, Sides::of(context, number as LockId));
-            let starving = writers(context, number, &sides).or_else(|| readers(context, number, &sides));
-            starving.or_else(|| few(context, number, lock))
-        })
-        .collect()
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    if lock.kind != LockKind::RwLock {
+        return None;
+    }
+    let sides = Sides::of(context, number);
+    let starving = writers(context, number, &sides).or_else(|| readers(context, number, &sides));
+    starving.or_else(|| few(context, number, lock))
 }
 
 /// Those who read and those who write.

@@ -4,38 +4,33 @@ use super::convoy::active_ns;
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{percent, share, time};
-use crate::model::LockKind;
+use crate::model::{Lock, LockId, LockKind};
 
 /// Held for so much of the time that it is in use, more threads or a better lock gain little.
 const NEARLY_ALWAYS: f64 = 0.7;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::RwLock);
-    let locks = locks.filter_map(|(number, lock)| {
-        let (busy, held) = (active_ns(lock, context.profile.program.duration_ns), lock.usage.hold_total_ns);
-        if share(held, busy) < NEARLY_ALWAYS {
-            return None;
-        }
-        let name = context.lock_name(number);
-        let title = format!("{name} is held nearly all the time: its sections are what the program waits for");
-        // Half as long sections halve the waits.
-        let mut finding = context.about("saturated", number, title, lock.usage.wait.sum_ns / 2);
-        let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.hold_total_ns)?;
-        finding.sites = vec![site];
-        finding.evidence.push(format!(
-            "held for {} of the time that it was in use; {} of that by {}, {} each time",
-            percent(held, busy),
-            percent(worst.usage.hold_total_ns, held),
-            context.site_name(site),
-            time(worst.usage.hold_total_ns.checked_div(worst.usage.acquisitions).unwrap_or(0)),
-        ));
-        finding.change = Some(
-            "split the lock (one per shard or per object), or do less under it: prepare before, clean up after"
-                .to_owned(),
-        );
-        Some(finding)
-    });
-    locks.collect()
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    let (busy, held) = (active_ns(lock, context.profile.program.duration_ns), lock.usage.hold_total_ns);
+    if lock.kind == LockKind::RwLock || share(held, busy) < NEARLY_ALWAYS {
+        return None;
+    }
+    let name = context.lock_name(number);
+    let title = format!("{name} is held nearly all the time: its sections are what the program waits for");
+    // Half as long sections halve the waits.
+    let mut finding = context.about("saturated", number, title, lock.usage.wait.sum_ns / 2);
+    let (site, worst) = context.sites_of(number).max_by_key(|(_, site)| site.usage.hold_total_ns)?;
+    finding.sites = vec![site];
+    finding.evidence.push(format!(
+        "held for {} of the time that it was in use; {} of that by {}, {} each time",
+        percent(held, busy),
+        percent(worst.usage.hold_total_ns, held),
+        context.site_name(site),
+        time(worst.usage.hold_total_ns.checked_div(worst.usage.acquisitions).unwrap_or(0)),
+    ));
+    finding.change = Some(
+        "split the lock (one per shard or per object), or do less under it: prepare before, clean up after".to_owned(),
+    );
+    Some(finding)
 }
 
 #[cfg(test)]

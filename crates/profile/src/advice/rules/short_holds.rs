@@ -4,44 +4,40 @@ use super::SWITCH_NS;
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::time;
-use crate::model::LockKind;
+use crate::model::{Lock, LockId, LockKind};
 use turnwise_preload_abi::Policy;
 
-/// So many of the holds must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock spins
-/// for a bounded time.
+/// This share of the holds must be shorter than a switch: rarer long ones end the spinning, since the adaptive lock
+/// spins for a bounded time.
 const MOST_HOLDS: f64 = 0.9;
 /// The policy under which waiters sleep at once.
 pub(super) const SLEEPING: Policy = Policy::Libc;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    if context.profile.program.policy != SLEEPING.name() {
-        return Vec::new();
+pub(super) fn find(context: &Context, number: LockId, lock: &Lock) -> Option<Finding> {
+    if context.profile.program.policy != SLEEPING.name() || lock.kind == LockKind::SpinLock {
+        return None;
     }
-    let locks = context.busy_locks().filter(|(_, lock)| lock.kind != LockKind::SpinLock);
-    let locks = locks.filter_map(|(number, lock)| {
-        let hold = lock.usage.hold.quantile(MOST_HOLDS);
-        if hold == 0 || hold > SWITCH_NS {
-            return None;
-        }
-        let wait = lock.usage.wait.mean_ns();
-        let hoped = lock.usage.contended * wait.min(SWITCH_NS);
-        if !context.worthwhile(hoped) {
-            return None;
-        }
-        let name = context.lock_name(number);
-        let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
-        let mut finding = context.about("short-holds", number, title, hoped);
-        finding.evidence.push(format!(
-            "{:.0}% of its holds lasted at most {}; a wait took {} on average; a sleep and its wake-up cost about {}",
-            100.0 * MOST_HOLDS,
-            time(hold),
-            time(wait),
-            time(SWITCH_NS),
-        ));
-        finding.experiment = context.adaptive(number);
-        Some(finding)
-    });
-    locks.collect()
+    let hold = lock.usage.hold.quantile(MOST_HOLDS);
+    if hold == 0 || hold > SWITCH_NS {
+        return None;
+    }
+    let wait = lock.usage.wait.mean_ns();
+    let hoped = lock.usage.contended * wait.min(SWITCH_NS);
+    if !context.worthwhile(hoped) {
+        return None;
+    }
+    let name = context.lock_name(number);
+    let title = format!("{name} is held for less time than a sleep costs, yet its waiters sleep: let them spin");
+    let mut finding = context.about("short-holds", number, title, hoped);
+    finding.evidence.push(format!(
+        "{:.0}% of its holds lasted at most {}; a wait took {} on average; a sleep and its wake-up cost about {}",
+        100.0 * MOST_HOLDS,
+        time(hold),
+        time(wait),
+        time(SWITCH_NS),
+    ));
+    finding.experiment = context.adaptive(number);
+    Some(finding)
 }
 
 #[cfg(test)]

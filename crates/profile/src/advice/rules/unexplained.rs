@@ -22,7 +22,7 @@ pub(in crate::advice) fn find(context: &Context, found: &[Finding]) -> Option<Fi
     }
     let (number, lock) = (0..).zip(&profile.locks).max_by_key(|(_, lock)| wait(lock))?;
     let name = context.lock_name(number);
-    let title = format!("no rule knows a lock that cures the waits, most of them for {name}: see what another does");
+    let title = format!("no rule explains the waits, most of them for {name}: try another lock");
     // Nobody knows.
     let mut finding = context.about("unexplained", number, title, 0);
     finding.evidence.push(format!("that is {} of all waiting for locks that sleep", percent(wait(lock), waited)));

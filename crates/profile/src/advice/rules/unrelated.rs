@@ -3,7 +3,7 @@
 use crate::advice::Finding;
 use crate::advice::context::Context;
 use crate::figures::{percent, share, time};
-use crate::model::{LockId, SiteId};
+use crate::model::{Lock, LockId, SiteId};
 use crate::output::names;
 use std::collections::BTreeMap;
 
@@ -12,11 +12,7 @@ const ACROSS: f64 = 0.3;
 /// Of the acquisitions, by each of the two busiest files: less is an occasional visitor.
 const BUSY: f64 = 0.2;
 
-pub(super) fn find(context: &Context) -> Vec<Finding> {
-    context.busy_locks().filter_map(|(number, _)| at(context, number)).collect()
-}
-
-fn at(context: &Context, lock: LockId) -> Option<Finding> {
+pub(super) fn find(context: &Context, lock: LockId, _: &Lock) -> Option<Finding> {
     let mut files: BTreeMap<&str, u64> = BTreeMap::new();
     for (number, site) in context.sites_of(lock) {
         *files.entry(file(context, number)?).or_default() += site.usage.acquisitions;

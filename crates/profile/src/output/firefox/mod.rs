@@ -97,13 +97,14 @@ impl<'a> Converter<'a> {
         let stack = self.stack(thread, episode.stack, &site.frames);
         let (began, acquired) = (at(episode.began_ns), at(episode.acquired_ns));
         let category = self.waiting;
-        let wait = Wait { category, acquired: episode.acquired, lock, site: name, holder, holder_site };
+        let kind = if episode.acquired { "wait" } else { "wait, given up" };
+        let wait = Wait { category, name: kind, lock, site: name, holder, holder_site };
         let marker = self.to.add_marker(thread, firefox::MarkerTiming::Interval(began, acquired), wait);
         self.to.set_marker_stack(thread, marker, stack);
         let micros = i32::try_from(episode.acquired_ns.saturating_sub(episode.began_ns) / 1000).unwrap_or(i32::MAX);
         self.to.add_sample(thread, began, stack, firefox::CpuDelta::ZERO, micros);
         if let (true, Some(released)) = (episode.acquired, episode.released_ns) {
-            let hold = Hold { category: self.holding, lock, site: name };
+            let hold = Hold { category: self.holding, name: "hold", lock, site: name };
             self.to.add_marker(thread, firefox::MarkerTiming::Interval(acquired, at(released)), hold);
         }
     }

@@ -67,7 +67,7 @@ impl Afar {
 }
 
 /// Adds the time between two points to the bins that it lies in.
-fn share_out(bins: &mut [u64], bin_ns: u64, from: u64, to: u64) {
+pub(super) fn share_out(bins: &mut [u64], bin_ns: u64, from: u64, to: u64) {
     let first = (from / bin_ns) as usize;
     for (bin, sum) in bins.iter_mut().enumerate().skip(first) {
         let start = bin as u64 * bin_ns;

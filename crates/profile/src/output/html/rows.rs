@@ -1,8 +1,9 @@
 //! Rows of the page's tables.
 
 use super::super::names;
+use super::afar::share_out;
 use super::strings::Strings;
-use crate::model::{Distribution, LockKind, Profile, SiteId, Step, Usage};
+use crate::model::{Distribution, Profile, SiteId, Step, Usage};
 use serde::Serialize;
 
 /// Rows of a table; nobody reads further, and the page must open quickly.
@@ -31,9 +32,13 @@ struct Figures {
     spins_timed_out: Option<u64>,
 }
 
+/// A sum, the median, the 99th percentile and the longest.
+fn four(times: &Distribution, sum_ns: u64) -> [u64; 4] {
+    [sum_ns, times.quantile(0.5), times.quantile(0.99), times.max_ns]
+}
+
 impl Figures {
     fn of(usage: &Usage) -> Figures {
-        let four = |times: &Distribution, sum| [sum, times.quantile(0.5), times.quantile(0.99), times.max_ns];
         Figures {
             acquisitions: usage.acquisitions,
             reads: usage.reads,
@@ -85,16 +90,8 @@ fn spread(profile: &Profile) -> Option<Vec<Vec<u64>>> {
     let mut waits: Vec<Vec<u64>> = charted.iter().map(|lock| vec![0; lock.over_time.len()]).collect();
     for episode in &profile.episodes {
         let lock = profile.sites[episode.site as usize].lock as usize;
-        let Some(steps) = waits.get_mut(lock).filter(|steps| !steps.is_empty()) else { continue };
-        let step_ns = profile.locks[lock].step_ns.max(1);
-        let first = ((episode.began_ns / step_ns) as usize).min(steps.len() - 1);
-        for (step, sum) in steps.iter_mut().enumerate().skip(first) {
-            let (from, to) = (step as u64 * step_ns, (step as u64 + 1) * step_ns);
-            if from >= episode.acquired_ns {
-                break;
-            }
-            *sum += to.min(episode.acquired_ns).saturating_sub(from.max(episode.began_ns));
-        }
+        let Some(steps) = waits.get_mut(lock) else { continue };
+        share_out(steps, profile.locks[lock].step_ns.max(1), episode.began_ns, episode.acquired_ns);
     }
     Some(waits)
 }
@@ -108,7 +105,7 @@ pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
         LockRow {
             name: names::cut(&lock.name),
             address: format!("{:#x}", lock.address),
-            kind: kind(lock.kind),
+            kind: lock.kind.name().trim_end_matches(" mutex"),
             created: created.collect(),
             figures: Figures::of(&lock.usage),
             charts: (place < MOST_CHARTS).then(|| Charts {
@@ -120,18 +117,6 @@ pub(super) fn locks(profile: &Profile, strings: &mut Strings) -> Vec<LockRow> {
         }
     });
     locks.collect()
-}
-
-fn kind(kind: LockKind) -> &'static str {
-    match kind {
-        LockKind::Mutex => "mutex",
-        LockKind::RecursiveMutex => "recursive",
-        LockKind::ErrorCheckMutex => "error-checking",
-        LockKind::SpecialMutex => "special",
-        LockKind::RwLock => "rwlock",
-        LockKind::SpinLock => "spin lock",
-        LockKind::Futex => "futex",
-    }
 }
 
 #[derive(Serialize)]
@@ -238,10 +223,7 @@ pub(super) fn conditions(profile: &Profile, strings: &mut Strings) -> Vec<Condit
         signals: condition.signals,
         broadcasts: condition.broadcasts,
         woken_for_nothing: condition.woken_for_nothing,
-        wait: {
-            let wait = &condition.wait;
-            [wait.sum_ns, wait.quantile(0.5), wait.quantile(0.99), wait.max_ns]
-        },
+        wait: four(&condition.wait, condition.wait.sum_ns),
     });
     rows.collect()
 }

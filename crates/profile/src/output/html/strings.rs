@@ -2,29 +2,23 @@
 
 use super::super::names;
 use crate::model::{Profile, SiteId};
+use indexmap::IndexSet;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
 
 #[derive(Default)]
 pub(super) struct Strings {
-    all: Vec<String>,
-    places: HashMap<String, u32>,
+    all: IndexSet<String>,
     sites: HashMap<SiteId, u32>,
 }
 
 impl Strings {
-    /// The text's number.
+    /// Numbers a text.
     pub(super) fn number(&mut self, text: &str) -> u32 {
-        if let Some(&known) = self.places.get(text) {
-            return known;
-        }
-        let place = self.all.len() as u32;
-        self.all.push(text.to_owned());
-        self.places.insert(text.to_owned(), place);
-        place
+        self.all.insert_full(text.to_owned()).0 as u32
     }
 
-    /// The number of a call site's name.
+    /// Numbers a call site's name.
     pub(super) fn site(&mut self, profile: &Profile, site: SiteId) -> u32 {
         if let Some(&known) = self.sites.get(&site) {
             return known;
@@ -37,6 +31,6 @@ impl Strings {
 
 impl Serialize for Strings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.all.serialize(serializer)
+        serializer.collect_seq(&self.all)
     }
 }

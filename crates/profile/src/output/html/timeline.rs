@@ -43,7 +43,7 @@ pub(super) fn of(profile: &Profile, strings: &mut Strings, omitted: &mut Vec<Str
         let [first, others] = MOST_WAITS.map(|most| count(most as u64));
         omitted.push(format!(
             "Timelines have the longest waits of a lock one by one, {first} of the first lock and {others} of each \
-             other; {left_out} shorter ones are left out where one looks closely, and drawn from afar."
+             other; {left_out} shorter ones are drawn from afar only."
         ));
     }
     if profile.locks.len() > MOST_LOCKS {

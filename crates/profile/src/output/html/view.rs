@@ -220,8 +220,8 @@ fn limits(profile: &Profile) -> Vec<String> {
     limits.push(match recording.hold_one_in {
         0 | 1 => "Every hold was timed.".to_owned(),
         one_in => format!(
-            "Holds were timed of 1 in {one_in} uncontended acquisitions, and of the contended ones that were kept one \
-             by one; totals are scaled up."
+            "Holds were timed for 1 in {one_in} uncontended acquisitions, and for the contended ones that were kept \
+             one by one; totals are scaled up."
         ),
     });
     limits.push(match recording.stack_one_in {

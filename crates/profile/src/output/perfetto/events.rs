@@ -44,7 +44,7 @@ fn waits(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
         }
         let track_uuid = Some(tracks.wait(episode.thread, begin, end));
         let name_iid = Some(Iids::wait(lock_of(profile, episode)));
-        let event = TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..EMPTY };
+        let event = TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() };
         slice(&mut events, (begin, end), event);
     }
     events
@@ -67,25 +67,26 @@ fn holds(profile: &Profile, iids: &Iids, tracks: &mut Tracks) -> Vec<Event> {
         let flow_ids = std::mem::take(&mut let_in[number]);
         let terminating_flow_ids = releases[number].map(|_| flow(number)).into_iter().collect();
         let debug_annotations = notes.clone();
-        let event = TrackEvent { debug_annotations, name_iid, track_uuid, flow_ids, terminating_flow_ids, ..EMPTY };
+        let event = TrackEvent {
+            debug_annotations,
+            name_iid,
+            track_uuid,
+            flow_ids,
+            terminating_flow_ids,
+            ..TrackEvent::default()
+        };
         slice(&mut events, (begin, end), event);
         if let Some(track) = tracks.holder(lock, begin, end) {
             let (name_iid, track_uuid) = (Some(iids.thread(episode.thread)), Some(track));
-            slice(&mut events, (begin, end), TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..EMPTY });
+            slice(
+                &mut events,
+                (begin, end),
+                TrackEvent { debug_annotations: notes, name_iid, track_uuid, ..TrackEvent::default() },
+            );
         }
     }
     events
 }
-
-const EMPTY: TrackEvent = TrackEvent {
-    debug_annotations: Vec::new(),
-    r#type: None,
-    name_iid: None,
-    track_uuid: None,
-    counter_value: None,
-    flow_ids: Vec::new(),
-    terminating_flow_ids: Vec::new(),
-};
 
 /// The arrow to a waiter.
 fn flow(waiter: usize) -> u64 {
@@ -95,7 +96,7 @@ fn flow(waiter: usize) -> u64 {
 fn slice(events: &mut Vec<Event>, (begin, end): (u64, u64), event: TrackEvent) {
     let track_uuid = event.track_uuid;
     events.push(Event { at: begin, rank: 1, event: TrackEvent { r#type: Some(Kind::Begin.into()), ..event } });
-    let event = TrackEvent { r#type: Some(Kind::End.into()), track_uuid, ..EMPTY };
+    let event = TrackEvent { r#type: Some(Kind::End.into()), track_uuid, ..TrackEvent::default() };
     events.push(Event { at: end, rank: 0, event });
 }
 
@@ -119,7 +120,7 @@ fn waiters(profile: &Profile, tracks: &mut Tracks) -> Vec<Event> {
         *waiting += change;
         let Some(track) = tracks.waiters(lock) else { continue };
         let (kind, counter_value) = (Some(Kind::Counter.into()), Some(*waiting));
-        let event = TrackEvent { r#type: kind, counter_value, track_uuid: Some(track), ..EMPTY };
+        let event = TrackEvent { r#type: kind, counter_value, track_uuid: Some(track), ..TrackEvent::default() };
         events.push(Event { at, rank: 2, event });
     }
     events

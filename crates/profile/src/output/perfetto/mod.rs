@@ -10,7 +10,7 @@ mod message;
 mod tracks;
 
 use super::names;
-use crate::model::{LockKind, Profile};
+use crate::model::Profile;
 use anyhow::Result;
 use events::Event;
 use message::{InternedData, Name, Packet, Text, Trace};
@@ -31,7 +31,7 @@ const NEEDED: u32 = 2;
 const SITE: u64 = 1;
 const HOLDER: u64 = 2;
 const HOLDER_SITE: u64 = 3;
-const ANNOTATIONS: [(u64, &str); 3] = [(SITE, "call site"), (HOLDER, "held by"), (HOLDER_SITE, "who took it in")];
+const ANNOTATIONS: [(u64, &str); 3] = [(SITE, "call site"), (HOLDER, "held by"), (HOLDER_SITE, "holder's call site")];
 
 /// Numbers of texts: events' names are `wait`, `hold` and the thread of each lock and thread, two and one apiece.
 struct Iids {
@@ -85,7 +85,7 @@ fn put(to: &mut dyn Write, mut packet: Packet) -> Result<()> {
     Ok(())
 }
 
-/// All texts, once.
+/// Collects all texts, each once.
 fn interned(profile: &Profile) -> InternedData {
     let locks = profile.locks.iter().map(|lock| names::cut(&lock.name));
     let events = locks.flat_map(|lock| [format!("wait for {lock}"), format!("hold {lock}")]);
@@ -97,15 +97,5 @@ fn interned(profile: &Profile) -> InternedData {
         event_names: (1..).zip(events.chain(threads.clone())).map(name).collect(),
         debug_annotation_names: ANNOTATIONS.map(|(iid, text)| name((iid, text.to_owned()))).to_vec(),
         debug_annotation_string_values: threads.chain(sites).enumerate().map(text).collect(),
-    }
-}
-
-/// For a person.
-fn kind(kind: LockKind) -> &'static str {
-    match kind {
-        LockKind::RwLock => "rwlock",
-        LockKind::SpinLock => "spin lock",
-        LockKind::Futex => "futex",
-        _ => "mutex",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::message::{Counter, Process, Thread, TrackDescriptor};
-use super::{LOCKS_WITH_TRACKS, kind, names};
+use super::{LOCKS_WITH_TRACKS, names};
 use crate::model::{LockId, Profile, ThreadId};
 use std::collections::HashMap;
 
@@ -106,7 +106,8 @@ impl<'a> Tracks<'a> {
             Of::Holds(_, lane) => format!("holds {}", lane + 1),
             Of::Lock(lock) => {
                 let lock = &self.profile.locks[lock as usize];
-                format!("{} {} {:#x}", kind(lock.kind), names::cut(&lock.name), lock.address)
+                let kind = Some(lock.kind.name()).filter(|kind| !kind.ends_with("mutex")).unwrap_or("mutex");
+                format!("{kind} {} {:#x}", names::cut(&lock.name), lock.address)
             }
             Of::Holders(_, 0) => "held by".to_owned(),
             Of::Holders(_, lane) => format!("held by {}", lane + 1),

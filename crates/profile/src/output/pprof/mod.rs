@@ -46,14 +46,14 @@ fn converted(profile: &Profile) -> message::Profile {
     let command = format!("{}, on the locks `{}`", profile.program.command.join(" "), profile.program.policy);
     let comment = profile.recording.remarks.iter().chain([&command]).map(|text| tables.string(text)).collect();
     let default_sample_type = tables.string(FIRST_SHOWN);
-    let Tables { mapping, location, function, string_table, .. } = tables;
+    let Tables { mapping, location, function, strings, .. } = tables;
     message::Profile {
         sample_type,
         sample,
         mapping,
         location,
         function,
-        string_table,
+        string_table: strings.into_iter().collect(),
         time_nanos: number(profile.program.started_unix_s.saturating_mul(1_000_000_000)),
         duration_nanos: number(profile.program.duration_ns),
         period_type,

@@ -3,12 +3,12 @@
 use super::message::{Function, Label, Line, Location, Mapping};
 use crate::model::{FrameId, LockKind, Profile, Site};
 use crate::output::names::base;
+use indexmap::IndexSet;
 use std::collections::HashMap;
 
 pub(super) struct Tables<'a> {
     profile: &'a Profile,
-    pub(super) string_table: Vec<String>,
-    strings: HashMap<String, i64>,
+    pub(super) strings: IndexSet<String>,
     pub(super) mapping: Vec<Mapping>,
     mappings: HashMap<&'a str, u64>,
     pub(super) function: Vec<Function>,
@@ -21,11 +21,10 @@ pub(super) struct Tables<'a> {
 impl<'a> Tables<'a> {
     pub(super) fn new(profile: &'a Profile) -> Tables<'a> {
         // The first string is the empty one.
-        let (string_table, strings) = (vec![String::new()], HashMap::from([(String::new(), 0)]));
+        let strings = IndexSet::from([String::new()]);
         let (mapping, function, location) = (Vec::new(), Vec::new(), Vec::new());
         let (mappings, functions, locations) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut tables =
-            Tables { profile, string_table, strings, mapping, mappings, function, functions, location, locations };
+        let mut tables = Tables { profile, strings, mapping, mappings, function, functions, location, locations };
         // Viewers take the first for the program.
         if let Some(program) = program(profile) {
             tables.mapping_of(program);
@@ -34,13 +33,7 @@ impl<'a> Tables<'a> {
     }
 
     pub(super) fn string(&mut self, text: &str) -> i64 {
-        if let Some(&known) = self.strings.get(text) {
-            return known;
-        }
-        let place = self.string_table.len() as i64;
-        self.string_table.push(text.to_owned());
-        self.strings.insert(text.to_owned(), place);
-        place
+        self.strings.insert_full(text.to_owned()).0 as i64
     }
 
     /// The locations of a stack, innermost first.
@@ -100,7 +93,7 @@ impl<'a> Tables<'a> {
     /// The lock, its type, and how the site takes it.
     pub(super) fn labels(&mut self, site: &Site) -> Vec<Label> {
         let lock = &self.profile.locks[site.lock as usize];
-        let mut labels = vec![("lock", lock.name.as_str()), ("type", kind(lock.kind))];
+        let mut labels = vec![("lock", lock.name.as_str()), ("type", lock.kind.name())];
         if lock.kind == LockKind::RwLock {
             labels.push(("mode", if site.reader { "read" } else { "write" }));
         }
@@ -115,16 +108,4 @@ fn program(profile: &Profile) -> Option<&str> {
     let mut modules = profile.frames.iter().map(|frame| frame.module.as_str()).filter(|module| !module.is_empty());
     let named = modules.clone().find(|module| Some(base(module)) == command);
     named.or_else(|| modules.find(|module| !base(module).contains(".so")))
-}
-
-fn kind(kind: LockKind) -> &'static str {
-    match kind {
-        LockKind::Mutex => "mutex",
-        LockKind::RecursiveMutex => "recursive mutex",
-        LockKind::ErrorCheckMutex => "error-checking mutex",
-        LockKind::SpecialMutex => "special mutex",
-        LockKind::RwLock => "rwlock",
-        LockKind::SpinLock => "spin lock",
-        LockKind::Futex => "futex",
-    }
 }
