@@ -39,7 +39,7 @@ fn finish<T>(joined: thread::Result<Result<T>>) -> Result<T> {
     joined.unwrap_or_else(|cause| panic::resume_unwind(cause))
 }
 
-/// Runs `action` on one thread for each CPU, all at once; it is told its place in `cpus` and the team.
+/// Runs `action` on one thread for each CPU, all at once, with its place in `cpus` and the team.
 ///
 /// # Errors
 /// A thread cannot be started or pinned; then the others end at their next turn.
@@ -127,12 +127,12 @@ impl Team {
 
     /// Waits until `ready`.
     pub(super) fn until(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
-        /// After so many looks somebody else may need the CPU, perhaps even whom we wait for.
+        /// After this many looks others may need the CPU, perhaps even the thread that we wait for.
         const LOOKS: u32 = 5_000;
         self.look(ready, LOOKS)
     }
 
-    /// The same where whom we wait for needs this very CPU.
+    /// Waits where the thread that we wait for needs this very CPU.
     pub(super) fn until_yielding(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
         self.look(ready, 0)
     }
