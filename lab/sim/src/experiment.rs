@@ -24,7 +24,7 @@ pub struct Experiment {
     pub cpus: Vec<u32>,
     /// Whether thread `n` stays on the `n`th of them, and again from the first.
     pub pinned: bool,
-    /// Where chance starts.
+    /// The random seed.
     pub seed: u64,
     /// Simulated time in which counts and profile are taken; `None`: all of the run.
     pub window: Option<(u64, u64)>,

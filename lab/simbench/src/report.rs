@@ -109,7 +109,7 @@ pub struct Figures {
 /// Acquisitions by where the last owner was.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Handoffs {
-    /// The same thread again.
+    /// By the thread that had the lock before.
     pub same_thread: u64,
     /// Another thread of the same node.
     pub same_node: u64,
@@ -137,7 +137,7 @@ pub struct ProfileRow {
 pub struct Stuck {
     /// Deadlock, livelock, starvation.
     pub what: String,
-    /// Who holds what and who waits for what, line by line.
+    /// Which thread holds what and which waits for what, line by line.
     pub who: String,
     /// The command that repeats it.
     pub replay: String,

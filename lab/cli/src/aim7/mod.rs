@@ -93,7 +93,7 @@ impl Target {
     }
 }
 
-/// Full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless told otherwise.
+/// Full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless the command line says otherwise.
 fn setup(args: &Args, workfile: Workfile, simulated: bool) -> Setup {
     let (scale, compute) = if simulated { (50, Duration::from_millis(3)) } else { (1, Duration::from_millis(1)) };
     let compute_ns = args.compute.unwrap_or(compute).as_nanos();

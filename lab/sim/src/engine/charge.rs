@@ -90,7 +90,7 @@ impl Profile {
         Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![[""; 2]] }
     }
 
-    /// The same program doing this.
+    /// The scope of the same program when it does this.
     pub(crate) fn doing(&mut self, scope: Scope, name: &'static str) -> Scope {
         let [command, _] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
