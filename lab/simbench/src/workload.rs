@@ -15,7 +15,6 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::str::FromStr;
-use std::time::Duration;
 use turnwise_bench::run::{Roles, Section};
 use turnwise_bench::simulated::Jitter;
 use turnwise_bench::subject::{Mix, SUBJECTS, Scenario, Subject, Times};
@@ -111,13 +110,7 @@ impl Workload {
     /// The section, in nanoseconds.
     #[must_use]
     pub fn section(&self) -> Section {
-        match self.times {
-            Times::Tight => Section::Tight,
-            Times::Work { inside_ns, outside_ns } => {
-                Section::Work { inside: amount(inside_ns), outside: amount(outside_ns) }
-            }
-            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
-        }
+        self.times.section(amount)
     }
 
     /// Who reads and who writes, rests in nanoseconds.
