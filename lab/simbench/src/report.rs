@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use turnwise_bench::report::Waits;
+use turnwise_sim::spec::Machine;
 
 /// The format of [`SimReport`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-sim/1";
@@ -35,8 +36,9 @@ pub struct SimReport {
     pub cells: Vec<Cell>,
 }
 
-/// The simulated machine.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// A simulated machine.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SimMachine {
     /// Its name.
     pub name: String,
@@ -50,6 +52,21 @@ pub struct SimMachine {
     pub fingerprint: String,
     /// Numbers that are recalled or guessed: keys of the machine file.
     pub provisional: Vec<String>,
+}
+
+impl SimMachine {
+    /// Describes this machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> SimMachine {
+        SimMachine {
+            name: machine.name.clone(),
+            title: machine.title.clone(),
+            cpus: machine.topology.cpus(),
+            nodes: machine.topology.nodes,
+            fingerprint: machine.fingerprint(),
+            provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
+        }
+    }
 }
 
 /// One simulated run.

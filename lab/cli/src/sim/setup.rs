@@ -164,15 +164,7 @@ impl SweepSetup {
     }
 
     pub(crate) fn described(&self) -> SimMachine {
-        let machine = &self.machine;
-        SimMachine {
-            name: machine.name.clone(),
-            title: machine.title.clone(),
-            cpus: machine.topology.cpus(),
-            nodes: machine.topology.nodes,
-            fingerprint: machine.fingerprint(),
-            provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
-        }
+        SimMachine::of(&self.machine)
     }
 
     pub(crate) fn workload(&self) -> String {
