@@ -10,7 +10,7 @@ use std::thread;
 /// Keeps the calling thread on one CPU.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses it.
 pub(super) fn pin(cpu: u32) -> Result<()> {
     const BITS: usize = usize::BITS as usize;
     let mut set = vec![0_usize; cpu as usize / BITS + 1];
@@ -120,7 +120,7 @@ impl Team {
         self.until(|| self.turn.load(Acquire) == number)
     }
 
-    /// The next one's turn.
+    /// Passes the turn on to the next thread.
     pub(super) fn pass(&self, number: u32) {
         self.turn.store(number + 1, Release);
     }

@@ -54,10 +54,10 @@ pub enum Locks {
     Adaptive,
 }
 
-/// What comes of it.
+/// What a replay predicts.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// Of all threads together.
+    /// Acquisitions per second of all threads together.
     pub acquisitions_per_s: f64,
     /// Share of the threads' time that they wait for each lock.
     pub waiting: Vec<f64>,

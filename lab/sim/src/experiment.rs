@@ -48,11 +48,11 @@ pub struct Seen {
 /// A run: what the group counted, and what the machine showed.
 #[derive(Debug)]
 pub struct Ran<T> {
-    /// At the beginning of the window, if there is one.
+    /// What the group had counted at the beginning of the window, if there is one.
     pub begin: Option<T>,
-    /// At its end.
+    /// What it had counted at the end.
     pub end: T,
-    /// Between them.
+    /// What the machine showed between them.
     pub seen: Seen,
 }
 

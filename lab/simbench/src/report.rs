@@ -93,7 +93,7 @@ pub struct Cell {
 pub struct Figures {
     /// Operations of all threads.
     pub ops: u64,
-    /// Of these, reads; `None` where the lock does not tell.
+    /// How many of these are reads; `None` where the lock does not tell.
     pub reads: Option<u64>,
     /// Operations per simulated second.
     pub ops_per_s: f64,
@@ -103,15 +103,15 @@ pub struct Figures {
     pub cpu_ns: f64,
     /// Operations of the least busy thread over those of the busiest (with the same role).
     pub fairness: f64,
-    /// From asking to having the lock.
+    /// Times from asking to having the lock.
     pub wait: Option<Waits>,
-    /// From having the lock to having released it.
+    /// Times from having the lock to having released it.
     pub hold: Option<Waits>,
     /// Acquisitions by where the last owner was.
     pub handoffs: Handoffs,
     /// Cache lines that moved from one cache to another, over the operations.
     pub transfers_per_op: f64,
-    /// Of these, between nodes.
+    /// How many of these moved between nodes, over the operations.
     pub remote_transfers_per_op: f64,
     /// Times that a thread slept or yielded to another.
     pub voluntary: u64,

@@ -52,7 +52,7 @@ pub struct Plan {
     pub traced: bool,
 }
 
-/// What a cell brought.
+/// The result of a cell.
 #[derive(Debug)]
 pub struct Run {
     /// For the report; its index is 0, and the command that repeats it is empty: only the caller knows.
@@ -64,7 +64,7 @@ pub struct Run {
 /// What happened, event by event.
 #[derive(Debug)]
 pub struct Trace {
-    /// In the order of time.
+    /// The events, in the order of time.
     pub events: Vec<TraceEvent>,
     /// The names of locks, by their numbers in the events.
     pub locks: Vec<String>,
@@ -225,7 +225,7 @@ impl CellState {
 
 /// What there is a copy of for each lock: kept small, since there are dozens.
 trait ThreadBody {
-    /// What a thread does all day.
+    /// Runs the loop of one thread.
     fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
     /// Whether the lock kept its promise.
     fn check(&self, done: Counts, torn: bool) -> Result<()>;

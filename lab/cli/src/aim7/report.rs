@@ -23,7 +23,7 @@ pub(crate) struct Report {
     pub(crate) commit: Option<String>,
     /// Where it ran, in words.
     pub(crate) place: String,
-    /// Where it ran.
+    /// The machine that it ran on.
     pub(crate) machine: AnyMachine,
     /// Whether it ran in the simulator.
     pub(crate) simulated: bool,
@@ -60,14 +60,14 @@ pub(crate) enum AnyMachine {
 /// One set of locks.
 #[derive(Serialize)]
 pub(crate) struct Series {
-    /// The set.
+    /// The name of the set.
     pub(crate) locks: String,
-    /// One for each number of users.
+    /// One outcome for each number of users.
     pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl Report {
-    /// For people.
+    /// The report as text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.head(), self.table());
         for series in self.series.iter().filter(|_| self.simulated) {

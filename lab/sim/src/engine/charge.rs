@@ -78,7 +78,7 @@ struct Slot {
 pub(crate) struct Profile {
     slots: Vec<Slot>,
     used: usize,
-    /// Of the system itself.
+    /// Time of the system itself, by kind.
     system: [Ps; KINDS],
     busy: Ps,
     /// What scopes are called: the program, and what it does.
@@ -96,7 +96,7 @@ impl Profile {
         self.scope([command, name])
     }
 
-    /// Another program doing the same.
+    /// The scope of another program when it does what this one says.
     pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
         let [_, name] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
@@ -105,7 +105,7 @@ impl Profile {
     /// The scope of these names.
     ///
     /// # Panics
-    /// With 65 536 of them.
+    /// When there are 65 536 scopes.
     fn scope(&mut self, names: [&'static str; 2]) -> Scope {
         let known = self.scopes.iter().position(|known| *known == names);
         let index = known.unwrap_or_else(|| {

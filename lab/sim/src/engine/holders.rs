@@ -20,9 +20,9 @@ pub struct Handoffs {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) name: String,
-    /// Who has it.
+    /// Threads that have it.
     pub(crate) holders: Vec<u32>,
-    /// Who had it last, and on which node.
+    /// The thread that had it last, and its node.
     last: Option<(u32, u32)>,
 }
 

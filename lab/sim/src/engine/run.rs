@@ -67,9 +67,9 @@ impl Config {
 /// Which CPUs a thread may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Affinity {
-    /// All that the simulation has.
+    /// All CPUs that the simulation has.
     Any,
-    /// This one.
+    /// This CPU alone.
     Cpu(u32),
 }
 
@@ -88,7 +88,7 @@ pub struct Counters {
     pub accesses: u64,
     /// Lines that moved from one cache to another.
     pub transfers: u64,
-    /// Of these, between nodes.
+    /// How many of these moved between nodes.
     pub remote_transfers: u64,
     /// Acquisitions by where the last owner was.
     pub handoffs: Handoffs,
@@ -99,7 +99,7 @@ pub struct Counters {
 /// A run in which every thread came to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// At the end.
+    /// What has been counted at the end.
     pub counters: Counters,
     /// Where CPU time went.
     pub profile: Vec<ProfileEntry>,

@@ -107,11 +107,11 @@ pub(super) type CallSite = &'static Location<'static>;
 /// The sections that a thread is in.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sections {
-    /// With preemption off.
+    /// How many sections with preemption off it is in.
     pub(super) depth: u32,
     /// Calls into the kernel: in one of them the thread may sleep.
     pub(super) calls: u32,
-    /// Where the outermost began.
+    /// Where the outermost section began.
     pub(super) since: Option<CallSite>,
 }
 

@@ -63,7 +63,7 @@ pub struct Source {
     pub key: String,
     /// The numbers, as the file has them, with their unit.
     pub value: String,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
     /// Recalled or guessed rather than read or measured.
     pub provisional: bool,

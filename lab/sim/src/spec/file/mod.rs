@@ -54,9 +54,9 @@ pub struct TopologyTable {
     /// In place of `hops`: nodes in a mesh of this number of columns and rows, numbered row by row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<[u32; 2]>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -68,7 +68,7 @@ pub struct CpuTable {
     /// Clock rate, for numbers in cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ghz: Option<f64>,
-    /// Who says what `ghz` is.
+    /// Where `ghz` comes from.
     pub source: String,
     /// Whether `ghz` is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -165,9 +165,9 @@ pub struct Cost {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -211,11 +211,11 @@ pub struct Table {
     /// Between nodes one hop, two hops, ... apart: as many as the topology has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<f64>,
-    /// Of all of them.
+    /// The unit of all of them.
     pub unit: Unit,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -226,9 +226,9 @@ pub struct Table {
 pub struct Factor {
     /// 1 or more.
     pub factor: f64,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -245,9 +245,9 @@ pub struct IdleExit {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
