@@ -1,6 +1,5 @@
 //! `turnwise list`: what there is to choose from, and what the machine offers.
 
-use crate::machine::Machine;
 use crate::metric;
 use crate::policy;
 use crate::target::{SAMPLE_METRIC, SAMPLE_NAME};
@@ -9,6 +8,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use turnwise_preload_abi::Policy;
 use turnwise_present::ending::print;
+use turnwise_present::machine::Machine;
 
 /// List lock policies and metrics, and what this machine offers
 #[derive(clap::Args)]
@@ -31,19 +31,19 @@ pub(crate) fn run(_: &Args) -> Result<ExitCode> {
     }
     writeln!(text, "\nMetrics from the program's output: --metric 'REGEX', the first group is the number")?;
     writeln!(text, "  {SAMPLE_NAME:<22}{SAMPLE_METRIC}")?;
-    let machine = Machine::look();
+    let machine = Machine::here();
     text += "\nLocks of the library and of the five case studies: turnwise-lab list\n";
     text += "\nThis machine:\n";
     for (name, value) in [
-        ("CPUs", format!("{} x {}", machine.cpus, machine.cpu_model)),
-        ("architecture", machine.architecture),
-        ("memory", format!("{:.1} GiB", machine.memory_bytes as f64 / f64::from(1 << 30))),
-        ("kernel", format!("Linux {}", machine.kernel)),
+        ("CPUs", Some(format!("{} x {}", machine.cpus, machine.cpu_name()))),
+        ("architecture", Some(machine.arch)),
+        ("memory", machine.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))),
+        ("kernel", machine.kernel.map(|release| format!("Linux {release}"))),
         ("C library", machine.libc),
-        ("owner-runs test", describe_layer(&machine.on_cpu_layer)),
-        ("load, last minute", format!("{:.2}", machine.load_1min)),
+        ("owner-runs test", Some(describe_layer(&machine.on_cpu_layer))),
+        ("load, last minute", machine.load_average.map(|load| format!("{load:.2}"))),
     ] {
-        writeln!(text, "  {name:<22}{value}")?;
+        writeln!(text, "  {name:<22}{}", value.as_deref().unwrap_or("unknown"))?;
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,6 @@ mod arm;
 mod compare;
 mod generate;
 mod list;
-mod machine;
 mod measure;
 mod metric;
 mod policy;

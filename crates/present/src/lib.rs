@@ -9,6 +9,7 @@
 //! | `own_locks.rs` | a program that measures leaves our preload library first |
 //! | `figures.rs`, `stats.rs` | numbers as people read them; medians and quantiles |
 //! | `names.rs` | the name that a misspelt one was meant to be |
+//! | `toml_file.rs` | what is wrong in a TOML file, with the line |
 //! | `table.rs`, `progress.rs` | tables and progress bars |
 //! | `machine.rs` | what a report says of the machine and of the program that made it |
 //! | `cpus.rs`, `others.rs` | which CPUs there are; what other programs took of them |
@@ -31,5 +32,6 @@ pub mod progress;
 pub mod stats;
 #[cfg(feature = "program")]
 pub mod table;
+pub mod toml_file;
 #[cfg(feature = "program")]
 pub mod usage;

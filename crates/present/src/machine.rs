@@ -1,24 +1,32 @@
 //! What a report says about the machine and the program that made it.
 
 use serde::{Deserialize, Serialize};
-use std::fs;
+#[cfg(target_env = "gnu")]
+use std::ffi::CStr;
 use std::process::Command;
+use std::{fmt, fs};
 use turnwise::platform::native::on_cpu_layer;
 
-/// The machine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The machine and its system, in the reports of both programs.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Machine {
     /// The CPU's name, if the kernel tells.
+    #[serde(alias = "cpu_model")]
     pub cpu: Option<String>,
     /// CPUs that this process may use.
     pub cpus: usize,
     /// The architecture that this program was built for.
     pub arch: String,
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
     /// The kernel's release.
     pub kernel: Option<String>,
+    /// The C library and its version.
+    pub libc: Option<String>,
     /// The frequency governor of CPU 0, if there is one.
     pub governor: Option<String>,
-    /// What our locks know about whether an owner runs.
+    /// What our locks know about whether an owner runs: `rseq` or `none`.
     pub on_cpu_layer: String,
     /// Threads that wanted a CPU, averaged over the minute before the run.
     pub load_average: Option<f64>,
@@ -28,16 +36,44 @@ impl Machine {
     /// Describes this machine now.
     #[must_use]
     pub fn here() -> Machine {
+        let info = rustix::system::sysinfo();
         Machine {
             cpu: cpu_name(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             arch: std::env::consts::ARCH.to_owned(),
+            memory_bytes: Some(info.totalram * u64::from(info.mem_unit)),
             kernel: line("/proc/sys/kernel/osrelease"),
+            libc: libc_version(),
             governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             on_cpu_layer: format!("{:?}", on_cpu_layer()).to_lowercase(),
             load_average: line("/proc/loadavg").and_then(|all| all.split(' ').next()?.parse().ok()),
         }
     }
+
+    /// The CPU's name, or its architecture.
+    #[must_use]
+    pub fn cpu_name(&self) -> &str {
+        self.cpu.as_deref().unwrap_or(&self.arch)
+    }
+}
+
+/// `2 x AMD EPYC, Linux 6.18.44, glibc 2.36`.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [kernel, libc] = [&self.kernel, &self.libc].map(|name| name.as_deref().unwrap_or("unknown"));
+        write!(f, "{} x {}, Linux {kernel}, {libc}", self.cpus, self.cpu_name())
+    }
+}
+
+fn libc_version() -> Option<String> {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: returns a constant string.
+    return unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }
+        .to_str()
+        .ok()
+        .map(|version| format!("glibc {version}"));
+    #[cfg(not(target_env = "gnu"))]
+    None
 }
 
 fn line(path: &str) -> Option<String> {

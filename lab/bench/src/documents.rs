@@ -2,8 +2,8 @@
 
 use crate::published::{self, Pair};
 use crate::report::{LockReport, ScenarioReport};
-use crate::stats::Spread;
 use serde::{Deserialize, Serialize};
+use turnwise_present::stats::Spread;
 
 /// A pair of locks, before and after, in a scenario.
 pub struct Comparison {

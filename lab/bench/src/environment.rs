@@ -7,7 +7,7 @@ use turnwise::platform::{Native, Platform};
 /// What the threads of a workload need beside a lock. A simulator charges the time to the caller.
 pub trait Environment: Platform {
     /// How much the length of thinking varies: nothing on metal, where no two rounds take the same time anyway.
-    type Spread: Copy + Send + Sync + 'static;
+    type Jitter: Copy + Send + Sync + 'static;
 
     /// How much work takes about `ns` nanoseconds.
     fn amount(ns: u64) -> u32;
@@ -18,7 +18,7 @@ pub trait Environment: Platform {
 
     /// Works without the lock: about so much.
     #[track_caller]
-    fn think(seed: u64, amount: u32, spread: Self::Spread) -> u64;
+    fn think(seed: u64, amount: u32, jitter: Self::Jitter) -> u64;
 
     /// Computes for about `ns` nanoseconds. Returns something that depends on `seed`.
     #[track_caller]
@@ -50,7 +50,7 @@ pub trait Environment: Platform {
 }
 
 impl Environment for Native {
-    type Spread = ();
+    type Jitter = ();
 
     fn amount(ns: u64) -> u32 {
         work::steps_for(Duration::from_nanos(ns))

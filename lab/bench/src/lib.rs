@@ -10,7 +10,7 @@
 //! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
-//! | `stats.rs` | medians and paired ratios |
+//! | `stats.rs` | fairness |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |

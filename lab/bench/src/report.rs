@@ -1,12 +1,12 @@
 //! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
 
 use crate::documents::DocumentRow;
-use crate::stats::Spread;
 use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use turnwise_present::machine::Machine;
+use turnwise_present::stats::Spread;
 
 /// The format of [`Report`] as JSON. Fields are added without notice; when one changes its meaning or goes away, the
 /// number is raised. 2: `subject`, `reads`, `writes`, `documents`, switches per second and the mean wait are new.

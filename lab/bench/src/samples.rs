@@ -2,9 +2,10 @@
 
 use crate::report::{KindReport, LockReport, Waits};
 use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
-use crate::stats::{Spread, fairness};
+use crate::stats::fairness;
 use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
+use turnwise_present::stats::Spread;
 
 /// What the samples of one lock showed, before it is summed up.
 pub struct Samples {

@@ -6,15 +6,15 @@ use turnwise_sim::Sim;
 
 /// How much thinking varies: evenly, by so many percent either way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Spread {
+pub struct Jitter {
     percent: u8,
 }
 
-impl Spread {
+impl Jitter {
     /// By so many percent either way; 100 at most.
     #[must_use]
-    pub fn percent(percent: u8) -> Spread {
-        Spread { percent: percent.min(100) }
+    pub fn percent(percent: u8) -> Jitter {
+        Jitter { percent: percent.min(100) }
     }
 
     /// A time about `ns`, where `chance` gives a number below its argument.
@@ -26,7 +26,7 @@ impl Spread {
 
 /// An amount of work is its nanoseconds.
 impl Environment for Sim {
-    type Spread = Spread;
+    type Jitter = Jitter;
 
     fn amount(ns: u64) -> u32 {
         u32::try_from(ns).unwrap_or(u32::MAX)
@@ -39,8 +39,8 @@ impl Environment for Sim {
     }
 
     #[track_caller]
-    fn think(seed: u64, amount: u32, spread: Spread) -> u64 {
-        Sim::compute(spread.about(amount.into(), Sim::chance));
+    fn think(seed: u64, amount: u32, jitter: Jitter) -> u64 {
+        Sim::compute(jitter.about(amount.into(), Sim::chance));
         seed
     }
 
@@ -77,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_is_even_around_the_time() {
-        let half = Spread::percent(50);
+    fn jitter_is_even_around_the_time() {
+        let half = Jitter::percent(50);
         assert_eq!((half.about(100, |_| 0), half.about(100, |below| below - 1)), (50, 150));
         assert_eq!(half.about(100, |below| below / 2), 100);
         let never = |_| -> u64 { panic!("nothing is left to chance") };
-        assert_eq!((Spread::percent(0).about(100, never), half.about(1, never)), (100, 1));
+        assert_eq!((Jitter::percent(0).about(100, never), half.about(1, never)), (100, 1));
     }
 }

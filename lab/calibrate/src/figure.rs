@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use turnwise_present::figures::time;
-use turnwise_present::stats::quantile;
+use turnwise_present::stats::{Spread, quantile};
 use turnwise_sim::spec::Class;
 
 /// What a number holds for.
@@ -13,7 +13,7 @@ pub enum At {
     All,
     /// This distance between two CPUs, or between a CPU and a node.
     Class(#[serde(serialize_with = "class_number")] Class),
-    /// A CPU that has been idle for so many nanoseconds.
+    /// A CPU that has been idle for this many nanoseconds.
     IdleNs(u64),
 }
 
@@ -56,30 +56,27 @@ pub fn class(class: Class) -> String {
 
 /// Samples in a few numbers.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Spread {
+pub struct Summary {
     /// How many samples.
     pub samples: usize,
-    /// The least.
-    pub min: f64,
     /// A quarter are below.
     pub q1: f64,
-    /// Half are below.
-    pub median: f64,
     /// Three quarters are below.
     pub q3: f64,
-    /// The greatest.
-    pub max: f64,
+    /// Median and extremes.
+    #[serde(flatten)]
+    pub spread: Spread,
 }
 
-impl Spread {
-    /// Of `samples`; `None` if there are none that are numbers.
+impl Summary {
+    /// Summarises those of `samples` that are numbers; `None` if none is.
     #[must_use]
-    pub fn of(samples: &[f64]) -> Option<Spread> {
+    pub fn of(samples: &[f64]) -> Option<Summary> {
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
-        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let spread = Spread::of(&sorted)?;
         let at = |share| quantile(&sorted, share);
-        Some(Spread { samples: sorted.len(), min, q1: at(0.25), median: at(0.5), q3: at(0.75), max })
+        Some(Summary { samples: sorted.len(), q1: at(0.25), q3: at(0.75), spread })
     }
 }
 
@@ -95,7 +92,7 @@ pub struct Figure {
     /// What it counts.
     pub unit: Unit,
     /// What the samples were; `None` if it was not measured.
-    pub spread: Option<Spread>,
+    pub spread: Option<Summary>,
     /// How it was found, in one sentence.
     pub how: String,
     /// Guessed, or rests on a guess.
@@ -117,18 +114,18 @@ const LEAST_NS: f64 = 0.001;
 impl Figure {
     /// From samples in nanoseconds; without any, a guess.
     pub(super) fn measured(key: &'static str, at: At, samples: &[f64], pick: Pick, how: &str, guess: f64) -> Figure {
-        let Some(spread) = Spread::of(samples) else {
+        let Some(summary) = Summary::of(samples) else {
             return Figure::guess(key, at, guess, &format!("no sample succeeded; a guess instead ({how})"));
         };
         let (value, name) = match pick {
-            Pick::Least => (spread.min, "least"),
-            Pick::Median => (spread.median, "median"),
+            Pick::Least => (summary.spread.min, "least"),
+            Pick::Median => (summary.spread.median, "median"),
         };
-        let how = format!("measured: {how}; {name} of {}", spread.samples);
-        Figure { key, at, value: value.max(LEAST_NS), unit: Unit::Ns, spread: Some(spread), how, provisional: false }
+        let how = format!("measured: {how}; {name} of {}", summary.samples);
+        Figure { key, at, value: value.max(LEAST_NS), unit: Unit::Ns, spread: Some(summary), how, provisional: false }
     }
 
-    /// A number that nobody measured.
+    /// A number that was not measured.
     pub(super) fn guess(key: &'static str, at: At, value: f64, how: &str) -> Figure {
         Figure { key, at, value, unit: Unit::Ns, spread: None, how: how.to_owned(), provisional: true }
     }
@@ -141,8 +138,8 @@ impl Figure {
     /// The figure as a phrase, for sources: how, and the spread.
     pub(super) fn source(&self) -> String {
         match self.spread {
-            Some(spread) => {
-                let (q1, q3) = (self.unit.shown(spread.q1), self.unit.shown(spread.q3));
+            Some(Summary { q1, q3, .. }) => {
+                let (q1, q3) = (self.unit.shown(q1), self.unit.shown(q3));
                 format!("{}; middle half {q1} to {q3}", self.how)
             }
             None => self.how.clone(),
@@ -168,11 +165,11 @@ mod tests {
     }
 
     #[test]
-    fn spreads_are_order_statistics() {
-        let spread = Spread::of(&[5.0, 1.0, 3.0, f64::NAN, 2.0, 4.0]).unwrap();
-        assert_eq!((spread.samples, spread.min, spread.q1), (5, 1.0, 2.0));
-        assert_eq!((spread.median, spread.q3, spread.max), (3.0, 4.0, 5.0));
-        assert_eq!(Spread::of(&[f64::NAN]), None);
+    fn summaries_are_order_statistics() {
+        let summary = Summary::of(&[5.0, 1.0, 3.0, f64::NAN, 2.0, 4.0]).unwrap();
+        assert_eq!((summary.samples, summary.q1, summary.q3), (5, 2.0, 4.0));
+        assert_eq!(summary.spread, Spread { min: 1.0, median: 3.0, max: 5.0 });
+        assert_eq!(Summary::of(&[f64::NAN]), None);
     }
 
     #[test]

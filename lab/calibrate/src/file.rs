@@ -42,7 +42,7 @@ impl Calibration {
     /// The file's content.
     fn to_file(&self) -> Result<MachineFile> {
         let (machine, t) = (&self.machine, &self.grid.topology);
-        let name = machine.cpu.as_deref().unwrap_or(&machine.arch).replace(['\n', '\r'], " ");
+        let name = machine.cpu_name().replace(['\n', '\r'], " ");
         let kernel = machine.kernel.as_deref().unwrap_or("of an unknown release");
         let notes = &self.grid.notes;
         let rows = t.hops.chunks(t.nodes as usize).map(<[u8]>::to_vec).collect();

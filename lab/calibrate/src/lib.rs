@@ -26,7 +26,7 @@ mod tests;
 mod transfers;
 mod wake;
 
-pub use figure::{At, Figure, Spread, Unit, class};
+pub use figure::{At, Figure, Summary, Unit, class};
 pub use file::here_path;
 pub use grid::Grid;
 pub use sysfs::Cpu;
@@ -70,6 +70,25 @@ pub struct Calibration {
     pub notes: Vec<String>,
 }
 
+impl Calibration {
+    /// Puts together what was measured; how it was measured is left to be said.
+    #[must_use]
+    pub fn of(machine: Machine, grid: Grid, line_bytes: Option<u32>, figures: Vec<Figure>) -> Calibration {
+        Calibration {
+            format: FORMAT,
+            command: std::env::args().collect::<Vec<_>>().join(" "),
+            commit: None,
+            machine,
+            quick: false,
+            seconds: 0.0,
+            grid,
+            line_bytes,
+            figures,
+            notes: Vec::new(),
+        }
+    }
+}
+
 /// How thoroughly to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
@@ -83,7 +102,7 @@ impl Effort {
     }
 }
 
-/// Is told of each step: its name, its place, how many there are.
+/// Called at each step with its name, its place, and the number of steps.
 pub type Watch<'a> = &'a mut dyn FnMut(&str, usize, usize);
 
 /// Measures this machine.
@@ -106,18 +125,8 @@ pub fn measure(effort: Effort, watch: Watch<'_>) -> Result<Calibration> {
     let work = Work { effort, grid: &grid, tree: &tree, line_bytes: tree.line_bytes.unwrap_or(64) };
     let figures = work.figures(root, machine.kernel.as_deref().unwrap_or_default(), watch)?;
     notes.extend(others.and_then(|others| others.end()).into_iter().flat_map(|others| others.notes()));
-    Ok(Calibration {
-        format: FORMAT,
-        command: std::env::args().collect::<Vec<_>>().join(" "),
-        commit,
-        machine,
-        quick: effort.quick,
-        seconds: begin.elapsed().as_secs_f64(),
-        grid,
-        line_bytes: tree.line_bytes,
-        figures,
-        notes,
-    })
+    let (quick, seconds) = (effort.quick, begin.elapsed().as_secs_f64());
+    Ok(Calibration { commit, quick, seconds, notes, ..Calibration::of(machine, grid, tree.line_bytes, figures) })
 }
 
 /// What makes figures doubtful.
@@ -140,7 +149,7 @@ struct Work<'a> {
     line_bytes: u32,
 }
 
-/// Tells the watcher of each step.
+/// Calls the watcher at each step.
 struct Steps<'a> {
     watch: Watch<'a>,
     done: usize,

@@ -1,7 +1,7 @@
 //! How the kernel shares a CPU among threads: its settings, and the time slice that two busy threads get.
 
 use super::clock::now;
-use super::figure::{At, Figure, Pick, Spread};
+use super::figure::{At, Figure, Pick, Summary};
 use super::team::{Team, together};
 use anyhow::Result;
 use std::fs;
@@ -75,12 +75,12 @@ impl Settings {
         let latency = setting("system.latency", self.latency);
         let min = setting("system.min_granularity", self.min_granularity);
         let wakeup = setting("system.wakeup_granularity", self.wakeup_granularity);
-        let Some(spread) = Spread::of(slices) else { return vec![latency, min, wakeup] };
+        let Some(summary) = Summary::of(slices) else { return vec![latency, min, wakeup] };
         let how = "how long each of two busy threads on one CPU runs at a stretch";
         let measured = |key, scale: f64, more: &str| {
             let scaled: Vec<f64> = slices.iter().map(|slice| slice * scale).collect();
             let how = format!("{how}{more}");
-            Figure::measured(key, At::All, &scaled, Pick::Median, &how, spread.median)
+            Figure::measured(key, At::All, &scaled, Pick::Median, &how, summary.spread.median)
         };
         if self.even_slices {
             let same = "; the same for any number of threads";

@@ -22,7 +22,7 @@ pub struct Cpu {
     pub core: u32,
 }
 
-/// What sysfs says.
+/// The CPUs and caches of the machine, as sysfs describes them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Tree {
     /// Allowed CPUs, sorted node by node, cluster by cluster, core by core.
@@ -33,7 +33,7 @@ pub(super) struct Tree {
     pub(super) line_bytes: Option<u32>,
     /// Bytes of the largest cache that is not the last level: what to read through to lose one's own lines.
     pub(super) own_cache_bytes: Option<u64>,
-    /// What is not there.
+    /// What sysfs does not say.
     pub(super) gaps: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! What the operating system's services cost.
 
 use super::clock::per_call;
-use super::figure::{At, Figure, Pick, Spread};
+use super::figure::{At, Figure, Pick, Summary};
 use super::grid::Grid;
 use super::sysfs::Cpu;
 use super::team::on;
@@ -155,7 +155,7 @@ fn find(figures: &[Figure], key: &str, at: At) -> f64 {
 }
 
 fn median(samples: &[f64]) -> f64 {
-    Spread::of(samples).map_or(0.0, |spread| spread.median)
+    Summary::of(samples).map_or(0.0, |summary| summary.spread.median)
 }
 
 /// Runs [`calls`] where the grid starts.

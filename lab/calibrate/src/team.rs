@@ -10,7 +10,7 @@ use std::thread;
 /// Keeps the calling thread on one CPU.
 ///
 /// # Errors
-/// The kernel refuses.
+/// The kernel refuses it.
 pub(super) fn pin(cpu: u32) -> Result<()> {
     const BITS: usize = usize::BITS as usize;
     let mut set = vec![0_usize; cpu as usize / BITS + 1];
@@ -39,7 +39,7 @@ fn finish<T>(joined: thread::Result<Result<T>>) -> Result<T> {
     joined.unwrap_or_else(|cause| panic::resume_unwind(cause))
 }
 
-/// Runs `action` on one thread for each CPU, all at once; it is told its place in `cpus` and the team.
+/// Runs `action` on one thread for each CPU, all at once, with its place in `cpus` and the team.
 ///
 /// # Errors
 /// A thread cannot be started or pinned; then the others end at their next turn.
@@ -120,19 +120,19 @@ impl Team {
         self.until(|| self.turn.load(Acquire) == number)
     }
 
-    /// The next one's turn.
+    /// Passes the turn on to the next thread.
     pub(super) fn pass(&self, number: u32) {
         self.turn.store(number + 1, Release);
     }
 
     /// Waits until `ready`.
     pub(super) fn until(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
-        /// After so many looks somebody else may need the CPU, perhaps even whom we wait for.
+        /// After this many looks others may need the CPU, perhaps even the thread that we wait for.
         const LOOKS: u32 = 5_000;
         self.look(ready, LOOKS)
     }
 
-    /// The same where whom we wait for needs this very CPU.
+    /// Waits where the thread that we wait for needs this very CPU.
     pub(super) fn until_yielding(&self, ready: impl FnMut() -> bool) -> Result<(), Broken> {
         self.look(ready, 0)
     }

@@ -1,9 +1,9 @@
 //! Machines described by trees of files, as sysfs would have them; and files that the simulator must accept.
 
+use super::Calibration;
 use super::figure::{At, Figure, Unit};
 use super::grid::Grid;
 use super::sysfs::Tree;
-use super::{Calibration, FORMAT};
 use std::fs;
 use std::path::Path;
 use turnwise_present::cpus::parse_list;
@@ -215,18 +215,7 @@ fn calibration(grid: Grid) -> Calibration {
     if grid.topology.threads_per_core > 1 {
         figures.push(Figure { unit: Unit::Permille, ..measured("cpu.smt_slowdown", At::All, 1600.0) });
     }
-    Calibration {
-        format: FORMAT,
-        command: "turnwise-lab calibrate".to_owned(),
-        commit: None,
-        machine: Machine::here(),
-        quick: true,
-        seconds: 1.0,
-        grid,
-        line_bytes: Some(64),
-        figures,
-        notes: vec!["a note".to_owned()],
-    }
+    Calibration { notes: vec!["a note".to_owned()], ..Calibration::of(Machine::here(), grid, Some(64), figures) }
 }
 
 #[test]

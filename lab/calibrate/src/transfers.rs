@@ -93,7 +93,7 @@ impl Kind {
 
 /// What all transfers have in common.
 pub(super) struct Transfers<'a> {
-    /// Where.
+    /// The CPUs to measure on.
     pub(super) grid: &'a Grid,
     /// Bytes of a line.
     pub(super) line_bytes: u32,

@@ -39,7 +39,7 @@ enum Command {
     Completions(generate::CompletionArgs),
 }
 
-/// Programs that somebody wants faster have a program of their own.
+/// The program that makes other programs faster, and its subcommands.
 const PRODUCT: Sibling =
     Sibling { program: "turnwise", package: "turnwise-cli", commands: &["run", "compare", "profile", "policy"] };
 

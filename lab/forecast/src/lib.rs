@@ -17,15 +17,15 @@ use turnwise_sim::Sim;
 use turnwise_sim::experiment::{Experiment, ThreadGroup};
 use turnwise_sim::spec::Machine;
 
-/// Locks that can be told apart; what happens at others is not replayed.
+/// The most locks that are replayed; what happens at others is left out.
 pub const MOST_LOCKS: usize = 16;
 
 /// The program, as recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Readers-writer locks among its locks.
+    /// Which of its locks are readers-writer locks.
     pub has_readers: Vec<bool>,
-    /// Who takes them.
+    /// The places that take them.
     pub sites: Vec<Site>,
     /// What a thread computes between two acquisitions, on average.
     pub think_ns: f64,
@@ -34,36 +34,36 @@ pub struct Program {
 /// A place that takes a lock.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Which.
+    /// Which of the program's locks it takes.
     pub lock: usize,
-    /// For reading.
+    /// Whether it takes the lock for reading.
     pub reader: bool,
-    /// Of so many acquisitions of the program.
+    /// How many of the program's acquisitions happen here.
     pub acquisitions: u64,
-    /// For how long: upper bound of a bucket, and how often.
+    /// How long it holds the lock: upper bound of a bucket, and how often.
     pub holds: Vec<(u64, u64)>,
 }
 
 /// Which locks it runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Locks {
-    /// Whoever finds the lock taken sleeps, as with the C library's: a mutex without spinning, a readers-writer lock
-    /// that is granted in order.
+    /// Threads that find the lock taken sleep, as with the C library's: a mutex without spinning, a readers-writer
+    /// lock that is granted in order.
     Sleeping,
     /// Turnwise's.
     Adaptive,
 }
 
-/// What comes of it.
+/// What a replay predicts.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// Of all threads together.
+    /// Acquisitions per second of all threads together.
     pub acquisitions_per_s: f64,
     /// Share of the threads' time that they wait for each lock.
     pub waiting: Vec<f64>,
 }
 
-/// One thread on each of the first `cpus` CPUs, or so many on fewer.
+/// One thread on each of the first `cpus` CPUs, or this many threads on fewer.
 #[derive(Clone, Copy, Debug)]
 pub struct Crowd {
     /// Threads.

@@ -5,7 +5,7 @@ use super::report::{Row, figure};
 use anyhow::{Context as _, Result, anyhow};
 use std::sync::Arc;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Workfile};
-use turnwise_bench::stats::Spread;
+use turnwise_present::stats::Spread;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_vfs::journal;
 

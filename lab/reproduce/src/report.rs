@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use turnwise_bench::published::{self, Claim};
 use turnwise_present::machine::Machine;
+use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Reproduction`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-reproduction/1";
@@ -39,7 +40,7 @@ pub struct DocumentReport {
     /// The machine that it was measured on.
     pub published_on: String,
     /// The machine that was simulated.
-    pub machine: Simulated,
+    pub machine: SimMachine,
     /// What the threads do.
     pub workload: String,
     /// What went in and was not fitted, each with where it comes from.
@@ -58,26 +59,6 @@ pub struct DocumentReport {
     pub notes: Vec<String>,
     /// What a short version left out.
     pub left_out: Vec<String>,
-}
-
-/// A simulated machine.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Simulated {
-    /// Its name.
-    pub name: String,
-    /// One line.
-    pub title: String,
-    /// Numbers that are recalled or guessed: keys of the machine file.
-    pub provisional: Vec<String>,
-}
-
-impl Simulated {
-    /// This machine.
-    #[must_use]
-    pub fn of(machine: &turnwise_sim::spec::Machine) -> Simulated {
-        let provisional = machine.provisional().iter().map(ToString::to_string).collect();
-        Simulated { name: machine.name.clone(), title: machine.title.clone(), provisional }
-    }
 }
 
 /// A number that was fitted.

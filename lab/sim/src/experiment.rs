@@ -24,7 +24,7 @@ pub struct Experiment {
     pub cpus: Vec<u32>,
     /// Whether thread `n` stays on the `n`th of them, and again from the first.
     pub pinned: bool,
-    /// Where chance starts.
+    /// The random seed.
     pub seed: u64,
     /// Simulated time in which counts and profile are taken; `None`: all of the run.
     pub window: Option<(u64, u64)>,
@@ -48,11 +48,11 @@ pub struct Seen {
 /// A run: what the group counted, and what the machine showed.
 #[derive(Debug)]
 pub struct Ran<T> {
-    /// At the beginning of the window, if there is one.
+    /// What the group had counted at the beginning of the window, if there is one.
     pub begin: Option<T>,
-    /// At its end.
+    /// What it had counted at the end.
     pub end: T,
-    /// Between them.
+    /// What the machine showed between them.
     pub seen: Seen,
 }
 

@@ -35,7 +35,9 @@ fn says(file: &str, from: &str, to: &str, key: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "no {word:?}: {text}");
     }
-    assert!(text.starts_with("test.toml:"), "{text}");
+    assert!(text.starts_with("the machine file test.toml cannot be used\nerror: "), "{text}");
+    assert!(text.contains(&format!("--> test.toml:{said}:")), "{text}");
+    assert!(text.contains("= help: "), "{text}");
 }
 
 #[test]
@@ -241,8 +243,11 @@ fn files_can_be_checked_before_they_are_written() {
     assert_eq!(file.machine("calibration"), parse(WESTMERE, "").map_err(|e| panic!("{e}")));
     file.cpu.load_hit.cycles = Some(f64::NAN);
     let error = file.machine("calibration").expect_err("not a number");
-    assert_eq!((error.key.as_str(), error.line), ("cpu.load_hit", None));
-    assert!(error.to_string().starts_with("calibration: `cpu.load_hit`: NaN is not a time"), "{error}");
+    let written = file.to_toml().expect("numbers fit TOML");
+    let line = written.lines().position(|line| line.starts_with("load_hit")).map(|index| index + 1);
+    assert_eq!((error.key.as_str(), error.line), ("cpu.load_hit", line));
+    let text = error.to_string();
+    assert!(text.contains("error: `cpu.load_hit`: NaN is not a time") && text.contains("--> calibration:"), "{text}");
 }
 
 #[test]
@@ -253,8 +258,17 @@ fn unknown_machines_list_the_known_ones() {
     }
     for path in ["./no/such/file", "no-such-file.toml"] {
         let error = load(path).expect_err("no such file").to_string();
-        assert!(error.starts_with(path) && error.contains("cannot be read"), "{error}");
+        assert!(error.starts_with(&format!("cannot read the machine file {path}: ")), "{error}");
     }
+}
+
+#[test]
+fn other_bytes_than_utf_8_are_refused_with_their_line() {
+    let path = std::env::temp_dir().join(format!("turnwise-{}.toml", std::process::id()));
+    std::fs::write(&path, b"name = \"x\"\n# caf\xe9\n").expect("a file can be written");
+    let error = load(path.to_str().expect("text")).expect_err("not text").to_string();
+    std::fs::remove_file(&path).expect("it is there");
+    assert!(error.ends_with(": line 2 is not valid UTF-8"), "{error}");
 }
 
 #[test]
@@ -295,7 +309,7 @@ mod errors {
         let error = parse("name = \"x\"\n", "short.toml").expect_err("nearly empty").to_string();
         assert!(error.contains("`title`: missing"), "{error}");
         let error = parse("", "empty.toml").expect_err("empty").to_string();
-        assert!(error.starts_with("empty.toml") && error.contains("`name`: missing"), "{error}");
+        assert!(error.contains("--> empty.toml:1:1") && error.contains("`name`: missing"), "{error}");
     }
 
     #[test]
@@ -472,7 +486,9 @@ mod errors {
             let mut bytes = MILAN.as_bytes().to_vec();
             bytes[at] = b"0-[]{\"=."[at % 8];
             if let Err(error) = parse(&String::from_utf8_lossy(&bytes), "overwritten.toml") {
-                assert!(!error.problem.is_empty() && !error.remedy.is_empty(), "{error}");
+                let text = error.to_string();
+                let said = |before: &str| text.split_once(before).is_some_and(|(_, said)| !said.trim().is_empty());
+                assert!(said("error: ") && said("= help: "), "{text}");
             }
         }
     }

@@ -95,7 +95,7 @@ impl Interval<'_> {
                 notes.push("this lock does not tell readers from writers: everybody writes".to_owned());
             }
             Sort::Counted if self.plan.workload.reads() => {
-                notes.push("references are taken and dropped: nobody reads or writes".to_owned());
+                notes.push("references are taken and dropped; there are no reads or writes".to_owned());
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ struct Function {
     file: &'static str,
     /// Line and column of its `fn`.
     from: (u32, u32),
-    /// The same of what follows its end.
+    /// Line and column of what follows its end.
     to: (u32, u32),
     /// With the type or the module that it belongs to.
     name: &'static str,

@@ -20,7 +20,7 @@ pub enum Sort {
     Exclusive,
     /// Many read or one writes.
     Shared,
-    /// The same, and readers write nothing: they read again if somebody wrote.
+    /// Many read or one writes, and readers write nothing: they read again after a write.
     Sequence,
     /// They take references, and drop them.
     Counted,

@@ -48,7 +48,7 @@ impl Sum {
     }
 }
 
-/// The function that a place is in, or else the place; or what the CPU did that is no function's.
+/// The function that a place is in, or else the place; or what the CPU did outside of functions.
 fn function(entry: &ProfileEntry) -> String {
     match functions::at(entry.file, entry.line, entry.column) {
         Some(name) => name.to_owned(),

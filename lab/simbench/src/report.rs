@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use turnwise_bench::report::Waits;
+use turnwise_sim::spec::Machine;
 
 /// The format of [`SimReport`] as JSON. Raised when a field changes its meaning or goes away.
 pub const FORMAT: &str = "turnwise-sim/1";
@@ -35,8 +36,9 @@ pub struct SimReport {
     pub cells: Vec<Cell>,
 }
 
-/// The simulated machine.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// A simulated machine.
+#[derive(Clone, PartialEq, Default, Debug, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SimMachine {
     /// Its name.
     pub name: String,
@@ -50,6 +52,21 @@ pub struct SimMachine {
     pub fingerprint: String,
     /// Numbers that are recalled or guessed: keys of the machine file.
     pub provisional: Vec<String>,
+}
+
+impl SimMachine {
+    /// Describes this machine.
+    #[must_use]
+    pub fn of(machine: &Machine) -> SimMachine {
+        SimMachine {
+            name: machine.name.clone(),
+            title: machine.title.clone(),
+            cpus: machine.topology.cpus(),
+            nodes: machine.topology.nodes,
+            fingerprint: machine.fingerprint(),
+            provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
+        }
+    }
 }
 
 /// One simulated run.
@@ -76,7 +93,7 @@ pub struct Cell {
 pub struct Figures {
     /// Operations of all threads.
     pub ops: u64,
-    /// Of these, reads; `None` where the lock does not tell.
+    /// How many of these are reads; `None` where the lock does not tell.
     pub reads: Option<u64>,
     /// Operations per simulated second.
     pub ops_per_s: f64,
@@ -86,15 +103,15 @@ pub struct Figures {
     pub cpu_ns: f64,
     /// Operations of the least busy thread over those of the busiest (with the same role).
     pub fairness: f64,
-    /// From asking to having the lock.
+    /// Times from asking to having the lock.
     pub wait: Option<Waits>,
-    /// From having the lock to having released it.
+    /// Times from having the lock to having released it.
     pub hold: Option<Waits>,
     /// Acquisitions by where the last owner was.
     pub handoffs: Handoffs,
     /// Cache lines that moved from one cache to another, over the operations.
     pub transfers_per_op: f64,
-    /// Of these, between nodes.
+    /// How many of these moved between nodes, over the operations.
     pub remote_transfers_per_op: f64,
     /// Times that a thread slept or yielded to another.
     pub voluntary: u64,
@@ -109,7 +126,7 @@ pub struct Figures {
 /// Acquisitions by where the last owner was.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Handoffs {
-    /// The same thread again.
+    /// By the thread that had the lock before.
     pub same_thread: u64,
     /// Another thread of the same node.
     pub same_node: u64,
@@ -137,7 +154,7 @@ pub struct ProfileRow {
 pub struct Stuck {
     /// Deadlock, livelock, starvation.
     pub what: String,
-    /// Who holds what and who waits for what, line by line.
+    /// Which thread holds what and which waits for what, line by line.
     pub who: String,
     /// The command that repeats it.
     pub replay: String,

@@ -18,7 +18,7 @@ use turnwise_bench::load::counted::Counter;
 use turnwise_bench::load::exclusive::{Lock, Protected};
 use turnwise_bench::load::shared::SharedLock;
 use turnwise_bench::run::{self, Counts, Roles, Section};
-use turnwise_bench::simulated::Spread;
+use turnwise_bench::simulated::Jitter;
 use turnwise_bench::subject::Times;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
@@ -46,25 +46,25 @@ pub struct Plan {
     pub seed: u64,
     /// Unlikely schedules.
     pub perturb: Perturb,
-    /// A thread that waits for so long, while others get on, starves; `None`: nobody looks.
+    /// A thread that waits for this long, while others get on, starves; `None`: not checked.
     pub starvation_ns: Option<u64>,
     /// Whether to write down what happens.
     pub traced: bool,
 }
 
-/// What a cell brought.
+/// The result of a cell.
 #[derive(Debug)]
 pub struct Run {
     /// For the report; its index is 0, and the command that repeats it is empty: only the caller knows.
     pub cell: Cell,
-    /// What happened, if the plan asked for it and nobody got stuck.
+    /// What happened, if the plan asked for it and the run did not get stuck.
     pub trace: Option<Trace>,
 }
 
 /// What happened, event by event.
 #[derive(Debug)]
 pub struct Trace {
-    /// In the order of time.
+    /// The events, in the order of time.
     pub events: Vec<TraceEvent>,
     /// The names of locks, by their numbers in the events.
     pub locks: Vec<String>,
@@ -73,8 +73,8 @@ pub struct Trace {
 /// Runs a cell.
 ///
 /// # Errors
-/// When the plan makes no sense, or when the lock broke its promise. A run in which threads get nowhere is no error,
-/// but a result of the cell.
+/// When the plan makes no sense, or when the lock broke its promise. A run in which threads get nowhere is a result of
+/// the cell, not an error.
 pub fn run(plan: &Plan) -> Result<Run> {
     plan.check()?;
     (plan.lock.run)(plan).with_context(|| {
@@ -84,20 +84,20 @@ pub fn run(plan: &Plan) -> Result<Run> {
 
 /// Runs a cell with a lock for one thread at a time.
 pub(super) fn exclusive<L: Lock<Protected>>(plan: &Plan) -> Result<Run> {
-    let (section, spread) = plan.section();
-    body(plan, load::exclusive::any_section::<Sim, L>(section, spread))
+    let (section, jitter) = plan.section();
+    body(plan, load::exclusive::any_section::<Sim, L>(section, jitter))
 }
 
 /// Runs a cell with a lock for readers and writers.
 pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
-    let (section, spread) = plan.section();
-    body(plan, load::shared::any_section::<Sim, L>(section, spread)?)
+    let (section, jitter) = plan.section();
+    body(plan, load::shared::any_section::<Sim, L>(section, jitter)?)
 }
 
 /// Runs a cell with a count of references.
 pub(super) fn counted<C: Counter>(plan: &Plan) -> Result<Run> {
-    let (section, spread) = plan.section();
-    body(plan, load::counted::any_section::<Sim, C>(section, spread)?)
+    let (section, jitter) = plan.section();
+    body(plan, load::counted::any_section::<Sim, C>(section, jitter)?)
 }
 
 impl Plan {
@@ -133,8 +133,8 @@ impl Plan {
         Ok(())
     }
 
-    fn section(&self) -> (Section, Spread) {
-        (self.workload.section(), self.workload.spread)
+    fn section(&self) -> (Section, Jitter) {
+        (self.workload.section(), self.workload.jitter)
     }
 
     fn begin_ns(&self) -> u64 {
@@ -156,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// An operation at least is completed in so much time, or nobody gets on: a second, or ten of the longest.
+    /// The run is stuck if no operation completes for this long: a second, or ten of the longest.
     fn silence_ns(&self) -> u64 {
         let longest_ns = match self.workload.times {
             Times::Tight => 0,
@@ -225,7 +225,7 @@ impl CellState {
 
 /// What there is a copy of for each lock: kept small, since there are dozens.
 trait ThreadBody {
-    /// What a thread does all day.
+    /// Runs the loop of one thread.
     fn run_thread(&self, state: &CellState, thread: usize, probe: SimProbe);
     /// Whether the lock kept its promise.
     fn check(&self, done: Counts, torn: bool) -> Result<()>;

@@ -15,15 +15,14 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use std::str::FromStr;
-use std::time::Duration;
 use turnwise_bench::run::{Roles, Section};
-use turnwise_bench::simulated::Spread;
+use turnwise_bench::simulated::Jitter;
 use turnwise_bench::subject::{Mix, SUBJECTS, Scenario, Subject, Times};
 
 /// By how many percent the time without the lock varies either way.
 pub const JITTER: u8 = 50;
 
-/// The same, in scenarios of the benchmark.
+/// By how many percent it varies in scenarios of the benchmark.
 pub const BENCH_JITTER: u8 = 5;
 
 /// No section or rest lasts longer.
@@ -39,7 +38,7 @@ pub struct Workload {
     /// Who reads and who writes, where the lock tells them apart.
     pub mix: Mix,
     /// How much the time without the lock varies.
-    pub spread: Spread,
+    pub jitter: Jitter,
     /// The scenario's number of threads, if it is one of the benchmark.
     pub threads: Option<u32>,
     /// Whether each thread stays on one CPU, if it is a scenario of the benchmark.
@@ -72,14 +71,14 @@ impl Workload {
     }
 
     fn of(times: Times) -> Workload {
-        let (mix, spread) = (Mix::Write, Spread::percent(JITTER));
-        Workload { text: String::new(), times, mix, spread, threads: None, pinned: None }
+        let (mix, jitter) = (Mix::Write, Jitter::percent(JITTER));
+        Workload { text: String::new(), times, mix, jitter, threads: None, pinned: None }
     }
 
     fn of_scenario(scenario: &Scenario) -> Workload {
         Workload {
             mix: scenario.mix,
-            spread: Spread::percent(BENCH_JITTER),
+            jitter: Jitter::percent(BENCH_JITTER),
             threads: u32::try_from(scenario.threads).ok(),
             pinned: Some(scenario.pinned),
             ..Workload::of(scenario.times)
@@ -91,7 +90,7 @@ impl Workload {
         let Some((key, value)) = option.split_once('=') else { bail!("'{option}' is not {known}") };
         match key {
             "read" => self.mix = Mix::Mixed(percent(key, value)?),
-            "jitter" => self.spread = Spread::percent(percent(key, value)?),
+            "jitter" => self.jitter = Jitter::percent(percent(key, value)?),
             "writers" => {
                 let writers = value.parse().with_context(|| format!("writers={value} is not a number of threads"))?;
                 let rest_ns = if let Mix::Apart { rest_ns, .. } = self.mix { rest_ns } else { 0 };
@@ -111,13 +110,7 @@ impl Workload {
     /// The section, in nanoseconds.
     #[must_use]
     pub fn section(&self) -> Section {
-        match self.times {
-            Times::Tight => Section::Tight,
-            Times::Work { inside_ns, outside_ns } => {
-                Section::Work { inside: amount(inside_ns), outside: amount(outside_ns) }
-            }
-            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
-        }
+        self.times.section(amount)
     }
 
     /// Who reads and who writes, rests in nanoseconds.
@@ -140,7 +133,7 @@ impl Workload {
     }
 }
 
-/// The amount of work that takes so long on a simulated machine.
+/// The amount of work that takes `ns` on a simulated machine.
 fn amount(ns: u64) -> u32 {
     u32::try_from(ns).unwrap_or(u32::MAX)
 }
@@ -207,11 +200,11 @@ mod tests {
     #[test]
     fn times_and_options_are_read() {
         let tight = parsed("tight");
-        assert_eq!((tight.section(), tight.reads(), tight.spread), (Section::Tight, false, Spread::percent(JITTER)));
+        assert_eq!((tight.section(), tight.reads(), tight.jitter), (Section::Tight, false, Jitter::percent(JITTER)));
         let mixed = parsed("100/4_000,read=90,jitter=0");
         assert_eq!(mixed.section(), Section::Work { inside: 100, outside: 4000 });
         assert_eq!(mixed.roles(1).expect("one is enough"), Roles::Mixed { read_percent: 90 });
-        assert_eq!(mixed.spread, Spread::percent(0));
+        assert_eq!(mixed.jitter, Jitter::percent(0));
         let apart = parsed("300/300,writers=2");
         assert_eq!(apart.roles(3).expect("one reads"), Roles::Apart { writers: 2, rest: 0 });
         let error = apart.roles(2).expect_err("nobody reads").to_string();
@@ -225,7 +218,7 @@ mod tests {
                 let workload = parsed(&format!("{}:{}", subject.name, scenario.name));
                 assert_eq!((workload.times, workload.mix), (scenario.times, scenario.mix));
                 assert_eq!(workload.threads.map(|n| n as usize), Some(scenario.threads));
-                assert_eq!(workload.spread, Spread::percent(BENCH_JITTER));
+                assert_eq!(workload.jitter, Jitter::percent(BENCH_JITTER));
             }
         }
         assert_eq!(parsed("8x50/100").threads, Some(8), "the only subject with this name");

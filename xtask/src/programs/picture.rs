@@ -97,7 +97,7 @@ fn head(drawn: &mut String, reports: &[Report], axis: &Axis, rows: usize) -> Res
 fn origin(report: &Report) -> String {
     let machine = report.programs.iter().find_map(Entry::measured).map(|measured| &measured.machine);
     let machine = machine.map_or_else(String::new, |machine| {
-        let cpu = machine.cpu_model.replace("(R)", "").replace(" Processor", "");
+        let cpu = machine.cpu_name().replace("(R)", "").replace(" Processor", "");
         format!("{} x {cpu}, ", machine.cpus)
     });
     let Report { date, runs, .. } = report;

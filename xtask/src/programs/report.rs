@@ -120,15 +120,7 @@ impl Report {
         )?;
         let entries = &self.programs;
         if let Some(machine) = measured(entries).map(|(_, measured)| &measured.machine).next() {
-            writeln!(
-                page,
-                "Machine: {} x {}, Linux {}, {}.{}\n",
-                machine.cpus,
-                machine.cpu_model,
-                machine.kernel,
-                machine.libc,
-                most_taken(entries)
-            )?;
+            writeln!(page, "Machine: {machine}.{}\n", most_taken(entries))?;
         }
         if entries.iter().any(|entry| !entry.is_test) {
             speeds(&mut page, entries, self.runs)?;
@@ -346,12 +338,7 @@ mod tests {
     fn program(name: &str, one_cpu: Option<f64>) -> Entry {
         let toml =
             format!("name = {name:?}\npackages = []\ncommand = []\nmetric = '(.)'\nbound = {}", one_cpu.is_some());
-        let machine = crate::programs::run::Machine {
-            cpus: 2,
-            cpu_model: "x".to_owned(),
-            kernel: "6".to_owned(),
-            libc: "glibc".to_owned(),
-        };
+        let machine = turnwise_present::machine::Machine { cpus: 2, cpu: Some("x".to_owned()), ..Default::default() };
         let measured = Measured {
             runs: std::collections::BTreeMap::new(),
             medians: vec![1e3, 2e3],

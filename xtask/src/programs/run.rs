@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
 
 /// No run of any program takes longer.
@@ -61,15 +62,6 @@ struct Run {
     policy: String,
     warmup: bool,
     printed: BTreeMap<String, f64>,
-}
-
-/// Where it was measured.
-#[derive(Serialize, Deserialize, Clone)]
-pub(super) struct Machine {
-    pub(super) cpus: u32,
-    pub(super) cpu_model: String,
-    pub(super) kernel: String,
-    pub(super) libc: String,
 }
 
 #[derive(Deserialize)]
@@ -227,7 +219,7 @@ mod tests {
                 "q3": 1.1 * median, "to_baseline": to_baseline })
         };
         let ratio = |ratio, low, high| serde_json::json!({ "ratio": ratio, "low": low, "high": high });
-        let machine = serde_json::json!({ "cpus": 2, "cpu_model": "x", "kernel": "6", "libc": "g" });
+        let machine = serde_json::json!({ "cpus": 2, "cpu": "x", "kernel": "6", "libc": "g" });
         let summaries = [
             summary("libc", 100.0, serde_json::Value::Null),
             summary("adaptive", 200.0, ratio(2.0, 1.6, 2.5)),

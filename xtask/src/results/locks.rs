@@ -7,6 +7,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;
 use turnwise_present::machine::Machine;
+use turnwise_present::stats::Spread;
 
 /// Panels stand side by side, in columns this wide; within one, names of locks take this much.
 const COLUMN: f64 = 412.0;
@@ -41,13 +42,6 @@ struct Lock {
     speed: Option<Spread>,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-struct Spread {
-    median: f64,
-    min: f64,
-    max: f64,
-}
-
 impl Scenario {
     /// The locks that were compared, each with its speed.
     fn compared(&self) -> impl Iterator<Item = (&Lock, [f64; 3])> {
@@ -70,7 +64,6 @@ pub(super) fn picture(subject: &Subject, folder: &Path) -> Result<String> {
     let all = TOP + heights.sum::<f64>();
     let title = format!("{}: {}", subject.title, subject.shows());
     let mut drawn = svg::head(&title, &format!("{}: speed against the reference", subject.title), all);
-    let cpu = report.machine.cpu.as_deref().unwrap_or(&report.machine.arch);
     let commit = report.commit.as_deref().unwrap_or("unknown");
     writeln!(
         drawn,
@@ -79,7 +72,7 @@ pub(super) fn picture(subject: &Subject, folder: &Path) -> Result<String> {
          class=\"small\" x=\"30\" y=\"62\">ours</text><circle class=\"m1\" cx=\"70\" cy=\"58\" r=\"4\"/><text \
          class=\"small\" x=\"80\" y=\"62\">others</text>",
         report.machine.cpus,
-        escaped(cpu)
+        escaped(report.machine.cpu_name())
     )?;
     let speeds = || scenarios.iter().flat_map(|scenario| scenario.compared()).map(|(_, [speed, ..])| speed);
     let mut top = TOP;

@@ -93,7 +93,7 @@ impl Record {
 
 /// `amd-epyc-2`: the name of the CPU without what all names have, and how many there are.
 fn named(machine: &Machine) -> String {
-    let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch).to_lowercase();
+    let cpu = machine.cpu_name().to_lowercase();
     let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<&str> = words.filter(|word| !["r", "tm", "cpu", "processor"].contains(word)).collect();
     format!("{}-{}", words.join("-"), machine.cpus)

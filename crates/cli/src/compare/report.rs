@@ -6,15 +6,15 @@ use super::notes::notes;
 use super::runs::{Row, Run, complete_rounds, summarise};
 use super::settings::Settings;
 use super::verdict::{Verdict, judge};
-use crate::machine::Machine;
 use crate::metric::{Better, Combine, Metric, Unit};
 use crate::target::Target;
 use serde::Serialize;
 use std::time::{SystemTime, UNIX_EPOCH};
+use turnwise_present::machine::Machine;
 use turnwise_present::others::Others;
 
 /// Raised when a field changes its meaning or goes away.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Everything about one comparison.
 #[derive(Serialize)]
@@ -92,7 +92,7 @@ impl Report {
 
     /// A report without runs: a profile advised nothing that could be run.
     pub(crate) fn without_runs(settings: &Settings, target: &Target, metrics: &[Metric]) -> Report {
-        let (started, machine) = (SystemTime::now(), Machine::look());
+        let (started, machine) = (SystemTime::now(), Machine::here());
         let circumstances = Circumstances { started, machine, others: None, interrupted: false, out_of_time: false };
         Report::new(circumstances, settings, target, metrics, Vec::new())
     }

@@ -4,7 +4,6 @@ use super::looks::is_settled;
 use super::report::{Circumstances, Report};
 use super::runs::{Run, complete_rounds, summarise};
 use super::settings::Settings;
-use crate::machine::Machine;
 use crate::measure::{EXCERPT_LINES, End, Outcome, Runner, excerpt, last_lines};
 use crate::metric::{Metric, Missing};
 use crate::preload;
@@ -14,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
 use turnwise_present::ending::{CHECK_FAILED, Failure, INTERRUPTED, USAGE_OR_IO};
+use turnwise_present::machine::Machine;
 use turnwise_present::others;
 use turnwise_present::progress::{self, ProgressBar, ProgressFinish};
 
@@ -32,7 +32,7 @@ pub(crate) struct Session<'a> {
 impl Session<'_> {
     /// Makes all runs, or as many as the user has patience for; fails if a run does, or lacks a metric.
     pub(crate) fn measure(&self) -> Result<Report> {
-        let (started, machine, others) = (SystemTime::now(), Machine::look(), others::Watch::begin());
+        let (started, machine, others) = (SystemTime::now(), Machine::here(), others::Watch::begin());
         let (runs, out_of_time) = self.runs()?;
         if complete_rounds(&runs, self.variants.len()).is_empty() {
             let message = "interrupted before the first round was complete; nothing to report";

@@ -11,10 +11,9 @@ use turnwise_present::table::{self, Cell, CellAlignment, ColumnConstraint};
 /// The whole report, for people.
 pub(crate) fn text(report: &Report) -> String {
     let rounds = complete_rounds(&report.runs, report.settings.policies.len()).len();
-    let machine = &report.machine;
     let mut text = format!(
-        "{}: {rounds} runs each, interleaved, seed {}\n{} x {}, Linux {}, {}\n\n",
-        report.command.shown, report.settings.seed, machine.cpus, machine.cpu_model, machine.kernel, machine.libc
+        "{}: {rounds} runs each, interleaved, seed {}\n{}\n\n",
+        report.command.shown, report.settings.seed, report.machine
     );
     let _ = writeln!(text, "{}\n", table(report));
     for verdict in &report.verdicts {
@@ -121,11 +120,11 @@ mod tests {
     use super::super::runs::Run;
     use super::super::settings::Settings;
     use super::*;
-    use crate::machine::Machine;
     use crate::measure::Usage;
     use crate::metric::charged;
     use crate::target::Target;
     use std::time::SystemTime;
+    use turnwise_present::machine::Machine;
 
     /// Two policies, the second of this name, on a program of some seconds.
     fn report(name: &str) -> Report {
@@ -160,7 +159,7 @@ mod tests {
         };
         let circumstances = Circumstances {
             started: SystemTime::now(),
-            machine: Machine::look(),
+            machine: Machine::here(),
             others: None,
             interrupted: false,
             out_of_time: false,

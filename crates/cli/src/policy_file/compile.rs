@@ -1,7 +1,6 @@
 //! Rules and modules become a table.
 
 use super::parse::PolicyFile;
-use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
 use super::scope::{LookupScope, is_path, real_path};
 use anyhow::{Context, Result};
@@ -9,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use turnwise_preload_abi::{Kind, ModuleRanges, NewRule, NewTable};
+use turnwise_present::toml_file::{Problem, shown};
 
 /// A policy file for one program.
 pub(crate) struct Compiled {

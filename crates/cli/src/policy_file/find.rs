@@ -3,12 +3,12 @@
 use super::compile::Match;
 use super::module::Module;
 use super::names::{demangled, is_about};
-use super::problem::Problem;
 use super::rule::{Rule, Subject};
 use super::scope::LookupScope;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
+use turnwise_present::toml_file::Problem;
 
 /// The size of `pthread_mutex_t`, the smaller of the locks.
 const LOCK_BYTES: u64 = size_of::<libc::pthread_mutex_t>() as u64;

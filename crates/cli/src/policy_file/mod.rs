@@ -3,7 +3,6 @@
 //! | file | what |
 //! |---|---|
 //! | `parse.rs`, `rule.rs` | the TOML: rules, and what is wrong with them |
-//! | `problem.rs` | errors and warnings with the line that they are about |
 //! | `module.rs` | programs and shared objects: which a program starts with, their symbols; where functions and lines are in them, `turnwise_profile` reads |
 //! | `scope.rs` | the programs and modules that rules are looked up in |
 //! | `find.rs`, `why.rs` | what a rule is about there, and why it is about nothing |
@@ -17,7 +16,6 @@ mod find;
 mod module;
 mod names;
 mod parse;
-mod problem;
 mod rule;
 mod scope;
 mod why;

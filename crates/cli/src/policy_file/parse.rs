@@ -1,15 +1,23 @@
 //! The TOML of a policy file.
 
-use super::problem::{Problem, shown};
 use super::rule::{Rule, Subject};
 use crate::policy::{DEFAULT, renamed};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 use turnwise_preload_abi::{Policy, RULES_MAX};
 use turnwise_present::names::suggestion;
+use turnwise_present::toml_file::{Advice, Problem, explain, line_at, read, shown, unusable};
+
+/// What messages call such files.
+const SORT: &str = "policy file";
+
+const ADVICE: Advice = Advice {
+    wrong_kind: "names and locks are text in quotes; rules begin with a line `[[rule]]`",
+    missing: |_| "add it",
+};
 
 /// A policy file that can be used.
 pub(crate) struct PolicyFile {
@@ -46,11 +54,7 @@ impl PolicyFile {
     /// Reads a file; an error has every problem with its line. What is out of date in it goes to standard error.
     pub(crate) fn read(path: &Path) -> Result<PolicyFile> {
         let origin = path.display().to_string();
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read the policy file {origin}"))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
-            anyhow!("{origin}: line {line} is not valid UTF-8")
-        })?;
+        let text = read(SORT, path).map_err(Error::msg)?;
         let file = Self::parse(&origin, text)?;
         if !file.old_names.is_empty() {
             eprintln!("{}", shown(&file.old_names, &file.origin, &file.text));
@@ -60,9 +64,8 @@ impl PolicyFile {
 
     /// Parses a text, which messages call `origin`; an error has every problem with its line.
     pub(crate) fn parse(origin: &str, text: String) -> Result<PolicyFile> {
-        let (default, rules, old_names) = parse(&text).map_err(|problems| {
-            anyhow!("the policy file {origin} cannot be used\n{}", shown(&problems, origin, &text))
-        })?;
+        let (default, rules, old_names) =
+            parse(&text).map_err(|problems| anyhow!(unusable(SORT, &problems, origin, &text)))?;
         Ok(PolicyFile { origin: origin.to_owned(), text, default, rules, old_names })
     }
 }
@@ -70,7 +73,7 @@ impl PolicyFile {
 type Parsed = (Policy, Vec<Rule>, Vec<Problem>);
 
 fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
-    let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error)])?;
+    let raw: RawFile = toml::from_str(text).map_err(|error| vec![explain(&error, text, &ADVICE).1])?;
     let old_names = old_names(&raw);
     let mut problems = Vec::new();
     let default = raw.default.as_ref().map_or(Ok(DEFAULT), policy_of).unwrap_or_else(|problem| {
@@ -79,7 +82,7 @@ fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     });
     let mut rules: Vec<Rule> = Vec::new();
     for raw in raw.rule {
-        let place = header_of(text, raw.span());
+        let place = raw.span();
         match rule(raw.into_inner(), place, text) {
             Ok(rule) => {
                 if let Some(earlier) = rules.iter().find(|earlier| earlier.covers(&rule)) {
@@ -111,16 +114,6 @@ fn old_names(raw: &RawFile) -> Vec<Problem> {
         Some(Problem::warning(name.span(), what, format!("write `{policy}`")))
     };
     named.filter_map(warning).collect()
-}
-
-/// The `[[rule]]` line rather than the whole table, of which the parser tells the place.
-fn header_of(text: &str, place: Range<usize>) -> Range<usize> {
-    let end = text[place.start..place.end].find('\n').map_or(place.end, |length| place.start + length);
-    place.start..end
-}
-
-fn line_at(text: &[u8], place: usize) -> usize {
-    text.iter().take(place).filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn rule(raw: RawRule, place: Range<usize>, text: &str) -> Result<Rule, Vec<Problem>> {
@@ -229,26 +222,6 @@ fn policy_of(name: &Spanned<String>) -> Result<Policy, Problem> {
         let what = format!("no such lock: {:?}", name.get_ref());
         Problem::error(name.span(), what, suggestion(name.get_ref(), &Policy::ALL.map(Policy::name)))
     })
-}
-
-/// An error of the TOML reader, with what to do.
-fn explain(error: &toml::de::Error) -> Problem {
-    let place = error.span().unwrap_or(0..0);
-    let message = error.message();
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match names.split_first() {
-        Some((given, known)) if message.starts_with("unknown field") => {
-            Problem::error(place, format!("no such key: `{given}`"), suggestion(given, known))
-        }
-        _ if message.starts_with("invalid type") => {
-            Problem::error(place, message, "names and locks are text in quotes; rules begin with a line `[[rule]]`")
-        }
-        _ => Problem::error(
-            place,
-            format!("not TOML: {message}"),
-            "fix the TOML here: `key = \"value\"` lines below `[[rule]]` lines",
-        ),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The programs and modules that rules are looked up in.
 
 use super::module::{Module, modules_of};
-use super::problem::Problem;
 use super::rule::{Rule, Subject};
 use crate::program::{self, Native};
 use anyhow::{Context, Result};
@@ -10,6 +9,7 @@ use std::fs::canonicalize;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use turnwise_preload_abi::{matches, matches_path};
+use turnwise_present::toml_file::Problem;
 
 /// The programs and modules that the rules are looked up in.
 pub(super) struct LookupScope {

@@ -2,12 +2,12 @@
 
 use super::module::Module;
 use super::names::{demangled, is_about};
-use super::problem::Problem;
 use super::rule::{Rule, Subject};
 use super::scope::{LookupScope, is_path};
 use std::borrow::Cow;
 use toml::Spanned;
 use turnwise_present::names::nearest;
+use turnwise_present::toml_file::Problem;
 use turnwise_profile::symbols::code::is_end_of_path;
 
 impl LookupScope {

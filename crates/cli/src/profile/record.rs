@@ -1,7 +1,6 @@
 //! Runs a program under the recorder.
 
 use super::{Locks, source};
-use crate::machine::Machine;
 use crate::preload;
 use crate::program::check_interposable;
 use crate::target::Target;
@@ -18,6 +17,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use turnwise_present::machine::Machine;
 use turnwise_profile::model::Profile;
 use turnwise_recording::reader::Error;
 use turnwise_recording::writer::{self, End};
@@ -183,8 +183,7 @@ fn monotonic_ns() -> u64 {
 
 /// This machine, in a line.
 pub(super) fn machine() -> String {
-    let machine = Machine::look();
-    format!("{} x {}, Linux {}, {}", machine.cpus, machine.cpu_model, machine.kernel, machine.libc)
+    Machine::here().to_string()
 }
 
 fn explain(error: Error, target: &Target) -> anyhow::Error {

@@ -91,7 +91,7 @@ fn the_sample_is_compared_and_json_has_everything() {
     ] {
         assert!(!report[field].is_null(), "no {field}");
     }
-    for field in ["cpus", "cpu_model", "architecture", "memory_bytes", "kernel", "libc", "on_cpu_layer", "load_1min"] {
+    for field in ["cpus", "arch", "memory_bytes", "kernel", "libc", "on_cpu_layer", "load_average"] {
         assert!(!report["machine"][field].is_null(), "no machine.{field}");
     }
     assert_eq!(report["settings"]["seed"], 7);
@@ -153,7 +153,7 @@ fn json_goes_to_a_file_beside_the_text() {
     let (stdout, _) = expect(0, &of_script(&["--json", option, "--metric", OPS], MODEL));
     assert!(stdout.contains("libc's ops"), "{stdout}");
     let report: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    assert_eq!(report["schema"], 1);
+    assert_eq!(report["schema"], 2);
     // A comparison that fails leaves the old result alone, and no litter.
     expect(2, &of_script(&["--json", option, "--metric", "nothing: (.)"], MODEL));
     assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&file).unwrap()).unwrap(), report);

@@ -35,10 +35,10 @@ impl<W: Environment> Body<W> for Tight {
 pub(super) struct Work<S> {
     pub(super) inside: u32,
     pub(super) outside: u32,
-    pub(super) spread: S,
+    pub(super) jitter: S,
 }
 
-impl<W: Environment> Body<W> for Work<W::Spread> {
+impl<W: Environment> Body<W> for Work<W::Jitter> {
     #[inline(always)]
     fn tight(self) -> bool {
         false
@@ -49,7 +49,7 @@ impl<W: Environment> Body<W> for Work<W::Spread> {
     }
     #[inline(always)]
     fn outside(self, local: &mut u64) {
-        *local = black_box(W::think(*local, self.outside, self.spread));
+        *local = black_box(W::think(*local, self.outside, self.jitter));
     }
 }
 
@@ -62,16 +62,16 @@ pub(super) enum Any<S> {
 
 impl<S> Any<S> {
     /// What a section says; `no_sleep` is the error of one that sleeps.
-    pub(super) fn of(section: Section, spread: S, no_sleep: &'static str) -> Result<Any<S>> {
+    pub(super) fn of(section: Section, jitter: S, no_sleep: &'static str) -> Result<Any<S>> {
         match section {
             Section::Tight => Ok(Any::Tight),
-            Section::Work { inside, outside } => Ok(Any::Work(Work { inside, outside, spread })),
+            Section::Work { inside, outside } => Ok(Any::Work(Work { inside, outside, jitter })),
             Section::Sleep(_) => bail!(no_sleep),
         }
     }
 }
 
-impl<W: Environment> Body<W> for Any<W::Spread> {
+impl<W: Environment> Body<W> for Any<W::Jitter> {
     fn tight(self) -> bool {
         matches!(self, Any::Tight)
     }

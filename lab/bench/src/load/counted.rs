@@ -33,7 +33,7 @@ pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
         Section::Tight => run::sample(plan, Counted::<Native, C, _>::of(Tight)),
         Section::Work { inside, outside } => {
-            run::sample(plan, Counted::<Native, C, _>::of(Work { inside, outside, spread: () }))
+            run::sample(plan, Counted::<Native, C, _>::of(Work { inside, outside, jitter: () }))
         }
         Section::Sleep(_) => bail!(NO_SLEEP),
     }
@@ -44,8 +44,8 @@ pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
 ///
 /// # Errors
 /// When the section sleeps.
-pub fn any_section<W: Environment, C: Counter>(section: Section, spread: W::Spread) -> anyhow::Result<impl Workload> {
-    Ok(Counted::<W, C, _>::of(Any::of(section, spread, NO_SLEEP)?))
+pub fn any_section<W: Environment, C: Counter>(section: Section, jitter: W::Jitter) -> anyhow::Result<impl Workload> {
+    Ok(Counted::<W, C, _>::of(Any::of(section, jitter, NO_SLEEP)?))
 }
 
 const NO_SLEEP: &str = "references are taken and dropped without sleep";

@@ -37,7 +37,7 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
         Section::Tight => run::sample(plan, Exclusive::<Native, L, _>::of(Tight)),
         Section::Work { inside, outside } => {
-            run::sample(plan, Exclusive::<Native, L, _>::of(Work { inside, outside, spread: () }))
+            run::sample(plan, Exclusive::<Native, L, _>::of(Work { inside, outside, jitter: () }))
         }
         Section::Sleep(time) => run::sample(plan, Exclusive::<Native, L, _>::of(Sleep(time))),
     }
@@ -45,10 +45,10 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
 
 /// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
 /// threads' loop for each lock.
-pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, spread: W::Spread) -> impl Workload {
+pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
     Exclusive::<W, L, _>::of(match section {
         Section::Tight => Any::Tight(Tight),
-        Section::Work { inside, outside } => Any::Work(Work { inside, outside, spread }),
+        Section::Work { inside, outside } => Any::Work(Work { inside, outside, jitter }),
         Section::Sleep(time) => Any::Sleep(Sleep(time)),
     })
 }
@@ -83,9 +83,9 @@ impl<W: Environment> Body<W> for Tight {
 struct Work<S> {
     inside: u32,
     outside: u32,
-    spread: S,
+    jitter: S,
 }
-impl<W: Environment> Body<W> for Work<W::Spread> {
+impl<W: Environment> Body<W> for Work<W::Jitter> {
     #[inline(always)]
     fn inside(self, data: &mut Protected) {
         touch::<W>(data, false);
@@ -100,7 +100,7 @@ impl<W: Environment> Body<W> for Work<W::Spread> {
 
     #[inline(always)]
     fn outside(self, local: &mut u64) {
-        *local = black_box(W::think(*local, self.outside, self.spread));
+        *local = black_box(W::think(*local, self.outside, self.jitter));
     }
 }
 
@@ -129,7 +129,7 @@ enum Any<S> {
     Work(Work<S>),
     Sleep(Sleep),
 }
-impl<W: Environment> Body<W> for Any<W::Spread> {
+impl<W: Environment> Body<W> for Any<W::Jitter> {
     fn prepare(self) {
         if let Any::Sleep(sleep) = self {
             Body::<W>::prepare(sleep);

@@ -32,7 +32,7 @@ pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
         Section::Tight => run::sample(plan, Shared::<Native, L, _>::of(Tight, ())),
         Section::Work { inside, outside } => {
-            run::sample(plan, Shared::<Native, L, _>::of(Work { inside, outside, spread: () }, ()))
+            run::sample(plan, Shared::<Native, L, _>::of(Work { inside, outside, jitter: () }, ()))
         }
         Section::Sleep(_) => bail!(NO_SLEEP),
     }
@@ -45,9 +45,9 @@ pub fn sample<L: SharedLock>(plan: &Plan) -> anyhow::Result<Outcome> {
 /// When the section sleeps.
 pub fn any_section<W: Environment, L: SharedLock>(
     section: Section,
-    spread: W::Spread,
+    jitter: W::Jitter,
 ) -> anyhow::Result<impl Workload> {
-    Ok(Shared::<W, L, _>::of(Any::of(section, spread, NO_SLEEP)?, spread))
+    Ok(Shared::<W, L, _>::of(Any::of(section, jitter, NO_SLEEP)?, jitter))
 }
 
 const NO_SLEEP: &str = "readers and writers do not sleep";
@@ -129,13 +129,13 @@ fn touch<W: Environment>(data: &Record, write: bool) {
 
 struct Shared<W: Environment, L, B> {
     body: B,
-    spread: W::Spread,
+    jitter: W::Jitter,
     lock: PhantomData<fn() -> L>,
 }
 
 impl<W: Environment, L, B> Shared<W, L, B> {
-    fn of(body: B, spread: W::Spread) -> Self {
-        Shared { body, spread, lock: PhantomData }
+    fn of(body: B, jitter: W::Jitter) -> Self {
+        Shared { body, jitter, lock: PhantomData }
     }
 }
 
@@ -199,7 +199,7 @@ impl<W: Environment, L: SharedLock, B: Body<W>> Workload for Shared<W, L, B> {
     fn rest(self, local: &mut Local) {
         self.body.outside(&mut local.chain);
         if local.rest > 0 {
-            local.chain = black_box(W::think(local.chain, local.rest, self.spread));
+            local.chain = black_box(W::think(local.chain, local.rest, self.jitter));
         }
     }
 

@@ -151,6 +151,20 @@ pub enum Times {
     },
 }
 
+impl Times {
+    /// The section, with nanoseconds of arithmetic as amounts of work.
+    #[must_use]
+    pub fn section(self, amount: fn(u64) -> u32) -> Section {
+        match self {
+            Times::Tight => Section::Tight,
+            Times::Work { inside_ns, outside_ns } => {
+                Section::Work { inside: amount(inside_ns), outside: amount(outside_ns) }
+            }
+            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
+        }
+    }
+}
+
 /// The mix of reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
@@ -218,13 +232,7 @@ impl Scenario {
     /// The section in calibrated steps.
     #[must_use]
     pub fn section(&self) -> Section {
-        match self.times {
-            Times::Tight => Section::Tight,
-            Times::Work { inside_ns, outside_ns } => {
-                Section::Work { inside: steps(inside_ns), outside: steps(outside_ns) }
-            }
-            Times::Sleep { inside_ns } => Section::Sleep(Duration::from_nanos(inside_ns)),
-        }
+        self.times.section(steps)
     }
 
     /// The mix, with rests in calibrated steps.

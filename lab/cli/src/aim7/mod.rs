@@ -7,15 +7,16 @@ pub(crate) use args::Args;
 
 use crate::sim::setup;
 use anyhow::{Context, Result};
-use report::{FORMAT, Report, Series};
+use report::{AnyMachine, FORMAT, Report, Series};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Setup, Stuck, Workfile};
 use turnwise_present::ending::{Failure, STUCK, print};
 use turnwise_present::output_file::OutputFile;
-use turnwise_present::{json, progress};
+use turnwise_present::{json, machine, progress};
 use turnwise_sim::spec::Machine;
+use turnwise_simbench::report::SimMachine;
 
 /// Runs the users that were asked for, with one set of locks after another.
 ///
@@ -83,6 +84,13 @@ impl Target {
         }
     }
 
+    fn machine(&self) -> AnyMachine {
+        match self {
+            Target::Metal => AnyMachine::Here(machine::Machine::here()),
+            Target::Simulated { machine, .. } => AnyMachine::Simulated(SimMachine::of(machine)),
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Target::Metal => "this machine".to_owned(),
@@ -93,7 +101,7 @@ impl Target {
     }
 }
 
-/// Full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless told otherwise.
+/// Full jobs of 1 ms on metal, the 50th part of jobs of 3 ms in the simulator, unless the command line says otherwise.
 fn setup(args: &Args, workfile: Workfile, simulated: bool) -> Setup {
     let (scale, compute) = if simulated { (50, Duration::from_millis(3)) } else { (1, Duration::from_millis(1)) };
     let compute_ns = args.compute.unwrap_or(compute).as_nanos();
@@ -112,8 +120,9 @@ fn setup(args: &Args, workfile: Workfile, simulated: bool) -> Setup {
 fn report(setup: &Setup, place: &Target) -> Report {
     Report {
         format: FORMAT.to_owned(),
-        commit: turnwise_present::machine::commit(),
+        commit: machine::commit(),
         place: place.name(),
+        machine: place.machine(),
         simulated: place.is_simulated(),
         workfile: setup.workfile.name.clone(),
         jobs_per_user: setup.workfile.jobs(),

@@ -4,7 +4,9 @@ use serde::Serialize;
 use std::fmt::Write;
 use turnwise_aim7::workfile::BUILT_IN;
 use turnwise_aim7::{JOBS, Outcome, SETS, Workfile};
+use turnwise_present::machine::Machine;
 use turnwise_present::table::{self, Cell, CellAlignment, Table};
+use turnwise_simbench::report::SimMachine;
 
 /// The format of [`Report`] as JSON. Raised when a field changes its meaning or goes away.
 pub(crate) const FORMAT: &str = "turnwise-aim7/1";
@@ -19,23 +21,25 @@ pub(crate) struct Report {
     pub(crate) format: String,
     /// The commit of the program, if known.
     pub(crate) commit: Option<String>,
-    /// Where it ran.
+    /// Where it ran, in words.
     pub(crate) place: String,
-    /// In the simulator.
+    /// The machine that it ran on.
+    pub(crate) machine: AnyMachine,
+    /// Whether it ran in the simulator.
     pub(crate) simulated: bool,
     /// The mix of jobs.
     pub(crate) workfile: String,
-    /// J.
+    /// How many jobs each user runs.
     pub(crate) jobs_per_user: u32,
-    /// A job did the n-th part of AIM7's.
+    /// By how much less a job did than AIM7's.
     pub(crate) scale: u32,
     /// What one of AIM7's jobs computed for itself.
     pub(crate) compute_ns: u32,
     /// Directories of the users' files.
     pub(crate) directories: u32,
-    /// File systems of these.
+    /// File systems that these directories are on.
     pub(crate) file_systems: u32,
-    /// Handles of a transaction, with a journal.
+    /// Handles of a transaction; `None`: no journal.
     pub(crate) handles_per_commit: Option<u32>,
     /// The simulated time that was measured; `None`: whole runs.
     pub(crate) window_ns: Option<u64>,
@@ -45,17 +49,25 @@ pub(crate) struct Report {
     pub(crate) series: Vec<Series>,
 }
 
+/// A machine of either kind, each in the shape that it has in other reports.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum AnyMachine {
+    Here(Machine),
+    Simulated(SimMachine),
+}
+
 /// One set of locks.
 #[derive(Serialize)]
 pub(crate) struct Series {
-    /// The set.
+    /// The name of the set.
     pub(crate) locks: String,
-    /// One for each number of users.
+    /// One outcome for each number of users.
     pub(crate) outcomes: Vec<Outcome>,
 }
 
 impl Report {
-    /// For people.
+    /// The report as text.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("{}\n\n{}\n", self.head(), self.table());
         for series in self.series.iter().filter(|_| self.simulated) {

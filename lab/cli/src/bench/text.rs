@@ -3,9 +3,9 @@
 use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
-use turnwise_bench::stats::Spread;
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::{plain, time};
+use turnwise_present::stats::Spread;
 use turnwise_present::table::{self, CellAlignment};
 
 /// How to draw.
@@ -70,7 +70,7 @@ fn heading(report: &Report, style: Style) -> String {
     let machine = &report.machine;
     let unknown = || "unknown".to_owned();
     let lines = [
-        format!("machine: {} CPUs, {}", machine.cpus, machine.cpu.clone().unwrap_or_else(|| machine.arch.clone())),
+        format!("machine: {} CPUs, {}", machine.cpus, machine.cpu_name()),
         format!(
             "kernel {}, governor {}, on_cpu layer {}, load average {} at the start",
             machine.kernel.clone().unwrap_or_else(unknown),

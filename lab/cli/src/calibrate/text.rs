@@ -11,7 +11,7 @@ const MARK: &str = "?";
 
 /// Everything that was found.
 pub(super) fn text(found: &Calibration) -> String {
-    let name = found.machine.cpu.as_deref().unwrap_or(&found.machine.arch);
+    let name = found.machine.cpu_name();
     let kernel = found.machine.kernel.as_deref().unwrap_or("unknown");
     let mut text = format!("{name}, Linux {kernel}, measured within {:.1} s\n", found.seconds);
     let _ = writeln!(text, "{}\n\n{}\n", grid(&found.grid), listing(found));
@@ -71,12 +71,12 @@ fn place(at: At) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnwise_calibrate::{FORMAT, Figure, Spread};
+    use turnwise_calibrate::{Figure, Summary};
     use turnwise_present::machine::Machine;
     use turnwise_sim::spec::{Class, Topology};
 
     fn figure(key: &'static str, at: At, samples: &[f64], unit: Unit) -> Figure {
-        let spread = Spread::of(samples);
+        let spread = Summary::of(samples);
         Figure {
             key,
             at,
@@ -104,18 +104,8 @@ mod tests {
             figure("coherence.rmw_modified", At::Class(Class::SAME_NODE), &[30.0, 31.0], Unit::Ns),
             figure("system.idle_exit", At::IdleNs(1_000_000), &[50_000.0, 50_001.0], Unit::Ns),
         ];
-        Calibration {
-            format: FORMAT,
-            command: "turnwise-lab calibrate".to_owned(),
-            commit: None,
-            machine: Machine::here(),
-            quick: true,
-            seconds: 1.0,
-            grid: Grid { cpus: (0..4).map(cpu).collect(), topology, notes: Vec::new(), nodes: vec![0] },
-            line_bytes: Some(64),
-            figures,
-            notes: vec!["a note".to_owned()],
-        }
+        let grid = Grid { cpus: (0..4).map(cpu).collect(), topology, notes: Vec::new(), nodes: vec![0] };
+        Calibration { notes: vec!["a note".to_owned()], ..Calibration::of(Machine::here(), grid, Some(64), figures) }
     }
 
     #[test]

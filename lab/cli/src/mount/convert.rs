@@ -31,7 +31,7 @@ pub(super) fn attributes(stat: &Stat) -> FileAttr {
     }
 }
 
-/// The answer to "there is no such name" that the kernel may remember: inode number 0.
+/// A negative entry, which the kernel may cache: inode number 0.
 pub(super) fn nothing() -> FileAttr {
     FileAttr {
         ino: INodeNo(0),

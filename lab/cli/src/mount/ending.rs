@@ -1,4 +1,4 @@
-//! Waiting for the end of a mount: by a signal, or because somebody unmounted it.
+//! Waiting for the end of a mount: by a signal, or because it was unmounted.
 
 use anyhow::{Context, Result, anyhow};
 use fuser::BackgroundSession;

@@ -1,6 +1,6 @@
 //! The inodes that the kernel knows, by number.
 //!
-//! The kernel counts how often it was told of an inode, and says "forget so many" when it drops it. Until then it may
+//! The kernel counts how often it was given an inode, and returns that count when it forgets it. Until then it may
 //! ask about the inode by its number alone, even if its last name is gone.
 
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl<N: Clone> Nodes<N> {
         &self.shards[number as usize % SHARDS]
     }
 
-    /// The node of this number, if the kernel was told of it.
+    /// The node of this number, if the kernel knows it.
     pub(super) fn get(&self, number: u64) -> Option<N> {
         self.shard(number).lock().get(&number).map(|known| known.node.clone())
     }

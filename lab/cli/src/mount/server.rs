@@ -44,7 +44,7 @@ pub(super) struct Server<L: LockSet<Native>> {
     tree: Tree<L>,
     nodes: Nodes<Node<L>>,
     counts: Arc<Counts>,
-    /// How long the kernel may believe what it was told.
+    /// How long the kernel may cache an answer.
     cache: Duration,
     /// Whether the kernel may keep written data to itself for a while.
     writeback: bool,

@@ -24,7 +24,7 @@ impl<L: LockSet<Native>> Tree<L> {
         Ok(Tree { fs, root: fs.root() })
     }
 
-    /// The same file system, to ask for statistics.
+    /// Reads the statistics of this file system.
     pub(super) fn statistics(&self) -> Arc<dyn Fn() -> Stats + Send + Sync> {
         let fs = self.fs;
         Arc::new(move || fs.stats())

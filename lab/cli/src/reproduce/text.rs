@@ -61,7 +61,7 @@ fn items(title: &str, items: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// In lines that fit.
+/// Breaks text into lines that fit.
 fn filled(text: &str, first: &str, others: &str) -> String {
     textwrap::fill(text, textwrap::Options::new(WIDTH.into()).initial_indent(first).subsequent_indent(others))
 }

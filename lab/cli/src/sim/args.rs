@@ -159,7 +159,7 @@ Examples:
   turnwise-lab sim merge part*.json
   turnwise-lab sim merge part*.json --json whole.json --html curves.html";
 
-/// No run is longer: nobody would wait for it.
+/// The longest run that is accepted.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// As the type reads it; with the whole of its complaint, of which clap would show the beginning.

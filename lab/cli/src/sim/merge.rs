@@ -16,7 +16,7 @@ struct Read<'a> {
 /// Reads the files and puts them together.
 ///
 /// # Errors
-/// A file is no part of a sweep, or not of the same one; parts overlap, or some are missing.
+/// A file is not part of a sweep, or not of the same one; parts overlap, or some are missing.
 pub(crate) fn merge(files: &[PathBuf]) -> Result<SimReport> {
     let parts = files.iter().map(|file| read(file)).collect::<Result<Vec<_>>>()?;
     let first = parts.first().context("name the parts' files")?;

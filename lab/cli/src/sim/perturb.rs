@@ -6,9 +6,9 @@ use std::str::FromStr;
 use turnwise_present::figures::duration;
 use turnwise_sim::Perturb;
 
-/// How often a thread stands still unless told, of a million operations.
+/// How often a thread stalls by default, of a million operations.
 const PER_MILLION: u32 = 1000;
-/// How long at most unless told: longer than a wait in line, shorter than a time slice.
+/// How long it stalls at most by default: longer than a wait in line, shorter than a time slice.
 const MAX_NS: u64 = 50_000;
 /// No stall is longer.
 const LONGEST_NS: u64 = 1_000_000_000;

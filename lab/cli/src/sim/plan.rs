@@ -9,7 +9,7 @@ pub(crate) struct CellPlan {
     /// Its place in the whole sweep, from 0.
     pub(crate) index: u32,
     pub(crate) lock: String,
-    /// The first so many CPUs of the machine.
+    /// The first CPUs of the machine, this many.
     pub(crate) cpus: u32,
     /// Nodes that they belong to.
     pub(crate) nodes: u32,
@@ -26,7 +26,7 @@ pub(crate) const SEEDS: u64 = 1 << 53;
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Axes {
     pub(crate) cpus: Option<Ranges>,
-    /// Instead of `cpus`: all CPUs of so many nodes.
+    /// Instead of `cpus`: all CPUs of this many nodes.
     pub(crate) nodes: Option<Ranges>,
     pub(crate) threads: Option<Ranges>,
 }

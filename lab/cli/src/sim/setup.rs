@@ -103,7 +103,7 @@ impl SweepSetup {
         Ok(self.finished(cell, run::run(&self.plan(cell)?)?.cell))
     }
 
-    /// The same with a trace, as a document; `None` if the cell got stuck.
+    /// Runs the cell with a trace, as a document; `None` if the cell got stuck.
     ///
     /// # Errors
     /// As [`SweepSetup::run`].
@@ -164,15 +164,7 @@ impl SweepSetup {
     }
 
     pub(crate) fn described(&self) -> SimMachine {
-        let machine = &self.machine;
-        SimMachine {
-            name: machine.name.clone(),
-            title: machine.title.clone(),
-            cpus: machine.topology.cpus(),
-            nodes: machine.topology.nodes,
-            fingerprint: machine.fingerprint(),
-            provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
-        }
+        SimMachine::of(&self.machine)
     }
 
     pub(crate) fn workload(&self) -> String {
@@ -210,10 +202,8 @@ pub(crate) fn machine(name: &str) -> Result<Machine> {
         return Ok(spec::load(name)?);
     }
     let path = here_path().context("--machine here")?;
-    let text = std::fs::read_to_string(&path);
-    let text =
-        text.with_context(|| format!("--machine here: no {}: run `turnwise-lab calibrate` first", path.display()))?;
-    Ok(spec::file::parse(&text, &path.display().to_string())?)
+    ensure!(path.exists(), "--machine here: no {}: run `turnwise-lab calibrate` first", path.display());
+    Ok(spec::load(&path.display().to_string())?)
 }
 
 /// Names are checked, with the nearest suggested; files are left to the reader of machine files.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use turnwise_present::progress;
 use turnwise_simbench::report::Cell;
 
-/// Runs all cells on so many host threads, the largest first, and returns them in the order of `cells`.
+/// Runs all cells on `jobs` host threads, the largest first, and returns them in the order of `cells`.
 ///
 /// # Errors
 /// That of the first cell that has one; the rest is not begun.

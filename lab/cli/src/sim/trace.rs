@@ -44,7 +44,7 @@ struct Event {
     /// `B` and `E`: a slice begins, ends. `s` and `f`: an arrow begins, ends. `b` and `e`: as `B` and `E`, where slices
     /// overlap. `i`: an instant.
     ph: char,
-    /// In microseconds.
+    /// When it begins, in microseconds.
     ts: f64,
     pid: u32,
     tid: u32,

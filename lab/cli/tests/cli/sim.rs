@@ -184,7 +184,7 @@ fn what_cannot_be_run_is_refused_before_anything_runs() {
     let refused = |flags: &[&str], parts: &[&str]| expect_complaint(2, &[&["sim"], flags].concat(), parts);
     refused(&["--lock", "mutx"], &["'mutx'", "similar value", "mutex"]);
     refused(&["--machine", "westmere"], &["'westmere'", "westmere-ex-80"]);
-    refused(&["--machine", "./none.toml"], &["none.toml", "cannot be read"]);
+    refused(&["--machine", "./none.toml"], &["cannot read the machine file ./none.toml"]);
     refused(&["--lock", "mcs,mcs"], &["names mcs twice"]);
     refused(&["--cpus", "4-1"], &["4 is above 1"]);
     refused(&["--cpus", "1,x"], &["not a whole number", "1,2,4-8"]);
@@ -231,7 +231,11 @@ fn machine_files_are_taken_by_their_path_and_the_calibrated_one_by_here() {
         expect(0, &["sim", "--machine", shown(&file), "--lock", "mcs", "--cpus", "4", "--duration", "10us"]);
     assert!(report.contains("Simulated: desktop-4"), "{report}");
     std::fs::write(&file, text.replace("line_bytes", "line_bites")).expect("it can be written");
-    expect_complaint(2, &["sim", "--machine", shown(&file)], &["here.toml", "line_bites"]);
+    expect_complaint(
+        2,
+        &["sim", "--machine", shown(&file)],
+        &["here.toml cannot be used", "no such key: `line_bites`", "did you mean `line_bytes`?"],
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod today;
 use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
 use super::bracket::{self, Nearest, Tried};
-use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Simulated, Table, figure as digits};
+use super::report::{Bar, Bound, DocumentReport, Fitted, Listing, Row, Table, figure as digits};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_aim7::Comm;
@@ -14,6 +14,7 @@ use turnwise_aim7::Outcome;
 use turnwise_aim7::meter::COMMS;
 use turnwise_bench::published::{self, Dcache};
 use turnwise_sim::spec::Machine;
+use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "dcache";
 /// The document's two kernels, what became of the patches, and today's locks.
@@ -138,7 +139,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         name: NAME.to_owned(),
         title: published::title(NAME),
         published_on: published::text(NAME, "machine").unwrap_or_default(),
-        machine: Simulated::of(&machine),
+        machine: SimMachine::of(&machine),
         workload: published::text(NAME, "workload").unwrap_or_default(),
         facts: facts(),
         fitted: vec![Fitted {

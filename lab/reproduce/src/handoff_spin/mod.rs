@@ -7,7 +7,7 @@ mod tables;
 use super::Context;
 use super::here::here;
 use super::locks::{WithLock, with_lock};
-use super::report::{DocumentReport, Simulated};
+use super::report::DocumentReport;
 use anyhow::Result;
 use load::{MiscMutex, Shape, Shared, Shown};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use turnwise_bench::published::{self, HandoffSpin};
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
+use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "handoff_spin";
 const CPUS: u32 = 4;
@@ -125,7 +126,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         name: NAME.to_owned(),
         title: published::title(NAME),
         published_on: published::text(NAME, "machine").unwrap_or_default(),
-        machine: Simulated::of(&machine),
+        machine: SimMachine::of(&machine),
         workload: "misc-mutex: each thread locks, increments and unlocks again and again, and prints a letter after \
                    every tenth; pinned"
             .to_owned(),

@@ -13,10 +13,11 @@ mod tables;
 mod today;
 
 use super::Context;
-use super::report::{DocumentReport, Simulated};
+use super::report::DocumentReport;
 use anyhow::Result;
 use model::Model;
 use turnwise_bench::published;
+use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "mutex_spinners";
 
@@ -46,7 +47,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         name: NAME.to_owned(),
         title: published::title(NAME),
         published_on: published_on.into_iter().flatten().collect::<Vec<_>>().join("; Linux "),
-        machine: Simulated::of(&model.machine),
+        machine: SimMachine::of(&model.machine),
         workload: "AIM7, fserver: each user runs 101 jobs in random order, most of the system calls creat and truncate"
             .to_owned(),
         facts: facts(),

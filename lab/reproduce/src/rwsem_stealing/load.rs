@@ -74,14 +74,14 @@ pub(super) struct ForkTest<W: Environment, L> {
     shape: Shape,
     hold: u32,
     compute: u32,
-    spread: W::Spread,
+    jitter: W::Jitter,
     begin: u64,
     world: PhantomData<fn() -> W>,
 }
 
 impl<W: Environment, L: RawLock> ForkTest<W, L> {
     /// `begin` is what the clock says when they start.
-    pub(super) fn new(shape: Shape, spread: W::Spread, begin: u64) -> Self {
+    pub(super) fn new(shape: Shape, jitter: W::Jitter, begin: u64) -> Self {
         let user = || User { to_child: Turn::new(), to_parent: Turn::new(), sections: AtomicU64::new(0) };
         ForkTest {
             root: L::new_in(),
@@ -89,7 +89,7 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
             hold: W::amount(shape.hold_ns),
             compute: W::amount(shape.compute_ns / u64::from(shape.areas.max(1))),
             shape,
-            spread,
+            jitter,
             begin,
             world: PhantomData,
         }
@@ -104,7 +104,7 @@ impl<W: Environment, L: RawLock> ForkTest<W, L> {
     /// Half of a fork and exit.
     fn half(&self, user: &User<W>, mut seed: u64) -> u64 {
         for _ in 0..self.shape.areas {
-            seed = W::think(seed, self.compute, self.spread);
+            seed = W::think(seed, self.compute, self.jitter);
             let mut chain = seed;
             self.root.lock();
             chain = W::work(chain, self.hold);

@@ -12,11 +12,12 @@ mod model;
 mod tables;
 
 use super::Context;
-use super::report::{DocumentReport, Fitted, Simulated};
+use super::report::{DocumentReport, Fitted};
 use anyhow::Result;
 use model::Model;
 use tables::Found;
 use turnwise_bench::published::{self, RwsemStealing};
+use turnwise_simbench::report::SimMachine;
 
 const NAME: &str = "rwsem_stealing";
 /// CPUs of the main run: the smallest of the machines that the later commit names (Nehalem-EP, two sockets).
@@ -51,7 +52,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         name: NAME.to_owned(),
         title: published::title(NAME),
         published_on: "not said; 537% CPU: at least 6 CPUs".to_owned(),
-        machine: Simulated::of(&model.machine),
+        machine: SimMachine::of(&model.machine),
         workload: format!("AIM7, {}", published::text(NAME, "workfile").unwrap_or_default()),
         facts: facts(),
         fitted: vec![

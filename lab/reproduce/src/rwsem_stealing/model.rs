@@ -7,7 +7,7 @@ use crate::locks::{WithLock, with_lock};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::RawLock;
-use turnwise_bench::simulated::Spread;
+use turnwise_bench::simulated::Jitter;
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -56,7 +56,7 @@ impl WithLock<Sim> for &Run {
     type Out = Result<Shown>;
 
     fn with<L: RawLock>(self) -> Result<Shown> {
-        let group = ForkTest::<Sim, L>::new(self.shape, Spread::percent(50), 0);
+        let group = ForkTest::<Sim, L>::new(self.shape, Jitter::percent(50), 0);
         let experiment = Experiment {
             pinned: false,
             window: Some((WARM_UP_NS, self.shape.end_ns)),

@@ -79,7 +79,7 @@ pub(super) struct SameFile<W: Environment, L> {
     shape: Shape,
     hold: u32,
     private: u32,
-    spread: W::Spread,
+    jitter: W::Jitter,
     user_ns: AtomicU64,
     system_ns: AtomicU64,
     world: PhantomData<fn() -> W>,
@@ -98,14 +98,14 @@ pub(super) struct Took {
 
 impl<W: Environment, L: FileLock> SameFile<W, L> {
     /// Threads that have not started yet.
-    pub(super) fn new(shape: Shape, spread: W::Spread) -> Self {
+    pub(super) fn new(shape: Shape, jitter: W::Jitter) -> Self {
         SameFile {
             barrier: Barrier::new(),
             lock: Apart(L::new()),
             shape,
             hold: W::amount(shape.hold_ns),
             private: W::amount(shape.private_ns),
-            spread,
+            jitter,
             user_ns: AtomicU64::new(0),
             system_ns: AtomicU64::new(0),
             world: PhantomData,
@@ -122,7 +122,7 @@ impl<W: Environment, L: FileLock> SameFile<W, L> {
     fn open_and_read(&self, seed: u64) -> u64 {
         let mut seed = seed;
         for _ in 0..self.shape.acquisitions {
-            seed = W::think(seed, self.private, self.spread);
+            seed = W::think(seed, self.private, self.jitter);
             let mut chain = seed;
             self.lock.0.with(|| chain = W::work(chain, self.hold));
             seed = chain;

@@ -14,10 +14,11 @@ mod model;
 mod tables;
 
 use super::Context;
-use super::report::{DocumentReport, Simulated};
+use super::report::DocumentReport;
 use anyhow::Result;
 use model::Model;
 use turnwise_bench::published;
+use turnwise_simbench::report::SimMachine;
 
 /// The document.
 ///
@@ -40,7 +41,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         name: name.to_owned(),
         title: published::title(name),
         published_on: published::text(name, "machine").unwrap_or_default(),
-        machine: Simulated::of(&model.machine),
+        machine: SimMachine::of(&model.machine),
         workload: published::text(name, "workload").unwrap_or_default(),
         facts: facts(),
         fitted: model.described(),

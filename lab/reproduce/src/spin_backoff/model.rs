@@ -9,7 +9,7 @@ use anyhow::Result;
 use std::sync::Arc;
 use turnwise_bench::environment::Environment;
 use turnwise_bench::published::{self, SpinBackoff};
-use turnwise_bench::simulated::Spread;
+use turnwise_bench::simulated::Jitter;
 use turnwise_sim::Sim;
 use turnwise_sim::experiment::Experiment;
 use turnwise_sim::spec::{self, Machine};
@@ -69,7 +69,7 @@ impl WithLock<Sim> for (&Run, Shape) {
 
     fn with<L: FileLock>(self) -> Result<Took> {
         let (run, shape) = self;
-        let group = SameFile::<Sim, L>::new(shape, Spread::percent(50));
+        let group = SameFile::<Sim, L>::new(shape, Jitter::percent(50));
         Ok(Experiment::of(&run.machine, run.threads, run.seed).run("the file's lock", group, SameFile::took)?.end)
     }
 }
@@ -166,6 +166,6 @@ fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
 }
 
 /// The workload in any environment.
-pub(super) fn group<W: Environment, L: FileLock>(shape: Shape, spread: W::Spread) -> SameFile<W, L> {
-    SameFile::new(shape, spread)
+pub(super) fn group<W: Environment, L: FileLock>(shape: Shape, jitter: W::Jitter) -> SameFile<W, L> {
+    SameFile::new(shape, jitter)
 }

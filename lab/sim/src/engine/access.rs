@@ -29,7 +29,7 @@ impl Engine {
         line
     }
 
-    /// The same for an address whose line is in use.
+    /// The line of an address, if that line is in use.
     #[inline]
     pub(crate) fn known_line(&self, address: usize) -> Option<u32> {
         self.table.known(address)
@@ -94,7 +94,7 @@ impl Engine {
         self.queue.push(done, What::Resume { cpu, generation });
     }
 
-    /// The same, for a store that its CPU does not wait for.
+    /// Serves a store that its CPU does not wait for, and returns when it is done.
     pub(super) fn serve_store(&mut self, cpu: u32, line: u32, travel: Ps) -> Ps {
         self.serve(cpu, Request { line, op: Op::Store, travel })
     }
@@ -230,7 +230,7 @@ impl Engine {
         self.busy_again(doing, time)
     }
 
-    /// The same, for what is left of it after a preemption: as long as it is, since it was perturbed before.
+    /// Spends what is left of a time after a preemption: no more than that, since it was perturbed before.
     #[inline(never)]
     pub(super) fn busy_again(&mut self, doing: Doing, time: Ps) -> Flow {
         self.does(self.current_cpu, doing);

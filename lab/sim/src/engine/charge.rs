@@ -78,7 +78,7 @@ struct Slot {
 pub(crate) struct Profile {
     slots: Vec<Slot>,
     used: usize,
-    /// Of the system itself.
+    /// Time of the system itself, by kind.
     system: [Ps; KINDS],
     busy: Ps,
     /// What scopes are called: the program, and what it does.
@@ -90,13 +90,13 @@ impl Profile {
         Profile { slots: vec![Slot::default(); 1024], used: 0, system: [0; KINDS], busy: 0, scopes: vec![[""; 2]] }
     }
 
-    /// The same program doing this.
+    /// The scope of the same program when it does this.
     pub(crate) fn doing(&mut self, scope: Scope, name: &'static str) -> Scope {
         let [command, _] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
     }
 
-    /// Another program doing the same.
+    /// The scope of another program when it does what this one says.
     pub(crate) fn running(&mut self, scope: Scope, command: &'static str) -> Scope {
         let [_, name] = self.scopes[usize::from(scope.0)];
         self.scope([command, name])
@@ -105,7 +105,7 @@ impl Profile {
     /// The scope of these names.
     ///
     /// # Panics
-    /// With 65 536 of them.
+    /// When there are 65 536 scopes.
     fn scope(&mut self, names: [&'static str; 2]) -> Scope {
         let known = self.scopes.iter().position(|known| *known == names);
         let index = known.unwrap_or_else(|| {

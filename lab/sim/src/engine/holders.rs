@@ -1,5 +1,5 @@
 //! Who asks for, has and releases which lock, as the workload says: for hand-off statistics, for the trace, and for the
-//! report about a run in which nobody gets on.
+//! report about a run that makes no progress.
 
 use super::Engine;
 use super::trace::Happened;
@@ -8,7 +8,7 @@ use crate::spec::Ps;
 /// Acquisitions, by where the last owner was.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Handoffs {
-    /// The same thread.
+    /// By the thread that had the lock before.
     pub same_thread: u64,
     /// Another thread that ran on the same node.
     pub same_node: u64,
@@ -20,9 +20,9 @@ pub struct Handoffs {
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) name: String,
-    /// Who has it.
+    /// Threads that have it.
     pub(crate) holders: Vec<u32>,
-    /// Who had it last, and on which node.
+    /// The thread that had it last, and its node.
     last: Option<(u32, u32)>,
 }
 

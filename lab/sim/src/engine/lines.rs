@@ -49,7 +49,7 @@ pub(crate) struct Line {
     nodes: u64,
     /// Until then the entry is busy with those who came before.
     busy_until: Ps,
-    /// Who spins on it.
+    /// CPUs that spin on it.
     pub(crate) watchers: Vec<u32>,
     /// It was written, and the watchers' requests are on the way.
     pub(crate) refill: bool,

@@ -24,7 +24,7 @@ const GUARD: usize = PAGE;
 /// then the same in every process.
 const ALIGN: usize = 1 << 36;
 
-/// Address space for so many bytes, without access.
+/// Reserves address space for `bytes`, without access.
 fn reserve(bytes: usize) -> io::Result<NonNull<u8>> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let bytes = bytes.next_multiple_of(PAGE);

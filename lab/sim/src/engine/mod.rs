@@ -140,7 +140,7 @@ struct Counts {
 thread_local! {
     /// The engine whose thread runs on this thread of the host; null outside of a simulated thread.
     static ENGINE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
-    /// The same, also while its thread does something [for free](for_free).
+    /// As [`ENGINE`], but also set while its thread does something [for free](for_free).
     static WHOLE: Cell<*mut Engine> = const { Cell::new(std::ptr::null_mut()) };
     /// The memory of the simulation that is being built on this thread of the host.
     static BUILDING: Cell<*mut objects::Memory> = const { Cell::new(std::ptr::null_mut()) };
@@ -271,7 +271,7 @@ impl Engine {
         }
     }
 
-    /// The same, quicker where there is often nothing to charge.
+    /// Settles, quicker than [`Engine::settle`] where there is often nothing to charge.
     #[inline]
     fn settle_if_due(&mut self, cpu: u32) {
         if self.now > self.cpus[cpu as usize].accounted {

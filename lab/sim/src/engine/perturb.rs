@@ -21,7 +21,7 @@ pub enum Perturb {
         /// How long at most.
         max_ns: u64,
     },
-    /// The same, and each thread's operations take 1 to 16 times as long, drawn for each thread at the start.
+    /// Stalls threads, and makes each one's operations take 1 to 16 times as long, drawn at the start.
     Pct {
         /// How often a thread stands still.
         per_million: u32,

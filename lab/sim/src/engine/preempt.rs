@@ -1,10 +1,10 @@
 //! Sections in which a thread keeps its CPU, as a kernel's code does with preemption or interrupts off.
 //!
 //! - There are such sections in a kernel only (`on_cpu = "exact"`): elsewhere a program runs, which cannot have them.
-//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, but for one thing: who
-//!   sleeps inside gives the CPU away. And it needs no system call to sleep or to wake somebody up.
-//! - They nest. Whoever wants the CPU meanwhile, at the end of a slice or woken, has it when the outermost one ends.
-//! - A spinner that looks at `need_resched` is told at once; others spin on.
+//! - A call into a kernel that does not preempt itself (`CONFIG_PREEMPT_NONE`) is one, too, but for one thing: a
+//!   thread that sleeps inside gives the CPU away. Sleeping and waking others up needs no system call there.
+//! - They nest. A thread that wants the CPU meanwhile, at the end of a slice or woken, has it after the outermost one.
+//! - A spinner that looks at `need_resched` sees it at once; others spin on.
 //! - A thread that sleeps or ends in a section is a bug of the lock or the workload, and is named.
 
 use super::cpu::Activity;
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// The running thread ends a section; its CPU goes to who waits for it, if somebody wanted it meanwhile.
+    /// Ends a section of the running thread; its CPU goes to a thread that wanted it meanwhile, if there is one.
     pub(crate) fn preempt_on(&mut self, at: CallSite) -> Flow {
         if !self.is_kernel() {
             return Flow::On;
@@ -64,7 +64,7 @@ impl Engine {
         self.threads[self.current as usize].sections.calls > 0
     }
 
-    /// Lets whoever wanted the CPU meanwhile have it, if that was the outermost section.
+    /// Gives the CPU to a thread that wanted it meanwhile, if that was the outermost section.
     fn section_over(&mut self) -> Flow {
         if self.thread().sections.any() || !std::mem::take(&mut self.cpu().resched) || !self.cpu().has_ready() {
             return Flow::On;
@@ -74,7 +74,7 @@ impl Engine {
         Flow::Suspend
     }
 
-    /// Whether somebody waits for the CPU of the running thread, who is to have it; `None` outside of kernels.
+    /// Whether a thread is to have the CPU of the running one and waits for it; `None` outside of kernels.
     pub(crate) fn need_resched(&mut self) -> Option<bool> {
         self.is_kernel().then(|| self.cpu().resched && self.cpu().has_ready())
     }
@@ -84,7 +84,7 @@ impl Engine {
         self.cpus[cpu as usize].thread.is_some_and(|thread| self.threads[thread as usize].sections.any())
     }
 
-    /// The thread of this CPU, which is in a section, goes when it leaves it. A spinner that looks for this is told.
+    /// The thread of this CPU, which is in a section, goes when it leaves it. A spinner that looks for this sees it.
     pub(super) fn preempt_pends(&mut self, cpu: u32) {
         let c = &mut self.cpus[cpu as usize];
         c.resched = true;

@@ -29,15 +29,15 @@ pub struct Config {
     pub machine: Arc<Machine>,
     /// CPUs that threads may use.
     pub cpus: Vec<u32>,
-    /// Where chance starts.
+    /// The random seed.
     pub seed: u64,
     /// Unlikely schedules.
     pub perturb: Perturb,
     /// Whether to write down what happens.
     pub traced: bool,
-    /// A run in which nobody calls [`crate::Sim::progress`] for so long is a livelock.
+    /// A run in which no thread calls [`crate::Sim::progress`] for this long is a livelock.
     pub silence_ns: u64,
-    /// A thread that waits for a lock for so long, while others get on, starves; `None`: nobody looks.
+    /// A thread that waits for a lock for this long, while others get on, starves; `None`: not checked.
     pub starvation_ns: Option<u64>,
     /// Bytes of simulated memory for the heap and what [`Simulation::place`] places; address space until touched.
     pub arena_bytes: usize,
@@ -67,9 +67,9 @@ impl Config {
 /// Which CPUs a thread may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Affinity {
-    /// All that the simulation has.
+    /// All CPUs that the simulation has.
     Any,
-    /// This one.
+    /// This CPU alone.
     Cpu(u32),
 }
 
@@ -88,7 +88,7 @@ pub struct Counters {
     pub accesses: u64,
     /// Lines that moved from one cache to another.
     pub transfers: u64,
-    /// Of these, between nodes.
+    /// How many of these moved between nodes.
     pub remote_transfers: u64,
     /// Acquisitions by where the last owner was.
     pub handoffs: Handoffs,
@@ -99,7 +99,7 @@ pub struct Counters {
 /// A run in which every thread came to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// At the end.
+    /// What has been counted at the end.
     pub counters: Counters,
     /// Where CPU time went.
     pub profile: Vec<ProfileEntry>,
@@ -375,7 +375,7 @@ impl Engine {
         self.leave(self.current_cpu, At::Ended, Happened::Ends);
     }
 
-    /// Whether nobody gets on, or one thread does not.
+    /// Whether the run is stuck, or one thread starves.
     fn watchdog(&self, config: &Config) -> Option<StuckKind> {
         if self.now > self.last_progress + config.silence_ns.saturating_mul(NS) {
             return Some(StuckKind::Livelock);

@@ -1,4 +1,4 @@
-//! A run in which nobody gets on: who has what, and who waits for what.
+//! A run that makes no progress: which thread has what, and which waits for what.
 
 use super::Engine;
 use super::thread::At;
@@ -10,7 +10,7 @@ use std::fmt::{self, Write};
 pub enum StuckKind {
     /// Some threads wait, and nothing will ever happen.
     Deadlock,
-    /// Things happen, but nobody completes an operation.
+    /// Things happen, but no thread completes an operation.
     Livelock,
     /// Some complete operations, but one waits longer than allowed.
     Starvation,
@@ -26,7 +26,7 @@ impl fmt::Display for StuckKind {
     }
 }
 
-/// A run in which nobody gets on.
+/// A run that makes no progress.
 #[derive(Debug)]
 pub struct Stuck {
     /// What is wrong.
@@ -35,7 +35,7 @@ pub struct Stuck {
     pub at_ns: u64,
     /// The seed that shows it again.
     pub seed: u64,
-    /// Who has what, and who waits for what, line by line.
+    /// Which thread has what, and which waits for what, line by line.
     pub who: String,
 }
 

@@ -68,7 +68,7 @@ impl Thread {
 pub(crate) struct Watch {
     lines: [u32; 3],
     count: u8,
-    /// Whether it also ends when somebody wants its CPU.
+    /// Whether it also ends when another thread wants its CPU.
     pub(super) need_resched: bool,
     /// Whether its wait is over, by the values as they are. Lives on the stack of the suspended coroutine.
     pub(super) ready: *mut dyn FnMut() -> bool,
@@ -81,7 +81,7 @@ impl Watch {
         Watch { lines, count, need_resched: false, ready }
     }
 
-    /// The same, which ends when somebody wants its CPU.
+    /// Makes the watch end also when another thread wants its CPU.
     pub(crate) fn until_resched(self, need_resched: bool) -> Watch {
         Watch { need_resched, ..self }
     }
@@ -96,7 +96,7 @@ impl Watch {
 pub(crate) enum SpinEnded {
     /// A line was written, and its copy has come.
     Reloaded,
-    /// Its time is over, or somebody wants its CPU.
+    /// Its time is over, or another thread wants its CPU.
     Deadline,
     /// It was preempted, and runs again.
     Rescheduled,
@@ -107,11 +107,11 @@ pub(super) type CallSite = &'static Location<'static>;
 /// The sections that a thread is in.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sections {
-    /// With preemption off.
+    /// How many sections with preemption off it is in.
     pub(super) depth: u32,
     /// Calls into the kernel: in one of them the thread may sleep.
     pub(super) calls: u32,
-    /// Where the outermost began.
+    /// Where the outermost section began.
     pub(super) since: Option<CallSite>,
 }
 

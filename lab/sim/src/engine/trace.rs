@@ -5,13 +5,13 @@ use crate::spec::Ps;
 /// Something that happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TraceEvent {
-    /// When, in picoseconds.
+    /// When it happened, in picoseconds.
     pub ps: Ps,
-    /// On which CPU.
+    /// The CPU that it happened on.
     pub cpu: u32,
-    /// To which thread.
+    /// The thread that it happened to.
     pub thread: u32,
-    /// What.
+    /// What happened.
     pub what: Happened,
 }
 
@@ -26,33 +26,33 @@ pub enum Happened {
     Yields,
     /// The thread sleeps.
     Sleeps,
-    /// Somebody made the thread ready; `None`: its alarm did.
+    /// The thread was made ready.
     Woken {
-        /// Who.
+        /// The thread that woke it; `None`: its alarm did.
         by: Option<u32>,
     },
     /// The thread has ended.
     Ends,
     /// The thread asks for a lock.
     Asks {
-        /// Which.
+        /// The lock's number.
         lock: u32,
     },
     /// The thread has the lock.
     Acquires {
-        /// Which.
+        /// The lock's number.
         lock: u32,
-        /// Alone, or with others.
+        /// Whether the thread has it alone.
         exclusive: bool,
     },
     /// The thread has released the lock.
     Releases {
-        /// Which.
+        /// The lock's number.
         lock: u32,
     },
     /// The CPU gets a line, which it asked for some time ago.
     Transfer {
-        /// Its number.
+        /// The line's number.
         line: u32,
         /// Whether it comes from another node.
         remote: bool,

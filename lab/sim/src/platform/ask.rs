@@ -10,7 +10,7 @@ use turnwise::platform::Lane;
 
 /// What workloads ask of the machine. Free of charge unless said otherwise.
 impl Sim {
-    /// Computes for so long, and may be preempted meanwhile. Outside of simulated threads it takes no time.
+    /// Computes for `ns`, and may be preempted meanwhile. Outside of simulated threads it takes no time.
     #[track_caller]
     pub fn compute(ns: u64) {
         let at = Location::caller();
@@ -25,8 +25,8 @@ impl Sim {
     }
 
     /// Runs `f` as a call into a kernel that does not preempt itself: up to its end the thread keeps its CPU unless it
-    /// sleeps, and sleeping and waking up others is no system call. What the call costs is for the caller to say. On
-    /// machines that are no kernel (`on_cpu` is not `exact`) it just runs `f`.
+    /// sleeps, and sleeping and waking up others needs no system call. The caller charges what the call itself costs.
+    /// On machines that do not run a kernel (`on_cpu` is not `exact`) it just runs `f`.
     pub fn in_kernel<R>(f: impl FnOnce() -> R) -> R {
         if !engine::inside() {
             return f();
@@ -37,7 +37,7 @@ impl Sim {
         result
     }
 
-    /// Sleeps for so long; costs a call and two switches.
+    /// Sleeps for `ns`; costs a call and two switches.
     #[track_caller]
     pub fn sleep(ns: u64) {
         let at = Location::caller();
@@ -53,7 +53,7 @@ impl Sim {
         Sim::time_ps() / NS
     }
 
-    /// The same in picoseconds.
+    /// The simulated time in picoseconds, as [`Sim::time_ns`].
     #[must_use]
     pub fn time_ps() -> u64 {
         if engine::inside() { engine::with(|e| e.now) } else { 0 }
@@ -106,7 +106,7 @@ impl Sim {
         }
     }
 
-    /// The calling thread has completed an operation: somebody gets on.
+    /// Notes that the calling thread has completed an operation, so that the run is not taken for a livelock.
     pub fn progress() {
         engine::with(|e| e.progress());
     }

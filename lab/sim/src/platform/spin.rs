@@ -112,7 +112,7 @@ impl Checks {
     }
 }
 
-/// Whether somebody is to have the CPU of the running thread.
+/// Whether another thread is to have the CPU of the running one.
 fn must_go() -> bool {
     engine::with(|e| e.need_resched()) == Some(true)
 }

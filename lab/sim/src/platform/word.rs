@@ -32,7 +32,7 @@ impl<T: Copy> SimWord<T> {
         self.0.set(value);
     }
 
-    /// The value, in no time.
+    /// Reads the value in no time.
     pub(crate) fn peek(&self) -> T {
         self.0.get()
     }

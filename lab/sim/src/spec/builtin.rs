@@ -3,6 +3,7 @@
 use super::Machine;
 use super::file::{self, SpecError};
 use std::path::Path;
+use turnwise_present::toml_file::read;
 
 /// Name and text of each.
 const FILES: &[(&str, &str)] = &[
@@ -31,23 +32,16 @@ pub fn builtin() -> &'static [(&'static str, &'static str)] {
 pub fn load(name_or_path: &str) -> Result<Machine, SpecError> {
     let as_path = Path::new(name_or_path);
     if name_or_path.contains('/') || as_path.extension().is_some_and(|extension| extension == "toml") {
-        let text = std::fs::read_to_string(as_path).map_err(|error| {
-            let remedy = "give the path of a machine file, or the name of a machine that comes with the program";
-            unusable(name_or_path, format!("cannot be read ({error})"), remedy.to_owned())
-        })?;
+        let text = read(file::SORT, as_path).map_err(SpecError::of_name)?;
         return file::parse(&text, name_or_path);
     }
     match FILES.iter().find(|(name, _)| *name == name_or_path) {
         Some((name, text)) => file::parse(text, &format!("{name}.toml")),
-        None => Err(unusable(name_or_path, "unknown machine".to_owned(), known())),
+        None => Err(SpecError::of_name(format!("no such machine: {name_or_path:?}; {}", known()))),
     }
 }
 
 fn known() -> String {
     let names: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     format!("give one of {}, or the path of a machine file (with a `/`, or ending in `.toml`)", names.join(", "))
-}
-
-fn unusable(origin: &str, problem: String, remedy: String) -> SpecError {
-    SpecError { origin: origin.to_owned(), line: None, key: String::new(), problem, remedy }
 }

@@ -18,9 +18,9 @@ pub struct Number<'a> {
 /// What one key of the file says.
 struct Entry {
     key: String,
-    /// For people.
+    /// The value as people read it.
     text: String,
-    /// The very numbers.
+    /// The numbers themselves, for the fingerprint.
     bits: Vec<u64>,
 }
 

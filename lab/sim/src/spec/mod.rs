@@ -63,7 +63,7 @@ pub struct Source {
     pub key: String,
     /// The numbers, as the file has them, with their unit.
     pub value: String,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
     /// Recalled or guessed rather than read or measured.
     pub provisional: bool,
@@ -86,7 +86,8 @@ pub enum Protocol {
     Moesi,
 }
 
-/// What moving cache lines costs. A miss takes the time of its table at the distance of whoever answers.
+/// What moving cache lines costs. A miss takes the time of its table at the distance of the cache or memory that
+/// answers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Coherence {
     /// Who answers reads of shared lines.
@@ -134,7 +135,7 @@ pub struct Cpu {
     pub smt_permille: u32,
 }
 
-/// What a lock is told of whether another thread runs.
+/// What a lock learns about whether another thread runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnCpuView {
@@ -157,11 +158,11 @@ pub struct System {
     pub wake: Ps,
     /// What interrupting another CPU costs the sender, by distance.
     pub ipi: ByClass,
-    /// What a call that gives up the CPU costs where nobody else wants it.
+    /// What a call that gives up the CPU costs where no other thread wants it.
     pub yield_call: Ps,
-    /// An idle CPU polls for so long before it sleeps, and needs no interrupt meanwhile; 0: it sleeps at once.
+    /// How long an idle CPU polls before it sleeps; it needs no interrupt meanwhile. 0: it sleeps at once.
     pub idle_poll: Ps,
-    /// How long an idle CPU takes to notice a thread: (idle for at least this long, it takes so long), rising.
+    /// How long an idle CPU takes to notice a thread: (idle for at least this long, time to notice), rising.
     pub idle_exit: Vec<(Ps, Ps)>,
     /// Within this time each ready thread of a CPU runs once.
     pub latency: Ps,
@@ -171,6 +172,6 @@ pub struct System {
     pub wakeup_granularity: Ps,
     /// Whether threads move to CPUs that have nothing to do.
     pub migration: bool,
-    /// What locks are told of whether another thread runs.
+    /// What locks learn about whether another thread runs.
     pub on_cpu: OnCpuView,
 }

@@ -12,7 +12,7 @@ impl Class {
     /// Two cores of a node.
     pub const SAME_NODE: Class = Class(2);
 
-    /// Two nodes so many hops apart.
+    /// Two nodes this number of hops apart.
     #[must_use]
     pub const fn hops(hops: u8) -> Class {
         Class(2 + hops)
@@ -49,7 +49,7 @@ impl Topology {
         self.clusters_per_node * self.cores_per_cluster * self.threads_per_core
     }
 
-    /// CPUs of the first so many nodes, as `numactl --cpunodebind` leaves them to a program. The machine stays as it
+    /// CPUs of the first `nodes` nodes, as `numactl --cpunodebind` leaves them to a program. The machine stays as it
     /// is. With more nodes than there are: all.
     #[must_use]
     pub fn cpus_of_first_nodes(&self, nodes: u32) -> Vec<u32> {

@@ -10,7 +10,7 @@ use turnwise::{McsLock, QueuedSpinLock};
 use turnwise_sim::spec::Machine;
 use turnwise_sim::{Affinity, Config, Sim, Simulation};
 
-/// What was published: a loop of lock and unlock on so many CPUs, nanoseconds for an acquisition.
+/// A published figure: nanoseconds for an acquisition, of CPUs that lock and unlock in a loop.
 struct Published {
     place: &'static str,
     tasks: u32,
@@ -50,7 +50,7 @@ impl Effort {
 
 type Body = Rc<dyn Fn()>;
 
-/// A lock's loop body, placed in a simulation of so many threads.
+/// A lock's loop body, placed in a simulation of this many threads.
 type PlaceBody = fn(&mut Simulation, u32) -> Body;
 
 const LOCKS: [(&str, PlaceBody); 3] = [("kernel's shape", kernel), ("mcs", mcs), ("queued", queued)];

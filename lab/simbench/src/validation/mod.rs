@@ -134,7 +134,7 @@ fn shapes(machine: &Arc<Machine>, tick: &mut impl FnMut()) -> Result<String> {
 
 fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     let Some((report, machine)) = &inputs.metal else {
-        return Ok("\n## Metal against simulator\n\nNot run: no `--bench` was given.\n".to_owned());
+        return Ok("\n## Metal against simulator\n\nNot run: `--bench` was not given.\n".to_owned());
     };
     let (table, judged) = metal::table(report, machine, tick)?;
     let cpu = report.machine.cpu.as_deref().unwrap_or("an unknown CPU");
@@ -169,7 +169,7 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     that has or queues for one can lose its CPU. With more threads than CPUs that makes them worse than they were.\n\
     - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter \
     of a transfer), and tight loops without work depend on it. Nothing and a half were tried before, and this page's \
-    first table was looked at: it is no blind test of that choice, nor of the store buffer and the spread of \
+    first table was looked at: it is not a blind test of that choice, of the store buffer or of the spread of \
     latencies (8% either way), which came after it.\n\
     - **SGI's figures** need the document's workload (a barrier, then all open the same file): not there yet.\n";
 

@@ -6,11 +6,11 @@
 
 mod check;
 mod error;
-mod locate;
 mod numbers;
 mod topology;
 mod write;
 
+pub(super) use error::SORT;
 pub use error::SpecError;
 
 use super::{Machine, OnCpuView, Protocol};
@@ -51,12 +51,12 @@ pub struct TopologyTable {
     /// Hops between nodes, a row for each node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<Vec<Vec<u8>>>,
-    /// In place of `hops`: nodes in a mesh of so many columns and rows, numbered row by row.
+    /// In place of `hops`: nodes in a mesh of this number of columns and rows, numbered row by row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<[u32; 2]>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -68,7 +68,7 @@ pub struct CpuTable {
     /// Clock rate, for numbers in cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ghz: Option<f64>,
-    /// Who says what `ghz` is.
+    /// Where `ghz` comes from.
     pub source: String,
     /// Whether `ghz` is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -123,7 +123,7 @@ pub struct CoherenceTable {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemTable {
-    /// What locks are told of whether another thread runs.
+    /// What locks learn about whether another thread runs.
     pub on_cpu: OnCpuView,
     /// Whether threads move to CPUs that have nothing to do.
     pub migration: bool,
@@ -140,7 +140,7 @@ pub struct SystemTable {
     pub wake: Cost,
     /// What interrupting another CPU costs the sender.
     pub ipi: Table,
-    /// What a call that gives up the CPU costs where nobody else wants it.
+    /// What a call that gives up the CPU costs where no other thread wants it.
     pub yield_call: Cost,
     /// Within this time each ready thread of a CPU runs once.
     pub latency: Cost,
@@ -165,9 +165,9 @@ pub struct Cost {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -179,7 +179,7 @@ impl Cost {
         Cost { ns: Some(ns), cycles: None, source: source.into(), provisional: false }
     }
 
-    /// The same, recalled or guessed.
+    /// Marks the cost as recalled or guessed.
     #[must_use]
     pub fn provisional(self) -> Cost {
         Cost { provisional: true, ..self }
@@ -211,11 +211,11 @@ pub struct Table {
     /// Between nodes one hop, two hops, ... apart: as many as the topology has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hops: Vec<f64>,
-    /// Of all of them.
+    /// The unit of all of them.
     pub unit: Unit,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -226,9 +226,9 @@ pub struct Table {
 pub struct Factor {
     /// 1 or more.
     pub factor: f64,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -237,7 +237,7 @@ pub struct Factor {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleExit {
-    /// Idle for at least so many nanoseconds; 0 in the first entry.
+    /// Shortest idle time in nanoseconds; 0 in the first entry.
     pub after_ns: f64,
     /// In nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -245,9 +245,9 @@ pub struct IdleExit {
     /// In cycles of `cpu.ghz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
-    /// Who says so.
+    /// Where it comes from.
     pub source: String,
-    /// Recalled or guessed.
+    /// Whether it is recalled or guessed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub provisional: bool,
 }
@@ -263,11 +263,8 @@ fn is_false(value: &bool) -> bool {
 ///
 /// Says which key of which line is wrong, why, and what to do.
 pub fn parse(text: &str, origin: &str) -> Result<Machine, SpecError> {
-    let file: MachineFile = toml::from_str(text).map_err(|e| locate::explain(&e, text, origin))?;
-    file.check().map_err(|fault| {
-        let line = locate::line_of(text, &fault.key);
-        fault.at(origin, line)
-    })
+    let file: MachineFile = toml::from_str(text).map_err(|e| SpecError::of_reader(&e, origin, text))?;
+    file.check().map_err(|fault| fault.of(origin, text))
 }
 
 impl MachineFile {
@@ -275,8 +272,8 @@ impl MachineFile {
     ///
     /// # Errors
     ///
-    /// Says which key is wrong, why, and what to do.
+    /// Says which key of which line of [`MachineFile::to_toml`] is wrong, why, and what to do.
     pub fn machine(&self, origin: &str) -> Result<Machine, SpecError> {
-        self.check().map_err(|fault| fault.at(origin, None))
+        self.check().map_err(|fault| fault.of(origin, &self.to_toml().unwrap_or_default()))
     }
 }

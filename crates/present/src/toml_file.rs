@@ -1,0 +1,148 @@
+//! What is wrong with a TOML file that a user wrote: file, line, key, and what to do.
+
+use crate::names::suggestion;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Something wrong, or odd.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Whether the file cannot be used.
+    pub is_error: bool,
+    /// What is wrong.
+    pub what: String,
+    /// Where: bytes of the text. Only the first line of them is shown.
+    pub place: Range<usize>,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Problem {
+    /// A problem for which the file cannot be used.
+    pub fn error(place: Range<usize>, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
+        Problem { is_error: true, what: what.into(), place, remedy: remedy.into() }
+    }
+
+    /// A problem in spite of which the file can be used.
+    pub fn warning(place: Range<usize>, what: impl Into<String>, remedy: impl Into<String>) -> Problem {
+        Problem { is_error: false, ..Problem::error(place, what, remedy) }
+    }
+
+    /// Shows people what, file, line, column, the line itself, and what to do.
+    #[must_use]
+    pub fn shown(&self, origin: &str, text: &str) -> String {
+        let level = if self.is_error { Level::ERROR } else { Level::WARNING };
+        let start = self.place.start.min(text.len());
+        let place = &text[start..self.place.end.clamp(start, text.len())];
+        let end = start + place.find('\n').unwrap_or(place.len());
+        let snippet = Snippet::source(text).path(origin).annotation(AnnotationKind::Primary.span(start..end));
+        let report = [level.primary_title(&self.what).element(snippet).element(Level::HELP.message(&self.remedy))];
+        Renderer::plain().render(&report)
+    }
+}
+
+/// Shows all of them, with an empty line between two.
+#[must_use]
+pub fn shown(problems: &[Problem], origin: &str, text: &str) -> String {
+    let shown: Vec<String> = problems.iter().map(|problem| problem.shown(origin, text)).collect();
+    shown.join("\n\n")
+}
+
+/// Says that a file cannot be used, and why. `sort` is what such files are called.
+#[must_use]
+pub fn unusable(sort: &str, problems: &[Problem], origin: &str, text: &str) -> String {
+    format!("the {sort} {origin} cannot be used\n{}", shown(problems, origin, text))
+}
+
+/// Reads the text of a file; `sort` is what such files are called.
+///
+/// # Errors
+/// Says why it cannot be read, or which line is not UTF-8.
+pub fn read(sort: &str, path: &Path) -> Result<String, String> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| format!("cannot read the {sort} {shown}: {error}"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = line_at(error.as_bytes(), error.utf8_error().valid_up_to());
+        format!("{shown}: line {line} is not valid UTF-8")
+    })
+}
+
+/// The line of this byte of a text, counted from 1.
+#[must_use]
+pub fn line_at(text: &[u8], place: usize) -> usize {
+    text.iter().take(place).filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// What to do about mistakes that the TOML reader finds in one sort of file.
+pub struct Advice {
+    /// A value of another kind than its key needs.
+    pub wrong_kind: &'static str,
+    /// A missing key of this name.
+    pub missing: fn(&str) -> &'static str,
+}
+
+/// Explains an error of the TOML reader; the key that it is about comes with it in full, as `system.idle_exit[1].ns`.
+#[must_use]
+pub fn explain(error: &toml::de::Error, text: &str, advice: &Advice) -> (String, Problem) {
+    let (place, message) = (error.span().unwrap_or(0..0), error.message());
+    let Ok(root) = DeTable::parse(text) else {
+        let remedy = "fix the TOML here: `key = value` lines below `[table]` or `[[table]]` lines";
+        return (String::new(), Problem::error(place, format!("not TOML: {message}"), remedy));
+    };
+    let key = search_table(root.get_ref(), "", &place).unwrap_or_default();
+    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let (what, remedy) = match names.split_first() {
+        Some((given, known)) if message.starts_with("unknown field") => {
+            (format!("no such key: `{given}`"), suggestion(given, known))
+        }
+        Some((given, known)) if message.starts_with("unknown variant") => {
+            (format!("`{key}`: no such value: {given:?}"), suggestion(given, known))
+        }
+        Some((name, _)) if message.starts_with("missing field") => {
+            let full = if key.is_empty() { (*name).to_owned() } else { format!("{key}.{name}") };
+            let problem = Problem::error(place, format!("`{full}`: missing"), (advice.missing)(name));
+            return (full, problem);
+        }
+        _ => (format!("`{key}`: {message}"), advice.wrong_kind.to_owned()),
+    };
+    (key, Problem::error(place, what, remedy))
+}
+
+/// The key whose name or value is this place of the text: an error points at a name or a value as a whole, and at the
+/// table (or the whole text) in which something is missing.
+fn search_table(table: &DeTable<'_>, path: &str, place: &Range<usize>) -> Option<String> {
+    table.iter().find_map(|(name, value)| {
+        let key = if path.is_empty() { name.get_ref().to_string() } else { format!("{path}.{}", name.get_ref()) };
+        if name.span() == *place { Some(key) } else { search_value(value, key, place) }
+    })
+}
+
+fn search_value(value: &Spanned<DeValue<'_>>, key: String, place: &Range<usize>) -> Option<String> {
+    let within = match value.get_ref() {
+        DeValue::Table(table) => search_table(table, &key, place),
+        DeValue::Array(array) => {
+            let mut items = array.iter().enumerate();
+            items.find_map(|(index, item)| search_value(item, format!("{key}[{index}]"), place))
+        }
+        _ => None,
+    };
+    within.or_else(|| (value.span() == *place).then_some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_file_line_column_and_remedy() {
+        let text = "default = \"libc\"\nlok = 1\n";
+        let shown = Problem::error(17..20, "no such key: `lok`", "did you mean `lock`?").shown("a.toml", text);
+        assert!(shown.contains("error: no such key: `lok`"), "{shown}");
+        assert!(shown.contains("a.toml:2:1"), "{shown}");
+        assert!(shown.contains("lok = 1") && shown.contains("^^^"), "{shown}");
+        assert!(shown.contains("did you mean `lock`?"), "{shown}");
+    }
+}
