@@ -72,7 +72,7 @@ pub struct Simulated {
 }
 
 impl Simulated {
-    /// This machine.
+    /// Names a machine of the simulator.
     #[must_use]
     pub fn of(machine: &turnwise_sim::spec::Machine) -> Simulated {
         let provisional = machine.provisional().iter().map(ToString::to_string).collect();
@@ -190,13 +190,13 @@ impl Row {
         Row { key, label, said, published, ours: None, today: None, fitted: false, bound: None, remark: None }
     }
 
-    /// With our figure.
+    /// Sets our figure.
     #[must_use]
     pub fn ours(self, ours: f64) -> Row {
         Row { ours: Some(ours), ..self }
     }
 
-    /// With that of today's locks.
+    /// Sets the figure of today's locks.
     #[must_use]
     pub fn today(self, today: f64) -> Row {
         Row { today: Some(today), ..self }
@@ -292,7 +292,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// An empty one.
+    /// Starts an empty listing.
     #[must_use]
     pub fn new(title: &str, columns: &[&str]) -> Listing {
         Listing {

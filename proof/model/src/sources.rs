@@ -84,7 +84,7 @@ impl Sources {
         Ok(Sources(all))
     }
 
-    /// File by file.
+    /// Iterates over the files.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
         self.0.iter()
     }

@@ -163,7 +163,7 @@ impl Arena {
             std::thread::sleep(Duration::from_millis(20));
             let hangs = |seat: &Seat| self.waited(seat) > self.patience;
             if let Some(number) = self.seats.iter().position(hangs) {
-                self.fail(Verdict::Hang, &format!("thread {number} has not got on for {:?}", self.patience));
+                self.fail(Verdict::Hang, &format!("thread {number} has made no progress for {:?}", self.patience));
             }
         }
     }

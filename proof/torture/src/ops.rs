@@ -83,7 +83,7 @@ pub struct Exclusive {
 }
 
 impl Exclusive {
-    /// What every raw lock can do.
+    /// The operations that every raw lock has.
     pub const fn raw<L: RawLock>() -> Self {
         Exclusive {
             acquire: |lock| {
@@ -99,7 +99,7 @@ impl Exclusive {
         }
     }
 
-    /// The same, and waits that end at a deadline.
+    /// The operations of a raw lock whose waits can end at a deadline.
     pub const fn timed<L: RawTimedLock>() -> Self {
         let until: Until = |lock, deadline| of::<L>(lock).lock_until(deadline).then_some(None);
         Exclusive { acquire_until: Some(until), ..Exclusive::raw::<L>() }

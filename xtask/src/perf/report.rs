@@ -77,7 +77,7 @@ pub(super) struct Row {
 }
 
 impl Machine {
-    /// This one, now.
+    /// Describes this machine as it is now.
     pub(super) fn here(compiler: String) -> Machine {
         let unknown = || "unknown".to_owned();
         let machine::Machine { cpu, cpus, arch, kernel, load_average, .. } = machine::Machine::here();
@@ -129,7 +129,7 @@ impl Report<'_> {
         self.count(Verdict::Worse) > 0
     }
 
-    /// As text.
+    /// Writes the report as text.
     pub(super) fn text(&self) -> String {
         let mut lines = self.head();
         lines.push(String::new());

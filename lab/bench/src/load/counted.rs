@@ -15,13 +15,13 @@ use turnwise::platform::Native;
 pub trait Counter: Sync + 'static {
     /// What stands for a reference.
     type Held;
-    /// One reference, the owner's.
+    /// Makes a count with one reference, the owner's.
     fn new() -> Self;
-    /// One more.
+    /// Takes one more reference.
     fn get(&self) -> Self::Held;
-    /// One less; never the last.
+    /// Gives a reference back; never the last.
     fn put(&self, held: Self::Held);
-    /// How many there are.
+    /// Returns the number of references.
     fn count(&self) -> u64;
 }
 

@@ -12,7 +12,7 @@ use turnwise::platform::Native;
 
 /// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
 pub trait Lock<T>: Sync + 'static {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     fn new(value: T) -> Self;
     /// Acquires, runs `f`, releases.
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
@@ -23,7 +23,7 @@ pub trait Lock<T>: Sync + 'static {
 pub struct Protected {
     /// Critical sections completed.
     count: u64,
-    /// The same, written at another time in the section.
+    /// A copy of `count`, written at another time in the section.
     mirror: u64,
     /// Where the work inside takes its seed and leaves its result.
     chain: u64,

@@ -13,7 +13,7 @@ use turnwise_sim::experiment::ThreadGroup;
 
 /// A lock that readers of a file take. Whether they take it together is the lock's business.
 pub(super) trait FileLock: Send + Sync + 'static {
-    /// An unlocked one.
+    /// Creates an unlocked lock.
     fn new() -> Self;
     /// Runs `section` with the lock.
     fn with(&self, section: impl FnOnce());

@@ -75,7 +75,7 @@ impl Curves {
         Ok(Table { title: "In words".to_owned(), unit: String::new(), today: None, rows })
     }
 
-    /// What back-off changes.
+    /// Compares figures with and without back-off.
     fn effect(&self) -> Result<Table> {
         let mut rows = Vec::new();
         for (n, (cpus, (published, ours))) in CPUS.into_iter().zip(self.gains()).enumerate() {
@@ -219,7 +219,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
 pub(super) fn metal(model: &Model) -> Result<Listing> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
     let mut listing = Listing::new(
-        &format!("The same workload on metal here, {threads} threads"),
+        &format!("The workload on metal here, {threads} threads"),
         &["lock", "for an acquisition", "system / wall", "user / wall"],
     );
     let acquisitions = model.constants.acquisitions;

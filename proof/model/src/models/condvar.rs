@@ -74,7 +74,7 @@ impl Purse {
         self.take_of(&self.coins, &self.more, deadline)
     }
 
-    /// The same of these coins, with this condition variable.
+    /// Waits for one of these coins with this condition variable and takes it; `false` if there was none at `deadline`.
     fn take_of(&self, coins: &Protected, more: &RawCondvar<Loom>, deadline: Option<Deadline>) -> bool {
         self.mutex.lock();
         let mut late = false;

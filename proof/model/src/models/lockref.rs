@@ -30,13 +30,13 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: one sleeps for an owner that comes again", PLAIN, (3, 5), SLEEP, || behind_owner(1)),
     model("lockref: a count changes among locks", PLAIN, (1, 3), &[], among_locks),
     model("lockref: a timed lock", TIMED, (2, 4), &["gave up", "got it after all"], timed),
-    model("lockref: who finds it sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder sees what was written", PLAIN, (3, 6), &["found"], || {
         found(|refs| refs.get_not_zero().then_some(1))
     }),
-    model("lockref: who finds it or locks sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder or locker sees what was written", PLAIN, (3, 6), &["found"], || {
         found(|refs| refs.get_or_lock().is_none().then_some(1));
     }),
-    model("lockref: who finds it alive sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder of a live one sees what was written", PLAIN, (3, 6), &["found"], || {
         found(LockRef::get_not_dead);
     }),
     model("lockref: the last put sees all", PLAIN, (3, 6), &["last"], || last(|refs| refs.put() == 0)),

@@ -306,7 +306,8 @@ fn vanished(claim: u32, patient: u32, timed: u32) {
     guarded.settled_with(1 + patient);
 }
 
-/// The same, and a thread of the child claims in its turn, and leaves nothing of the claim when it has the lock.
+/// In a forked child with such a claim, a thread claims in its turn, and leaves nothing of the claim when it has the
+/// lock.
 fn claims_again() {
     let guarded = Guarded::keep();
     guarded.raw.lock();
@@ -346,7 +347,8 @@ fn tries(promise: u32) {
     assert!(guarded.raw.try_lock(), "nobody has it");
 }
 
-/// Likewise. Who takes the promise out may be overtaken by the other, though sleepers are announced.
+/// In a forked child with such a promise: the thread that takes it out may be overtaken by the other, though sleepers
+/// are announced.
 fn promised_before() {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);

@@ -94,7 +94,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     lock("gives-up-late", "a timed wait that gives up has the lock", exclusive::GIVES_UP_LATE, &[("timed", Hang)]),
     lock("keeps-fair", "a fair release does not release", exclusive::KEEPS_FAIR, &[("fair", Hang)]),
     lock("lost-wake-up", "a release wakes no waiter", exclusive::LOST_WAKE_UP, &[("sleepy", Hang)]),
-    lock("one-wake-up", "who was woken forgets that others sleep", exclusive::ONE_WAKE_UP, &[("sleepy", Hang)]),
+    lock("one-wake-up", "a woken waiter forgets that others sleep", exclusive::ONE_WAKE_UP, &[("sleepy", Hang)]),
     lock("no-handoff", "a waiter waits for a quiet moment", exclusive::NO_HANDOFF, &[("starvation", Starved)]),
     lock(
         "touch-after-unlock",
@@ -140,11 +140,11 @@ pub static BROKEN: &[BrokenRecord] = &[
     counts("non-atomic-put", "a put looks, then stores", counts::NON_ATOMIC_PUT, &[("count-order", NoOrder)]),
     counts(
         "looks-before",
-        "who locks believes an earlier look",
+        "a thread that locks believes an earlier look",
         counts::LOOKS_BEFORE_LOCKING,
         &[("count-order", NoOrder)],
     ),
-    counts("deaf-to-death", "what is dead can be found", counts::DEAF_TO_DEATH, &[("count-order", NoOrder)]),
+    counts("deaf-to-death", "a dead object can be found", counts::DEAF_TO_DEATH, &[("count-order", NoOrder)]),
     counts(
         "touch-after-put",
         "a put looks at the count that it left",
@@ -160,7 +160,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     lock("serves-two", "a release serves two tickets now and then", lineage::SERVES_TWO, &[("exclusion", TwoOwners)]),
     lock(
         "woken-owns",
-        "who was woken takes the lock unseen, though others may steal it",
+        "a woken waiter takes the lock unseen, though others may steal it",
         lineage::WOKEN_OWNS,
         &[("crowd", TwoOwners)],
     ),
@@ -170,8 +170,13 @@ pub static BROKEN: &[BrokenRecord] = &[
         lineage::BLIND_SPINNER,
         &[("exclusion", TwoOwners)],
     ),
-    lock("keeps-its-bias", "an attempt in vain is not put back", lineage::KEEPS_ITS_BIAS, &[("exclusion", Hang)]),
-    lock("stale-look", "stays away between look and store", lineage::STALE_LOOK, &[("exclusion", TwoOwners)]),
+    lock(
+        "keeps-its-bias",
+        "the bias of a failed attempt is not undone",
+        lineage::KEEPS_ITS_BIAS,
+        &[("exclusion", Hang)],
+    ),
+    lock("stale-look", "pauses between look and store", lineage::STALE_LOOK, &[("exclusion", TwoOwners)]),
     lock(
         "no-offer",
         "a release forgets those between the count and the queue",
@@ -182,7 +187,7 @@ pub static BROKEN: &[BrokenRecord] = &[
     references("loses-gets", "a reference may be lost", references::LOSES_GETS, &[("references", TwoOwners)]),
     references(
         "last-unlocked",
-        "the last one looks without the lock",
+        "the last put looks without the lock",
         references::LAST_UNLOCKED,
         &[("references", TwoOwners)],
     ),
@@ -244,13 +249,13 @@ pub static BROKEN: &[BrokenRecord] = &[
     ),
     shared(
         "readers-first",
-        "a writer waits until no reader came for long",
+        "a writer waits until no reader has come for a long time",
         shared::READERS_FIRST,
         &[("hostile-readers", Starved)],
     ),
     shared(
         "writers-first",
-        "a reader waits until no writer came for long",
+        "a reader waits until no writer has come for a long time",
         shared::WRITERS_FIRST,
         &[("hostile-writers", Starved)],
     ),

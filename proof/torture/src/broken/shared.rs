@@ -61,7 +61,7 @@ impl Words {
     }
 }
 
-/// Between two tries.
+/// Pauses between two tries.
 fn pause() {
     std::thread::sleep(Duration::from_micros(20));
 }

@@ -159,8 +159,10 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): 
             _ => {
                 let deadline = random_deadline(worker);
                 if guarded.wait(&condvar, worker, Some(deadline)) && !deadline.expired::<Native>() {
-                    arena
-                        .fail(Verdict::EarlyTimeout, &format!("thread {} was told {deadline:?} passed", worker.number));
+                    arena.fail(
+                        Verdict::EarlyTimeout,
+                        &format!("thread {} returned as if {deadline:?} had passed", worker.number),
+                    );
                 }
             }
         }

@@ -145,7 +145,7 @@ fn wait_for(arena: &Arena, child: libc::pid_t) {
         if started.elapsed() > arena.patience * 2 {
             // SAFETY: our child, not yet waited for.
             unsafe { libc::kill(child, libc::SIGKILL) };
-            arena.fail(Verdict::Hang, &format!("a forked child did not end for {:?}", arena.patience * 2));
+            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {:?}", arena.patience * 2));
         }
         std::thread::sleep(Duration::from_micros(200));
     }

@@ -47,7 +47,7 @@ struct Site<L> {
     arrived: AtomicU64,
     /// Only the owner of the lock touches this.
     users: AtomicU64,
-    /// Likewise.
+    /// Only the owner of the lock touches this.
     notified: AtomicU64,
 }
 

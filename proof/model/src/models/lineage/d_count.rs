@@ -130,7 +130,7 @@ fn come_and_go<V: Policy>(threads: u32) {
     dentry.settled(None);
 }
 
-/// The same for those who found it without a reference.
+/// Each thread finds the dentry without a reference, takes one and gives it back.
 fn find_and_go<V: Policy>() {
     let dentry = Dentry::<V>::keep();
     let body = move || {
