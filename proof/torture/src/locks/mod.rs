@@ -51,7 +51,7 @@ impl Visit<Native> for Record {
         self.raw::<L>(Ops { shared: Some(Shared::raw::<L>()), ..lock })
     }
     fn mcs(self, _: Of<RawMcsLock>) -> LockRecord {
-        self.of::<RawMcsLock>(own::MCS)
+        self.of::<own::Mcs>(own::MCS)
     }
     fn sequence(self, _: Of<RawSeqRwLock>) -> LockRecord {
         self.of::<SeqLock>(own::SEQUENCE)

@@ -15,7 +15,7 @@ mod signals;
 mod tree;
 
 use crate::arena::Arena;
-use crate::ops::{Exclusive, LockRecord, Shared};
+use crate::ops::{Condvar, Exclusive, LockRecord, Shared};
 
 /// A scenario.
 pub struct ScenarioRecord {
@@ -53,6 +53,11 @@ fn readers(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Ex
     by(record, (record.ops.exclusive?, record.ops.shared?), run)
 }
 
+/// The plan to run a scenario for a lock that has a condition variable.
+fn condvars(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Condvar))) -> Option<Plan> {
+    by(record, (record.ops.exclusive?, record.ops.condvar?), run)
+}
+
 /// The scenarios.
 pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("exclusion", "two threads, short sections: one owner at a time", |r| lock(r, exclusion::exclusion)),
@@ -69,18 +74,10 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("starvation", "one thread takes the lock again and again: others get it in time", |r| {
         lock(r, order::starvation).filter(|_| r.nature.bounded)
     }),
-    scenario("ping-pong", "a turn goes round over a condition variable", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::ping_pong)
-    }),
-    scenario("one-each", "notify_one for each item: no notification is lost", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::one_each)
-    }),
-    scenario("storm", "notify_all to many waiters: all come back", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::storm)
-    }),
-    scenario("timed-wait", "condition variable with random deadlines: no early end", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::timed)
-    }),
+    scenario("ping-pong", "a turn goes round over a condition variable", |r| condvars(r, condvar::ping_pong)),
+    scenario("one-each", "notify_one for each item: no notification is lost", |r| condvars(r, condvar::one_each)),
+    scenario("storm", "notify_all to many waiters: all come back", |r| condvars(r, condvar::storm)),
+    scenario("timed-wait", "condition variable with random deadlines: no early end", |r| condvars(r, condvar::timed)),
     scenario("comers", "threads come and go: slots are used again", |r| lock(r, life::comers)),
     scenario("all-slots", "more threads than slots: those without get on", |r| {
         lock(r, life::all_slots).filter(|_| r.nature.slots)
@@ -95,7 +92,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         lock(r, memory::destroy).filter(|_| r.nature.lets_go)
     }),
     scenario("destroy-condvar", "the last of those notified unmaps lock and condition variable at once", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), memory::destroy_condvar)
+        condvars(r, memory::destroy_condvar)
     }),
     scenario("torn-reads", "optimistic reads see whole values, in order", |r| {
         by(r, r.ops.sequence?, sequence::torn_reads)
