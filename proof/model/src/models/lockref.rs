@@ -1,7 +1,7 @@
 //! Count and lock in one word: the lock excludes, nobody is forgotten asleep, the count shows who may see what, and
 //! every result fits some order of the operations.
 
-use super::{Protected, drop_after_release};
+use super::{Protected, SLEEP, Shows, drop_after_release, together};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use std::cell::RefCell;
@@ -12,9 +12,6 @@ use turnwise::platform::{Clock, Deadline};
 const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
-
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::LockRef, setup, preemptions, shows, body }
@@ -100,10 +97,7 @@ impl Guarded {
 /// Every thread locks `rounds` times.
 fn exclusion(threads: u32, rounds: u32) {
     let guarded = Guarded::keep(1);
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
     guarded.settled(1, threads * rounds);
 }
 
