@@ -88,7 +88,7 @@ pub trait Visit<P: Threads>: Sized {
 }
 
 /// A count of references, which starts at one.
-pub trait RefCount: Send + Sync + 'static {
+pub trait RefCount: Sync + 'static {
     /// Makes a count with one reference, the owner's.
     fn new_in() -> Self;
     /// Takes one more reference.

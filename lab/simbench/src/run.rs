@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_bench::load;
-use turnwise_bench::load::counted::Counter;
 use turnwise_bench::load::exclusive::{Lock, Protected};
 use turnwise_bench::load::shared::SharedLock;
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Spread;
 use turnwise_bench::subject::Times;
+use turnwise_catalogue::RefCount;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
 
@@ -95,7 +95,7 @@ pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
 }
 
 /// Runs a cell with a count of references.
-pub(super) fn counted<C: Counter>(plan: &Plan) -> Result<Run> {
+pub(super) fn counted<C: RefCount>(plan: &Plan) -> Result<Run> {
     let (section, spread) = plan.section();
     body(plan, load::counted::any_section::<Sim, C>(section, spread)?)
 }

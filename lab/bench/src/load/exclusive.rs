@@ -1,11 +1,11 @@
 //! Threads that want a lock for themselves.
 
+use super::body::Load;
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use anyhow::ensure;
 use std::hint::black_box;
-use std::marker::PhantomData;
 use std::ptr;
 use std::time::Duration;
 use turnwise::platform::Native;
@@ -35,18 +35,18 @@ pub struct Protected {
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
-        Section::Tight => run::sample(plan, Exclusive::<Native, L, _>::of(Tight)),
+        Section::Tight => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Tight)),
         Section::Work { inside, outside } => {
-            run::sample(plan, Exclusive::<Native, L, _>::of(Work { inside, outside, spread: () }))
+            run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Work { inside, outside, spread: () }))
         }
-        Section::Sleep(time) => run::sample(plan, Exclusive::<Native, L, _>::of(Sleep(time))),
+        Section::Sleep(time) => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Sleep(time))),
     }
 }
 
 /// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
 /// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, spread: W::Spread) -> impl Workload {
-    Exclusive::<W, L, _>::of(match section {
+    Load::<(Exclusive, W, L), _>::of(match section {
         Section::Tight => Any::Tight(Tight),
         Section::Work { inside, outside } => Any::Work(Work { inside, outside, spread }),
         Section::Sleep(time) => Any::Sleep(Sleep(time)),
@@ -154,26 +154,10 @@ impl<W: Environment> Body<W> for Any<W::Spread> {
     }
 }
 
-struct Exclusive<W, L, B> {
-    body: B,
-    of: PhantomData<fn() -> (W, L)>,
-}
+/// The kind of the workload.
+enum Exclusive {}
 
-impl<W, L, B> Exclusive<W, L, B> {
-    fn of(body: B) -> Self {
-        Exclusive { body, of: PhantomData }
-    }
-}
-
-impl<W, L, B: Copy> Clone for Exclusive<W, L, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W, L, B: Copy> Copy for Exclusive<W, L, B> {}
-
-impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Exclusive<W, L, B> {
+impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusive, W, L), B> {
     type Shared = L;
     type Local = u64;
 

@@ -15,6 +15,7 @@ use crate::load::{counted, exclusive, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
 use crate::work::steps_for;
 use std::time::Duration;
+use turnwise_catalogue::RefCount;
 
 /// What a waiter of a lock does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,11 +71,7 @@ impl LockInfo {
     }
 
     /// A peer that counts references.
-    pub(crate) const fn counter<C: counted::Counter>(
-        name: &'static str,
-        waiting: Waiting,
-        help: &'static str,
-    ) -> LockInfo {
+    pub(crate) const fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
 

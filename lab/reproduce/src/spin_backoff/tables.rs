@@ -1,6 +1,6 @@
 //! The published rows beside ours; other locks; the same workload here.
 
-use super::load::{FileLock, Shape, Took};
+use super::load::{Shape, Took};
 use super::locks::{WithLock, with_lock};
 use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, group};
 use crate::Context;
@@ -10,6 +10,7 @@ use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
+use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::SpinBackoff;
 use turnwise_present::figures;
 
@@ -236,7 +237,7 @@ pub(super) fn metal(model: &Model) -> Result<Listing> {
 impl WithLock<Native> for Shape {
     type Out = Took;
 
-    fn with<L: FileLock>(self) -> Took {
+    fn with<L: Lock<()>>(self) -> Took {
         let group = group::<Native, L>(self, ());
         here(&group);
         group.took()
