@@ -7,6 +7,7 @@ use super::version::Version;
 use crate::programs::report::figure;
 use serde::Serialize;
 use turnwise_present::machine;
+use turnwise_present::stats::median;
 
 /// No line of the table is wider.
 const WIDTH: usize = 100;
@@ -112,10 +113,9 @@ fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
     let speed = Interval::of(&ratios, error)?;
     let middle = |index: usize| {
         let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        stats::median(&values)
+        median(&mut values)
     };
-    let medians = [middle(0)?, middle(1)?];
+    let medians = [middle(0), middle(1)];
     Some(Row { cell, unit, medians, pairs, speed, verdict: speed.verdict(bound) })
 }
 
