@@ -24,7 +24,7 @@ pub(crate) fn run() -> Result<bool> {
     }
     println!(
         "{}",
-        if same { "Equally many locked instructions on both sides." } else { "The sides differ: see above." }
+        if same { "Both sides have the same number of locked instructions." } else { "The sides differ: see above." }
     );
     Ok(same)
 }

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Checks and chores of the Turnwise workspace")]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about = "Checks and chores for the Turnwise workspace")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -85,7 +85,7 @@ fn run(command: Command) -> Result<bool> {
     }
 }
 
-/// The workspace's folder.
+/// Returns the workspace's folder.
 fn root() -> Result<PathBuf> {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("start this with `cargo xtask`")?;
     let manifest = PathBuf::from(manifest);

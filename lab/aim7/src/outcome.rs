@@ -61,7 +61,8 @@ impl Outcome {
         if all == 0.0 { 0.0 } else { sum(&mut self.profile.iter().filter(busy).filter(named)) / all }
     }
 
-    /// The same of one command, within a named part of the kernel or, without a name, anywhere.
+    /// The share of such functions in one command's CPU time, within a named part of the kernel or, without a name,
+    /// anywhere.
     #[must_use]
     pub fn command_share(&self, command: &str, scope: Option<&str>, names: &[&str]) -> f64 {
         let there = |row: &ScopeRow| row.command == command && scope.is_none_or(|scope| row.scope == scope);

@@ -62,14 +62,14 @@ impl<H: Host<Platform: Environment>, L: LockSet<H::Platform>> Child<'_, H, L> {
             Step::Shared { .. } if self.semaphore.is_none() => {
                 H::charge(Work::Call);
                 let made = Semaphore::new(&self.site.kernel.ipc, self.task.pid);
-                self.semaphore = Some(made.context("somebody has a semaphore of this process' number")?);
+                self.semaphore = Some(made.context("another process has a semaphore with this process's number")?);
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// One round.
+    /// Performs one round of `step`.
     pub(super) fn round(&mut self, step: Step, round: u32) -> Result<()> {
         match step {
             Step::CreateClose { .. } => self.home.create_close()?,

@@ -67,7 +67,7 @@ fn ordered(low: &str, high: &str) -> Result<(u32, u32)> {
 fn number(text: &str) -> Result<u32> {
     let number = text.parse().ok().filter(|number| (1..=USERS_MAX).contains(number));
     number.with_context(|| {
-        format!("{text:?} is no number of users from 1 to {USERS_MAX}; write for example 10..2000 or 1,10-90:10")
+        format!("expected 1 to {USERS_MAX} users, got {text:?}; write for example 10..2000 or 1,10-90:10")
     })
 }
 
@@ -94,15 +94,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let cases = [
-            ("", "\"\" is no number of users from 1 to 10000"),
-            ("0", "\"0\" is no number"),
-            ("10..", "\"\" is no number"),
+            ("", "expected 1 to 10000 users, got \"\""),
+            ("0", "got \"0\""),
+            ("10..", "got \"\""),
             ("20..10", "20 is above 10"),
             ("9-3", "9 is above 3"),
             ("10:2", "a step needs a range"),
-            ("1-9:0", "\"0\" is no number"),
+            ("1-9:0", "got \"0\""),
             ("10,10", "10 users are there twice"),
-            ("20000", "\"20000\" is no number"),
+            ("20000", "got \"20000\""),
             ("ten", "write for example 10..2000"),
         ];
         for (text, part) in cases {

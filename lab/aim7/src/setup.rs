@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use std::sync::Arc;
 use turnwise_vfs::journal;
 
-/// The same on metal and in the simulator.
+/// What a run is given, on metal and in the simulator alike.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The mix of jobs.

@@ -238,7 +238,7 @@ impl<'a> Line<'a> {
     fn weight(&self, word: &str) -> Result<u32, Fault> {
         let weight = word.parse().ok().filter(|weight| (1..=WEIGHT_MAX).contains(weight));
         weight.ok_or_else(|| {
-            let message = format!("`{word}` is no weight: a whole number from 1 to {WEIGHT_MAX} comes first");
+            let message = format!("`{word}` is not a weight: a line begins with a whole number from 1 to {WEIGHT_MAX}");
             self.fault(word, message)
         })
     }
@@ -272,7 +272,7 @@ fn unknown(name: &str) -> String {
 
 /// `10K`, `1m` or `1G`, in KiB.
 fn kib(text: &str) -> Result<u32, String> {
-    let complaint = || format!("`{text}` is no size: a whole number and K, M or G, as in 10K; 1024G at most");
+    let complaint = || format!("`{text}` is not a size: a whole number and K, M or G, as in 10K; 1024G at most");
     let shift = match text.bytes().last().map(|unit| unit.to_ascii_uppercase()) {
         Some(b'K') => 0,
         Some(b'M') => 10,
@@ -374,17 +374,20 @@ mod tests {
             ("20 creat_close", "w:1:4: no job `creat_close`: did you mean `creat_clo`?"),
             ("\n  20 \u{e4}\u{e4} xyz", "w:2:6: no job `ää`: `turnwise-lab aim7 --list`"),
             ("20", "w:1:3: weight 20 has no job: write `20 creat_clo`"),
-            ("1 sieve\n0 sieve", "w:2:1: `0` is no weight"),
-            ("-3 sieve", "w:1:1: `-3` is no weight"),
-            ("99999999 sieve", "w:1:1: `99999999` is no weight: a whole number from 1 to 1000000"),
+            ("1 sieve\n0 sieve", "w:2:1: `0` is not a weight"),
+            ("-3 sieve", "w:1:1: `-3` is not a weight"),
+            (
+                "99999999 sieve",
+                "w:1:1: `99999999` is not a weight: a line begins with a whole number from 1 to 1000000",
+            ),
             ("sieve 20", "w:1:1: the weight comes first: write `20 sieve`"),
             ("20 sieve twice", "w:1:10: `twice` is too much"),
             ("FILESIZES 1M", "w:1:1: `FILESIZES` is neither"),
             ("FILESIZE:", "w:1:10: FILESIZE has no size: write `FILESIZE: 10K`"),
-            ("FILESIZE: 10", "w:1:11: `10` is no size"),
-            ("POOLSIZE 2000G", "w:1:10: `2000G` is no size"),
+            ("FILESIZE: 10", "w:1:11: `10` is not a size"),
+            ("POOLSIZE 2000G", "w:1:10: `2000G` is not a size"),
             ("POOLSIZE 1M 2M", "w:1:13: `2M` is too much"),
-            ("POOLSIZE \u{20ac}", "w:1:10: `\u{20ac}` is no size"),
+            ("POOLSIZE \u{20ac}", "w:1:10: `\u{20ac}` is not a size"),
             ("# nothing", "w: has no jobs"),
         ];
         for (text, expected) in cases {

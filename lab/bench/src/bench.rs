@@ -13,7 +13,7 @@ use turnwise_present::machine::{self, Machine};
 
 /// A lock whose threads need longer than this to stop is not asked again in that scenario.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// The same in a quick run.
+/// [`DRAIN_MAX`] of a quick run.
 const DRAIN_MAX_QUICK: Duration = Duration::from_millis(500);
 /// What all samples of a quick run may last together.
 const QUICK_MS: u64 = 40_000;

@@ -33,7 +33,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// The unit.
+    /// Returns the name of the unit.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {

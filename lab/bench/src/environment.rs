@@ -24,7 +24,7 @@ pub trait Environment: Platform {
     #[track_caller]
     fn compute(seed: u64, ns: u64) -> u64;
 
-    /// Sleeps.
+    /// Sleeps for `time`.
     #[track_caller]
     fn sleep(time: Duration);
 

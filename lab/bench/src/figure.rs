@@ -79,7 +79,7 @@ pub fn against_best(scenario: &ScenarioReport, ours: &LockReport, figure: &Figur
     (best > 0.0).then(|| AgainstBest { peer: peer.clone(), ratio: value / best })
 }
 
-/// A ratio.
+/// Formats a ratio with two decimal places.
 #[must_use]
 pub fn two_places(value: f64) -> String {
     format!("{value:.2}")

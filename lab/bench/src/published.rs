@@ -41,7 +41,7 @@ pub struct Claim {
     pub key: String,
     /// The figure; `None` for a claim in words.
     pub number: Option<f64>,
-    /// As the file has it.
+    /// The text of the file.
     pub text: String,
 }
 
@@ -94,7 +94,7 @@ pub fn claim(key: &str) -> Result<Claim> {
     claims(document).into_iter().find(|claim| claim.key == key).with_context(|| format!("{key}: not in published.toml"))
 }
 
-/// A document's title.
+/// Returns a document's title.
 #[must_use]
 pub fn title(document: &str) -> String {
     text(document, "title").unwrap_or_default()
@@ -135,7 +135,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// After / before.
+    /// Returns the figure after the patch over the one before it.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         self.after / self.before
@@ -159,7 +159,7 @@ fn resolved(pair: &Value) -> Result<Pair> {
     Ok(pair.try_into()?)
 }
 
-/// All published pairs.
+/// Returns all published pairs.
 #[must_use]
 pub fn pairs() -> &'static [Pair] {
     &PAIRS

@@ -52,7 +52,7 @@ impl<T> ByKind<T> {
 }
 
 impl Counts {
-    /// Both.
+    /// Returns reads and writes together.
     #[must_use]
     pub fn total(self) -> u64 {
         self.read + self.write
@@ -159,7 +159,7 @@ pub trait Workload: Copy + Send + Sync + 'static {
     /// What a thread has for itself.
     type Local: Send + 'static;
 
-    /// A fresh lock.
+    /// Creates a fresh lock.
     fn shared(self) -> Self::Shared;
 
     /// For the thread of this number.
@@ -356,7 +356,7 @@ impl WaitTimes {
     }
 }
 
-/// The same with one probe; a function of its own, so that nothing else shares its registers.
+/// Runs a thread's operations with one probe. Its own function, so that nothing else shares its registers.
 #[inline(never)]
 fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_>, mut probe: P) -> Share {
     let &ThreadContext { arena, number, tally } = context;

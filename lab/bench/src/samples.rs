@@ -24,13 +24,13 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Nothing yet.
+    /// Starts with no samples.
     #[must_use]
     pub fn none(lock: &'static LockInfo, roles: Roles) -> Samples {
         Samples { lock, roles, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 }
     }
 
-    /// One more; gives the lock up if its threads needed longer than `drain_max` to stop.
+    /// Adds a sample; gives the lock up if its threads needed longer than `drain_max` to stop.
     pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
         self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
         if outcome.drain > drain_max {
@@ -44,7 +44,7 @@ impl Samples {
         }
     }
 
-    /// Sums up.
+    /// Sums the samples up in a report.
     #[must_use]
     pub fn report(&self, rounds: u32) -> LockReport {
         let spread = |f| Spread::of(&self.per(f, Outcome::total));

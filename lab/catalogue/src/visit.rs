@@ -29,56 +29,56 @@ pub trait Visit<P: Threads>: Sized {
     fn mcs(self, _: Of<RawMcsLock<P>>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")
     }
-    /// The sequence lock, whose readers copy the data that it protects.
+    /// Visits the sequence lock, whose readers copy the data that it protects.
     fn sequence(self, _: Of<RawSeqRwLock<P>>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")
     }
-    /// A count of references.
+    /// Visits a count of references.
     fn counted<C: RefCount>(self, _: Of<C>) -> Self::Out {
         unreachable!("this visitor is for other kinds of locks")
     }
 
-    /// A lock that one can give up waiting for.
+    /// Visits a lock whose waiters can give up at a deadline.
     fn timed<R: RawTimedLock<Platform = P> + Debug>(self, lock: Of<R>) -> Self::Out {
         self.exclusive(lock)
     }
-    /// The mutex.
+    /// Visits the mutex.
     fn mutex(self, lock: Of<RawMutex<P>>) -> Self::Out {
         self.timed(lock)
     }
-    /// The re-entrant mutex.
+    /// Visits the re-entrant mutex.
     fn reentrant(self, lock: Of<RawReentrantMutex<P>>) -> Self::Out {
         self.exclusive(lock)
     }
-    /// A semaphore.
+    /// Visits a semaphore.
     fn semaphore<const FAIR: bool>(self, _: Of<Semaphore<FAIR, P>>) -> Self::Out {
         self.exclusive(PhantomData::<OnePermit<FAIR, P>>)
     }
-    /// The readers-writer lock.
+    /// Visits the readers-writer lock.
     fn rwsem(self, lock: Of<RawRwSem<P>>) -> Self::Out {
         self.shared(lock)
     }
-    /// The count with a lock in one word.
+    /// Visits the count with a lock in one word.
     fn lockref(self, lock: Of<LockRef<P>>) -> Self::Out {
         self.counted(lock)
     }
-    /// A version of the rwsem on a spin lock.
+    /// Visits a version of the rwsem on a spin lock.
     fn rwsem_spinlock<V: rwsem_spinlock::Policy>(self, lock: Of<RwsemSpinlock<V, P>>) -> Self::Out {
         self.shared(lock)
     }
-    /// A version of the rwsem by exchange and add.
+    /// Visits a version of the rwsem by exchange and add.
     fn rwsem_xadd<V: rwsem_xadd::Policy>(self, lock: Of<RwsemXadd<V, P>>) -> Self::Out {
         self.shared(lock)
     }
-    /// A version of the count of a dentry.
+    /// Visits a version of the count of a dentry.
     fn d_count<V: d_count::Policy>(self, lock: Of<DCount<V, P>>) -> Self::Out {
         self.counted(lock)
     }
-    /// A version of the lock around renames.
+    /// Visits a version of the lock around renames.
     fn rename_lock<V: rename_lock::Policy>(self, lock: Of<RenameLock<V, P>>) -> Self::Out {
         self.shared(lock)
     }
-    /// A version of the inode lock.
+    /// Visits a version of the inode lock.
     fn inode_lock<V: inode_lock::Policy>(self, lock: Of<InodeLock<V, P>>) -> Self::Out
     where
         V::Inner<P>: Debug,
@@ -88,14 +88,14 @@ pub trait Visit<P: Threads>: Sized {
 }
 
 /// A count of references, which starts at one.
-pub trait RefCount: Send + Sync + 'static {
-    /// One reference, the owner's.
+pub trait RefCount: Sync + 'static {
+    /// Makes a count with one reference, the owner's.
     fn new_in() -> Self;
-    /// One more.
+    /// Takes one more reference.
     fn get(&self);
-    /// One less; never the last.
+    /// Gives a reference back; never the last.
     fn put(&self);
-    /// How many there are.
+    /// Returns the number of references.
     fn count(&self) -> u64;
 }
 

@@ -75,7 +75,7 @@ impl<F: FnMut(&[f64]) -> Result<f64>> Search<'_, F> {
             return Ok(*known);
         }
         let misfit = (self.misfit.borrow_mut())(values)?;
-        ensure!(misfit.is_finite(), "the misfit at {values:?} is no number");
+        ensure!(misfit.is_finite(), "the misfit at {values:?} is not a finite number");
         self.known.borrow_mut().insert(key, misfit);
         Ok(misfit)
     }

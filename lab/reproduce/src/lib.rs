@@ -104,7 +104,7 @@ impl Context<'_> {
 
 /// Where to read what is known about a document's model from other runs than this one.
 fn page(name: &str) -> String {
-    format!("docs/reproduction/{name}.md says what other runs showed, and what the model lacks.")
+    format!("docs/reproduction/{name}.md has the results of other runs, and what the model lacks.")
 }
 
 impl Document {

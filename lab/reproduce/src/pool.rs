@@ -36,7 +36,7 @@ impl<'a> Pool<'a> {
         Pool { jobs: jobs.max(1), progress }
     }
 
-    /// Who is told.
+    /// Returns the observer that is kept up to date.
     #[must_use]
     pub fn progress(&self) -> &dyn Progress {
         self.progress

@@ -171,13 +171,13 @@ impl Row {
         Row { key, label, said, published, ours: None, today: None, fitted: false, bound: None, remark: None }
     }
 
-    /// With our figure.
+    /// Sets our figure.
     #[must_use]
     pub fn ours(self, ours: f64) -> Row {
         Row { ours: Some(ours), ..self }
     }
 
-    /// With that of today's locks.
+    /// Sets the figure of today's locks.
     #[must_use]
     pub fn today(self, today: f64) -> Row {
         Row { today: Some(today), ..self }
@@ -273,7 +273,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// An empty one.
+    /// Starts an empty listing.
     #[must_use]
     pub fn new(title: &str, columns: &[&str]) -> Listing {
         Listing {

@@ -64,7 +64,7 @@ impl Scaling {
         plots.push(self.plot());
     }
 
-    /// As a table.
+    /// Shows the figures as a table.
     fn listing(&self) -> Listing {
         let heads: Vec<String> = self.counts.iter().map(ToString::to_string).collect();
         let columns: Vec<&str> = std::iter::once("lock").chain(heads.iter().map(String::as_str)).collect();
@@ -76,7 +76,7 @@ impl Scaling {
         listing
     }
 
-    /// As curves.
+    /// Shows the figures as curves.
     fn plot(&self) -> Plot {
         let series = self.rows.iter().map(|(lock, figures)| Series {
             name: lock.clone(),

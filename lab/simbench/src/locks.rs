@@ -5,7 +5,6 @@ use anyhow::{Context, Result};
 use std::sync::LazyLock;
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::{McsLock, RawMcsLock, RawSeqRwLock};
-use turnwise_bench::adapt::counters::Count;
 use turnwise_bench::adapt::raw::RawLocked;
 use turnwise_bench::adapt::seqlocks::{Blocking, Optimistic};
 use turnwise_bench::load::exclusive::Protected;
@@ -86,7 +85,7 @@ impl Visit<Sim> for Workload {
         (Sort::Sequence, shared::<Optimistic<Sim>>)
     }
     fn counted<C: RefCount>(self, _: Of<C>) -> Self::Out {
-        (Sort::Counted, counted::<Count<C>>)
+        (Sort::Counted, counted::<C>)
     }
 }
 

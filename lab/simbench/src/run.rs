@@ -14,12 +14,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise_bench::load;
-use turnwise_bench::load::counted::Counter;
 use turnwise_bench::load::exclusive::{Lock, Protected};
 use turnwise_bench::load::shared::SharedLock;
 use turnwise_bench::run::{self, Counts, Roles, Section};
 use turnwise_bench::simulated::Jitter;
 use turnwise_bench::subject::Times;
+use turnwise_catalogue::RefCount;
 use turnwise_sim::spec::{Machine, NS};
 use turnwise_sim::{Affinity, Config, Outcome, Perturb, Sim, Simulation, Snapshot, TraceEvent};
 
@@ -85,19 +85,19 @@ pub fn run(plan: &Plan) -> Result<Run> {
 /// Runs a cell with a lock for one thread at a time.
 pub(super) fn exclusive<L: Lock<Protected>>(plan: &Plan) -> Result<Run> {
     let (section, jitter) = plan.section();
-    body(plan, load::exclusive::any_section::<Sim, L>(section, jitter))
+    run_workload(plan, load::exclusive::any_section::<Sim, L>(section, jitter))
 }
 
 /// Runs a cell with a lock for readers and writers.
 pub(super) fn shared<L: SharedLock>(plan: &Plan) -> Result<Run> {
     let (section, jitter) = plan.section();
-    body(plan, load::shared::any_section::<Sim, L>(section, jitter)?)
+    run_workload(plan, load::shared::any_section::<Sim, L>(section, jitter)?)
 }
 
 /// Runs a cell with a count of references.
-pub(super) fn counted<C: Counter>(plan: &Plan) -> Result<Run> {
+pub(super) fn counted<C: RefCount>(plan: &Plan) -> Result<Run> {
     let (section, jitter) = plan.section();
-    body(plan, load::counted::any_section::<Sim, C>(section, jitter)?)
+    run_workload(plan, load::counted::any_section::<Sim, C>(section, jitter)?)
 }
 
 impl Plan {
@@ -258,7 +258,7 @@ impl<W: run::Workload> ThreadBody for Placed<W> {
 }
 
 /// Runs a workload as the plan says.
-fn body<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
+fn run_workload<W: run::Workload>(plan: &Plan, work: W) -> Result<Run> {
     let state = CellState::new(plan)?;
     let mut simulation = Simulation::new(plan.config(), plan.threads as usize);
     let lock = simulation.place(plan.lock.name, work.shared());

@@ -57,7 +57,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         if self.writes() { Ok(()) } else { Err(Errno::BADF) }
     }
 
-    /// Where it is.
+    /// Returns the path by which it was opened.
     pub fn path(&self) -> &Path<'fs, H, L> {
         &self.path
     }
@@ -141,15 +141,15 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> File<'fs, H, L> {
         self.change(|file, space| file.punch_hole(space, offset, len))
     }
 
-    /// What `fstat` tells.
+    /// Returns the attributes, as `fstat` does.
     pub fn stat(&self) -> Stat {
         self.path.stat()
     }
 
-    /// As [`Path::set_attributes`].
+    /// Calls [`Path::set_attributes`] on the open file.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Path::set_attributes`].
     pub fn set_attributes(&self, wanted: &SetAttributes) -> Result<(), Errno> {
         self.path.set_attributes(wanted)
     }

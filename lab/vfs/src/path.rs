@@ -77,12 +77,12 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
         self.fs
     }
 
-    /// What `stat` tells.
+    /// Returns the attributes, as `stat` does.
     pub fn stat(&self) -> Stat {
         self.inode().stat()
     }
 
-    /// The inode's number.
+    /// Returns the inode's number.
     pub fn inode_number(&self) -> u64 {
         self.inode().number()
     }
@@ -90,7 +90,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
     /// Where a symbolic link leads.
     ///
     /// # Errors
-    /// `INVAL` if it is none.
+    /// `INVAL` if it is not a symbolic link.
     pub fn readlink(&self) -> Result<&[u8], Errno> {
         self.inode().target()
     }
@@ -118,9 +118,9 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Path<'fs, H, L> {
 /// Whether a symbolic link at the end of a path is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Follow {
-    /// As `stat` does.
+    /// Follow the link, as `stat` does.
     Yes,
-    /// As `lstat` does.
+    /// Stop at the link, as `lstat` does.
     No,
 }
 

@@ -128,7 +128,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         unsafe { self.first.as_ref() }.root
     }
 
-    /// The first directory.
+    /// Returns the root directory.
     pub fn root(&self) -> Path<'_, H, L> {
         let dentry = self.first_dentry();
         // SAFETY: contract of `Dcache::get`: the mount has a reference to its root.

@@ -226,7 +226,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Walker { fs, cx: *cx, mount: cx.at.mount, at: cx.at.dentry, counted, from_root, root_counted, links: 0, pin }
     }
 
-    /// Where we are.
+    /// Returns the dentry where the walk is.
     #[inline(always)]
     fn here(&self) -> &Dentry<H, L> {
         // SAFETY: we are pinned, and found it after that; or we have a reference (invariants 1 and 4 of `dentry`).
@@ -530,7 +530,8 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
         Ok(text?)
     }
 
-    /// As the older kernels do at a link: references to where we are, to the link, and to the root that we came by.
+    /// Goes on at a link as the older kernels do: with references to where we are, to the link, and to the root that we
+    /// came by.
     fn go_on_with_references(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
         self.count()?;
         // SAFETY: found while pinned (invariant 4 of `dentry`).

@@ -72,7 +72,7 @@ impl fmt::Display for UseSite {
 /// What an experiment changes at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// Another ordering than the source says.
+    /// The operation has another ordering than the source says.
     Order {
         /// Which ordering of the operation.
         part: Part,
@@ -132,7 +132,7 @@ pub fn weaker(order: Ordering) -> &'static [Ordering] {
 pub struct Done {
     /// The ordering, if it is stronger than relaxed.
     pub order: Option<Ordering>,
-    /// The same of a compare-exchange that fails.
+    /// The ordering of a compare-exchange that fails, if it is stronger than relaxed.
     pub failure_order: Option<Ordering>,
     /// Bits that were clear before an operation and set after it.
     pub set: u64,

@@ -28,42 +28,41 @@ impl Source {
 }
 
 impl Lock {
-    /// The sources of the lock: files or folders below `crates`.
+    /// The sources of the lock: files or folders of the workspace.
     pub fn sources(self) -> &'static [&'static str] {
         match self {
-            Lock::Osq => &["turnwise/src/osq.rs"],
-            Lock::Mutex => &["turnwise/src/mutex"],
-            Lock::Condvar => &["turnwise/src/condvar.rs"],
-            Lock::RwSem => &["turnwise/src/rwsem"],
-            Lock::Spin => &["turnwise/src/spin", "turnwise/src/backoff.rs"],
-            Lock::SeqRwLock => &["turnwise/src/seqrwlock"],
-            Lock::LockRef => &["turnwise/src/lockref"],
-            Lock::Semaphore => &["turnwise/src/semaphore.rs"],
-            Lock::Reentrant => &["turnwise/src/reentrant.rs"],
-            Lock::PreloadCond => &["preload/src/cond"],
-            Lock::PreloadWord => &["preload/src/word"],
+            Lock::Osq => &["crates/turnwise/src/osq.rs"],
+            Lock::Mutex => &["crates/turnwise/src/mutex"],
+            Lock::Condvar => &["crates/turnwise/src/condvar.rs"],
+            Lock::RwSem => &["crates/turnwise/src/rwsem"],
+            Lock::Spin => &["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
+            Lock::SeqRwLock => &["crates/turnwise/src/seqrwlock"],
+            Lock::LockRef => &["crates/turnwise/src/lockref"],
+            Lock::Semaphore => &["crates/turnwise/src/semaphore.rs"],
+            Lock::Reentrant => &["crates/turnwise/src/reentrant.rs"],
+            Lock::PreloadCond => &["crates/preload/src/cond"],
+            Lock::PreloadWord => &["crates/preload/src/word"],
             // The transcription that its check runs.
-            Lock::Slots => &["model/src/explicit/checks/slots.rs"],
-            Lock::LinuxMutex => &["lineage/src/linux_mutex"],
-            Lock::RwsemSpinlock => &["lineage/src/rwsem_spinlock.rs", "lineage/src/wait"],
-            Lock::RwsemXadd => &["lineage/src/rwsem_xadd.rs"],
+            Lock::Slots => &["proof/model/src/explicit/checks/slots.rs"],
+            Lock::LinuxMutex => &["lab/lineage/src/linux_mutex"],
+            Lock::RwsemSpinlock => &["lab/lineage/src/rwsem_spinlock.rs", "lab/lineage/src/wait"],
+            Lock::RwsemXadd => &["lab/lineage/src/rwsem_xadd.rs"],
             Lock::KernelSpin => {
-                &["lineage/src/ticket.rs", "lineage/src/biased_rwlock.rs", "lineage/src/queued_rwlock.rs"]
+                &["lab/lineage/src/ticket.rs", "lab/lineage/src/biased_rwlock.rs", "lab/lineage/src/queued_rwlock.rs"]
             }
-            Lock::DCount => &["lineage/src/d_count"],
-            Lock::RenameLock => &["lineage/src/rename_lock.rs"],
-            Lock::Ia64Spin => &["lineage/src/ia64_spin.rs"],
-            Lock::OsvMutex => &["lineage/src/osv_mutex"],
-            Lock::Journal => &["vfs/src/journal/handles.rs", "vfs/src/journal/committing.rs"],
-            Lock::Dcache => &["vfs/src/dcache", "vfs/src/inode", "vfs/src/mount.rs"],
+            Lock::DCount => &["lab/lineage/src/d_count"],
+            Lock::RenameLock => &["lab/lineage/src/rename_lock.rs"],
+            Lock::Ia64Spin => &["lab/lineage/src/ia64_spin.rs"],
+            Lock::OsvMutex => &["lab/lineage/src/osv_mutex"],
+            Lock::Journal => &["lab/vfs/src/journal/handles.rs", "lab/vfs/src/journal/committing.rs"],
+            Lock::Dcache => &["lab/vfs/src/dcache", "lab/vfs/src/inode", "lab/vfs/src/mount.rs"],
             Lock::Broken => &[],
         }
     }
 
     /// Whether a place is in them.
     pub fn owns(self, place: &UseSite) -> bool {
-        let inner = place.file.strip_prefix("crates/").unwrap_or_default();
-        self.sources().iter().any(|source| Path::new(inner).starts_with(source))
+        self.sources().iter().any(|source| Path::new(place.file).starts_with(source))
     }
 }
 
@@ -79,12 +78,12 @@ impl Sources {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut all = Vec::new();
         for source in lock.sources() {
-            read(&root, &Path::new("crates").join(source), &mut all)?;
+            read(&root, Path::new(source), &mut all)?;
         }
         Ok(Sources(all))
     }
 
-    /// File by file.
+    /// Iterates over the files.
     pub fn iter(&self) -> impl Iterator<Item = &Source> {
         self.0.iter()
     }

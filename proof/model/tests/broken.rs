@@ -197,7 +197,7 @@ fn what_happens_beside_one_that_looks_in_vain_is_found() {
     assert!(failure.message.contains("the other was there before"), "{failure}");
 }
 
-/// The same where two look in vain, and the third goes wrong only when both do.
+/// What happens only beside two threads that look in vain is found: the third goes wrong only when both do.
 #[test]
 fn what_happens_beside_two_that_look_in_vain_is_found() {
     fn body() {

@@ -1,7 +1,7 @@
 //! The threads of one run, what they protect, who waits, and the watchdog.
 
 use crate::object::Object;
-use crate::ops::{Change, Condvar, Exclusive, Held, LockRecord, Release, Shared, Upgrade};
+use crate::ops::{Change, Condvar, Exclusive, LockRecord, Shared, Upgrade};
 use crate::verdict::Verdict;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -128,11 +128,11 @@ impl Arena {
             self.fail(Verdict::TwoOwners, &format!("{sections} sections were counted as {first} and {second}"));
         }
         for guarded in locks {
-            match (guarded.ops.try_acquire)(guarded.lock) {
-                // SAFETY: just acquired.
-                Some(held) => unsafe { (guarded.ops.release)(guarded.lock, held) },
-                None => self.fail(Verdict::Hang, "the lock is free, but cannot be acquired"),
+            if !(guarded.ops.try_acquire)(guarded.lock) {
+                self.fail(Verdict::Hang, "the lock is free, but cannot be acquired");
             }
+            // SAFETY: just acquired.
+            unsafe { (guarded.ops.release)(guarded.lock) };
         }
     }
 
@@ -163,7 +163,7 @@ impl Arena {
             std::thread::sleep(Duration::from_millis(20));
             let hangs = |seat: &Seat| self.waited(seat) > self.patience;
             if let Some(number) = self.seats.iter().position(hangs) {
-                self.fail(Verdict::Hang, &format!("thread {number} has not got on for {:?}", self.patience));
+                self.fail(Verdict::Hang, &format!("thread {number} has made no progress for {:?}", self.patience));
             }
         }
     }
@@ -281,11 +281,10 @@ impl<'a> Guarded<'a> {
     }
 
     /// Acquires the lock, and checks that nobody else has it.
-    pub fn acquire(&self, worker: &Worker) -> Held {
+    pub fn acquire(&self, worker: &Worker) {
         worker.does(Doing::Acquires);
-        let held = (self.ops.acquire)(self.lock);
+        (self.ops.acquire)(self.lock);
         self.enter(worker);
-        held
     }
 
     /// What every acquisition begins with.
@@ -322,15 +321,15 @@ impl<'a> Guarded<'a> {
     }
 
     /// Releases the lock.
-    pub fn release(&self, worker: &Worker, held: Held) {
-        self.release_by(worker, held, self.ops.release);
+    pub fn release(&self, worker: &Worker) {
+        self.release_by(worker, self.ops.release);
     }
 
     /// Releases the lock by `how`.
-    pub fn release_by(&self, worker: &Worker, held: Held, how: Release) {
+    pub fn release_by(&self, worker: &Worker, how: Change) {
         self.leave(worker);
-        // SAFETY: `held` comes from the acquisition that ends here.
-        unsafe { how(self.lock, held) };
+        // SAFETY: the caller has the lock: `leave` checked it.
+        unsafe { how(self.lock) };
         worker.does(Doing::Outside);
     }
 
@@ -345,23 +344,23 @@ impl<'a> Guarded<'a> {
     }
 
     /// Tries to acquire by `how`; counts and releases if it succeeds; says whether it did.
-    pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(Object) -> Option<Held>) -> bool {
+    pub fn attempt(&self, worker: &mut Worker, how: impl FnOnce(Object) -> bool) -> bool {
         worker.does(Doing::Acquires);
-        let Some(held) = how(self.lock) else {
+        if !how(self.lock) {
             worker.does(Doing::Outside);
             return false;
-        };
+        }
         self.enter(worker);
         self.count(worker, dawdle);
-        self.release(worker, held);
+        self.release(worker);
         true
     }
 
     /// Acquires, counts, releases.
     pub fn section(&self, worker: &mut Worker, pause: impl FnOnce(&mut Worker)) {
-        let held = self.acquire(worker);
+        self.acquire(worker);
         self.count(worker, pause);
-        self.release(worker, held);
+        self.release(worker);
     }
 
     /// What both numbers are. A reader or a writer finds the same as long as it has the lock.

@@ -44,7 +44,7 @@ impl Cell {
                 cell.unwrap_or_else(|| panic!("no scenario {name} that suits {}", broken.lock.name))
             })
         };
-        BROKEN.iter().flat_map(cells).collect()
+        BROKEN.iter().copied().flat_map(cells).collect()
     }
 
     /// The seed of this cell in a session of seed `seed`.

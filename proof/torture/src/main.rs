@@ -108,7 +108,7 @@ fn list() {
         println!("  {:<27}{} ({} bytes)", lock.name, lock.about, lock.size);
     }
     println!("locks broken on purpose:");
-    for broken in BROKEN {
+    for broken in BROKEN.iter() {
         let caught: Vec<_> = broken.caught_by.iter().map(|(by, verdict)| format!("{by}: {verdict:?}")).collect();
         println!("  {:<27}{} ({})", broken.lock.name, broken.lock.about, caught.join(", "));
     }

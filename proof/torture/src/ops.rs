@@ -5,19 +5,12 @@ use crate::object::{Object, of};
 use crate::tree::Tree;
 use turnwise::platform::Deadline;
 use turnwise::raw::{RawLock, RawRwLock, RawTimedLock};
-use turnwise::spin::mcs::McsNode;
 use turnwise_catalogue::Nature;
 
-/// What an acquisition left behind for the release: the node of an MCS lock.
-pub type Held = Option<Box<McsNode>>;
+/// Acquires the lock, or gives up at a deadline; says whether it has it.
+pub type Until = fn(Object, Deadline) -> bool;
 
-/// Acquires the lock, or gives up at a deadline.
-pub type Until = fn(Object, Deadline) -> Option<Held>;
-
-/// Releases what the last acquisition, which left `Held` behind, acquired; that is for the caller to promise.
-pub type Release = unsafe fn(Object, Held);
-
-/// Gives up or changes a mode of the lock that the caller has, which is for it to promise.
+/// Releases or changes a mode of the lock that the caller has, which is for it to promise.
 pub type Change = unsafe fn(Object);
 
 /// A sort of lock's operations.
@@ -69,40 +62,52 @@ impl Ops {
 #[derive(Clone, Copy)]
 pub struct Exclusive {
     /// Acquires the lock.
-    pub acquire: fn(Object) -> Held,
-    /// Acquires the lock if it is free.
-    pub try_acquire: fn(Object) -> Option<Held>,
+    pub acquire: fn(Object),
+    /// Acquires the lock if it is free; says whether it was.
+    pub try_acquire: fn(Object) -> bool,
     /// Releases the lock.
-    pub release: Release,
+    pub release: Change,
     /// Acquires the lock, or gives up.
     pub acquire_until: Option<Until>,
     /// Releases the lock to the one that waited longest.
-    pub release_fair: Option<Release>,
+    pub release_fair: Option<Change>,
     /// Called by the owner before the last write of its section, if the lock is broken so.
     pub before_last_write: Option<fn(Object)>,
 }
 
 impl Exclusive {
-    /// What every raw lock can do.
-    pub const fn raw<L: RawLock>() -> Self {
+    /// The operations that every raw lock has.
+    pub const fn raw<L: HasRaw>() -> Self {
         Exclusive {
-            acquire: |lock| {
-                of::<L>(lock).lock();
-                None
-            },
-            try_acquire: |lock| of::<L>(lock).try_lock().then_some(None),
+            acquire: |lock| of::<L>(lock).raw().lock(),
+            try_acquire: |lock| of::<L>(lock).raw().try_lock(),
             // SAFETY: the caller has the lock.
-            release: |lock, _| unsafe { of::<L>(lock).unlock() },
+            release: |lock| unsafe { of::<L>(lock).raw().unlock() },
             acquire_until: None,
             release_fair: None,
             before_last_write: None,
         }
     }
 
-    /// The same, and waits that end at a deadline.
-    pub const fn timed<L: RawTimedLock>() -> Self {
-        let until: Until = |lock, deadline| of::<L>(lock).lock_until(deadline).then_some(None);
+    /// The operations of a raw lock whose waits can end at a deadline.
+    pub const fn timed<L: HasRaw<Raw: RawTimedLock>>() -> Self {
+        let until: Until = |lock, deadline| of::<L>(lock).raw().lock_until(deadline);
         Exclusive { acquire_until: Some(until), ..Exclusive::raw::<L>() }
+    }
+}
+
+/// A raw lock, or what has one inside.
+pub trait HasRaw: 'static {
+    /// The raw lock.
+    type Raw: RawLock;
+    /// Returns it.
+    fn raw(&self) -> &Self::Raw;
+}
+
+impl<L: RawLock> HasRaw for L {
+    type Raw = L;
+    fn raw(&self) -> &L {
+        self
     }
 }
 

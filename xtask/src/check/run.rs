@@ -90,7 +90,7 @@ pub(crate) fn command(cmd: &Cmd, env: &[(&str, &str)], args: &[String], minutes:
     follow(cmd, env, args, minutes, &mut std::io::stdout())
 }
 
-/// The same; what it prints goes to `to`.
+/// Runs one command as [`command`] does, and writes what it prints to `to`.
 fn follow(
     cmd: &Cmd,
     env: &[(&str, &str)],

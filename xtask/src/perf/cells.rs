@@ -75,7 +75,7 @@ pub(super) const DEFAULT: &[&str] = &[
     "spin:2x50/100:queued",
 ];
 
-/// The same with --quick.
+/// The cells that are measured with `--quick`.
 pub(super) const QUICK: &[&str] = &[
     "mutex:uncontended",
     "mutex:tight-2",

@@ -3,15 +3,15 @@
 use super::believed::Believed;
 use super::cells::Cell;
 use super::measure::Versions;
-use super::stats;
 use super::version::Version;
 use crate::programs::prepare::Ready;
 use crate::programs::run::{bounded, last_lines};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::Command;
+use turnwise_present::stats::median;
 
 /// Samples of a cell in one run, whose median counts: each begins with new threads.
 pub(super) const SAMPLES: u32 = 4;
@@ -146,8 +146,8 @@ fn read(file: &Path, lock: &str, scenarios: &[String]) -> Result<Vec<f64>> {
         let scenario = report.scenarios.iter().find(|scenario| scenario.name == *name);
         let lock = scenario.and_then(|scenario| scenario.locks.iter().find(|report| report.name == lock));
         let mut samples: Vec<f64> = lock.iter().flat_map(|lock| &lock.rounds_ns).flatten().copied().collect();
-        samples.sort_unstable_by(f64::total_cmp);
-        stats::median(&samples).with_context(|| format!("`turnwise-lab bench` does not measure it in {name}"))
+        ensure!(!samples.is_empty(), "`turnwise-lab bench` does not measure it in {name}");
+        Ok(median(&mut samples))
     };
     scenarios.iter().map(value).collect()
 }

@@ -7,6 +7,7 @@ use super::version::Version;
 use crate::programs::report::figure;
 use serde::Serialize;
 use turnwise_present::machine;
+use turnwise_present::stats::median;
 
 /// No line of the table is wider.
 const WIDTH: usize = 100;
@@ -77,7 +78,7 @@ pub(super) struct Row {
 }
 
 impl Machine {
-    /// This one, now.
+    /// Describes this machine as it is now.
     pub(super) fn here(compiler: String) -> Machine {
         let unknown = || "unknown".to_owned();
         let machine::Machine { cpu, cpus, arch, kernel, load_average, .. } = machine::Machine::here();
@@ -112,10 +113,9 @@ fn row(measured: Measured, error: f64, bound: f64) -> Option<Row> {
     let speed = Interval::of(&ratios, error)?;
     let middle = |index: usize| {
         let mut values: Vec<f64> = pairs.iter().map(|pair| pair[index]).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        stats::median(&values)
+        median(&mut values)
     };
-    let medians = [middle(0)?, middle(1)?];
+    let medians = [middle(0), middle(1)];
     Some(Row { cell, unit, medians, pairs, speed, verdict: speed.verdict(bound) })
 }
 
@@ -129,7 +129,7 @@ impl Report<'_> {
         self.count(Verdict::Worse) > 0
     }
 
-    /// As text.
+    /// Writes the report as text.
     pub(super) fn text(&self) -> String {
         let mut lines = self.head();
         lines.push(String::new());

@@ -7,6 +7,7 @@
 //! rounds, for one ratio at 95%; here are many at up to 99.9%, which this gives exactly and by no seed.
 
 use serde::Serialize;
+use turnwise_present::stats::quantile;
 
 /// How often any of the intervals of a report may miss, all of them together.
 pub(super) const ERROR: f64 = 0.05;
@@ -47,7 +48,7 @@ impl Interval {
         sorted.sort_unstable_by(f64::total_cmp);
         let outside = left_out(sorted.len(), error)?;
         let (low, high) = (sorted[outside], sorted[sorted.len() - 1 - outside]);
-        Some(Interval { ratio: median(&sorted)?, low, high })
+        Some(Interval { ratio: quantile(&sorted, 0.5), low, high })
     }
 
     /// A cell is better or worse if the whole interval is, by more than `bound`.
@@ -83,12 +84,6 @@ fn left_out(pairs: usize, error: f64) -> Option<usize> {
         outcome *= (pairs - heads) as f64 / (heads + 1) as f64;
     }
     outside
-}
-
-/// Of sorted values; `None` of none.
-pub(super) fn median(sorted: &[f64]) -> Option<f64> {
-    let upper = sorted.get(sorted.len() / 2)?;
-    Some(if sorted.len() % 2 == 1 { *upper } else { (sorted[sorted.len() / 2 - 1] + upper) / 2.0 })
 }
 
 #[cfg(test)]

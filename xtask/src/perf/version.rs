@@ -41,10 +41,10 @@ impl Version {
 /// A program that is there already.
 pub(super) fn given(program: &Path) -> Result<Version> {
     let found = program.canonicalize().with_context(|| format!("cannot find the program {}", program.display()))?;
-    Ok(Version::new(program.display().to_string(), "a program that was there".to_owned(), found))
+    Ok(Version::new(program.display().to_string(), "an existing program".to_owned(), found))
 }
 
-/// The working tree.
+/// Builds the version in the working tree.
 pub(super) fn working_tree() -> Result<Version> {
     let (commit, title) = described("HEAD")?;
     let changed = git(&["status", "--porcelain"])?.lines().count();
@@ -61,7 +61,7 @@ pub(super) fn working_tree() -> Result<Version> {
     Ok(Version::new(commit + mark, what, program))
 }
 
-/// A commit.
+/// Checks a commit out and builds it.
 pub(super) fn commit(named: &str) -> Result<Version> {
     let (name, what) = described(named)?;
     let place = folder()?.join(&name);

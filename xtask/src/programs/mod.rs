@@ -92,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         eprintln!("==> {}", program.name);
         let outcome = one(&turnwise, &program, &here, args.runs);
         match &outcome {
-            Outcome::Measured(measured) => eprintln!("    {}", report::told(measured)),
+            Outcome::Measured(measured) => eprintln!("    {}", report::line(measured)),
             Outcome::Passed(results) => eprintln!("    passed: {}", report::shortened(results)),
             Outcome::Skipped(why) => eprintln!("    SKIPPED: {why}"),
             Outcome::Failed(why) => eprintln!("    FAILED: {why}"),

@@ -87,8 +87,8 @@ fn speed(measured: &Measured) -> String {
     format!("{speed:.2} times as fast ({low:.2} to {high:.2})")
 }
 
-/// For whoever watches.
-pub(super) fn told(measured: &Measured) -> String {
+/// Describes a program's result in a line, for the person who watches.
+pub(super) fn line(measured: &Measured) -> String {
     let marked = [("on one CPU", measured.one_cpu), ("recorded", measured.recorded)];
     let marked = marked.iter().filter(|(_, speed)| speed.is_some());
     speed(measured) + &marked.map(|(how, speed)| format!("; libc {how}: {}", interval(*speed))).collect::<String>()
@@ -107,7 +107,7 @@ const BOUND_MEAN: f64 = 2.0;
 const RECORDED: f64 = 0.9;
 
 impl Report {
-    /// The whole page.
+    /// Writes the whole page.
     pub(super) fn page(&self) -> Result<String> {
         let mut page = "# Programs that nobody rebuilt\n\n".to_owned();
         writeln!(

@@ -40,7 +40,7 @@ pub(crate) struct Measured {
     pub(super) speed: Speed,
     /// Speed of the C library's locks on one CPU against the same on all; of lock-bound programs only.
     pub(super) one_cpu: Option<Speed>,
-    /// The same of the C library's locks under `turnwise profile`.
+    /// Speed of the C library's locks under `turnwise profile` against the same without.
     pub(super) recorded: Option<Speed>,
     /// Where.
     pub(super) machine: Machine,
@@ -82,7 +82,7 @@ struct Ratio {
 }
 
 impl Turnwise {
-    /// Builds it.
+    /// Builds the `turnwise` program.
     pub(super) fn build() -> Result<Turnwise> {
         let path = built("turnwise-cli", "turnwise")?;
         Ok(Turnwise { path })

@@ -32,7 +32,7 @@ struct Table {
     program: Vec<Program>,
 }
 
-/// All programs.
+/// Reads the list of all programs.
 pub(crate) fn load(here: &Path) -> Result<Vec<Program>> {
     let path = here.join("programs.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

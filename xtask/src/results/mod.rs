@@ -106,7 +106,7 @@ fn measure(lab: &Path, record: &Record, subject: &Subject, mut arguments: Vec<&s
 
 /// Writes the page and the picture of one report in a folder.
 pub(crate) fn rewrite_named(from: &Path, name: &str) -> Result<()> {
-    let subject = SUBJECTS.iter().find(|subject| subject.name == name).context("there is no such subject")?;
+    let subject = SUBJECTS.iter().find(|subject| subject.name == name).context("unknown subject")?;
     rewrite(from, &[subject], Path::new(PAGES))
 }
 

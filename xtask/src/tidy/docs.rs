@@ -110,7 +110,7 @@ fn design_page(tree: &Tree, report: &mut Report<'_>) {
     }
 }
 
-/// As `wc -w` counts them.
+/// The most words in a design page, as `wc -w` counts them.
 const DESIGN_WORDS: usize = 900;
 
 fn design_words(tree: &Tree, report: &mut Report<'_>) {

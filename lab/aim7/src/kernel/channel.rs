@@ -78,7 +78,7 @@ impl<H: Host, L: LockSet<H::Platform>> Socket<H, L> {
         Socket { kind, pid, ends: Owned::new(Ends { pipe: Lock::new_in(VecDeque::new()), sender, queue }) }
     }
 
-    /// What it is.
+    /// Returns the kind of channel.
     #[must_use]
     pub fn kind(&self) -> Channel {
         self.kind

@@ -44,7 +44,7 @@ pub const INODE_LIST: u32 = 40;
 pub const PORT: u32 = 120;
 /// Passing a message on, beside copying it.
 pub const MESSAGE: u32 = 250;
-/// The same through the network's layers, there and back.
+/// Passing a message on through the network's layers, there and back.
 pub const NETWORK: u32 = 2500;
 /// Looking up a user, a group or a terminal in the program's own tables.
 pub const NAME_SERVICE: u32 = 3000;

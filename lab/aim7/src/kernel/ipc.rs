@@ -46,7 +46,7 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
         keys.remove(&key).is_some()
     }
 
-    /// Entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.keys.lock().len()
     }
@@ -73,7 +73,7 @@ impl<H: Host, L: LockSet<H::Platform>> Semaphore<H, L> {
         ipc.semaphores.make(key).then(|| Semaphore { key, value: Owned::new(Lock::new_in(0)) })
     }
 
-    /// Adds to it.
+    /// Adds `by` to the semaphore's value.
     pub fn operate(&self, by: i64) {
         let mut value = self.value.lock();
         charge::<H>(costs::SEMAPHORE);

@@ -49,7 +49,7 @@ impl Pids {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
-    /// No tasks.
+    /// Makes an empty table of tasks.
     pub(super) fn new() -> Self {
         let pids = Pids { taken: vec![0; PIDS / 64], last: RESERVED };
         let (pids, list) = (Apart(Lock::new_in(pids)), Apart(Shared::new(List::default())));
@@ -83,7 +83,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         pids.give_back(task.pid);
     }
 
-    /// Tasks that live.
+    /// Returns the number of live tasks.
     pub fn alive(&self) -> u32 {
         self.list.0.read().tasks
     }

@@ -1,41 +1,39 @@
 //! Counts of references that need no lock, or seldom.
 
-use crate::load::counted::Counter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use turnwise_catalogue::RefCount;
 
 /// `Arc`: cloned and dropped.
-impl Counter for Arc<()> {
-    type Held = Arc<()>;
+pub struct Clones(Arc<()>);
 
-    fn new() -> Self {
-        Arc::new(())
+impl RefCount for Clones {
+    fn new_in() -> Self {
+        Clones(Arc::new(()))
     }
 
     #[inline]
-    fn get(&self) -> Arc<()> {
-        Arc::clone(self)
+    fn get(&self) {
+        std::mem::forget(Arc::clone(&self.0));
     }
 
     #[inline]
-    fn put(&self, held: Arc<()>) {
-        drop(held);
+    fn put(&self) {
+        // SAFETY: the count includes the clone that `get` forgot.
+        unsafe { Arc::decrement_strong_count(Arc::as_ptr(&self.0)) };
     }
 
     fn count(&self) -> u64 {
-        Arc::strong_count(self) as u64
+        Arc::strong_count(&self.0) as u64
     }
 }
 
 /// One atomic addition each way: the least that a count can cost, and it cannot say no.
 pub struct Additions(AtomicU64);
 
-impl Counter for Additions {
-    type Held = ();
-
-    fn new() -> Self {
+impl RefCount for Additions {
+    fn new_in() -> Self {
         Additions(AtomicU64::new(1))
     }
 
@@ -45,7 +43,7 @@ impl Counter for Additions {
     }
 
     #[inline]
-    fn put(&self, (): ()) {
+    fn put(&self) {
         self.0.fetch_sub(1, Release);
     }
 
@@ -67,10 +65,8 @@ impl Exchanges {
     }
 }
 
-impl Counter for Exchanges {
-    type Held = ();
-
-    fn new() -> Self {
+impl RefCount for Exchanges {
+    fn new_in() -> Self {
         Exchanges(AtomicU64::new(1))
     }
 
@@ -80,36 +76,11 @@ impl Counter for Exchanges {
     }
 
     #[inline]
-    fn put(&self, (): ()) {
+    fn put(&self) {
         self.change(u64::MAX);
     }
 
     fn count(&self) -> u64 {
         self.0.load(Acquire)
-    }
-}
-
-/// A count of the catalogue.
-pub struct Count<C>(C);
-
-impl<C: RefCount> Counter for Count<C> {
-    type Held = ();
-
-    fn new() -> Self {
-        Count(C::new_in())
-    }
-
-    #[inline]
-    fn get(&self) {
-        self.0.get();
-    }
-
-    #[inline]
-    fn put(&self, (): ()) {
-        self.0.put();
-    }
-
-    fn count(&self) -> u64 {
-        self.0.count()
     }
 }

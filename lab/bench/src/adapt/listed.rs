@@ -1,6 +1,5 @@
 //! The locks of the catalogue, in the shape that the workloads want.
 
-use crate::adapt::counters::Count;
 use crate::adapt::raw::RawLocked;
 use crate::adapt::seqlocks::Optimistic;
 use crate::load::counted::{self, Locked};
@@ -34,7 +33,7 @@ impl Visit<Native> for AsItself {
         shared::sample::<Optimistic>
     }
     fn counted<C: RefCount>(self, _: Of<C>) -> Sample {
-        counted::sample::<Count<C>>
+        counted::sample::<C>
     }
 }
 

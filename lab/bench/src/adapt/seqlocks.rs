@@ -35,7 +35,7 @@ ours!(
     |lock, f| f(&lock.read())
 );
 ours!(
-    /// The same through a closure, on the copy or under the lock.
+    /// Readers pass a closure, which runs on the copy or under the lock.
     With,
     |lock, f| lock.read_with(f)
 );

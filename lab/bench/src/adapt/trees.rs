@@ -22,7 +22,7 @@ type TreePath<L> = turnwise_vfs::Path<'static, Metal, L>;
 /// Our file system, with these locks.
 pub struct Ours<L: LockSet<Native>>(Vfs<Metal, L>);
 
-/// The same; a look-up holds what it finds for a moment.
+/// Our file system, where a look-up holds what it finds for a moment.
 pub struct Holding<L: LockSet<Native>>(Ours<L>);
 
 /// A path, and what is there.
@@ -128,7 +128,7 @@ impl Tree for Tmpfs {
         let root = tempfile::Builder::new().prefix("turnwise-bench-").tempdir_in(shm);
         let root = root.context("cannot make a directory in /dev/shm, where Linux has a tmpfs")?;
         let top = OwnedFd::from(fs::File::open(root.path())?);
-        ensure!(is_tmpfs(&top), "/dev/shm is no tmpfs here: leave `tmpfs` out, by naming the others with --lock");
+        ensure!(is_tmpfs(&top), "/dev/shm is not a tmpfs here: leave `tmpfs` out by naming the others with --lock");
         for (number, path) in all_paths().enumerate() {
             let path = root.path().join(&path[1..]);
             fs::create_dir_all(path.parent().unwrap_or(shm))?;

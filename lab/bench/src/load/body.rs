@@ -4,6 +4,27 @@ use crate::environment::Environment;
 use crate::run::Section;
 use anyhow::{Result, bail};
 use std::hint::black_box;
+use std::marker::PhantomData;
+
+/// A workload of this kind in this world with this lock or count, and what an operation does beside it.
+pub(super) struct Load<Of, B> {
+    pub(super) body: B,
+    of: PhantomData<fn() -> Of>,
+}
+
+impl<Of, B> Load<Of, B> {
+    pub(super) fn of(body: B) -> Self {
+        Load { body, of: PhantomData }
+    }
+}
+
+impl<Of, B: Copy> Clone for Load<Of, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Of, B: Copy> Copy for Load<Of, B> {}
 
 /// The two halves of an operation.
 pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {

@@ -1,39 +1,25 @@
 //! Threads that take a reference to one object and drop it again.
 
-use super::body::{Any, Body, Tight, Work};
+use super::body::{Any, Body, Load, Tight, Work};
 use crate::environment::Environment;
 use crate::load::exclusive::Lock;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use anyhow::{bail, ensure};
 use std::hint::black_box;
-use std::marker::PhantomData;
 use std::ptr;
 use turnwise::platform::Native;
-
-/// A count of references, which starts at one.
-pub trait Counter: Sync + 'static {
-    /// What stands for a reference.
-    type Held;
-    /// One reference, the owner's.
-    fn new() -> Self;
-    /// One more.
-    fn get(&self) -> Self::Held;
-    /// One less; never the last.
-    fn put(&self, held: Self::Held);
-    /// How many there are.
-    fn count(&self) -> u64;
-}
+use turnwise_catalogue::RefCount;
 
 /// Runs one sample of `plan` with a fresh counter.
 ///
 /// # Errors
 /// When a thread cannot be started, or when references got lost.
-pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
+pub fn sample<C: RefCount>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
-        Section::Tight => run::sample(plan, Counted::<Native, C, _>::of(Tight)),
+        Section::Tight => run::sample(plan, Load::<(Counted, Native, C), _>::of(Tight)),
         Section::Work { inside, outside } => {
-            run::sample(plan, Counted::<Native, C, _>::of(Work { inside, outside, jitter: () }))
+            run::sample(plan, Load::<(Counted, Native, C), _>::of(Work { inside, outside, jitter: () }))
         }
         Section::Sleep(_) => bail!(NO_SLEEP),
     }
@@ -44,8 +30,8 @@ pub fn sample<C: Counter>(plan: &Plan) -> anyhow::Result<Outcome> {
 ///
 /// # Errors
 /// When the section sleeps.
-pub fn any_section<W: Environment, C: Counter>(section: Section, jitter: W::Jitter) -> anyhow::Result<impl Workload> {
-    Ok(Counted::<W, C, _>::of(Any::of(section, jitter, NO_SLEEP)?))
+pub fn any_section<W: Environment, C: RefCount>(section: Section, jitter: W::Jitter) -> anyhow::Result<impl Workload> {
+    Ok(Load::<(Counted, W, C), _>::of(Any::of(section, jitter, NO_SLEEP)?))
 }
 
 const NO_SLEEP: &str = "references are taken and dropped without sleep";
@@ -53,10 +39,8 @@ const NO_SLEEP: &str = "references are taken and dropped without sleep";
 /// A plain count behind a lock.
 pub struct Locked<L>(L);
 
-impl<L: Lock<u64>> Counter for Locked<L> {
-    type Held = ();
-
-    fn new() -> Self {
+impl<L: Lock<u64>> RefCount for Locked<L> {
+    fn new_in() -> Self {
         Locked(L::new(1))
     }
 
@@ -66,7 +50,7 @@ impl<L: Lock<u64>> Counter for Locked<L> {
     }
 
     #[inline]
-    fn put(&self, (): ()) {
+    fn put(&self) {
         self.0.with(|count| *count -= 1);
     }
 
@@ -75,31 +59,15 @@ impl<L: Lock<u64>> Counter for Locked<L> {
     }
 }
 
-struct Counted<W, C, B> {
-    body: B,
-    of: PhantomData<fn() -> (W, C)>,
-}
+/// The kind of the workload.
+enum Counted {}
 
-impl<W, C, B> Counted<W, C, B> {
-    fn of(body: B) -> Self {
-        Counted { body, of: PhantomData }
-    }
-}
-
-impl<W, C, B: Copy> Clone for Counted<W, C, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W, C, B: Copy> Copy for Counted<W, C, B> {}
-
-impl<W: Environment, C: Counter, B: Body<W>> Workload for Counted<W, C, B> {
+impl<W: Environment, C: RefCount, B: Body<W>> Workload for Load<(Counted, W, C), B> {
     type Shared = C;
     type Local = u64;
 
     fn shared(self) -> C {
-        C::new()
+        C::new_in()
     }
 
     fn local(self, _roles: Roles, _thread: usize) -> u64 {
@@ -116,14 +84,14 @@ impl<W: Environment, C: Counter, B: Body<W>> Workload for Counted<W, C, B> {
         let address = ptr::from_ref(counter).cast();
         probe.asks(address);
         let asked = probe.mark();
-        let held = counter.get();
+        counter.get();
         let acquired = probe.mark();
         probe.acquired(address, Kind::Read);
         if !self.body.tight() {
             *local = black_box(self.body.inside(*local));
         }
         probe.releases(address, Kind::Read);
-        counter.put(held);
+        counter.put();
         probe.record(Kind::Write, asked, acquired);
         Kind::Write
     }

@@ -1,18 +1,18 @@
 //! Threads that want a lock for themselves.
 
+use super::body::Load;
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
 use anyhow::ensure;
 use std::hint::black_box;
-use std::marker::PhantomData;
 use std::ptr;
 use std::time::Duration;
 use turnwise::platform::Native;
 
 /// A lock with data inside. The workloads are generic over it, so every lock is inlined into its own copy of them.
 pub trait Lock<T>: Sync + 'static {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     fn new(value: T) -> Self;
     /// Acquires, runs `f`, releases.
     fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R;
@@ -23,7 +23,7 @@ pub trait Lock<T>: Sync + 'static {
 pub struct Protected {
     /// Critical sections completed.
     count: u64,
-    /// The same, written at another time in the section.
+    /// A copy of `count`, written at another time in the section.
     mirror: u64,
     /// Where the work inside takes its seed and leaves its result.
     chain: u64,
@@ -35,18 +35,18 @@ pub struct Protected {
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
     match plan.section {
-        Section::Tight => run::sample(plan, Exclusive::<Native, L, _>::of(Tight)),
+        Section::Tight => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Tight)),
         Section::Work { inside, outside } => {
-            run::sample(plan, Exclusive::<Native, L, _>::of(Work { inside, outside, jitter: () }))
+            run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Work { inside, outside, jitter: () }))
         }
-        Section::Sleep(time) => run::sample(plan, Exclusive::<Native, L, _>::of(Sleep(time))),
+        Section::Sleep(time) => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Sleep(time))),
     }
 }
 
 /// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
 /// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
-    Exclusive::<W, L, _>::of(match section {
+    Load::<(Exclusive, W, L), _>::of(match section {
         Section::Tight => Any::Tight(Tight),
         Section::Work { inside, outside } => Any::Work(Work { inside, outside, jitter }),
         Section::Sleep(time) => Any::Sleep(Sleep(time)),
@@ -154,26 +154,10 @@ impl<W: Environment> Body<W> for Any<W::Jitter> {
     }
 }
 
-struct Exclusive<W, L, B> {
-    body: B,
-    of: PhantomData<fn() -> (W, L)>,
-}
+/// The kind of the workload.
+enum Exclusive {}
 
-impl<W, L, B> Exclusive<W, L, B> {
-    fn of(body: B) -> Self {
-        Exclusive { body, of: PhantomData }
-    }
-}
-
-impl<W, L, B: Copy> Clone for Exclusive<W, L, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W, L, B: Copy> Copy for Exclusive<W, L, B> {}
-
-impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Exclusive<W, L, B> {
+impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusive, W, L), B> {
     type Shared = L;
     type Local = u64;
 

@@ -16,7 +16,7 @@ pub type Record = [u64; 4];
 
 /// A lock with data inside that many may read at a time.
 pub trait SharedLock: Sync + 'static {
-    /// An unlocked lock.
+    /// Creates an unlocked lock.
     fn new(value: Record) -> Self;
     /// Runs `f` on the data, or on a copy that was read while nobody wrote.
     fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R;

@@ -15,6 +15,7 @@ use crate::load::{counted, exclusive, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
 use crate::work::steps_for;
 use std::time::Duration;
+use turnwise_catalogue::RefCount;
 
 /// What a waiter of a lock does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,11 +71,7 @@ impl LockInfo {
     }
 
     /// A peer that counts references.
-    pub(crate) const fn counter<C: counted::Counter>(
-        name: &'static str,
-        waiting: Waiting,
-        help: &'static str,
-    ) -> LockInfo {
+    pub(crate) const fn counter<C: RefCount>(name: &'static str, waiting: Waiting, help: &'static str) -> LockInfo {
         LockInfo::by(counted::sample::<C>, name, waiting, help)
     }
 
@@ -99,7 +96,7 @@ impl LockInfo {
         LockInfo { sampler: Sampler::CountUnder, ..LockInfo::listed(name) }
     }
 
-    /// The same, to judge.
+    /// Marks the lock as one of ours, which the figures judge.
     pub(crate) const fn ours(self) -> LockInfo {
         LockInfo { ours: true, ..self }
     }
@@ -214,17 +211,17 @@ impl Scenario {
         Scenario { name, help, group, threads, times, mix, pinned: false, scales: None }
     }
 
-    /// As the scenario of this name, with more threads.
+    /// Marks it as the scenario of the name `from`, with more threads.
     pub(crate) const fn scales(self, from: &'static str) -> Scenario {
         Scenario { scales: Some(from), ..self }
     }
 
-    /// Work inside and outside, in nanoseconds.
+    /// Sets the work inside and outside, in nanoseconds.
     pub(crate) const fn busy(self, inside_ns: u64, outside_ns: u64) -> Scenario {
         Scenario { times: Times::Work { inside_ns, outside_ns }, ..self }
     }
 
-    /// Readers, too.
+    /// Sets the mix of readers and writers.
     pub(crate) const fn mix(self, mix: Mix) -> Scenario {
         Scenario { mix, ..self }
     }

@@ -1,9 +1,8 @@
 //! Counts of references: with a lock, in the lock, and without one.
 
 use super::{Group, LockInfo, Scenario, Subject, Waiting::*};
-use crate::adapt::counters::{Additions, Exchanges};
+use crate::adapt::counters::{Additions, Clones, Exchanges};
 use crate::load::counted::Locked;
-use std::sync::Arc;
 
 /// Counts of references.
 pub static SUBJECT: Subject = Subject {
@@ -36,7 +35,7 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("lockref"),
     LockInfo::counter::<Exchanges>("cmpxchg", Never, "a bare word, a compare-exchange each way"),
     LockInfo::counter::<Additions>("atomic-add", Never, "a bare word, an addition each way"),
-    LockInfo::counter::<Arc<()>>("arc", Never, "std::sync::Arc, cloned and dropped"),
+    LockInfo::counter::<Clones>("arc", Never, "std::sync::Arc, cloned and dropped"),
     LockInfo::listed("d-count-under-lock"),
     LockInfo::listed("d-count-cmpxchg"),
     LockInfo::listed("d-count-lockref"),

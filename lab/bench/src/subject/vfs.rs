@@ -18,12 +18,12 @@ pub static SUBJECT: Subject = Subject {
 };
 
 impl LockInfo {
-    /// What finds names.
+    /// A file system whose look-ups of names are measured.
     const fn tree<T: Tree, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
         LockInfo::by(names::look_ups::<T, W>, name, Sleeps, help)
     }
 
-    /// What knows paths.
+    /// A file system whose `d_path` is measured.
     const fn paths<T: Paths, W: Whose>(name: &'static str, help: &'static str) -> LockInfo {
         LockInfo::by(names::paths::<T, W>, name, Sleeps, help)
     }

@@ -268,7 +268,7 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
         let share = profiled[0].split("reaim", name) / of_all.max(f64::MIN_POSITIVE);
         rows.push(row.ours(share * sum).within(Bound::Points(10.0)));
     }
-    let title = format!("Who waits there, of the {sum:.1}% that these three are together");
+    let title = format!("Waiters by command, of the {sum:.1}% that these three take together");
     let split = Table { title, unit: "%".to_owned(), today: None, rows };
     let neutral = (0..published.neutral.len())
         .map(|n| Ok(Row::of(format!("{NAME}.neutral[{n}]"), "neutral")?.remark("needs a mount: not run here")));

@@ -83,7 +83,7 @@ impl Curves {
     pub(super) fn techniques(&self) -> Vec<Listing> {
         let columns = ["lock", "1 thread", "2 threads", "4 threads", "20 threads"];
         let mut times = Listing::new("All techniques of the issue behind it: nanoseconds for an acquisition", &columns);
-        let mut runs = Listing::new("The same: overlap of the threads, acquisitions in a row by one thread", &columns);
+        let mut runs = Listing::new("Overlap of the threads, and acquisitions in a row by one thread", &columns);
         for (lock, row) in &self.0 {
             let name = || [(*lock).to_owned()].into_iter();
             times.rows.push(name().chain(row.iter().map(|shown| digits(shown.each_ns))).collect());
@@ -130,7 +130,7 @@ pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
 
 pub(super) fn metal(context: &Context<'_>) -> Listing {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
-    let title = format!("The same workload on metal here, {threads} CPUs: nanoseconds, overlap, run length");
+    let title = format!("The workload on metal here, {threads} CPUs: nanoseconds, overlap, run length");
     let counts = [1, 2, 4];
     let mut listing = Listing::new(&title, &["lock", "1 thread", "2 threads", "4 threads"]);
     for lock in LOCKS {

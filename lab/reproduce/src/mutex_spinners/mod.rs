@@ -73,14 +73,14 @@ fn facts() -> Vec<String> {
         "the workfiles' jobs, their weights and their operations (docs/aim7.md); the file jobs run on the file system \
          of lab/vfs with the locks of that kernel",
         "16 directories, as AIM7's script has them, but in one file system, where it makes 16: the list of facts shows \
-         that only so the plateau comes from locks at all",
+         that only then the plateau comes from locks at all",
         "a journal of 4 MiB: a transaction has room for 256 blocks, and is committed when a handle finds none; a \
          handle reserves what its kind of change may need (truncation 8, creation 42, link 39, removal 126: recalled); \
          a truncation is two handles, the second for times (recalled); a commit costs 100 us after the transaction is \
          retired (guessed)",
         "writers of the journal's state lock (recalled): a commit, when it locks the transaction and when it retires \
-         it, which wakes all who wait before it releases the lock; whoever finds no running transaction; whoever asks \
-         for a commit",
+         it, which wakes all waiters before it releases the lock; a thread that finds no running transaction; a thread \
+         that asks for a commit",
         "1500 users stand for 1100-2000, 600 for 200-1000, 50 for 10-100; windows of steady state, with jobs of a \
          50th of AIM7's, counted as jobs a minute; on 4 and 8 nodes they begin after every user has had two slices of \
          the scheduler, since one that has not yet had its CPU is not in the crowd at the locks, and figures are means \

@@ -73,7 +73,7 @@ impl Model {
         row.map_or(0.0, |row| row.jpm[2])
     }
 
-    /// The same here.
+    /// A sample of our figures for that kernel.
     fn sample(&self, context: &Context<'_>, nodes: u32) -> Result<Sample> {
         let run = self.run(context, "fserver", VARIANTS[2], nodes, FITTED_USERS);
         let mut samples = Sample::run_all(context, "mutex_spinners: fit", &[(run, seeds(context, nodes))])?;
@@ -115,7 +115,7 @@ impl Model {
         )
     }
 
-    /// One cell.
+    /// Describes the runs of one cell of the table.
     pub(super) fn run(
         &self,
         context: &Context<'_>,

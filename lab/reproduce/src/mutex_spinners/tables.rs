@@ -280,7 +280,7 @@ pub(super) fn placements(context: &Context<'_>, model: &Model) -> Result<Listing
 pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     let users = context.choose(4, 16);
     let mut listing = Listing::new(
-        &format!("The same workload on metal here, {users} users, jobs of a 50th"),
+        &format!("The workload on metal here, {users} users, jobs of a 50th"),
         &["locks", "jobs/min", "CPU ms for a job"],
     );
     for locks in [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY] {

@@ -74,7 +74,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
 fn facts() -> Vec<String> {
     vec![
         format!("the machine is not known: the first {CPUS} CPUs of westmere-ex-80, and others in a table below"),
-        "the lock before: granted in order to whoever waits, asleep as it is; after: woken, and whoever comes first \
+        "the lock before: granted in order to waiters, even asleep; after: a waiter is woken, and the first to come \
          has it. Forks, exits and waits are calls into a kernel that is not preemptible"
             .to_owned(),
         format!(
@@ -86,7 +86,7 @@ fn facts() -> Vec<String> {
             2 * Model::AREAS,
             Model::HOLD_NS
         ),
-        "switches: sleeps on the lock and in wait; the end of a child is none".to_owned(),
+        "switches: sleeps on the lock and in wait; the end of a child is not counted".to_owned(),
     ]
 }
 

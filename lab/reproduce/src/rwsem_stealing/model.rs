@@ -91,7 +91,7 @@ impl Model {
     /// How long a link into the root's tree takes.
     pub(super) const HOLD_NS: u64 = 300;
 
-    /// The machine.
+    /// Reads the description of the machine.
     pub(super) fn machine() -> Result<Arc<Machine>> {
         Ok(Arc::new(spec::load("westmere-ex-80")?))
     }

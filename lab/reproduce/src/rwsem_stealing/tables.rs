@@ -165,10 +165,10 @@ fn predictions(title: &str, first: &str) -> Listing {
     listing
 }
 
-/// The same predictions for machines of other sizes, each with its own fit.
+/// Predicts for machines of other sizes, each with its own fit.
 pub(super) fn robustness(context: &Context<'_>, main: &Found, wanted: f64) -> Result<Listing> {
     let mut listing =
-        predictions("The machine is not known: the same with other numbers of CPUs, each fitted anew", "CPUs");
+        predictions("The machine is not known: predictions for other numbers of CPUs, each fitted anew", "CPUs");
     let others: &[u32] = context.choose(&[8], &[6, 8, 32, 64]);
     for &cpus in others {
         let model = Model::fitted(context, cpus, Model::HOLD_NS, wanted)?;
@@ -179,9 +179,9 @@ pub(super) fn robustness(context: &Context<'_>, main: &Found, wanted: f64) -> Re
     Ok(listing)
 }
 
-/// The same for other hold times.
+/// Predicts for other hold times, each with its own fit.
 pub(super) fn by_hold(context: &Context<'_>, wanted: f64) -> Result<Listing> {
-    let title = format!("How long the lock is held is guessed: the same with others, {CPUS} CPUs, each fitted anew");
+    let title = format!("The hold time is guessed: predictions for others, {CPUS} CPUs, each fitted anew");
     let mut listing = predictions(&title, "held, ns");
     for hold_ns in [50, 150, 600, 1000] {
         let model = Model::fitted(context, CPUS, hold_ns, wanted)?;
@@ -215,7 +215,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
 pub(super) fn metal(context: &Context<'_>, model: &Model) -> Result<Listing> {
     const USERS: u32 = 8;
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let title = format!("The same workload on metal here, {USERS} users on {cpus} CPUs");
+    let title = format!("The workload on metal here, {USERS} users on {cpus} CPUs");
     let mut listing = Listing::new(&title, &["lock", "forks/s", "switches for a fork"]);
     let shape = model.shape(USERS, context.choose(100_000_000, 500_000_000));
     for lock in LOCKS {

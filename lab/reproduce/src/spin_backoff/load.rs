@@ -9,15 +9,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{IntWord, SpinLimit, Word};
 use turnwise_bench::environment::Environment;
+use turnwise_bench::load::exclusive::Lock;
 use turnwise_sim::experiment::ThreadGroup;
-
-/// A lock that readers of a file take. Whether they take it together is the lock's business.
-pub(super) trait FileLock: Send + Sync + 'static {
-    /// An unlocked one.
-    fn new() -> Self;
-    /// Runs `section` with the lock.
-    fn with(&self, section: impl FnOnce());
-}
 
 /// How much there is to do.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +65,7 @@ impl<W: Environment> Barrier<W> {
     }
 }
 
-/// The threads.
+/// The threads. Whether readers of a file take its lock together is the business of the lock.
 pub(super) struct SameFile<W: Environment, L> {
     barrier: Barrier<W>,
     lock: Apart<L>,
@@ -96,12 +89,12 @@ pub(super) struct Took {
     pub(super) user_ns: f64,
 }
 
-impl<W: Environment, L: FileLock> SameFile<W, L> {
+impl<W: Environment, L: Lock<()>> SameFile<W, L> {
     /// Threads that have not started yet.
     pub(super) fn new(shape: Shape, jitter: W::Jitter) -> Self {
         SameFile {
             barrier: Barrier::new(),
-            lock: Apart(L::new()),
+            lock: Apart(L::new(())),
             shape,
             hold: W::amount(shape.hold_ns),
             private: W::amount(shape.private_ns),
@@ -123,15 +116,13 @@ impl<W: Environment, L: FileLock> SameFile<W, L> {
         let mut seed = seed;
         for _ in 0..self.shape.acquisitions {
             seed = W::think(seed, self.private, self.jitter);
-            let mut chain = seed;
-            self.lock.0.with(|| chain = W::work(chain, self.hold));
-            seed = chain;
+            seed = self.lock.0.with(|()| W::work(seed, self.hold));
         }
         seed
     }
 }
 
-impl<W: Environment, L: FileLock> ThreadGroup for SameFile<W, L> {
+impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
     fn threads(&self) -> usize {
         self.shape.threads as usize
     }

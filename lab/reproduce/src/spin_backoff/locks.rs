@@ -1,15 +1,16 @@
 //! The locks that the file is behind: readers take those that know readers for reading.
 
-use super::load::FileLock;
 use turnwise::raw::{RawLock, RawRwLock};
 use turnwise::reentrant::Threads;
 use turnwise::{McsLock, RawMcsLock};
+use turnwise_bench::adapt::raw::RawLocked;
+use turnwise_bench::load::exclusive::Lock;
 use turnwise_catalogue::{Of, Visit, visit};
 
 /// Something to do with any of the locks.
 pub(super) trait WithLock<P> {
     type Out;
-    fn with<L: FileLock>(self) -> Self::Out;
+    fn with<L: Lock<()>>(self) -> Self::Out;
 }
 
 /// Does it with the lock of this name.
@@ -23,7 +24,7 @@ impl<P: Threads, W: WithLock<P>> Visit<P> for Readers<W> {
     type Out = W::Out;
 
     fn exclusive<R: RawLock>(self, _: Of<R>) -> W::Out {
-        self.0.with::<Alone<R>>()
+        self.0.with::<RawLocked<R, ()>>()
     }
     fn shared<R: RawRwLock>(self, _: Of<R>) -> W::Out {
         self.0.with::<Together<R>>()
@@ -33,44 +34,19 @@ impl<P: Threads, W: WithLock<P>> Visit<P> for Readers<W> {
     }
 }
 
-/// A lock that readers take one at a time.
-struct Alone<R>(R);
-
-impl<R: RawLock> FileLock for Alone<R> {
-    fn new() -> Self {
-        Alone(R::new_in())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        self.0.lock();
-        section();
-        // SAFETY: acquired above.
-        unsafe { self.0.unlock() };
-    }
-}
-
 /// A lock that readers take for reading.
 struct Together<R>(R);
 
-impl<R: RawRwLock> FileLock for Together<R> {
-    fn new() -> Self {
+impl<R: RawRwLock> Lock<()> for Together<R> {
+    fn new((): ()) -> Self {
         Together(R::new_in())
     }
 
-    fn with(&self, section: impl FnOnce()) {
+    fn with<O>(&self, section: impl FnOnce(&mut ()) -> O) -> O {
         self.0.read();
-        section();
+        let out = section(&mut ());
         // SAFETY: acquired above.
         unsafe { self.0.unlock_read() };
-    }
-}
-
-impl<P: Threads> FileLock for McsLock<(), P> {
-    fn new() -> Self {
-        McsLock::new_in(())
-    }
-
-    fn with(&self, section: impl FnOnce()) {
-        McsLock::with(self, |()| section());
+        out
     }
 }

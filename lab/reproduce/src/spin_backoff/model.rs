@@ -1,6 +1,6 @@
 //! Runs of the workload, and the constants that are not known.
 
-use super::load::{FileLock, SameFile, Shape, Took};
+use super::load::{SameFile, Shape, Took};
 use super::locks::{WithLock, with_lock};
 use crate::Context;
 use crate::fit::{Unknown, distance, fit};
@@ -8,6 +8,7 @@ use crate::report::Fitted;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_bench::environment::Environment;
+use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::{self, SpinBackoff};
 use turnwise_bench::simulated::Jitter;
 use turnwise_sim::Sim;
@@ -67,7 +68,7 @@ impl Run {
 impl WithLock<Sim> for (&Run, Shape) {
     type Out = Result<Took>;
 
-    fn with<L: FileLock>(self) -> Result<Took> {
+    fn with<L: Lock<()>>(self) -> Result<Took> {
         let (run, shape) = self;
         let group = SameFile::<Sim, L>::new(shape, Jitter::percent(50));
         Ok(Experiment::of(&run.machine, run.threads, run.seed).run("the file's lock", group, SameFile::took)?.end)
@@ -166,6 +167,6 @@ fn user_of_workers([wall, _, user]: [f64; 3]) -> f64 {
 }
 
 /// The workload in any environment.
-pub(super) fn group<W: Environment, L: FileLock>(shape: Shape, jitter: W::Jitter) -> SameFile<W, L> {
+pub(super) fn group<W: Environment, L: Lock<()>>(shape: Shape, jitter: W::Jitter) -> SameFile<W, L> {
     SameFile::new(shape, jitter)
 }

@@ -1,6 +1,6 @@
 //! The published rows beside ours; other locks; the same workload here.
 
-use super::load::{FileLock, Shape, Took};
+use super::load::{Shape, Took};
 use super::locks::{WithLock, with_lock};
 use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODAY, group};
 use crate::Context;
@@ -10,6 +10,7 @@ use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
+use turnwise_bench::load::exclusive::Lock;
 use turnwise_bench::published::SpinBackoff;
 use turnwise_present::figures;
 
@@ -75,7 +76,7 @@ impl Curves {
         Ok(Table { title: "In words".to_owned(), unit: String::new(), today: None, rows })
     }
 
-    /// What back-off changes.
+    /// Compares figures with and without back-off.
     fn effect(&self) -> Result<Table> {
         let mut rows = Vec::new();
         for (n, (cpus, (published, ours))) in CPUS.into_iter().zip(self.gains()).enumerate() {
@@ -219,7 +220,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
 pub(super) fn metal(model: &Model) -> Result<Listing> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(64) as u32;
     let mut listing = Listing::new(
-        &format!("The same workload on metal here, {threads} threads"),
+        &format!("The workload on metal here, {threads} threads"),
         &["lock", "for an acquisition", "system / wall", "user / wall"],
     );
     let acquisitions = model.constants.acquisitions;
@@ -236,7 +237,7 @@ pub(super) fn metal(model: &Model) -> Result<Listing> {
 impl WithLock<Native> for Shape {
     type Out = Took;
 
-    fn with<L: FileLock>(self) -> Took {
+    fn with<L: Lock<()>>(self) -> Took {
         let group = group::<Native, L>(self, ());
         here(&group);
         group.took()

@@ -136,7 +136,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         unsafe { &*place }
     }
 
-    /// The same as a pointer, for who retires it: a reference would not do for that.
+    /// The place as a pointer, for the caller that retires it: a reference would not do for that.
     pub(super) fn place_ptr(&self) -> NonNull<Place<H, L>> {
         // SAFETY: never null.
         unsafe { NonNull::new_unchecked(self.place.load(Relaxed)) }
@@ -201,7 +201,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
         self.busy.state.load(Relaxed) & UNHASHED != 0
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory that the dentry takes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.place().bytes()
     }

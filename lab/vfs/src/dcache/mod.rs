@@ -79,7 +79,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         self.table.find(parent, hash, name)
     }
 
-    /// The same, and `None` is right.
+    /// [`Dcache::find`], with a `None` that is right even while there are renames.
     fn find_for_sure(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         let sequence = self.rename.0.read_begin();
         let found = self.table.find(parent, hash, name);
@@ -163,7 +163,8 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         });
     }
 
-    /// As [`Dcache::put`], for those above too that go with it; the bytes in the list of unused ones, if it grew.
+    /// Does what [`Dcache::put`] does, also for the ancestors that go with it. Returns the bytes in the list of unused
+    /// dentries if it grew.
     ///
     /// # Safety
     /// As [`Dcache::put`].

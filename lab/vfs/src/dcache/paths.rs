@@ -180,7 +180,7 @@ fn free<H: Host, L: LockSet<H::Platform>>(
     out.add(place.name())
 }
 
-/// The same under `d_lock`.
+/// Puts a name before what is there, under `d_lock`.
 #[inline]
 fn locked<H: Host, L: LockSet<H::Platform>>(
     dentry: &Dentry<H, L>,

@@ -58,7 +58,7 @@ impl<H: Host, L: LockSet<H::Platform>> Place<H, L> {
         self.hash == hash && self.parent == parent && super::hash::same(self.name(), name)
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory that the place takes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.long.as_ref().map_or(0, |name| name.len())
     }

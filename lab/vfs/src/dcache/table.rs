@@ -41,7 +41,7 @@ impl<H: Host, L: LockSet<H::Platform>> Drop for Table<H, L> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
-    /// `2^buckets_log2` empty chains.
+    /// Makes a table of `2^buckets_log2` empty chains.
     pub(super) fn new(buckets_log2: u32) -> Self {
         let log2 = buckets_log2.clamp(1, 28);
         let empty = |_| Bucket { head: Word::new(null_mut()), lock: L::Spin::new_in() };

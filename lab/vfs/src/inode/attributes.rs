@@ -89,7 +89,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    /// `st_mode`.
+    /// Returns `st_mode`: the kind and the permissions.
     pub fn mode(&self) -> u32 {
         self.kind.mode() | self.permissions
     }
@@ -196,7 +196,7 @@ impl<P: Platform> Words<P> {
         }
     }
 
-    /// Its contents changed.
+    /// Notes that the contents changed.
     pub(crate) fn touch_modified(&self) {
         let now = P::wall();
         self.modified.store(now, Relaxed);

@@ -39,7 +39,7 @@ pub struct DirEntry<'a> {
 /// The entries, under the directory's lock. Each owns one reference to its inode.
 pub(super) struct Directory<H: Host, L: LockSet<H::Platform>> {
     names: BTreeMap<Arc<[u8]>, Held<H, L>>,
-    /// The same by cursor.
+    /// The names by cursor.
     order: BTreeMap<u64, Named<H, L>>,
     next_cursor: u64,
     /// Inode numbers for what is made here.

@@ -69,7 +69,7 @@ unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
 /// What a new inode shall be.
 #[derive(Clone, Copy, Debug)]
 pub struct New<'a> {
-    /// What it is.
+    /// Returns the kind of the inode.
     pub kind: Kind,
     /// Its permission bits, the umask taken off.
     pub permissions: u32,
@@ -137,12 +137,12 @@ impl<H: Host, L: LockSet<H::Platform>> Inode<H, L> {
         self.number
     }
 
-    /// What it is.
+    /// Returns the kind of the inode.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// What `stat` tells.
+    /// Returns the attributes, as `stat` does.
     pub fn stat(&self) -> Stat {
         self.words.stat(self.number, self.kind, self.device)
     }

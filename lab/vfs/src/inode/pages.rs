@@ -139,7 +139,7 @@ fn page_with(bytes: Range<usize>, part: &[u8]) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The same, as one long vector.
+    /// The pages as one long vector.
     fn flat(pages: &Pages, size: usize) -> Vec<u8> {
         let mut all = vec![0xee; size];
         pages.read(0, &mut all);

@@ -5,7 +5,7 @@
 pub enum Change {
     /// A new file, directory or symbolic link.
     Create,
-    /// Another name.
+    /// A further name for a file.
     Link,
     /// A name that goes.
     Remove,
@@ -45,7 +45,7 @@ impl Credits {
     pub const EXT4: Credits =
         Credits { create: 42, link: 39, remove: 126, rename: 72, truncate: 8, write: 1, attributes: 2 };
 
-    /// The same for all.
+    /// Reserves the same number of blocks for every change.
     #[must_use]
     pub const fn all(blocks: u32) -> Credits {
         Credits {

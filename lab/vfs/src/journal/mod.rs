@@ -84,7 +84,7 @@ pub struct Journal<H: Host, L: LockSet<H::Platform>> {
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Journal<H, L> {
-    /// An empty journal.
+    /// Makes an empty journal.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let word = <H::Platform as Platform>::U32::new;

@@ -9,19 +9,19 @@ use turnwise::{Lock, LockGuard};
 pub struct Shared<L: RawRwLock, T>(Lock<L, T>);
 
 impl<L: RawRwLock, T: Sync> Shared<L, T> {
-    /// Unlocked.
+    /// Creates an unlocked lock around `data`.
     pub fn new(data: T) -> Self {
         Shared(Lock::new_in(data))
     }
 
-    /// Shuts writers out.
+    /// Acquires the lock for reading, which shuts writers out.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, L, T> {
         self.0.raw().read();
         ReadGuard { of: &self.0, one_thread: PhantomData }
     }
 
-    /// Shuts everybody out.
+    /// Acquires the lock for writing, which shuts everybody out.
     #[inline]
     pub fn write(&self) -> LockGuard<'_, L, T> {
         self.0.lock()

@@ -61,9 +61,9 @@ pub enum PathsBy {
 ///
 /// What it protects consists of words that readers load with Acquire and writers store with Release.
 pub trait Rename: Send + Sync + 'static {
-    /// How `d_path` uses it.
+    /// How `d_path` uses the lock.
     const PATHS: PathsBy;
-    /// An unlocked one.
+    /// Creates an unlocked lock.
     fn new_in() -> Self;
     /// Begins an optimistic read; waits while somebody writes.
     fn read_begin(&self) -> u64;
@@ -102,7 +102,7 @@ pub trait Rename: Send + Sync + 'static {
 /// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
 ///    `get_live` or `kill_unused` after its last change.
 pub trait Count: Send + Sync + 'static {
-    /// With so many references, unlocked.
+    /// Creates an unlocked count of `count` references.
     fn new_in(count: u32) -> Self;
     /// Adds a reference to those that the caller has.
     fn get(&self);
@@ -115,7 +115,7 @@ pub trait Count: Send + Sync + 'static {
     fn put_unless_last(&self) -> bool {
         false
     }
-    /// As [`Count::put`] with nothing to do at the last, which a fast path may then do without the lock.
+    /// Calls [`Count::put`] with nothing to do at the last reference, which a fast path may then do without the lock.
     fn put_quickly(&self) -> bool {
         self.put(|| ())
     }

@@ -46,13 +46,13 @@ macro_rules! kernels {
 kernels! {
     /// Linux 3.7: `mutex_spinners` before its patches.
     Linux37 = "linux-3.7": UnderLock, Exclusive, Baseline, Fifo;
-    /// The same with patch 1: spinners look before they leap.
+    /// Linux 3.7 with patch 1 of `mutex_spinners`: spinners look before they leap.
     Linux37Patch1 = "linux-3.7-patch-1": UnderLock, Exclusive, Patch1, Fifo;
-    /// The same with both patches: spinners queue.
+    /// Linux 3.7 with both patches: spinners queue.
     Linux37Patch2 = "linux-3.7-patch-2": UnderLock, Exclusive, Patch1And2, Fifo;
     /// Linux 3.10-rc1: `dcache` before its patches.
     Linux310 = "linux-3.10": UnderLock, Exclusive, Patch1And2, FastStealing;
-    /// The same with the document's third version: compare-exchange, sequence read/write lock.
+    /// Linux 3.10-rc1 with the document's third version: compare-exchange, sequence read/write lock.
     Linux310Dcache = "linux-3.10-dcache": CmpXchg, SeqRw, Patch1And2, FastStealing;
     /// What became of it in Linux 3.12.
     Linux312 = "linux-3.12": d_count::LockRef, SeqExclusive, Patch1And2, FastStealing;

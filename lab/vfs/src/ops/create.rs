@@ -237,7 +237,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.link_path(cx, &old, new)
     }
 
-    /// The same for what one has a path of.
+    /// Gives the file at the path `old` another name.
     ///
     /// # Errors
     /// As [`Vfs::link`]; `NOENT` if it has no name any more.

@@ -52,7 +52,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Ref<'fs, H, L> {
         self.dentry().what() == What::Negative
     }
 
-    /// The reference itself.
+    /// Takes the reference out, as a pointer.
     fn into_ptr(self) -> DentryPtr<H, L> {
         std::mem::ManuallyDrop::new(self).at
     }
@@ -84,7 +84,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         Ok(self.dcache.make(parent, hash, name, inode))
     }
 
-    /// The same as a [`Ref`].
+    /// [`Vfs::child_locked`], returned as a [`Ref`].
     fn entry(
         &self,
         parent: DentryPtr<H, L>,
@@ -112,7 +112,7 @@ impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
     }
 }
 
-/// An operation begins.
+/// Charges the host for the start of an operation.
 fn call<H: Host>() {
     H::charge(Work::Call);
 }

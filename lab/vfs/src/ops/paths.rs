@@ -32,7 +32,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         if bytes.is_empty() || deleted && bytes.first() != Some(&b'/') { Ok(b"/") } else { Ok(bytes) }
     }
 
-    /// As [`Vfs::d_path_into`], with a buffer of its own.
+    /// Returns what [`Vfs::d_path_into`] writes, in a buffer of its own.
     ///
     /// # Errors
     /// `NAMETOOLONG` beyond [`PATH_MAX`] bytes.

@@ -87,7 +87,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         self.rename_at(cx, old, cx, new, flags)
     }
 
-    /// The same with a context for either path, which may differ in where relative paths begin. What the user may do
+    /// Renames with a context for either path, which may differ in where relative paths begin. What the user may do
     /// goes by the first.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub(crate) struct Real<'fs, L: LockSet<Native>> {
     slots: [Option<File<'fs, Metal, L>>; SLOTS],
 }
 
-/// As the reference says what `stat` tells.
+/// Converts what `stat` returned into the reference's form.
 pub(crate) fn seen(stat: &Stat) -> Seen {
     Seen {
         kind: stat.kind,

@@ -148,7 +148,7 @@ impl Reference {
         self.open_end(end, how, slot)
     }
 
-    /// As `O_CREAT` looks for a file: a link at the end that leads nowhere leads to the new file.
+    /// Resolves a path as `O_CREAT` does: a link at the end that leads nowhere leads to the new file.
     fn end_or_new(&mut self, path: &[u8], how: Opening) -> Result<End, Errno> {
         let (mut from, mut path, mut links) = (self.cwd, path.to_vec(), 0);
         loop {

@@ -135,7 +135,7 @@ unsafe impl Platform for Explicit {
         machine::generation().into()
     }
 
-    /// The same in each run.
+    /// Names an address by its offset, which is the same in each run.
     fn name_of(address: usize) -> usize {
         with(|w| w.arena.offset(address))
     }
@@ -150,7 +150,7 @@ unsafe impl Threads for Explicit {
 
 /// What a word may hold, as bits.
 pub trait Value: Copy + PartialEq + 'static {
-    /// The bits.
+    /// Returns the bits.
     fn bits(self) -> u64;
 
     /// `new`, but for the `kept` bits of `old`.
@@ -199,12 +199,12 @@ unsafe impl<T> Send for ExplicitWord<T> {}
 unsafe impl<T> Sync for ExplicitWord<T> {}
 
 impl<T: Value> ExplicitWord<T> {
-    /// What it holds, as no operation: for whoever looks on.
+    /// Returns what the word holds, without an operation of the machine: for observers.
     pub fn peek(&self) -> T {
         self.0.get()
     }
 
-    /// As the method of the atomic types.
+    /// Does what the method of that name of the atomic types does.
     #[track_caller]
     pub(super) fn fetch_update(
         &self,

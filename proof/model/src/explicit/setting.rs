@@ -2,12 +2,12 @@
 
 use crate::platform::Identity;
 
-/// How large a check is: its threads, and what the environment may do to them, so many times in all.
+/// How large a check is: its threads, and how often in all the environment may do what to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
     /// Threads, or as many as the check says.
     pub threads: usize,
-    /// What each does, so often.
+    /// How often each thread does its part.
     pub rounds: u32,
     /// The clock jumps past the hand-off bound as it is read.
     pub jumps: u8,
@@ -22,27 +22,27 @@ pub struct Size {
 }
 
 impl Size {
-    /// So many threads and rounds, and nothing else happens.
+    /// A check of these threads and rounds, in which nothing else happens.
     pub const fn of(threads: usize, rounds: u32) -> Size {
         Size { threads, rounds, jumps: 0, timeouts: 0, interrupts: 0, unwoken: 0, forks: 0 }
     }
 
-    /// The same, and so many jumps of the clock.
+    /// Lets the clock jump `jumps` times.
     pub const fn late(self, jumps: u8) -> Size {
         Size { jumps, ..self }
     }
 
-    /// The same, and so many deadlines that pass.
+    /// Lets `timeouts` deadlines pass.
     pub const fn timed(self, timeouts: u8) -> Size {
         Size { timeouts, ..self }
     }
 
-    /// The same, and one sleeper that is interrupted, and one that returns as if woken.
+    /// Lets one sleeper be interrupted, and one return as if woken.
     pub const fn restless(self) -> Size {
         Size { interrupts: 1, unwoken: 1, ..self }
     }
 
-    /// The same, and a fork.
+    /// Lets the process fork once.
     pub const fn forked(self) -> Size {
         Size { forks: 1, ..self }
     }

@@ -225,7 +225,7 @@ impl State {
         self.leave_line(thread);
         self.threads[thread].parked = match alternative {
             TIMED_OUT => {
-                let at = deadline.expect("who has no deadline does not time out");
+                let at = deadline.expect("only a sleeper with a deadline times out");
                 self.timeouts -= 1;
                 self.clock = self.clock.max(at);
                 Parked::TimedOut

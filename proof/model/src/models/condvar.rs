@@ -3,7 +3,7 @@
 //!
 //! The threads wait for coins in a purse, as any condition is waited for: in a loop, under the mutex.
 
-use super::Protected;
+use super::{Protected, SLEEP, Shows};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, spawn};
 use std::ptr;
@@ -20,8 +20,6 @@ const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PLAIN 
 const LATE: Setup = Setup { late_requeue: true, ..PLAIN };
 const NEWEST: Setup = Setup { newest_first: true, ..PLAIN };
 
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
 const MOVED: Shows = &["moved a sleeper"];
 const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
@@ -74,7 +72,7 @@ impl Purse {
         self.take_of(&self.coins, &self.more, deadline)
     }
 
-    /// The same of these coins, with this condition variable.
+    /// Waits for one of these coins with this condition variable and takes it; `false` if there was none at `deadline`.
     fn take_of(&self, coins: &Protected, more: &RawCondvar<Loom>, deadline: Option<Deadline>) -> bool {
         self.mutex.lock();
         let mut late = false;

@@ -1,7 +1,7 @@
 //! Count and lock in one word: the lock excludes, nobody is forgotten asleep, the count shows who may see what, and
 //! every result fits some order of the operations.
 
-use super::{Protected, drop_after_release};
+use super::{Protected, SLEEP, Shows, drop_after_release, together};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
 use std::cell::RefCell;
@@ -12,9 +12,6 @@ use turnwise::platform::{Clock, Deadline};
 const PLAIN: Setup = Setup { looks: 1, ..Setup::PLAIN };
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
 const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
-
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::LockRef, setup, preemptions, shows, body }
@@ -30,13 +27,13 @@ pub(super) const MODELS: &[Model] = &[
     model("lockref: one sleeps for an owner that comes again", PLAIN, (3, 5), SLEEP, || behind_owner(1)),
     model("lockref: a count changes among locks", PLAIN, (1, 3), &[], among_locks),
     model("lockref: a timed lock", TIMED, (2, 4), &["gave up", "got it after all"], timed),
-    model("lockref: who finds it sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder sees what was written", PLAIN, (3, 6), &["found"], || {
         found(|refs| refs.get_not_zero().then_some(1))
     }),
-    model("lockref: who finds it or locks sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder or locker sees what was written", PLAIN, (3, 6), &["found"], || {
         found(|refs| refs.get_or_lock().is_none().then_some(1));
     }),
-    model("lockref: who finds it alive sees what was written", PLAIN, (3, 6), &["found"], || {
+    model("lockref: a finder of a live one sees what was written", PLAIN, (3, 6), &["found"], || {
         found(LockRef::get_not_dead);
     }),
     model("lockref: the last put sees all", PLAIN, (3, 6), &["last"], || last(|refs| refs.put() == 0)),
@@ -100,10 +97,7 @@ impl Guarded {
 /// Every thread locks `rounds` times.
 fn exclusion(threads: u32, rounds: u32) {
     let guarded = Guarded::keep(1);
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
     guarded.settled(1, threads * rounds);
 }
 

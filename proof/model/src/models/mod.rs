@@ -17,8 +17,9 @@ mod spin;
 mod vfs;
 
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, keep, saw, spawn};
+use crate::platform::{Handle, keep, rest, saw, spawn};
 use loom::cell::UnsafeCell;
+use turnwise::raw::RawLock;
 
 /// All models of all locks.
 pub fn all() -> Vec<Model> {
@@ -78,11 +79,106 @@ impl Protected {
     }
 }
 
+type Shows = &'static [&'static str];
+const SLEEP: Shows = &["slept"];
+const EITHER: Shows = &["got it", "did not"];
+
+/// A lock that can tell whether all is over.
+trait Settles: RawLock {
+    /// Nobody has the lock, and nobody waits. It may be acquired to make sure.
+    fn is_settled(&self) -> bool {
+        !self.is_locked() && self.try_lock()
+    }
+}
+
+/// A lock for one owner at a time, and what it protects.
+struct Guarded<L> {
+    raw: L,
+    data: Protected,
+}
+
+impl<L: Settles> Guarded<L> {
+    fn keep() -> &'static Self {
+        keep(Guarded { raw: L::new_in(), data: Protected::new() })
+    }
+
+    fn section(&self) {
+        self.raw.lock();
+        self.leave();
+    }
+
+    /// Does the work of a thread that has the lock, and releases it.
+    fn leave(&self) {
+        self.data.add();
+        // SAFETY: the caller has the lock.
+        unsafe { self.raw.unlock() };
+    }
+
+    /// Everybody is done: `sections` were entered, and nothing is left in the lock.
+    fn settled(&self, sections: u32) {
+        assert!(self.raw.is_settled(), "something is left when everybody has left");
+        assert_eq!(self.data.get(), sections, "critical sections");
+    }
+}
+
+/// All threads, the first included, do the same.
+fn together(threads: u32, body: impl Fn() + Copy + Send + 'static) {
+    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
+    body();
+    others.into_iter().for_each(Handle::join);
+}
+
+/// Every thread acquires `rounds` times.
+fn all_lock<L: Settles>(threads: u32, rounds: u32) {
+    let guarded = Guarded::<L>::keep();
+    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
+    guarded.settled(threads * rounds);
+}
+
+/// The first thread has the lock and rests, so that `others` come to wait; then it comes again, `again` times.
+fn held<L: Settles>(others: u32, again: u32) {
+    let guarded = Guarded::<L>::keep();
+    guarded.raw.lock();
+    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
+    rest();
+    guarded.leave();
+    (0..again).for_each(|_| guarded.section());
+    handles.into_iter().for_each(Handle::join);
+    guarded.settled(1 + others + again);
+}
+
+/// One thread acquires, one tries to.
+fn attempt<L: Settles>() {
+    let guarded = Guarded::<L>::keep();
+    let other = spawn(move || guarded.section());
+    let got = guarded.raw.try_lock();
+    saw(if got { "got it" } else { "did not" });
+    if got {
+        guarded.leave();
+    }
+    other.join();
+    guarded.settled(1 + u32::from(got));
+}
+
+/// Two threads acquire, and the last drops the lock.
+fn dropped<L: RawLock>() {
+    dropped_by::<L>(2);
+}
+
+fn dropped_by<L: RawLock>(threads: u32) {
+    drop_after_release(L::new_in(), threads, |raw, section| {
+        raw.lock();
+        section();
+        // SAFETY: acquired above.
+        unsafe { raw.unlock() };
+    });
+}
+
 /// Each thread enters the section once; the last one drops the lock as soon as it has released it. Nobody may touch a
 /// word of it after that.
 pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, section: fn(&L, &mut dyn FnMut())) {
     let (lock, entered) = (keep(lock), keep(Protected::new()));
-    let body = move || {
+    together(threads, move || {
         let mut last = false;
         section(lock, &mut || {
             entered.add();
@@ -94,8 +190,5 @@ pub(crate) fn drop_after_release<L: Sync + 'static>(lock: L, threads: u32, secti
             // stays.
             unsafe { std::ptr::drop_in_place(std::ptr::from_ref(lock).cast_mut()) };
         }
-    };
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    });
 }

@@ -1,6 +1,6 @@
 //! The adaptive mutex.
 
-use super::{Protected, drop_after_release};
+use super::{SLEEP, Settles, Shows, attempt, dropped_by, held, together};
 use crate::check::{Lock, Model};
 use crate::platform::{
     Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
@@ -26,8 +26,6 @@ const MANY_CPUS: u32 = Policy::DEFAULT.many_cpus as u32;
 const MANY: Setup = Setup { cpus: MANY_CPUS, ..PLAIN };
 const MANY_LATE: Setup = Setup { cpus: MANY_CPUS, ..LATE };
 
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
 const GIVEN_UP: Shows = &["unwoken in the first lane", "gave up"];
 const DROP: Shows = &["dropped"];
 const TRY_STOLE: Shows = &["tried in vain", "slept", "void promise taken out", "stole by a try"];
@@ -47,27 +45,27 @@ const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), sh
 
 pub(super) const MODELS: &[Model] = &[
     model("mutex: two threads", PLAIN, (3, 4), &[], || all_lock(2, 1)),
-    model("mutex: two threads that spin", PLAIN, (3, 4), &[], || held(1)),
+    model("mutex: two threads that spin", PLAIN, (3, 4), &[], || held::<Raw>(1, 0)),
     model("mutex: two threads, twice", PARKS, (2, 4), SLEEP, || all_lock(2, 2)),
     model("mutex: two threads that park", PARKS, (4, 8), SLEEP, || all_lock(2, 1)),
     model("mutex: two threads without names", NAMELESS, (4, 8), SLEEP, || all_lock(2, 1)),
     model("mutex: three threads that park", PARKS, (2, 3), SLEEP, || all_lock(3, 1)),
-    model("mutex: two sleepers", PARKS, (2, 3), SLEEP, || held(2)),
+    model("mutex: two sleepers", PARKS, (2, 3), SLEEP, || held::<Raw>(2, 0)),
     model("mutex: three threads", PLAIN, (1, 2), &[], || all_lock(3, 1)),
-    model("mutex: two that spin or sleep", PLAIN, (1, 2), &[], || held(2)),
-    model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held(2)),
-    model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held(2)),
-    model("mutex: try", PARKS, (3, 4), SLEEP, try_lock),
+    model("mutex: two that spin or sleep", PLAIN, (1, 2), &[], || held::<Raw>(2, 0)),
+    model("mutex: a sleeper wakes for no reason", RESTLESS, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
+    model("mutex: a sleeper is interrupted", INTERRUPTED, (2, 3), UNWOKEN, || held::<Raw>(2, 0)),
+    model("mutex: try", PARKS, (3, 4), SLEEP, attempt::<Raw>),
     model("mutex: a timed waiter gives up or gets it", TIMED, (3, 6), EITHER, || timed(0)),
     model("mutex: a timed waiter and a patient one", TIMED, (1, 2), EITHER, || timed(1)),
-    model("mutex: hand-off", LATE, (1, 2), CLAIM, || held(2)),
+    model("mutex: hand-off", LATE, (1, 2), CLAIM, || held::<Raw>(2, 0)),
     model("mutex: hand-off and barging", LATE, (0, 1), CLAIM, barging),
-    model("mutex: two that spin or sleep, many CPUs", MANY, (1, 2), &[], || held(2)),
+    model("mutex: two that spin or sleep, many CPUs", MANY, (1, 2), &[], || held::<Raw>(2, 0)),
     model("mutex: hand-off, many CPUs", MANY_LATE, (1, 2), CLAIM, overtaken_twice),
     model("mutex: hand-off, timed", TIMED_LATE, (1, 2), CLAIM_TIMED, || timed(1)),
-    model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped(2)),
-    model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped(2)),
-    model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped(3)),
+    model("mutex: dropped right after the release", PARKS, (3, 4), DROP, || dropped_by::<Raw>(2)),
+    model("mutex: dropped right after a spin", PLAIN, (3, 4), DROP, || dropped_by::<Raw>(2)),
+    model("mutex: three threads, dropped right after the release", PARKS, (2, 3), DROP, || dropped_by::<Raw>(3)),
     model("mutex: barging past a timed waiter and a patient one", TIMED_LATE, (1, 2), GIVEN_UP, timed_barging),
     model("mutex: the claimant vanished in a fork", PARKS, (2, 3), SLEEP, || vanished(HANDOFF, 2, 0)),
     model("mutex: the claimant vanished, a timed waiter and a patient one", TIMED, (1, 2), EITHER, || {
@@ -87,29 +85,17 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: a crowd", PLAIN, (1, 2), CROWDED, crowd),
 ];
 
-/// A mutex and what it protects.
-struct Guarded {
-    raw: RawMutex<Loom>,
-    data: Protected,
+type Raw = RawMutex<Loom>;
+type Guarded = super::Guarded<Raw>;
+
+impl Settles for Raw {
+    /// One that gives up leaves `WAITERS` for the next release, and there may be none.
+    fn is_settled(&self) -> bool {
+        word(self).fetch_or(0, Relaxed) & !WAITERS == 0 && !self.is_locked()
+    }
 }
 
 impl Guarded {
-    fn keep() -> &'static Guarded {
-        keep(Guarded { raw: RawMutex::new_in(), data: Protected::new() })
-    }
-
-    fn section(&self) {
-        self.raw.lock();
-        self.leave();
-    }
-
-    /// What a thread does that has the lock: its work, and the release.
-    fn leave(&self) {
-        self.data.add();
-        // SAFETY: the caller has the lock.
-        unsafe { self.raw.unlock() };
-    }
-
     /// Acquires if there is time; whether it did shows in the count.
     fn impatient(&self) {
         let got = self.raw.lock_until(SOON);
@@ -126,13 +112,14 @@ impl Guarded {
         self.settled(entered);
     }
 
-    /// Everybody is done: `sections` were entered, and nothing is left in the words. (One that gives up leaves
-    /// `WAITERS` for the next release, and there may be none.)
-    fn settled(&self, sections: u32) {
-        assert_eq!(self.word().fetch_or(0, Relaxed) & !WAITERS, 0, "a flag is left when everybody has left");
-        assert!(!self.raw.is_locked(), "locked when everybody has left");
-        assert_eq!(self.data.get(), sections, "critical sections");
+    fn word(&self) -> &LoomU32 {
+        word(&self.raw)
     }
+}
+
+fn word(raw: &Raw) -> &LoomU32 {
+    // SAFETY: the word comes first in a `repr(C)` lock.
+    unsafe { &*ptr::from_ref(raw).cast::<LoomU32>() }
 }
 
 /// An early point in time: the clock of a model without jumps stays below.
@@ -141,35 +128,9 @@ const SOON: Deadline = Deadline { clock: Clock::Monotonic, at: 1_000 };
 /// Every thread acquires `rounds` times.
 fn all_lock(threads: u32, rounds: u32) {
     let guarded = Guarded::keep();
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
     guarded.settled(threads * rounds);
     assert_eq!(guarded.word().fetch_or(0, Relaxed), 0, "a flag is left though nobody gave up");
-}
-
-/// One thread tries, one locks.
-fn try_lock() {
-    let guarded = Guarded::keep();
-    let other = spawn(move || guarded.section());
-    let got = guarded.raw.try_lock();
-    if got {
-        guarded.leave();
-    }
-    other.join();
-    guarded.settled(1 + u32::from(got));
-}
-
-/// The first thread has the lock and rests, so that `others` come to wait for it.
-fn held(others: u32) {
-    let guarded = Guarded::keep();
-    guarded.raw.lock();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
-    rest();
-    guarded.leave();
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(1 + others);
 }
 
 /// One timed waiter and `patient` others wait for the first thread.
@@ -256,15 +217,6 @@ fn fair_claim() {
     guarded.settled(4);
 }
 
-fn dropped(threads: u32) {
-    drop_after_release(RawMutex::<Loom>::new_in(), threads, |raw, section| {
-        raw.lock();
-        section();
-        // SAFETY: locked above.
-        unsafe { raw.unlock() };
-    });
-}
-
 /// A timed waiter that is woken may find the lock taken and its time out: it must not take the other's wake-up along.
 fn timed_barging() {
     let guarded = Guarded::keep();
@@ -285,13 +237,6 @@ const GRANTED: u32 = 1 << 29;
 const HANDOFF: u32 = 1 << 30;
 const WAITERS: u32 = 1 << 31;
 
-impl Guarded {
-    fn word(&self) -> &LoomU32 {
-        // SAFETY: the word comes first in a `repr(C)` lock.
-        unsafe { &*ptr::from_ref(&self.raw).cast::<LoomU32>() }
-    }
-}
-
 /// In a forked child: the owner's copy has the lock, which a thread claimed that does not exist here.
 fn vanished(claim: u32, patient: u32, timed: u32) {
     let guarded = Guarded::keep();
@@ -306,7 +251,8 @@ fn vanished(claim: u32, patient: u32, timed: u32) {
     guarded.settled_with(1 + patient);
 }
 
-/// The same, and a thread of the child claims in its turn, and leaves nothing of the claim when it has the lock.
+/// In a forked child with such a claim, a thread claims in its turn, and leaves nothing of the claim when it has the
+/// lock.
 fn claims_again() {
     let guarded = Guarded::keep();
     guarded.raw.lock();
@@ -346,7 +292,8 @@ fn tries(promise: u32) {
     assert!(guarded.raw.try_lock(), "nobody has it");
 }
 
-/// Likewise. Who takes the promise out may be overtaken by the other, though sleepers are announced.
+/// In a forked child with such a promise: the thread that takes it out may be overtaken by the other, though sleepers
+/// are announced.
 fn promised_before() {
     let guarded = Guarded::keep();
     guarded.word().fetch_or(HANDOFF | WAITERS, Relaxed);

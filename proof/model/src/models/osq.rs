@@ -1,7 +1,7 @@
 //! The queue of optimistic spinners: one thread at a time is first, a waiter may leave at any point, nobody is
 //! forgotten, and the queue is empty in the end.
 
-use super::Protected;
+use super::{Protected, together};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Loom, Setup, forked, keep, rest, saw, spawn};
 use turnwise::osq::Osq;
@@ -53,11 +53,7 @@ fn behind(others: usize, rounds: usize) {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
     let me = Loom::me().expect("the threads of this model have slots");
     assert!(queue.osq.lock(me, None).is_ok(), "the queue was empty");
-    let body = move || {
-        for _ in 0..rounds {
-            stay(queue);
-        }
-    };
+    let body = move || (0..rounds).for_each(|_| _ = stay(queue));
     let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
     rest();
     queue.data.add();
@@ -103,25 +99,18 @@ fn forks_as_first() {
 }
 
 /// Runs `stay` on `threads` threads, `rounds` times each; the queue and how many were first.
-fn run(threads: usize, rounds: usize) -> u32 {
+fn run(threads: u32, rounds: u32) -> u32 {
     let queue = keep(Queue { osq: Osq::new_in(), data: Protected::new() });
-    let firsts = move || {
-        (0..rounds).for_each(|_| {
-            stay(queue);
-        })
-    };
-    let others: Vec<_> = (1..threads).map(|_| spawn(firsts)).collect();
-    firsts();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| _ = stay(queue)));
     assert!(queue.osq.is_empty(), "the queue is not empty when everybody has left");
     queue.data.get()
 }
 
-fn everyone(threads: usize, rounds: usize) {
-    assert_eq!(run(threads, rounds) as usize, threads * rounds, "a patient waiter left");
+fn everyone(threads: u32, rounds: u32) {
+    assert_eq!(run(threads, rounds), threads * rounds, "a patient waiter left");
 }
 
-fn some(threads: usize, rounds: usize) {
-    let firsts = run(threads, rounds) as usize;
+fn some(threads: u32, rounds: u32) {
+    let firsts = run(threads, rounds);
     assert!((1..=threads * rounds).contains(&firsts), "{firsts} were first");
 }

@@ -1,9 +1,9 @@
 //! The re-entrant mutex. It has no ordering of its own: the mutex inside excludes, and the name of the owner is read by
 //! whoever comes along.
 
-use super::{Protected, drop_after_release};
+use super::{EITHER, Protected, SLEEP, Shows, drop_after_release, together};
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, Setup, keep, number, rest, saw, spawn};
+use crate::platform::{Identity, Loom, Setup, keep, number, rest, saw, spawn};
 use std::num::NonZeroU64;
 use turnwise::RawReentrantMutex;
 use turnwise::platform::{Clock, Deadline};
@@ -14,9 +14,6 @@ const NAMELESS: Setup = Setup { identity: Identity::Anonymous, looks: 1, ..Setup
 const PLAIN: Setup = Setup::PLAIN;
 const TIMED: Setup = Setup { alarms: 1, ..NAMELESS };
 
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
-const EITHER: Shows = &["got it", "did not"];
 const DROP: Shows = &["dropped"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -78,9 +75,7 @@ impl Guarded {
 
 fn all(threads: u32) {
     let guarded = Guarded::keep();
-    let others: Vec<_> = (1..threads).map(|_| spawn(move || guarded.section())).collect();
-    guarded.section();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || guarded.section());
     guarded.settled(threads);
 }
 

@@ -1,6 +1,6 @@
 //! The readers-writer lock.
 
-use super::Protected;
+use super::{Protected, SLEEP, Shows};
 use crate::check::{Lock, Model};
 use crate::platform::{
     Handle, Identity, JUMP_NS, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
@@ -20,9 +20,7 @@ const TIMED_LATE: Setup = Setup { jumps: 1, alarms: 2, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
-type Shows = &'static [&'static str];
 const ANY: Shows = &[];
-const SLEEP: Shows = &["slept"];
 const BOTH: Shows = &["slept", "slept in the readers' lane"];
 const VOID: Shows = &["slept", "slept in the readers' lane", "void flags taken out", "void claim taken out"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
@@ -60,41 +58,33 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: two writers and a reader", PARKS, (1, 3), BOTH, || meet(&[write, write, read])),
     model("rwsem: two writers and a reader that spin", PLAIN, (1, 2), ANY, || meet(&[write, write, read])),
     model("rwsem: two writers and a reader, readers first", PARKS, (1, 3), BOTH, || meet(&[write, write, read_first])),
-    model("rwsem: all wait for a writer", PARKS, (1, 3), BOTH, || behind(HELD_TO_WRITE, &[write, read])),
-    model("rwsem: two readers wait for a writer", PARKS, (1, 4), BOTH, || behind(HELD_TO_WRITE, &[read, read])),
-    model("rwsem: a reader waits behind a sleeping writer", PARKS, (1, 4), BOTH, || {
-        behind(HELD_TO_READ, &[write, read]);
-    }),
-    model("rwsem: two writers wait for a reader", PARKS, (1, 3), SLEEP, || behind(HELD_TO_READ, &[write, write])),
+    model("rwsem: all wait for a writer", PARKS, (1, 3), BOTH, || behind(WRITER, &[write, read])),
+    model("rwsem: two readers wait for a writer", PARKS, (1, 4), BOTH, || behind(WRITER, &[read, read])),
+    model("rwsem: a reader waits behind a sleeping writer", PARKS, (1, 4), BOTH, || behind(READER, &[write, read])),
+    model("rwsem: two writers wait for a reader", PARKS, (1, 3), SLEEP, || behind(READER, &[write, write])),
     model("rwsem: both kinds wait for an upgradable reader", PARKS, (1, 3), BOTH, || {
-        behind(HELD_TO_UPGRADE, &[upgradable, read]);
+        behind(UPGRADABLE, &[upgradable, read]);
     }),
-    model("rwsem: both kinds wait for an upgrader", PARKS, (1, 3), BOTH, || {
-        behind(UPGRADED, &[write, read]);
-    }),
-    model("rwsem: both kinds wait for one that downgrades", PARKS, (1, 3), BOTH, || {
-        behind(DOWNGRADED, &[write, read]);
-    }),
-    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 3), UNWOKEN, || behind(HELD_TO_WRITE, &[write, read])),
-    model("rwsem: a sleeper is interrupted", INTERRUPTED, (1, 3), UNWOKEN, || behind(HELD_TO_READ, &[write, read])),
+    model("rwsem: both kinds wait for an upgrader", PARKS, (1, 3), BOTH, || behind(UPGRADED, &[write, read])),
+    model("rwsem: both kinds wait for one that downgrades", PARKS, (1, 3), BOTH, || behind(DOWNGRADED, &[write, read])),
+    model("rwsem: a sleeper wakes for no reason", RESTLESS, (1, 3), UNWOKEN, || behind(WRITER, &[write, read])),
+    model("rwsem: a sleeper is interrupted", INTERRUPTED, (1, 3), UNWOKEN, || behind(READER, &[write, read])),
     // Waits that end.
-    model("rwsem: a timed writer", TIMED, (2, 4), EITHER, || behind(HELD_TO_READ, &[write_soon])),
-    model("rwsem: a timed reader", TIMED, (2, 4), EITHER, || behind(HELD_TO_WRITE, &[read_soon])),
+    model("rwsem: a timed writer", TIMED, (2, 4), EITHER, || behind(READER, &[write_soon])),
+    model("rwsem: a timed reader", TIMED, (2, 4), EITHER, || behind(WRITER, &[read_soon])),
     model("rwsem: a timed writer and a reader behind it", TIMED, (1, 3), EITHER, || {
-        behind(HELD_TO_READ, &[write_soon, read]);
+        behind(READER, &[write_soon, read]);
     }),
-    model("rwsem: a timed writer and a patient one", TIMED, (1, 2), EITHER, || {
-        behind(HELD_TO_READ, &[write_soon, write]);
-    }),
+    model("rwsem: a timed writer and a patient one", TIMED, (1, 2), EITHER, || behind(READER, &[write_soon, write])),
     model("rwsem: a timed writer and a patient one, behind a writer", TIMED, (1, 2), EITHER, || {
-        behind(HELD_TO_WRITE, &[write_soon, write]);
+        behind(WRITER, &[write_soon, write]);
     }),
-    model("rwsem: a timed upgrader", TIMED, (2, 4), EITHER, || behind(HELD_TO_READ, &[upgrade_soon])),
+    model("rwsem: a timed upgrader", TIMED, (2, 4), EITHER, || behind(READER, &[upgrade_soon])),
     model("rwsem: a timed upgrader and a reader behind it", TIMED, (1, 3), EITHER, || {
-        behind(HELD_TO_READ, &[upgrade_soon, read]);
+        behind(READER, &[upgrade_soon, read]);
     }),
     model("rwsem: a timed upgrader and a writer behind it", TIMED, (1, 3), EITHER, || {
-        behind(HELD_TO_READ, &[upgrade_soon, write]);
+        behind(READER, &[upgrade_soon, write]);
     }),
     // Claims.
     model("rwsem: a writer claims the next turn", LATE, (1, 2), CLAIM, || overtaken(&[write])),
@@ -113,12 +103,12 @@ pub(super) const MODELS: &[Model] = &[
     }),
     // In a forked child.
     model("rwsem: a writer's announcement outlives it", PARKS, (2, 3), ANY, || {
-        orphaned(WRITERS, HELD_TO_READ, &[read, read]);
+        orphaned(WRITERS, READER, &[read, read]);
     }),
-    model("rwsem: a claim outlives its reader", PARKS, (2, 3), SLEEP, || orphaned(HANDOFF, HELD_TO_WRITE, &[write])),
-    model("rwsem: a claim outlives its writer", PARKS, (2, 3), ANY, || orphaned(HANDOFF, HELD_TO_READ, &[read])),
+    model("rwsem: a claim outlives its reader", PARKS, (2, 3), SLEEP, || orphaned(HANDOFF, WRITER, &[write])),
+    model("rwsem: a claim outlives its writer", PARKS, (2, 3), ANY, || orphaned(HANDOFF, READER, &[read])),
     model("rwsem: all wait in spite of a claimant that is gone", PARKS, (1, 2), VOID, || {
-        orphaned(ALL, HELD_TO_WRITE, &[write, read]);
+        orphaned(ALL, WRITER, &[write, read]);
     }),
     model("rwsem: a claim in spite of a claimant that is gone", LATE, (0, 1), CLAIM, || {
         orphaned(ALL, WRITTEN_TWICE, &[write]);
@@ -137,10 +127,10 @@ pub(super) const MODELS: &[Model] = &[
     model("rwsem: a woken writer that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
     model("rwsem: more readers than there can be", PARKS, (3, 6), &["waited for too many readers"], full),
     // The end of its life.
-    model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(HELD_TO_WRITE)),
-    model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_READ)),
+    model("rwsem: freed right after a writer's release", PARKS, (4, 8), ANY, || freed(WRITER)),
+    model("rwsem: freed right after a reader's release", PARKS, (4, 8), ANY, || freed(READER)),
     model("rwsem: freed right after a reader's release, readers first", PARKS, (4, 8), ANY, || freed(READ_FIRST)),
-    model("rwsem: freed right after an upgradable reader's release", PARKS, (4, 8), ANY, || freed(HELD_TO_UPGRADE)),
+    model("rwsem: freed right after an upgradable reader's release", PARKS, (4, 8), ANY, || freed(UPGRADABLE)),
 ];
 
 /// A lock and what it protects.
@@ -157,10 +147,10 @@ type Role = fn(&Guarded);
 /// How the first thread has the lock, and how it leaves.
 type Hold = (fn(&RawRwSem<Loom>), fn(&Guarded));
 
-const HELD_TO_READ: Hold = (RawRwSem::read, Guarded::leave_reading);
+const READER: Hold = (RawRwSem::read, Guarded::leave_reading);
 const READ_FIRST: Hold = (RawRwSem::read, |guarded| guarded.leave_reading_with(Readers));
-const HELD_TO_WRITE: Hold = (RawRwSem::write, Guarded::leave_writing);
-const HELD_TO_UPGRADE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
+const WRITER: Hold = (RawRwSem::write, Guarded::leave_writing);
+const UPGRADABLE: Hold = (RawRwSem::upgradable_read, Guarded::leave_upgradable);
 const UPGRADED: Hold = (RawRwSem::upgradable_read, Guarded::upgrade_and_leave);
 const FREE: Hold = (|_| (), |_| ());
 const WRITTEN_TWICE: Hold = (RawRwSem::write, |guarded| {

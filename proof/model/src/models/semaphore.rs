@@ -1,7 +1,7 @@
 //! The semaphore: what is given back is seen by who takes it, nobody in line is forgotten, and whoever gives up takes
 //! no wake-up along.
 
-use super::{Protected, drop_after_release};
+use super::{Protected, Shows, drop_after_release, together};
 use crate::check::{Lock, Model};
 use crate::platform::{
     Handle, Identity, Loom, LoomU32, Setup, forked, keep, later, rest, saw, set_stage, sleeping, spawn,
@@ -17,7 +17,6 @@ const TIMED: Setup = Setup { alarms: 1, ..PARKS };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PARKS };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PARKS };
 
-type Shows = &'static [&'static str];
 const SLEEP: Shows = &["slept in the first lane", "woken in the first lane"];
 const LINE: Shows = &["slept in the first lane", "woken in the first lane", "slept"];
 const EITHER: Shows = &["woke unwoken", "got it after all", "gave up"];
@@ -95,10 +94,7 @@ impl<const FAIR: bool> Guarded<FAIR> {
 
 fn all<const FAIR: bool>(threads: u32, rounds: u32) {
     let guarded = Guarded::<FAIR>::keep(1);
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| guarded.section()));
     guarded.settled(1);
     assert_eq!(guarded.data.get(), threads * rounds, "critical sections");
 }

@@ -1,9 +1,9 @@
 //! The spin locks: mutual exclusion, try and timed paths, nobody forgotten, and nothing touched after the release.
 
-use super::{Protected, drop_after_release};
+use super::{EITHER, Guarded, Protected, Settles, Shows, all_lock, drop_after_release, dropped, together};
 use crate::check::{Lock, Model};
 use crate::platform::{Handle, Identity, Loom, Setup, keep, rest, saw, spawn};
-use turnwise::backoff::{Exponential, NoBackoff, Proportional};
+use turnwise::backoff::{Backoff, Exponential, NoBackoff, Proportional};
 use turnwise::platform::{Clock, Deadline};
 use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
@@ -16,8 +16,6 @@ type Ttas<B = NoBackoff> = RawSpinLock<B, Loom>;
 type Ticket<B = NoBackoff> = RawTicketLock<B, Loom>;
 type Queued = RawQueuedSpinLock<Loom>;
 
-type Shows = &'static [&'static str];
-const EITHER: Shows = &["got it", "did not"];
 const DROP: Shows = &["dropped"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
@@ -25,79 +23,42 @@ const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), sh
 }
 
 pub(super) const MODELS: &[Model] = &[
-    model("spin: two threads", PLAIN, (4, 8), &[], || all::<Ttas>(Ttas::new_in, 2, 2)),
-    model("spin: three threads", PLAIN, (2, 3), &[], || all::<Ttas>(Ttas::new_in, 3, 1)),
-    model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || {
-        all::<Ttas<Exponential>>(Ttas::new_in, 2, 1);
-    }),
-    model("spin: try", PLAIN, (4, 8), EITHER, || attempt::<Ttas>(Ttas::new_in, RawLock::try_lock)),
-    model("spin: timed", PLAIN, (3, 6), EITHER, || attempt::<Ttas>(Ttas::new_in, soon)),
-    model("spin: dropped", PLAIN, (3, 6), DROP, || dropped::<Ttas>(Ttas::new_in)),
-    model("ticket: two threads", PLAIN, (4, 8), &[], || all::<Ticket>(Ticket::new_in, 2, 2)),
-    model("ticket: three threads", PLAIN, (2, 3), &[], || all::<Ticket>(Ticket::new_in, 3, 1)),
-    model("ticket: three threads that back off", Setup::PLAIN, (1, 2), &[], || {
-        all::<Ticket<Proportional>>(Ticket::new_in, 3, 1);
-    }),
-    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt::<Ticket>(Ticket::new_in, RawLock::try_lock)),
-    model("ticket: timed", PLAIN, (3, 6), EITHER, || attempt::<Ticket>(Ticket::new_in, soon)),
-    model("ticket: dropped", PLAIN, (3, 6), DROP, || dropped::<Ticket>(Ticket::new_in)),
-    model("queued: two threads", PLAIN, (3, 6), &[], || all::<Queued>(Queued::new_in, 2, 2)),
-    model("queued: three threads", PLAIN, (2, 3), &[], || all::<Queued>(Queued::new_in, 3, 1)),
+    model("spin: two threads", PLAIN, (4, 8), &[], || all_lock::<Ttas>(2, 2)),
+    model("spin: three threads", PLAIN, (2, 3), &[], || all_lock::<Ttas>(3, 1)),
+    model("spin: two threads that back off", Setup::PLAIN, (3, 4), &[], || all_lock::<Ttas<Exponential>>(2, 1)),
+    model("spin: try", PLAIN, (4, 8), EITHER, || attempt_by::<Ttas>(RawLock::try_lock)),
+    model("spin: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Ttas>(soon)),
+    model("spin: dropped", PLAIN, (3, 6), DROP, dropped::<Ttas>),
+    model("ticket: two threads", PLAIN, (4, 8), &[], || all_lock::<Ticket>(2, 2)),
+    model("ticket: three threads", PLAIN, (2, 3), &[], || all_lock::<Ticket>(3, 1)),
+    model("ticket: three threads that back off", Setup::PLAIN, (1, 2), &[], || all_lock::<Ticket<Proportional>>(3, 1)),
+    model("ticket: try", PLAIN, (4, 8), EITHER, || attempt_by::<Ticket>(RawLock::try_lock)),
+    model("ticket: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Ticket>(soon)),
+    model("ticket: dropped", PLAIN, (3, 6), DROP, dropped::<Ticket>),
+    model("queued: two threads", PLAIN, (3, 6), &[], || all_lock::<Queued>(2, 2)),
+    model("queued: three threads", PLAIN, (2, 3), &[], || all_lock::<Queued>(3, 1)),
     model("queued: three threads, one comes twice", PLAIN, (1, 2), &[], uneven),
     model("queued: two in line behind an owner", PLAIN, (2, 3), &[], || lined_up(2, 1)),
     model("queued: two in line behind an owner, twice", PLAIN, (1, 2), &[], || lined_up(2, 2)),
     model("queued: three in line behind an owner", PLAIN, (0, 1), &[], || lined_up(3, 1)),
-    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all::<Queued>(Queued::new_in, 2, 2)),
+    model("queued: two threads without slots", NAMELESS, (4, 8), &[], || all_lock::<Queued>(2, 2)),
     model("queued: two in line behind an owner that comes again", PLAIN, (0, 1), &[], lined_up_again),
-    model("queued: try", PLAIN, (4, 8), EITHER, || attempt::<Queued>(Queued::new_in, RawLock::try_lock)),
-    model("queued: timed", PLAIN, (3, 6), EITHER, || attempt::<Queued>(Queued::new_in, soon)),
-    model("queued: dropped", PLAIN, (3, 6), DROP, || dropped::<Queued>(Queued::new_in)),
+    model("queued: try", PLAIN, (4, 8), EITHER, || attempt_by::<Queued>(RawLock::try_lock)),
+    model("queued: timed", PLAIN, (3, 6), EITHER, || attempt_by::<Queued>(soon)),
+    model("queued: dropped", PLAIN, (3, 6), DROP, dropped::<Queued>),
     model("mcs: two threads", PLAIN, (3, 6), &[], || mcs(2, 2)),
     model("mcs: three threads", PLAIN, (2, 3), &[], || mcs(3, 1)),
     model("mcs: try", PLAIN, (4, 8), EITHER, mcs_try),
     model("mcs: dropped", PLAIN, (3, 6), DROP, mcs_dropped),
 ];
 
-struct Guarded<R> {
-    raw: R,
-    data: Protected,
-}
-
-impl<R: RawLock> Guarded<R> {
-    fn keep(new: fn() -> R) -> &'static Self {
-        keep(Guarded { raw: new(), data: Protected::new() })
-    }
-
-    fn section(&self) {
-        self.raw.lock();
-        self.leave();
-    }
-
-    fn leave(&self) {
-        self.data.add();
-        // SAFETY: the caller has the lock.
-        unsafe { self.raw.unlock() };
-    }
-
-    fn settled(&self, sections: u32) {
-        assert!(!self.raw.is_locked(), "locked when everybody has left");
-        assert_eq!(self.data.get(), sections, "critical sections");
-    }
-}
-
-/// Every thread acquires `rounds` times.
-fn all<R: RawLock>(new: fn() -> R, threads: u32, rounds: u32) {
-    let guarded = Guarded::keep(new);
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
-    guarded.settled(threads * rounds);
-}
+impl<B: Backoff> Settles for Ttas<B> {}
+impl<B: Backoff> Settles for Ticket<B> {}
+impl Settles for Queued {}
 
 /// The first of three threads comes again: its node is used again while the others may still look at it.
 fn uneven() {
-    let guarded = Guarded::keep(Queued::new_in);
+    let guarded = Guarded::<Queued>::keep();
     let others = [(); 2].map(|()| spawn(move || guarded.section()));
     guarded.section();
     guarded.section();
@@ -107,7 +68,7 @@ fn uneven() {
 
 /// Two line up behind an owner, twice each, and it comes again: who follows whom changes.
 fn lined_up_again() {
-    let guarded = Guarded::keep(Queued::new_in);
+    let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
     let others = [(); 2].map(|()| spawn(move || (0..2).for_each(|_| guarded.section())));
     rest();
@@ -119,7 +80,7 @@ fn lined_up_again() {
 
 /// The first thread has the lock and rests, so that `others` line up, `rounds` times each.
 fn lined_up(others: u32, rounds: u32) {
-    let guarded = Guarded::keep(Queued::new_in);
+    let guarded = Guarded::<Queued>::keep();
     guarded.raw.lock();
     let body = move || (0..rounds).for_each(|_| guarded.section());
     let handles: Vec<_> = (0..others).map(|_| spawn(body)).collect();
@@ -130,8 +91,8 @@ fn lined_up(others: u32, rounds: u32) {
 }
 
 /// One thread acquires, one attempts to.
-fn attempt<R: RawLock>(new: fn() -> R, attempt: fn(&R) -> bool) {
-    let guarded = Guarded::keep(new);
+fn attempt_by<R: Settles>(attempt: fn(&R) -> bool) {
+    let guarded = Guarded::<R>::keep();
     let other = spawn(move || {
         guarded.raw.lock();
         rest();
@@ -148,15 +109,6 @@ fn attempt<R: RawLock>(new: fn() -> R, attempt: fn(&R) -> bool) {
 
 fn soon<R: RawTimedLock>(raw: &R) -> bool {
     raw.lock_until(Deadline { clock: Clock::Monotonic, at: 1_000 })
-}
-
-fn dropped<R: RawLock>(new: fn() -> R) {
-    drop_after_release(new(), 2, |raw, section| {
-        raw.lock();
-        section();
-        // SAFETY: locked above.
-        unsafe { raw.unlock() };
-    });
 }
 
 /// One stay in the line of an MCS lock, with a node of its own that is dropped right after.
@@ -178,10 +130,7 @@ fn mcs_leave(raw: &RawMcsLock<Loom>, node: &'static McsNode<Loom>) {
 
 fn mcs(threads: u32, rounds: u32) {
     let (raw, data) = (keep(RawMcsLock::<Loom>::new_in()), keep(Protected::new()));
-    let body = move || (0..rounds).for_each(|_| mcs_section(raw, &mut || data.add()));
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| mcs_section(raw, &mut || data.add())));
     assert!(!raw.is_locked(), "locked when everybody has left");
     assert_eq!(data.get(), threads * rounds, "critical sections");
 }

@@ -325,7 +325,7 @@ pub fn spawn(f: impl FnOnce() + Send + 'static) -> Handle {
 }
 
 impl Handle {
-    /// Its number.
+    /// Returns the thread's number.
     pub fn number(&self) -> usize {
         self.number
     }

@@ -36,7 +36,7 @@ const SILENCE_NS: u64 = 10_000_000_000;
 pub struct Config {
     /// CPUs.
     pub cpus: usize,
-    /// Where chance starts.
+    /// The random seed.
     pub seed: u64,
     /// Longest time that a thread keeps its CPU while others are ready, in nanoseconds.
     pub slice_ns: u64,

@@ -1,15 +1,17 @@
 //! Counts that are wrong on purpose.
 
+use super::{BrokenRecord, Flaw, flaw};
 use crate::counts::{Counts, Op, Said, State};
-use crate::object::{Object, of};
+use crate::object::{Object, debug_of, of};
 use crate::ops::Ops;
+use crate::verdict::Verdict::{Crash, NoOrder};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 /// A state behind a lock.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Words {
     lock: Mutex<()>,
     count: AtomicU32,
@@ -39,14 +41,16 @@ fn words(count: Object<'_>) -> &Words {
     of(count)
 }
 
-/// A count that runs operations so; a sound one runs each in one step.
-const fn count(run: fn(Object, Op) -> Said) -> Ops {
-    let counts = Counts {
-        run,
-        state: |count| words(count).state(),
-        restart: |count, n| words(count).set(State { count: n, dead: false }),
-    };
-    Ops { counts: Some(counts), ..Ops::none(|count| format!("{:?}", words(count).state())) }
+impl Flaw {
+    /// The record of a count that runs operations so; a sound one runs each in one step.
+    const fn count(self, run: fn(Object, Op) -> Said) -> BrokenRecord {
+        let counts = Counts {
+            run,
+            state: |count| words(count).state(),
+            restart: |count, n| words(count).set(State { count: n, dead: false }),
+        };
+        self.of::<Words>(Ops { counts: Some(counts), ..Ops::none(debug_of::<Words>) })
+    }
 }
 
 /// Between a look and what rests on it. Sleeping lets the others come in even if there is one CPU for all.
@@ -54,45 +58,46 @@ fn dwell() {
     std::thread::sleep(Duration::from_micros(100));
 }
 
-/// Gives back without the lock.
-pub(super) const NON_ATOMIC_PUT: Ops = count(|count, op| {
-    let words = words(count);
-    if op != Op::Put {
-        return words.alone(|state| op.alone(state));
-    }
-    let (said, state) = op.alone(words.state());
-    dwell();
-    words.count.store(state.count, SeqCst);
-    said
-});
-
-/// Decides that it is the last before it has the lock.
-pub(super) const LOOKS_BEFORE_LOCKING: Ops = count(|count, op| {
-    let words = words(count);
-    if op != Op::PutOrKill || words.state().count > 1 {
-        return words.alone(|state| op.alone(state));
-    }
-    dwell();
-    words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
-});
-
-/// Finds what is dead.
-pub(super) const DEAF_TO_DEATH: Ops = count(|count, op| {
-    let words = words(count);
-    words.alone(|state| {
-        let (said, after) = op.alone(State { dead: state.dead && op.needs_one(), ..state });
-        (said, State { dead: after.dead || state.dead, ..after })
-    })
-});
-
-/// Looks at the count once more after giving its reference back.
-pub(super) const TOUCH_AFTER_PUT: Ops = count(|count, op| {
-    let words = words(count);
-    let said = words.alone(|state| op.alone(state));
-    if matches!(said, Said::Left(left) if left > 0) {
-        // Slower than the last one, which may take the memory away.
-        std::thread::sleep(Duration::from_micros(500));
-        words.count.load(SeqCst);
-    }
-    said
-});
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    // Gives back without the lock.
+    flaw("non-atomic-put", "a put looks, then stores", &[("count-order", NoOrder)]).count(|count, op| {
+        let words = words(count);
+        if op != Op::Put {
+            return words.alone(|state| op.alone(state));
+        }
+        let (said, state) = op.alone(words.state());
+        dwell();
+        words.count.store(state.count, SeqCst);
+        said
+    }),
+    // Decides that it is the last before it has the lock.
+    flaw("looks-before", "a thread that locks believes an earlier look", &[("count-order", NoOrder)]).count(
+        |count, op| {
+            let words = words(count);
+            if op != Op::PutOrKill || words.state().count > 1 {
+                return words.alone(|state| op.alone(state));
+            }
+            dwell();
+            words.alone(|state| (Said::Locked, State { count: state.count.wrapping_sub(1), dead: true }))
+        },
+    ),
+    // Finds what is dead.
+    flaw("deaf-to-death", "a dead object can be found", &[("count-order", NoOrder)]).count(|count, op| {
+        let words = words(count);
+        words.alone(|state| {
+            let (said, after) = op.alone(State { dead: state.dead && op.needs_one(), ..state });
+            (said, State { dead: after.dead || state.dead, ..after })
+        })
+    }),
+    // Looks at the count once more after giving its reference back.
+    flaw("touch-after-put", "a put looks at the count that it left", &[("destroy-last", Crash)]).count(|count, op| {
+        let words = words(count);
+        let said = words.alone(|state| op.alone(state));
+        if matches!(said, Said::Left(left) if left > 0) {
+            // Slower than the last one, which may take the memory away.
+            std::thread::sleep(Duration::from_micros(500));
+            words.count.load(SeqCst);
+        }
+        said
+    }),
+];

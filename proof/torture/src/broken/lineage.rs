@@ -1,8 +1,10 @@
 //! What can go wrong in the documents' locks.
 
-use super::exclusive::{SOUND, Words, lock, pause, words};
+use super::exclusive::{SOUND, Words, words};
+use super::{BrokenRecord, flaw, pause};
 use crate::arena::spin;
-use crate::ops::{Exclusive, Ops};
+use crate::ops::Exclusive;
+use crate::verdict::Verdict::{Hang, TwoOwners};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use turnwise::platform::{Lane, Native, Platform};
 
@@ -25,103 +27,6 @@ fn serve(words: &Words, tickets: u32) {
     words.lock.store(words.lock.load(Relaxed).wrapping_add(tickets), Release);
 }
 
-pub(super) const TWO_OF_A_TICKET: Ops = lock(Exclusive {
-    acquire: |lock| {
-        let ticket = words(lock).sequence.load(Relaxed);
-        spin(20);
-        words(lock).sequence.store(ticket.wrapping_add(1), Relaxed);
-        wait_for(words(lock), ticket);
-        None
-    },
-    try_acquire: |lock| draw_if_free(words(lock)).then_some(None),
-    release: |lock, _| serve(words(lock), 1),
-    ..SOUND
-});
-
-pub(super) const SERVES_TWO: Ops = lock(Exclusive {
-    acquire: |lock| {
-        wait_for(words(lock), words(lock).sequence.fetch_add(1, Relaxed));
-        None
-    },
-    try_acquire: |lock| draw_if_free(words(lock)).then_some(None),
-    release: |lock, _| {
-        let served = words(lock).lock.load(Relaxed);
-        serve(words(lock), if served % 64 == 63 { 2 } else { 1 });
-    },
-    ..SOUND
-});
-
-pub(super) const WOKEN_OWNS: Ops = lock(Exclusive {
-    acquire: |lock| {
-        if words(lock).take(1) {
-            return None;
-        }
-        let sequence = words(lock).sequence.load(Relaxed);
-        if words(lock).lock.load(Relaxed) != 0 {
-            Native::park(&words(lock).sequence, sequence, Lane::Waiters, None);
-        }
-        // A newcomer may have been faster.
-        words(lock).lock.store(1, Relaxed);
-        None
-    },
-    release: |lock, _| {
-        words(lock).free();
-        words(lock).notify(1);
-    },
-    ..SOUND
-});
-
-/// `sequence` is the owner.
-pub(super) const BLIND_SPINNER: Ops = lock(Exclusive {
-    acquire: |lock| {
-        if !words(lock).take(1) {
-            while words(lock).sequence.load(Relaxed) != 0 {
-                std::hint::spin_loop();
-            }
-            // No owner: free, or about to be, or just taken by one that has not said so yet.
-            spin(20);
-            words(lock).lock.store(1, Relaxed);
-        }
-        words(lock).sequence.store(1, Relaxed);
-        None
-    },
-    release: |lock, _| {
-        words(lock).sequence.store(0, Relaxed);
-        words(lock).free();
-    },
-    ..SOUND
-});
-
-/// A biased lock by its writers; the flaw is that of an attempt that is not put back.
-pub(super) const KEEPS_ITS_BIAS: Ops = lock(Exclusive {
-    acquire: |lock| {
-        // ORDERING broken.acquire: pairs with the Release below.
-        while words(lock).lock.fetch_sub(1, Acquire) != 0 {
-            pause();
-        }
-        None
-    },
-    try_acquire: |lock| words(lock).lock.compare_exchange(0, u32::MAX, Relaxed, Relaxed).is_ok().then_some(None),
-    release: |lock, _| {
-        // ORDERING broken.release: pairs with the Acquire above.
-        words(lock).lock.fetch_add(1, Release);
-    },
-    ..SOUND
-});
-
-/// An ia64 lock that backs off after it found the lock free.
-pub(super) const STALE_LOOK: Ops = lock(Exclusive {
-    acquire: |lock| {
-        while words(lock).lock.load(Relaxed) != 0 {
-            std::hint::spin_loop();
-        }
-        spin(20);
-        words(lock).lock.store(1, Relaxed);
-        None
-    },
-    ..SOUND
-});
-
 /// A hand-off mutex without its queue: `lock` is the count, `sequence` the offer. With a flaw, that is.
 fn hand_off(words: &Words, mut take: impl FnMut() -> bool) {
     // ORDERING broken.count: pairs with the Release in `leave`.
@@ -138,47 +43,139 @@ fn leave(words: &Words) -> bool {
     words.lock.fetch_sub(1, Release) > 1
 }
 
-/// `spare` is the number of those in the queue.
-pub(super) const NO_OFFER: Ops = lock(Exclusive {
-    acquire: |lock| {
-        let mut queued = false;
-        hand_off(words(lock), || {
-            if !queued {
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    flaw("two-of-a-ticket", "two threads may draw the same ticket", &[("exclusion", TwoOwners)]).lock(Exclusive {
+        acquire: |lock| {
+            let ticket = words(lock).sequence.load(Relaxed);
+            spin(20);
+            words(lock).sequence.store(ticket.wrapping_add(1), Relaxed);
+            wait_for(words(lock), ticket);
+        },
+        try_acquire: |lock| draw_if_free(words(lock)),
+        release: |lock| serve(words(lock), 1),
+        ..SOUND
+    }),
+    flaw("serves-two", "a release serves two tickets now and then", &[("exclusion", TwoOwners)]).lock(Exclusive {
+        acquire: |lock| {
+            wait_for(words(lock), words(lock).sequence.fetch_add(1, Relaxed));
+        },
+        try_acquire: |lock| draw_if_free(words(lock)),
+        release: |lock| {
+            let served = words(lock).lock.load(Relaxed);
+            serve(words(lock), if served % 64 == 63 { 2 } else { 1 });
+        },
+        ..SOUND
+    }),
+    flaw("woken-owns", "a woken waiter takes the lock unseen, though others may steal it", &[("crowd", TwoOwners)])
+        .lock(Exclusive {
+            acquire: |lock| {
+                if words(lock).take(1) {
+                    return;
+                }
+                let sequence = words(lock).sequence.load(Relaxed);
+                if words(lock).lock.load(Relaxed) != 0 {
+                    Native::park(&words(lock).sequence, sequence, Lane::Waiters, None);
+                }
+                // A newcomer may have been faster.
+                words(lock).lock.store(1, Relaxed);
+            },
+            release: |lock| {
+                words(lock).free();
+                words(lock).notify(1);
+            },
+            ..SOUND
+        }),
+    // `sequence` is the owner.
+    flaw(
+        "blind-spinner",
+        "a spinner that sees no owner takes the lock without a compare-exchange",
+        &[("exclusion", TwoOwners)],
+    )
+    .lock(Exclusive {
+        acquire: |lock| {
+            if !words(lock).take(1) {
+                while words(lock).sequence.load(Relaxed) != 0 {
+                    std::hint::spin_loop();
+                }
+                // No owner: free, or about to be, or just taken by one that has not said so yet.
                 spin(20);
-                words(lock).spare.fetch_add(1, Relaxed);
-                queued = true;
+                words(lock).lock.store(1, Relaxed);
             }
-            // ORDERING broken.offer: pairs with the Release below.
-            words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
-        });
-        None
-    },
-    release: |lock, _| {
-        if leave(words(lock)) && words(lock).spare.load(Relaxed) > 0 {
-            words(lock).spare.fetch_sub(1, Relaxed);
-            // ORDERING broken.offer: pairs with the Acquire above.
-            words(lock).sequence.store(1, Release);
-        }
-    },
-    ..SOUND
-});
-
-pub(super) const TORN_OFFER: Ops = lock(Exclusive {
-    acquire: |lock| {
-        hand_off(words(lock), || {
-            let offered = words(lock).sequence.load(Relaxed) == 1;
-            if offered {
-                spin(20);
-                words(lock).sequence.store(0, Relaxed);
+            words(lock).sequence.store(1, Relaxed);
+        },
+        release: |lock| {
+            words(lock).sequence.store(0, Relaxed);
+            words(lock).free();
+        },
+        ..SOUND
+    }),
+    // A biased lock by its writers; the flaw is that of an attempt that is not put back.
+    flaw("keeps-its-bias", "the bias of a failed attempt is not undone", &[("exclusion", Hang)]).lock(Exclusive {
+        acquire: |lock| {
+            // ORDERING broken.acquire: pairs with the Release below.
+            while words(lock).lock.fetch_sub(1, Acquire) != 0 {
+                pause();
             }
-            offered
-        });
-        None
-    },
-    release: |lock, _| {
-        if leave(words(lock)) {
-            words(lock).sequence.store(1, Release); // ORDERING broken.offer: as above.
-        }
-    },
-    ..SOUND
-});
+        },
+        try_acquire: |lock| words(lock).lock.compare_exchange(0, u32::MAX, Relaxed, Relaxed).is_ok(),
+        release: |lock| {
+            // ORDERING broken.release: pairs with the Acquire above.
+            words(lock).lock.fetch_add(1, Release);
+        },
+        ..SOUND
+    }),
+    // An ia64 lock that backs off after it found the lock free.
+    flaw("stale-look", "pauses between look and store", &[("exclusion", TwoOwners)]).lock(Exclusive {
+        acquire: |lock| {
+            while words(lock).lock.load(Relaxed) != 0 {
+                std::hint::spin_loop();
+            }
+            spin(20);
+            words(lock).lock.store(1, Relaxed);
+        },
+        ..SOUND
+    }),
+    // `spare` is the number of those in the queue.
+    flaw("no-offer", "a release forgets those between the count and the queue", &[("exclusion", Hang)]).lock(
+        Exclusive {
+            acquire: |lock| {
+                let mut queued = false;
+                hand_off(words(lock), || {
+                    if !queued {
+                        spin(20);
+                        words(lock).spare.fetch_add(1, Relaxed);
+                        queued = true;
+                    }
+                    // ORDERING broken.offer: pairs with the Release below.
+                    words(lock).sequence.compare_exchange(1, 0, Acquire, Relaxed).is_ok()
+                });
+            },
+            release: |lock| {
+                if leave(words(lock)) && words(lock).spare.load(Relaxed) > 0 {
+                    words(lock).spare.fetch_sub(1, Relaxed);
+                    // ORDERING broken.offer: pairs with the Acquire above.
+                    words(lock).sequence.store(1, Release);
+                }
+            },
+            ..SOUND
+        },
+    ),
+    flaw("torn-offer", "two may take one offer", &[("crowd", TwoOwners)]).lock(Exclusive {
+        acquire: |lock| {
+            hand_off(words(lock), || {
+                let offered = words(lock).sequence.load(Relaxed) == 1;
+                if offered {
+                    spin(20);
+                    words(lock).sequence.store(0, Relaxed);
+                }
+                offered
+            });
+        },
+        release: |lock| {
+            if leave(words(lock)) {
+                words(lock).sequence.store(1, Release); // ORDERING broken.offer: as above.
+            }
+        },
+        ..SOUND
+    }),
+];

@@ -1,13 +1,16 @@
 //! Semaphores that are wrong on purpose.
 
-use crate::object::{Object, of};
+use super::{BrokenRecord, Flaw, flaw};
+use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, Permits};
+use crate::verdict::Verdict::{EarlyTimeout, Hang, Starved, TwoOwners};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use turnwise::platform::{Deadline, Lane, Native, Platform};
 
 /// Permits, and one who claims the next ones.
+#[derive(Debug)]
 pub(super) struct Words {
     permits: AtomicU32,
     claimed: AtomicU32,
@@ -75,27 +78,11 @@ const SOUND: Permits = Permits {
     },
 };
 
-const fn permits(permits: Permits) -> Ops {
-    let report = |semaphore: Object| {
-        let Words { permits, claimed } = words(semaphore);
-        format!("{} permits, claimed: {}", permits.load(SeqCst), claimed.load(SeqCst))
-    };
-    Ops { permits: Some(permits), ..Ops::none(report) }
+impl Flaw {
+    const fn permits(self, permits: Permits) -> BrokenRecord {
+        self.of::<Words>(Ops { permits: Some(permits), ..Ops::none(debug_of::<Words>) })
+    }
 }
-
-/// Nothing but its order is wrong.
-pub(super) const BARGES: Ops = permits(SOUND);
-
-/// Wakes nobody.
-pub(super) const WAKES_NOBODY: Ops = permits(Permits { give: |semaphore, n| words(semaphore).add(n), ..SOUND });
-
-/// Looks, then stores.
-pub(super) const TORN_TAKE: Ops = permits(Permits {
-    take: |semaphore, n| _ = wait(words(semaphore), n, None, torn_take),
-    try_take: |semaphore, n| torn_take(words(semaphore), n),
-    take_until: |semaphore, n, deadline| wait(words(semaphore), n, Some(deadline), torn_take),
-    ..SOUND
-});
 
 fn torn_take(words: &Words, n: u32) -> bool {
     let permits = words.permits.load(SeqCst);
@@ -107,23 +94,31 @@ fn torn_take(words: &Words, n: u32) -> bool {
     true
 }
 
-/// A timed waiter takes what there is, and gives up with it.
-pub(super) const KEEPS_PERMITS: Ops = permits(Permits {
-    take_until: |semaphore, n, deadline| (0..n).all(|_| (SOUND.take_until)(semaphore, 1, deadline)),
-    ..SOUND
-});
-
-/// A timed waiter keeps the others out, and gives up without letting them in.
-pub(super) const KEEPS_CLAIM: Ops = permits(Permits {
-    take_until: |semaphore, n, deadline| {
-        let got = (SOUND.take_until)(semaphore, n, deadline);
-        if !got {
-            words(semaphore).claimed.store(1, SeqCst);
-        }
-        got
-    },
-    ..SOUND
-});
-
-/// A timed waiter does not wait.
-pub(super) const HASTY: Ops = permits(Permits { take_until: |semaphore, n, _| words(semaphore).take(n), ..SOUND });
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    flaw("barges", "a late arrival at the right moment overtakes the queue", &[("permits-line", Starved)])
+        .permits(SOUND),
+    flaw("wakes-nobody", "permits come back unseen", &[("permits", Hang)])
+        .permits(Permits { give: |semaphore, n| words(semaphore).add(n), ..SOUND }),
+    flaw("torn-take", "a take looks at the permits, then stores", &[("permits", TwoOwners)]).permits(Permits {
+        take: |semaphore, n| _ = wait(words(semaphore), n, None, torn_take),
+        try_take: |semaphore, n| torn_take(words(semaphore), n),
+        take_until: |semaphore, n, deadline| wait(words(semaphore), n, Some(deadline), torn_take),
+        ..SOUND
+    }),
+    flaw("keeps-permits", "a waiter gives up with a part of its permits", &[("permits", Hang)]).permits(Permits {
+        take_until: |semaphore, n, deadline| (0..n).all(|_| (SOUND.take_until)(semaphore, 1, deadline)),
+        ..SOUND
+    }),
+    flaw("keeps-claim", "a waiter that gave up keeps the others out", &[("permits", Hang)]).permits(Permits {
+        take_until: |semaphore, n, deadline| {
+            let got = (SOUND.take_until)(semaphore, n, deadline);
+            if !got {
+                words(semaphore).claimed.store(1, SeqCst);
+            }
+            got
+        },
+        ..SOUND
+    }),
+    flaw("hasty-permits", "a timed wait does not wait", &[("permits", EarlyTimeout)])
+        .permits(Permits { take_until: |semaphore, n, _| words(semaphore).take(n), ..SOUND }),
+];

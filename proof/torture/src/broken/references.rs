@@ -1,14 +1,16 @@
 //! Counts of references that are wrong on purpose.
 
+use super::{BrokenRecord, Flaw, flaw};
 use crate::arena::spin;
-use crate::object::{Object, of};
+use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, References};
+use crate::verdict::Verdict::TwoOwners;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// A count behind a lock.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Words {
     lock: Mutex<()>,
     count: AtomicU32,
@@ -34,28 +36,31 @@ const SOUND: References = References {
     count: |count| words(count).count.load(SeqCst),
 };
 
-const fn count(references: References) -> Ops {
-    Ops { references: Some(references), ..Ops::none(|count| format!("count {}", (SOUND.count)(count))) }
+impl Flaw {
+    const fn references(self, references: References) -> BrokenRecord {
+        self.of::<Words>(Ops { references: Some(references), ..Ops::none(debug_of::<Words>) })
+    }
 }
 
-/// Adds to what it saw a while ago.
-pub(super) const LOSES_GETS: Ops = count(References {
-    get: |count| {
-        let seen = words(count).count.load(SeqCst);
-        spin(20);
-        words(count).count.store(seen.wrapping_add(1), SeqCst);
-    },
-    ..SOUND
-});
-
-/// Says goodbye without the lock, when others may come again.
-pub(super) const LAST_UNLOCKED: Ops = count(References {
-    put: |count, at_last| {
-        if words(count).count.load(SeqCst) == 1 {
-            spin(200);
-            at_last();
-        }
-        words(count).count.fetch_sub(1, SeqCst);
-    },
-    ..SOUND
-});
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    // Adds to what it saw a while ago.
+    flaw("loses-gets", "a reference may be lost", &[("references", TwoOwners)]).references(References {
+        get: |count| {
+            let seen = words(count).count.load(SeqCst);
+            spin(20);
+            words(count).count.store(seen.wrapping_add(1), SeqCst);
+        },
+        ..SOUND
+    }),
+    // Says goodbye without the lock, when others may come again.
+    flaw("last-unlocked", "the last put looks without the lock", &[("references", TwoOwners)]).references(References {
+        put: |count, at_last| {
+            if words(count).count.load(SeqCst) == 1 {
+                spin(200);
+                at_last();
+            }
+            words(count).count.fetch_sub(1, SeqCst);
+        },
+        ..SOUND
+    }),
+];

@@ -1,15 +1,17 @@
 //! Sequence locks that are wrong on purpose.
 
+use super::{BrokenRecord, Flaw, flaw};
 use crate::arena::spin;
-use crate::object::{Object, of};
+use crate::object::{Object, debug_of, of};
 use crate::ops::{Ops, Payload, Sequence};
+use crate::verdict::Verdict::TwoOwners;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Mutex, RwLock};
 use std::time::Duration;
 
 /// A payload and its locks.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Words {
     sequence: AtomicU64,
     lock: RwLock<()>,
@@ -67,17 +69,17 @@ const SOUND: Sequence = Sequence {
     set: |lock, value| words(lock).set(value, true, true),
 };
 
-const fn sequence(sequence: Sequence) -> Ops {
-    let report = |lock: Object| format!("{:?} {:?}", words(lock).sequence, words(lock).payload);
-    Ops { sequence: Some(sequence), ..Ops::none(report) }
+impl Flaw {
+    const fn sequence(self, sequence: Sequence) -> BrokenRecord {
+        self.of::<Words>(Ops { sequence: Some(sequence), ..Ops::none(debug_of::<Words>) })
+    }
 }
 
-/// Believes every copy.
-pub(super) const NO_SECOND_LOOK: Ops = sequence(Sequence { read: |lock| words(lock).look(), ..SOUND });
-
-/// Changes the sequence once, after the data.
-pub(super) const ONE_STEP: Ops = sequence(Sequence { set: |lock, value| words(lock).set(value, false, true), ..SOUND });
-
-/// Lets a writer in with blocking readers.
-pub(super) const DEAF_WRITER: Ops =
-    sequence(Sequence { set: |lock, value| words(lock).set(value, true, false), ..SOUND });
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    flaw("no-second-look", "an optimistic read believes what it saw", &[("torn-reads", TwoOwners)])
+        .sequence(Sequence { read: |lock| words(lock).look(), ..SOUND }),
+    flaw("one-step", "the sequence counts only the end of a change", &[("torn-reads", TwoOwners)])
+        .sequence(Sequence { set: |lock, value| words(lock).set(value, false, true), ..SOUND }),
+    flaw("deaf-writer", "writers do not ask blocking readers", &[("blocking-reads", TwoOwners)])
+        .sequence(Sequence { set: |lock, value| words(lock).set(value, true, false), ..SOUND }),
+];

@@ -1,11 +1,12 @@
 //! Readers-writer locks that are wrong on purpose.
 
+use super::{BrokenRecord, Flaw, flaw, pause, quiet, slow_every_other, until};
 use crate::object::{Object, of, words_of};
 use crate::ops::{Exclusive, Ops, Shared, Upgrade};
+use crate::verdict::Verdict::{Crash, EarlyTimeout, Hang, Starved, TwoOwners};
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU32, AtomicUsize};
-use std::time::{Duration, Instant};
-use turnwise::platform::{Deadline, Lane, Native, Platform};
+use turnwise::platform::{Lane, Native, Platform};
 
 const WRITER: u32 = 1 << 31;
 const UPGRADABLE: u32 = 1 << 30;
@@ -47,70 +48,37 @@ impl Words {
         // ORDERING broken_shared.release: pairs with broken_shared.acquire.
         self.lock.fetch_sub(what, Release)
     }
-
-    /// Waits until `busy` was not seen for longer than a thread that is about to come back is ever off its CPU.
-    fn await_quiet(&self, busy: impl Fn(u32) -> bool) {
-        const QUIET: Duration = Duration::from_millis(100);
-        let mut since = Instant::now();
-        while since.elapsed() < QUIET {
-            if busy(self.lock.load(Relaxed)) {
-                since = Instant::now();
-            }
-            std::hint::spin_loop();
-        }
-    }
-}
-
-/// Between two tries.
-fn pause() {
-    std::thread::sleep(Duration::from_micros(20));
-}
-
-/// Tries until `deadline`.
-fn until(deadline: Deadline, take: impl Fn() -> bool) -> bool {
-    loop {
-        if take() {
-            return true;
-        }
-        if deadline.expired::<Native>() {
-            return false;
-        }
-        pause();
-    }
 }
 
 fn words(lock: Object<'_>) -> &Words {
     of(lock)
 }
 
-fn write(words: &Words) {
-    while !words.take_write() {
+fn write(lock: Object) {
+    while !words(lock).take_write() {
         pause();
     }
 }
 
-fn read(words: &Words) {
-    while !words.take_read() {
+fn read(lock: Object) {
+    while !words(lock).take_read() {
         pause();
     }
 }
 
 /// A sound lock's writers.
 const WRITERS: Exclusive = Exclusive {
-    acquire: |lock| {
-        write(words(lock));
-        None
-    },
-    try_acquire: |lock| words(lock).take_write().then_some(None),
-    release: |lock, _| _ = words(lock).give(WRITER),
-    acquire_until: Some(|lock, deadline| until(deadline, || words(lock).take_write()).then_some(None)),
+    acquire: write,
+    try_acquire: |lock| words(lock).take_write(),
+    release: |lock| _ = words(lock).give(WRITER),
+    acquire_until: Some(|lock, deadline| until(deadline, || words(lock).take_write())),
     release_fair: None,
     before_last_write: None,
 };
 
 /// A sound lock's readers.
 const READERS: Shared = Shared {
-    read: |lock| read(words(lock)),
+    read,
     try_read: |lock| words(lock).take_read(),
     unlock_read: |lock| _ = words(lock).give(1),
     read_until: Some(|lock, deadline| until(deadline, || words(lock).take_read())),
@@ -139,46 +107,48 @@ const UPGRADE: Upgrade = Upgrade {
     unlock: |lock| _ = words(lock).give(UPGRADABLE),
 };
 
-/// A lock of which one side has a flaw, or both.
-const fn lock(writers: Exclusive, readers: Shared) -> Ops {
-    Ops { shared: Some(readers), ..Ops::lock(writers, words_of::<Words>) }
+impl Flaw {
+    const fn readers(self, readers: Shared) -> BrokenRecord {
+        self.of::<Words>(Ops { shared: Some(readers), ..Ops::lock(WRITERS, words_of::<Words>) })
+    }
+
+    const fn writers(self, writers: Exclusive) -> BrokenRecord {
+        self.of::<Words>(Ops { shared: Some(READERS), ..Ops::lock(writers, words_of::<Words>) })
+    }
 }
 
-pub(super) const LOOKS_AWAY: Ops = lock(WRITERS, Shared { read: |_| (), unlock_read: |_| (), ..READERS });
-
-pub(super) const LOOKS_EARLY: Ops = lock(
-    WRITERS,
-    Shared {
-        read: |lock| {
-            while words(lock).lock.load(Relaxed) & WRITER != 0 {
-                std::hint::spin_loop();
-            }
-            crate::arena::spin(20);
-            words(lock).lock.fetch_add(1, Relaxed);
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    flaw(
+        "readers-look-away",
+        "readers do not look for a writer",
+        &[("shared", TwoOwners), ("shared-crowd", TwoOwners), ("shared-sleepy", TwoOwners)],
+    )
+    .readers(Shared { read: |_| (), unlock_read: |_| (), ..READERS }),
+    flaw("readers-look-early", "readers look for a writer, then count themselves", &[("shared", TwoOwners)]).readers(
+        Shared {
+            read: |lock| {
+                while words(lock).lock.load(Relaxed) & WRITER != 0 {
+                    std::hint::spin_loop();
+                }
+                crate::arena::spin(20);
+                words(lock).lock.fetch_add(1, Relaxed);
+            },
+            ..READERS
         },
-        ..READERS
-    },
-);
-
-pub(super) const TRY_LIES: Ops = lock(
-    WRITERS,
-    Shared {
+    ),
+    flaw("read-try-lies", "a try to read always succeeds", &[("shared-try", TwoOwners)]).readers(Shared {
         try_read: |lock| {
             words(lock).lock.fetch_add(1, Relaxed);
             true
         },
         ..READERS
-    },
-);
-
-pub(super) const HASTY: Ops = lock(WRITERS, Shared { read_until: Some(|lock, _| words(lock).take_read()), ..READERS });
-
-pub(super) const ONE_READER: Ops =
-    lock(WRITERS, Shared { read: |lock| words(lock).await_change(|word| word == 0, |_| 1), ..READERS });
-
-/// A writer that finds readers inside sleeps where the last of them would have to wake it.
-pub(super) const FORGETS_TO_WAKE: Ops = lock(
-    Exclusive {
+    }),
+    flaw("hasty-readers", "a timed read ends before its time", &[("shared-timed", EarlyTimeout)])
+        .readers(Shared { read_until: Some(|lock, _| words(lock).take_read()), ..READERS }),
+    flaw("one-reader", "readers exclude one another", &[("together", Hang)])
+        .readers(Shared { read: |lock| words(lock).await_change(|word| word == 0, |_| 1), ..READERS }),
+    // A writer that finds readers inside sleeps where the last of them would have to wake it.
+    flaw("reader-wakes-nobody", "the last reader wakes no writer", &[("shared-sleepy", Hang)]).writers(Exclusive {
         acquire: |lock| {
             while !words(lock).take_write() {
                 let word = words(lock).lock.load(Relaxed);
@@ -187,103 +157,72 @@ pub(super) const FORGETS_TO_WAKE: Ops = lock(
                     Native::park(&words(lock).lock, word, lane, None);
                 }
             }
-            None
         },
-        release: |lock, _| {
+        release: |lock| {
             words(lock).give(WRITER);
             Native::wake(&raw const words(lock).lock, Lane::Waiters, u32::MAX);
         },
         ..WRITERS
-    },
-    READERS,
-);
-
-pub(super) const LETS_GO_TO_DOWNGRADE: Ops = lock(
-    WRITERS,
-    Shared {
+    }),
+    flaw("downgrade-lets-go", "a downgrade releases, then reads", &[("downgrade", TwoOwners)]).readers(Shared {
         downgrade: Some(|lock| {
             words(lock).give(WRITER);
             pause();
-            read(words(lock));
+            read(lock);
         }),
         ..READERS
-    },
-);
-
-pub(super) const LETS_GO_TO_UPGRADE: Ops = lock(
-    WRITERS,
-    Shared {
+    }),
+    flaw("upgrade-lets-go", "an upgrade releases, then writes", &[("upgrade", TwoOwners)]).readers(Shared {
         upgrade: Some(Upgrade {
             upgrade: |lock, _| {
                 words(lock).give(UPGRADABLE);
                 pause();
-                write(words(lock));
+                write(lock);
                 true
             },
             ..UPGRADE
         }),
         ..READERS
-    },
-);
-
-pub(super) const READERS_FIRST: Ops = lock(
-    Exclusive {
-        acquire: |lock| {
-            words(lock).await_quiet(|word| word != 0);
-            while !words(lock).take_write() {
-                words(lock).await_quiet(|word| word != 0);
-            }
-            None
-        },
-        ..WRITERS
-    },
-    READERS,
-);
-
-pub(super) const WRITERS_FIRST: Ops = lock(
-    WRITERS,
-    Shared {
-        read: |lock| {
-            words(lock).await_quiet(|word| word & WRITER != 0);
-            while !words(lock).take_read() {
-                words(lock).await_quiet(|word| word & WRITER != 0);
-            }
-        },
-        ..READERS
-    },
-);
-
-pub(super) const TOUCHES_AFTER: Ops = lock(
-    WRITERS,
-    Shared {
+    }),
+    flaw("readers-first", "a writer waits until no reader has come for a long time", &[("hostile-readers", Starved)])
+        .writers(Exclusive {
+            acquire: |lock| {
+                quiet(|| words(lock).lock.load(Relaxed) != 0);
+                while !words(lock).take_write() {
+                    quiet(|| words(lock).lock.load(Relaxed) != 0);
+                }
+            },
+            ..WRITERS
+        }),
+    flaw("writers-first", "a reader waits until no writer has come for a long time", &[("hostile-writers", Starved)])
+        .readers(Shared {
+            read: |lock| {
+                quiet(|| words(lock).lock.load(Relaxed) & WRITER != 0);
+                while !words(lock).take_read() {
+                    quiet(|| words(lock).lock.load(Relaxed) & WRITER != 0);
+                }
+            },
+            ..READERS
+        }),
+    flaw("reader-touches-after", "a reader counts after it left", &[("shared-destroy", Crash)]).readers(Shared {
         unlock_read: |lock| {
-            static RELEASES: AtomicUsize = AtomicUsize::new(0);
             words(lock).give(1);
             // One is slower than the writer, which may take the memory away.
-            if RELEASES.fetch_add(1, Relaxed).is_multiple_of(2) {
-                std::thread::sleep(Duration::from_micros(500));
-            }
+            slow_every_other();
             words(lock).spare.fetch_add(1, Relaxed);
         },
         ..READERS
-    },
-);
-
-pub(super) const FORK_FORGETS: Ops = lock(
-    Exclusive {
+    }),
+    flaw("readers-fork-forgets", "a forked child cannot release", &[("shared-fork", Hang)]).writers(Exclusive {
         acquire: |lock| {
-            while !words(lock).take_write() {
-                pause();
-            }
+            write(lock);
             words(lock).spare.store(std::process::id(), Relaxed);
-            None
         },
-        release: |lock, _| {
+        release: |lock| {
             if words(lock).spare.load(Relaxed) == std::process::id() {
                 words(lock).give(WRITER);
             }
         },
         ..WRITERS
-    },
-    READERS,
-);
+    }),
+];

@@ -1,19 +1,23 @@
 //! File systems on locks that are wrong on purpose.
 
+use super::BrokenRecord;
+use crate::locks;
+use crate::verdict::Verdict::{Crash, NoOrder};
+use std::marker::PhantomData;
 use std::time::Duration;
 use turnwise::platform::Native;
 use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_vfs::locks::{Count, LockSet, PathsBy, Rename, Today};
 
-/// Today's locks, but paths are read without a look at the sequence.
-pub(super) struct DeafToRenames;
+/// Today's locks, but for the count and the rename lock.
+struct With<C, R>(PhantomData<(C, R)>);
 
-impl LockSet<Native> for DeafToRenames {
-    const NAME: &'static str = "deaf-to-renames";
+impl<C: Count, R: Rename> LockSet<Native> for With<C, R> {
+    const NAME: &'static str = "broken";
     const COUNTS_ROOT: bool = false;
     const COUNTS_LOOKS: bool = false;
-    type Count = LockRef;
-    type Rename = Deaf;
+    type Count = C;
+    type Rename = R;
     type Mutex = <Today as LockSet<Native>>::Mutex;
     type Spin = <Today as LockSet<Native>>::Spin;
     type RwSpin = <Today as LockSet<Native>>::RwSpin;
@@ -21,7 +25,7 @@ impl LockSet<Native> for DeafToRenames {
 }
 
 /// Finds every optimistic read good.
-pub(super) struct Deaf(RawSeqRwLock);
+struct Deaf(RawSeqRwLock);
 
 impl Rename for Deaf {
     const PATHS: PathsBy = PathsBy::SequenceThenBlocking;
@@ -51,23 +55,8 @@ impl Rename for Deaf {
     }
 }
 
-/// Today's locks, but a look-up does not check whether the dentry is dead.
-pub(super) struct RaisesTheDead;
-
-impl LockSet<Native> for RaisesTheDead {
-    const NAME: &'static str = "raises-the-dead";
-    const COUNTS_ROOT: bool = false;
-    const COUNTS_LOOKS: bool = false;
-    type Count = Blind;
-    type Rename = <Today as LockSet<Native>>::Rename;
-    type Mutex = <Today as LockSet<Native>>::Mutex;
-    type Spin = <Today as LockSet<Native>>::Spin;
-    type RwSpin = <Today as LockSet<Native>>::RwSpin;
-    type RwSem = <Today as LockSet<Native>>::RwSem;
-}
-
-/// Gives a reference to whoever asks.
-pub(super) struct Blind(LockRef);
+/// Gives a reference to anybody who asks, without a check whether the dentry is dead.
+struct Blind(LockRef);
 
 impl Count for Blind {
     fn new_in(count: u32) -> Self {
@@ -100,3 +89,20 @@ impl Count for Blind {
         unsafe { Count::unlock(&self.0) };
     }
 }
+
+pub(super) const BROKEN: &[BrokenRecord] = &[
+    BrokenRecord {
+        lock: locks::tree::<With<LockRef, Deaf>>(
+            "vfs-deaf-to-renames",
+            "a path is read without a look at the rename lock's sequence",
+        ),
+        caught_by: &[("tree-paths", NoOrder)],
+    },
+    BrokenRecord {
+        lock: locks::tree::<With<Blind, RawSeqRwLock>>(
+            "vfs-raises-the-dead",
+            "a look-up does not check whether the dentry is dead",
+        ),
+        caught_by: &[("tree-names", Crash)],
+    },
+];

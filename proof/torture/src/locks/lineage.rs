@@ -1,7 +1,7 @@
 //! The operations of the documents' locks, where they are more than those of a raw lock.
 
-use crate::object::{Object, debug_of, of};
-use crate::ops::{Change, Exclusive, Ops, Payload, References, Sequence, Shared};
+use crate::object::{debug_of, of};
+use crate::ops::{Change, Exclusive, HasRaw, Ops, Payload, References, Sequence, Shared};
 use std::fmt::Debug;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
@@ -79,28 +79,19 @@ impl<V: rename_lock::Policy> Tree<V> {
     }
 }
 
-fn rename<V: rename_lock::Policy>(lock: Object<'_>) -> &RenameLock<V> {
-    &of::<Tree<V>>(lock).lock
+impl<V: rename_lock::Policy> HasRaw for Tree<V> {
+    type Raw = RenameLock<V>;
+    fn raw(&self) -> &RenameLock<V> {
+        &self.lock
+    }
 }
 
 pub(super) const fn rename_lock<V: rename_lock::Policy>() -> Ops {
-    let exclusive = Exclusive {
-        acquire: |lock| {
-            rename::<V>(lock).lock();
-            None
-        },
-        try_acquire: |lock| rename::<V>(lock).try_lock().then_some(None),
-        // SAFETY: the caller has the lock.
-        release: |lock, _| unsafe { rename::<V>(lock).unlock() },
-        acquire_until: None,
-        release_fair: None,
-        before_last_write: None,
-    };
     let sequence = Sequence {
         read: |lock| of::<Tree<V>>(lock).read(),
         read_blocking: |lock, look, pause| of::<Tree<V>>(lock).read_blocking(look, pause),
         set: |lock, value| of::<Tree<V>>(lock).set(value),
     };
-    let lock = Ops::lock(exclusive, |lock| format!("{:?}", rename::<V>(lock)));
+    let lock = Ops::lock(Exclusive::raw::<Tree<V>>(), |lock| format!("{:?}", of::<Tree<V>>(lock).lock));
     Ops { sequence: Some(sequence), ..lock }
 }

@@ -51,7 +51,7 @@ impl Visit<Native> for Record {
         self.raw::<L>(Ops { shared: Some(Shared::raw::<L>()), ..lock })
     }
     fn mcs(self, _: Of<RawMcsLock>) -> LockRecord {
-        self.of::<RawMcsLock>(own::MCS)
+        self.of::<own::Mcs>(own::MCS)
     }
     fn sequence(self, _: Of<RawSeqRwLock>) -> LockRecord {
         self.of::<SeqLock>(own::SEQUENCE)
@@ -110,7 +110,7 @@ unsafe fn place_among_many<L: Default + Send + Sync + 'static>(at: *mut u8) -> O
 /// of its own.
 fn among_many<L: Default + Send + Sync + 'static>(name: &'static str, of: &str, ops: Ops) -> LockRecord {
     let nature = turnwise_catalogue::get(of).nature;
-    let record = LockRecord::new::<L>(name, "the same, as among many CPUs", nature, ops);
+    let record = LockRecord::new::<L>(name, "the lock of that name, as it behaves among many CPUs", nature, ops);
     LockRecord { place: place_among_many::<L>, ..record }
 }
 
@@ -143,7 +143,7 @@ fn others() -> [LockRecord; 7] {
         ),
         tree::<Today>("vfs", "file system on today's locks"),
         tree::<Linux37>("vfs-linux-3.7", "file system on the locks of Linux 3.7"),
-        tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "the same with both mutex patches"),
+        tree::<Linux37Patch2>("vfs-linux-3.7-patch-2", "Linux 3.7 with both mutex patches"),
         tree::<Linux310>("vfs-linux-3.10", "file system on the locks of Linux 3.10"),
         tree::<Linux310Dcache>("vfs-linux-3.10-dcache", "Linux 3.10 with the patch of its case study"),
         tree::<Linux312>("vfs-linux-3.12", "file system on the locks of Linux 3.12"),

@@ -1,11 +1,10 @@
 //! The operations of Turnwise's locks, where they are more than those of a raw lock.
 
 use crate::counts::{Counts, Op, Said, State};
-use crate::object::{Object, debug_of, of, words_of};
-use crate::ops::{Condvar, Exclusive, Ops, Payload, Permits, Sequence, Shared, Upgrade};
+use crate::object::{Object, of, words_of};
+use crate::ops::{Condvar, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
 use std::mem;
-use turnwise::raw::{RawLock, RawTimedLock};
 use turnwise::spin::mcs::McsNode;
 use turnwise::{LockRef, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore, SeqRwLock};
 
@@ -16,8 +15,11 @@ pub(super) struct MutexAndCondvar {
     condvar: RawCondvar,
 }
 
-fn mutex(lock: Object<'_>) -> &RawMutex {
-    &of::<MutexAndCondvar>(lock).mutex
+impl HasRaw for MutexAndCondvar {
+    type Raw = RawMutex;
+    fn raw(&self) -> &RawMutex {
+        &self.mutex
+    }
 }
 
 fn condvar(lock: Object<'_>) -> &RawCondvar {
@@ -27,23 +29,15 @@ fn condvar(lock: Object<'_>) -> &RawCondvar {
 pub(super) const MUTEX: Ops = Ops {
     condvar: Some(Condvar {
         // SAFETY: the caller has the mutex, which is the only one that this condition variable ever sees.
-        wait: |lock, deadline| unsafe { condvar(lock).wait(mutex(lock), deadline) }.timed_out(),
+        wait: |lock, deadline| unsafe { condvar(lock).wait(of::<MutexAndCondvar>(lock).raw(), deadline) }.timed_out(),
         notify_one: |lock| condvar(lock).notify_one(),
         notify_all: |lock| condvar(lock).notify_all(),
     }),
     ..Ops::lock(
         Exclusive {
-            acquire: |lock| {
-                mutex(lock).lock();
-                None
-            },
-            try_acquire: |lock| mutex(lock).try_lock().then_some(None),
             // SAFETY: the caller has the lock.
-            release: |lock, _| unsafe { mutex(lock).unlock() },
-            acquire_until: Some(|lock, deadline| mutex(lock).lock_until(deadline).then_some(None)),
-            // SAFETY: the caller has the lock.
-            release_fair: Some(|lock, _| unsafe { mutex(lock).unlock_fair() }),
-            before_last_write: None,
+            release_fair: Some(|lock| unsafe { of::<MutexAndCondvar>(lock).raw().unlock_fair() }),
+            ..Exclusive::timed::<MutexAndCondvar>()
         },
         words_of::<MutexAndCondvar>,
     )
@@ -88,13 +82,12 @@ pub(super) const REENTRANT: Ops = Ops::lock(
         acquire: |lock| {
             of::<RawReentrantMutex>(lock).lock();
             of::<RawReentrantMutex>(lock).lock();
-            None
         },
         try_acquire: |lock| {
             let lock = of::<RawReentrantMutex>(lock);
-            (lock.try_lock() && lock.try_lock()).then_some(None)
+            lock.try_lock() && lock.try_lock()
         },
-        release: |lock, _| {
+        release: |lock| {
             // SAFETY: the caller has the lock, acquired twice.
             unsafe { of::<RawReentrantMutex>(lock).unlock() };
             // SAFETY: as above.
@@ -102,9 +95,9 @@ pub(super) const REENTRANT: Ops = Ops::lock(
         },
         acquire_until: Some(|lock, deadline| {
             let lock = of::<RawReentrantMutex>(lock);
-            (lock.lock_until(deadline) && lock.try_lock()).then_some(None)
+            lock.lock_until(deadline) && lock.try_lock()
         }),
-        release_fair: Some(|lock, _| {
+        release_fair: Some(|lock| {
             // SAFETY: the caller has the lock, acquired twice.
             unsafe { of::<RawReentrantMutex>(lock).unlock() };
             // SAFETY: as above.
@@ -115,29 +108,55 @@ pub(super) const REENTRANT: Ops = Ops::lock(
     words_of::<RawReentrantMutex>,
 );
 
+/// An MCS lock, and the node through which its owner acquired it.
+#[derive(Default)]
+pub(super) struct Mcs {
+    raw: RawMcsLock,
+    node: UnsafeCell<Option<Box<McsNode>>>,
+}
+
+// SAFETY: only the owner of the lock touches the node.
+unsafe impl Sync for Mcs {}
+
+impl Mcs {
+    fn acquire(&self, how: impl FnOnce(&RawMcsLock, &McsNode) -> bool) -> bool {
+        let node = Box::new(McsNode::new());
+        let got = how(&self.raw, &node);
+        if got {
+            // SAFETY: the caller is the owner now.
+            unsafe { *self.node.get() = Some(node) };
+        }
+        got
+    }
+
+    fn lock(raw: &RawMcsLock, node: &McsNode) -> bool {
+        // SAFETY: `acquire` keeps the node in place until the release.
+        unsafe { raw.lock(node) };
+        true
+    }
+
+    /// # Safety
+    /// The caller has the lock.
+    unsafe fn release(&self) {
+        // SAFETY: the caller is still the owner.
+        let node = unsafe { (*self.node.get()).take() }.expect("an MCS lock is released with its node");
+        // SAFETY: the caller acquired the lock through this node.
+        unsafe { self.raw.unlock(&node) };
+    }
+}
+
 pub(super) const MCS: Ops = Ops::lock(
     Exclusive {
-        acquire: |lock| {
-            let node = Box::new(McsNode::new());
-            // SAFETY: the box keeps the node in place until the release has it back.
-            unsafe { of::<RawMcsLock>(lock).lock(&node) };
-            Some(node)
-        },
-        try_acquire: |lock| {
-            let node = Box::new(McsNode::new());
-            // SAFETY: as above.
-            unsafe { of::<RawMcsLock>(lock).try_lock(&node) }.then_some(Some(node))
-        },
-        release: |lock, held| {
-            let node = held.expect("an MCS lock is released with its node");
-            // SAFETY: the caller acquired the lock through this node.
-            unsafe { of::<RawMcsLock>(lock).unlock(&node) }
-        },
+        acquire: |lock| _ = of::<Mcs>(lock).acquire(Mcs::lock),
+        // SAFETY: as in `Mcs::lock`.
+        try_acquire: |lock| of::<Mcs>(lock).acquire(|raw, node| unsafe { raw.try_lock(node) }),
+        // SAFETY: the caller has the lock.
+        release: |lock| unsafe { of::<Mcs>(lock).release() },
         acquire_until: None,
         release_fair: None,
         before_last_write: None,
     },
-    debug_of::<RawMcsLock>,
+    |lock| format!("{:?}", of::<Mcs>(lock).raw),
 );
 
 /// A semaphore with one permit.
@@ -156,14 +175,11 @@ fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
 /// The operations of a [`Semaphore`].
 pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
     let exclusive = Exclusive {
-        acquire: |lock| {
-            semaphore::<FAIR>(lock).acquire().forget();
-            None
-        },
-        try_acquire: |lock| semaphore::<FAIR>(lock).try_acquire().map(|permit| permit.forget()).map(|()| None),
-        release: |lock, _| semaphore::<FAIR>(lock).release(1),
+        acquire: |lock| semaphore::<FAIR>(lock).acquire().forget(),
+        try_acquire: |lock| semaphore::<FAIR>(lock).try_acquire().map(|permit| permit.forget()).is_some(),
+        release: |lock| semaphore::<FAIR>(lock).release(1),
         acquire_until: Some(|lock, deadline| {
-            semaphore::<FAIR>(lock).try_acquire_until(1, deadline).map(|permit| permit.forget()).map(|()| None)
+            semaphore::<FAIR>(lock).try_acquire_until(1, deadline).map(|permit| permit.forget()).is_some()
         }),
         release_fair: None,
         before_last_write: None,
@@ -201,14 +217,11 @@ pub(super) const SEQUENCE: Ops = Ops {
     }),
     ..Ops::lock(
         Exclusive {
-            acquire: |lock| {
-                seq(lock).raw().write();
-                None
-            },
-            try_acquire: |lock| seq(lock).raw().try_write().then_some(None),
+            acquire: |lock| seq(lock).raw().write(),
+            try_acquire: |lock| seq(lock).raw().try_write(),
             // SAFETY: the caller has the lock.
-            release: |lock, _| unsafe { seq(lock).raw().unlock_write() },
-            acquire_until: Some(|lock, deadline| seq(lock).raw().write_until(deadline).then_some(None)),
+            release: |lock| unsafe { seq(lock).raw().unlock_write() },
+            acquire_until: Some(|lock, deadline| seq(lock).raw().write_until(deadline)),
             release_fair: None,
             before_last_write: None,
         },
@@ -262,14 +275,11 @@ pub(super) const COUNTS: Ops = Ops {
     }),
     ..Ops::lock(
         Exclusive {
-            acquire: |lock| {
-                mem::forget(refs(lock).lock());
-                None
-            },
-            try_acquire: |lock| refs(lock).try_lock().map(mem::forget).map(|()| None),
+            acquire: |lock| mem::forget(refs(lock).lock()),
+            try_acquire: |lock| refs(lock).try_lock().map(mem::forget).is_some(),
             // SAFETY: the caller has the lock, whose guard was forgotten.
-            release: |lock, _| unsafe { refs(lock).force_unlock() },
-            acquire_until: Some(|lock, deadline| refs(lock).try_lock_until(deadline).map(mem::forget).map(|()| None)),
+            release: |lock| unsafe { refs(lock).force_unlock() },
+            acquire_until: Some(|lock, deadline| refs(lock).try_lock_until(deadline).map(mem::forget).is_some()),
             release_fair: None,
             before_last_write: None,
         },

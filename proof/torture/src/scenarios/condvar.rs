@@ -35,13 +35,13 @@ fn wait_while(
     condition: impl Fn() -> bool,
     then: impl FnOnce(&mut Worker),
 ) {
-    let held = guarded.acquire(worker);
+    guarded.acquire(worker);
     while condition() {
         guarded.wait(condvar, worker, None);
     }
     then(worker);
     guarded.count(worker, |_| ());
-    guarded.release(worker, held);
+    guarded.release(worker);
 }
 
 pub(super) fn ping_pong(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
@@ -152,20 +152,22 @@ pub(super) fn storm(arena: &'static Arena, record: &LockRecord, (ops, condvar): 
 pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, condvar): Lock) {
     let guarded = arena.guarded(record, ops);
     arena.rounds(5, |worker| {
-        let held = guarded.acquire(worker);
+        guarded.acquire(worker);
         match worker.rng.random_range(0..4) {
             0 => (condvar.notify_one)(guarded.lock),
             1 => (condvar.notify_all)(guarded.lock),
             _ => {
                 let deadline = random_deadline(worker);
                 if guarded.wait(&condvar, worker, Some(deadline)) && !deadline.expired::<Native>() {
-                    arena
-                        .fail(Verdict::EarlyTimeout, &format!("thread {} was told {deadline:?} passed", worker.number));
+                    arena.fail(
+                        Verdict::EarlyTimeout,
+                        &format!("thread {} returned as if {deadline:?} had passed", worker.number),
+                    );
                 }
             }
         }
         guarded.count(worker, |_| ());
-        guarded.release(worker, held);
+        guarded.release(worker);
     });
     arena.expect_counted(&[&guarded]);
 }

@@ -1,7 +1,7 @@
 //! One owner at a time, however the lock is acquired and released.
 
 use crate::arena::{Arena, Worker, dawdle, spin, threads};
-use crate::ops::{Exclusive, LockRecord, Release, Until};
+use crate::ops::{Change, Exclusive, LockRecord, Until};
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::time::Duration;
@@ -82,15 +82,15 @@ pub(super) fn timed(arena: &'static Arena, record: &LockRecord, (ops, until): (E
     arena.expect_counted(&[&guarded]);
 }
 
-pub(super) fn fair(arena: &'static Arena, record: &LockRecord, (ops, release_fair): (Exclusive, Release)) {
+pub(super) fn fair(arena: &'static Arena, record: &LockRecord, (ops, release_fair): (Exclusive, Change)) {
     let guarded = arena.guarded(record, ops);
     arena.rounds(5, |worker| {
-        let held = guarded.acquire(worker);
+        guarded.acquire(worker);
         guarded.count(worker, dawdle);
         if worker.one_in(2) {
-            guarded.release(worker, held);
+            guarded.release(worker);
         } else {
-            guarded.release_by(worker, held, release_fair);
+            guarded.release_by(worker, release_fair);
         }
         if worker.one_in(4) {
             dawdle(worker);

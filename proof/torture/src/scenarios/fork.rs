@@ -1,7 +1,7 @@
 //! Fork while threads contend: in the child there is one thread, and it can lock.
 
 use crate::arena::{Arena, Doing, Guarded, Worker, dawdle};
-use crate::ops::{Exclusive, Held, LockRecord, Shared};
+use crate::ops::{Exclusive, LockRecord, Shared};
 use crate::verdict::Verdict;
 use rand::RngExt;
 use std::sync::atomic::AtomicBool;
@@ -48,29 +48,22 @@ fn while_others_contend(
     arena.expect_counted(&[&guarded]);
 }
 
-/// The lock, held to write, or to read.
-enum Hold {
-    Write(Held),
-    Read(Shared),
-}
-
-fn hold(guarded: &Guarded, worker: &mut Worker, reads: Option<Shared>, pause: fn(&mut Worker)) -> Hold {
+/// Acquires the lock to write, or to read by these operations.
+fn hold(guarded: &Guarded, worker: &mut Worker, reads: Option<Shared>, pause: fn(&mut Worker)) {
     let Some(shared) = reads else {
-        let held = guarded.acquire(worker);
-        guarded.count(worker, pause);
-        return Hold::Write(held);
+        guarded.acquire(worker);
+        return guarded.count(worker, pause);
     };
     worker.does(Doing::Acquires);
     (shared.read)(guarded.lock);
     guarded.enter_reading(worker);
     guarded.look(worker, pause);
-    Hold::Read(shared)
 }
 
-fn release(guarded: &Guarded, worker: &Worker, hold: Hold) {
-    match hold {
-        Hold::Write(held) => guarded.release(worker, held),
-        Hold::Read(shared) => guarded.leave_reading(&shared, worker),
+fn release(guarded: &Guarded, worker: &Worker, reads: Option<Shared>) {
+    match reads {
+        None => guarded.release(worker),
+        Some(shared) => guarded.leave_reading(&shared, worker),
     }
 }
 
@@ -86,16 +79,16 @@ fn fork_once(
     if long {
         overtake(guarded, worker);
     }
-    let hold = hold(guarded, worker, reads, if long { |_| sleep() } else { dawdle });
+    hold(guarded, worker, reads, if long { |_| sleep() } else { dawdle });
     // SAFETY: the child uses the C library as far as glibc allows it after a fork (memory, threads), and leaves by
     // `_exit`.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        in_child(arena, record, guarded, hold);
+        in_child(arena, record, guarded, reads);
         // SAFETY: ends the child without running what belongs to the parent.
         unsafe { libc::_exit(0) };
     }
-    release(guarded, worker, hold);
+    release(guarded, worker, reads);
     if child < 0 {
         arena.skip(&format!("no fork here: {}", std::io::Error::last_os_error()));
     }
@@ -114,14 +107,14 @@ fn sleep() {
     std::thread::sleep(Duration::from_micros(500));
 }
 
-fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, hold: Hold) {
+fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, reads: Option<Shared>) {
     let mut worker = arena.worker(32);
     arena.forked();
     // A line of spinners was copied with its waiters, whom nobody runs here: only a new lock is of use then.
     let new = Guarded::new(record.make(), inherited.ops);
     let guarded = if record.nature.forks { inherited } else { &new };
     if record.nature.forks {
-        release(inherited, &worker, hold);
+        release(inherited, &worker, reads);
     }
     guarded.section(&mut worker, |_| ());
     arena.on_threads(2, |worker| {
@@ -132,7 +125,7 @@ fn in_child(arena: &'static Arena, record: &LockRecord, inherited: &Guarded, hol
             }
         }
     });
-    if (guarded.ops.try_acquire)(guarded.lock).is_none() {
+    if !(guarded.ops.try_acquire)(guarded.lock) {
         arena.fail(Verdict::Hang, "in a forked child: the lock is free, but cannot be acquired");
     }
 }
@@ -145,7 +138,7 @@ fn wait_for(arena: &Arena, child: libc::pid_t) {
         if started.elapsed() > arena.patience * 2 {
             // SAFETY: our child, not yet waited for.
             unsafe { libc::kill(child, libc::SIGKILL) };
-            arena.fail(Verdict::Hang, &format!("a forked child did not end for {:?}", arena.patience * 2));
+            arena.fail(Verdict::Hang, &format!("a forked child has not ended after {:?}", arena.patience * 2));
         }
         std::thread::sleep(Duration::from_micros(200));
     }

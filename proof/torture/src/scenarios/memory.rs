@@ -3,7 +3,7 @@
 use crate::arena::{Arena, Doing, Guarded, Worker};
 use crate::counts::{Counts, Op, Said};
 use crate::object::Object;
-use crate::ops::{Condvar, Exclusive, Held, LockRecord, Shared};
+use crate::ops::{Condvar, Exclusive, LockRecord, Shared};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
@@ -47,7 +47,7 @@ struct Site<L> {
     arrived: AtomicU64,
     /// Only the owner of the lock touches this.
     users: AtomicU64,
-    /// Likewise.
+    /// Only the owner of the lock touches this.
     notified: AtomicU64,
 }
 
@@ -78,23 +78,18 @@ impl<L> Site<L> {
 }
 
 impl Site<Guarded<'_>> {
-    fn acquire(&self, worker: &mut Worker) -> Held {
+    fn acquire(&self, worker: &mut Worker) {
         let Some(until) = self.lock.ops.acquire_until.filter(|_| worker.one_in(2)) else {
             return self.lock.acquire(worker);
         };
-        loop {
-            let deadline = Deadline::after::<Native>(Duration::from_micros(20));
-            if let Some(held) = until(self.lock.lock, deadline) {
-                self.lock.enter(worker);
-                return held;
-            }
-        }
+        while !until(self.lock.lock, Deadline::after::<Native>(Duration::from_micros(20))) {}
+        self.lock.enter(worker);
     }
 
     fn use_once(&self, worker: &mut Worker) {
         self.meet();
-        let held = self.acquire(worker);
-        self.leave(worker, held);
+        self.acquire(worker);
+        self.leave(worker);
     }
 
     /// All but one read once. That one writes until it finds that all others have been in: it has the lock, so they
@@ -109,10 +104,10 @@ impl Site<Guarded<'_>> {
         }
         let mut users = 1;
         while users > 0 {
-            let held = self.lock.acquire(worker);
+            self.lock.acquire(worker);
             self.lock.count(worker, |_| ());
             users = 2 * THREADS as u64 - 1 - self.arrived.load(SeqCst);
-            self.lock.release(worker, held);
+            self.lock.release(worker);
         }
         self.take_away();
     }
@@ -120,7 +115,7 @@ impl Site<Guarded<'_>> {
     /// One thread notifies the others, which wait for it; the last of all ends the lock and the condition variable.
     fn notify_once(&self, condvar: &Condvar, worker: &mut Worker, notifies: bool) {
         self.meet();
-        let held = self.lock.acquire(worker);
+        self.lock.acquire(worker);
         if notifies {
             self.notified.store(1, Relaxed);
             (condvar.notify_all)(self.lock.lock);
@@ -128,16 +123,16 @@ impl Site<Guarded<'_>> {
         while self.notified.load(Relaxed) == 0 {
             self.lock.wait(condvar, worker, None);
         }
-        self.leave(worker, held);
+        self.leave(worker);
     }
 
     /// Counts and releases; the last user takes the page away.
-    fn leave(&self, worker: &mut Worker, held: Held) {
+    fn leave(&self, worker: &mut Worker) {
         self.lock.count(worker, |_| ());
         let users = self.users.load(Relaxed) - 1;
         self.users.store(users, Relaxed);
         let fair = self.lock.ops.release_fair.filter(|_| worker.one_in(2));
-        self.lock.release_by(worker, held, fair.unwrap_or(self.lock.ops.release));
+        self.lock.release_by(worker, fair.unwrap_or(self.lock.ops.release));
         if users == 0 {
             self.take_away();
         }

@@ -15,7 +15,7 @@ mod signals;
 mod tree;
 
 use crate::arena::Arena;
-use crate::ops::{Exclusive, LockRecord, Shared};
+use crate::ops::{Condvar, Exclusive, LockRecord, Shared};
 
 /// A scenario.
 pub struct ScenarioRecord {
@@ -43,14 +43,19 @@ fn by<O: Copy + 'static>(record: &'static LockRecord, ops: O, run: fn(&'static A
     Some(Box::new(move |arena| run(arena, record, ops)))
 }
 
-/// The same, for a lock that has one owner at a time.
+/// The plan to run a scenario for a lock that has one owner at a time.
 fn lock(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, Exclusive)) -> Option<Plan> {
     by(record, record.ops.exclusive?, run)
 }
 
-/// The same, for a lock that has readers as well.
+/// The plan to run a scenario for a lock that has readers as well.
 fn readers(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Shared))) -> Option<Plan> {
     by(record, (record.ops.exclusive?, record.ops.shared?), run)
+}
+
+/// The plan to run a scenario for a lock that has a condition variable.
+fn condvars(record: &'static LockRecord, run: fn(&'static Arena, &LockRecord, (Exclusive, Condvar))) -> Option<Plan> {
+    by(record, (record.ops.exclusive?, record.ops.condvar?), run)
 }
 
 /// The scenarios.
@@ -66,21 +71,13 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         by(r, (r.ops.exclusive?, r.ops.exclusive?.release_fair?), exclusion::fair)
     }),
     scenario("nested", "three locks, taken in order, released in any", |r| lock(r, order::nested)),
-    scenario("starvation", "one that takes the lock again and again: others get it in time", |r| {
+    scenario("starvation", "one thread takes the lock again and again: others get it in time", |r| {
         lock(r, order::starvation).filter(|_| r.nature.bounded)
     }),
-    scenario("ping-pong", "a turn goes round over a condition variable", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::ping_pong)
-    }),
-    scenario("one-each", "notify_one for each item: no notification is lost", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::one_each)
-    }),
-    scenario("storm", "notify_all to many waiters: all come back", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::storm)
-    }),
-    scenario("timed-wait", "condition variable with random deadlines: no early end", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), condvar::timed)
-    }),
+    scenario("ping-pong", "a turn goes round over a condition variable", |r| condvars(r, condvar::ping_pong)),
+    scenario("one-each", "notify_one for each item: no notification is lost", |r| condvars(r, condvar::one_each)),
+    scenario("storm", "notify_all to many waiters: all come back", |r| condvars(r, condvar::storm)),
+    scenario("timed-wait", "condition variable with random deadlines: no early end", |r| condvars(r, condvar::timed)),
     scenario("comers", "threads come and go: slots are used again", |r| lock(r, life::comers)),
     scenario("all-slots", "more threads than slots: those without get on", |r| {
         lock(r, life::all_slots).filter(|_| r.nature.slots)
@@ -95,7 +92,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         lock(r, memory::destroy).filter(|_| r.nature.lets_go)
     }),
     scenario("destroy-condvar", "the last of those notified unmaps lock and condition variable at once", |r| {
-        by(r, (r.ops.exclusive?, r.ops.condvar?), memory::destroy_condvar)
+        condvars(r, memory::destroy_condvar)
     }),
     scenario("torn-reads", "optimistic reads see whole values, in order", |r| {
         by(r, r.ops.sequence?, sequence::torn_reads)
@@ -115,7 +112,7 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
     scenario("permits", "requests of several sizes: no more permits out than there are", |r| {
         by(r, r.ops.permits?, permits::permits)
     }),
-    scenario("permits-line", "who came first is served first, whatever it wants", |r| {
+    scenario("permits-line", "first come, first served, whatever a request's size", |r| {
         by(r, r.ops.permits?, permits::line).filter(|_| r.nature.in_line)
     }),
     scenario("fork", "fork while threads contend: the child can lock", |r| lock(r, fork::fork)),
@@ -139,10 +136,10 @@ pub static SCENARIOS: &[ScenarioRecord] = &[
         let shared = r.ops.shared?;
         by(r, (r.ops.exclusive?, shared, shared.upgrade?, shared.downgrade?), shared::upgrade)
     }),
-    scenario("hostile-readers", "readers that overlap for ever: a writer gets in in time", |r| {
+    scenario("hostile-readers", "readers that overlap for ever: a writer still gets its turn in time", |r| {
         readers(r, shared::hostile_readers).filter(|_| r.nature.bounded)
     }),
-    scenario("hostile-writers", "writers that come again and again: a reader gets in in time", |r| {
+    scenario("hostile-writers", "writers that come again and again: a reader still gets its turn in time", |r| {
         readers(r, shared::hostile_writers).filter(|_| r.nature.bounded)
     }),
     scenario("shared-destroy", "the last reader or writer unmaps the lock at once", |r| {

@@ -15,15 +15,15 @@ pub(super) fn nested(arena: &'static Arena, record: &LockRecord, ops: Exclusive)
         // Always in this order: there is no cycle.
         for guarded in &locks {
             if held.is_empty() || worker.one_in(2) {
-                held.push((guarded, guarded.acquire(worker)));
+                guarded.acquire(worker);
+                held.push(guarded);
             }
         }
-        for (guarded, _) in &held {
+        for guarded in &held {
             guarded.count(worker, |_| ());
         }
         while !held.is_empty() {
-            let (guarded, node) = held.swap_remove(worker.rng.random_range(0..held.len()));
-            guarded.release(worker, node);
+            held.swap_remove(worker.rng.random_range(0..held.len())).release(worker);
         }
         dawdle(worker);
     });

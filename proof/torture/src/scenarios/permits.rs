@@ -114,7 +114,7 @@ pub(super) fn permits(arena: &'static Arena, record: &LockRecord, ops: Permits) 
         }
     });
     if !counted.semaphore.try_take(MOST) {
-        arena.fail(Verdict::Hang, "all permits were given back, and cannot be had");
+        arena.fail(Verdict::Hang, "all permits were given back, but cannot be acquired");
     }
     if counted.semaphore.try_take(1) {
         arena.fail(Verdict::TwoOwners, "there are more permits than were made");
@@ -184,14 +184,14 @@ fn serve(arena: &Arena, permits: Semaphore, comers: &[Comer], served: &Mutex<Vec
         for given in 1..=comer.wants {
             permits.give(1);
             if given < comer.wants && permits.try_take(1) {
-                arena.fail(Verdict::Starved, &format!("a newcomer is served before the comer {place}"));
+                arena.fail(Verdict::Starved, &format!("a newcomer is served before arrival {place}"));
             }
         }
         expected.push(place);
         wait_until(|| served.lock().unwrap().len() >= expected.len());
         let served = served.lock().unwrap();
         if *served != expected {
-            arena.fail(Verdict::Starved, &format!("served were {served:?}, not {expected:?}"));
+            arena.fail(Verdict::Starved, &format!("the order served is {served:?}, not {expected:?}"));
         }
     }
 }

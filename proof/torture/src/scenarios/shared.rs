@@ -129,7 +129,7 @@ pub(super) fn downgrade(
         if worker.one_in(2) {
             return share(&guarded, &shared, worker, dawdle);
         }
-        let _held = guarded.acquire(worker);
+        guarded.acquire(worker);
         guarded.count(worker, briefly);
         guarded.downgrade(worker, downgrade);
         guarded.look(worker, dawdle);

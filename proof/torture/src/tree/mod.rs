@@ -35,7 +35,7 @@ pub trait Spot {
     fn number(&self) -> u64;
     /// The way from the root to here.
     fn path(&self) -> Result<String, Errno>;
-    /// The same for who works here, in a directory.
+    /// The way from the root to here, as a process with this working directory sees it.
     fn working_directory(&self) -> Result<String, Errno>;
     /// The way to the parent, which a rename may exchange.
     fn parent(&self) -> Result<String, Errno>;

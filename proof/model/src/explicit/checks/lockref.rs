@@ -41,7 +41,7 @@ enum Role {
     LocksSoon,
     /// Takes a reference and gives it back.
     Counts,
-    /// The same, as one that has none to begin with.
+    /// Takes a reference and gives it back, without one to begin with.
     Finds,
 }
 

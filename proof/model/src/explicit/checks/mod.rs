@@ -49,7 +49,7 @@ const fn check(
     Check { name, machine, sizes, shows, body }
 }
 
-/// The same, where threads have no slots and sleep at once.
+/// A check where threads have no slots and sleep at once.
 const fn sleeps(name: &'static str, sizes: (Size, Size), shows: Shows, body: fn(&CheckSetup, Size)) -> Check {
     check(name, Machine::SLEEPS, sizes, shows, body)
 }
@@ -79,25 +79,25 @@ impl Section {
         cell.set(cell.get().checked_add_signed(by).expect("as many leave as came"));
     }
 
-    /// Somebody comes (`by` 1) or goes (-1), as a writer.
+    /// Counts a writer that comes (`by` 1) or goes (-1).
     fn write(&self, by: i32) {
         Self::add(&self.writers, by);
         self.look();
     }
 
-    /// As a reader.
+    /// Counts a reader that comes or goes.
     fn read(&self, by: i32) {
         Self::add(&self.readers, by);
         self.look();
     }
 
-    /// As an upgradable reader.
+    /// Counts an upgradable reader that comes or goes.
     fn upgradable(&self, by: i32) {
         Self::add(&self.upgradable, by);
         self.look();
     }
 
-    /// Counts this one.
+    /// Counts a section that was entered.
     fn count(&self) {
         self.entered.set(self.entered.get() + 1);
     }

@@ -85,8 +85,8 @@ impl Shared {
         unsafe { self.mutex.unlock() };
     }
 
-    /// As the C part waits: `begin`, the futex call, which a signal handler restarts, `end`. Whether it ended with a
-    /// signal, as far as the waiter can tell.
+    /// Waits as the C part does: `begin`, the futex call, which a signal handler restarts, `end`. Returns whether it
+    /// ended with a signal, as far as the waiter can tell.
     fn wait(&self, may_leave: Option<Kind>) -> bool {
         saw("waited");
         let words = self.words();

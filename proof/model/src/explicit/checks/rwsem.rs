@@ -91,7 +91,7 @@ enum Role {
     Writes,
     /// Reads upgradably, and upgrades.
     Upgrades,
-    /// The same, but gives up the upgrade if that takes long.
+    /// Reads upgradably, and upgrades, but gives up the upgrade if that takes long.
     Insists,
     /// Writes, then reads.
     Demotes,

@@ -106,7 +106,7 @@ fn generation() -> u32 {
 }
 
 impl Area {
-    /// As the library's, which waits with more patience.
+    /// Leaves as the library's area does, which waits with more patience.
     fn leave(&self) {
         self.withdraw();
         while self.is_observed() {

@@ -111,26 +111,21 @@ fn shared_by<V: Policy>(threads: u32) {
     for _ in 0..threads {
         dentry.count.get();
     }
-    let others: Vec<_> = (1..threads).map(|_| spawn(move || dentry.put())).collect();
-    dentry.put();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || dentry.put());
     dentry.settled(Some(1));
 }
 
 /// Each thread takes a reference, with nothing but the dentry's place in the cache.
 fn come_and_go<V: Policy>(threads: u32) {
     let dentry = Dentry::<V>::keep();
-    let body = move || {
+    together(threads, move || {
         dentry.count.get();
         dentry.put();
-    };
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    });
     dentry.settled(None);
 }
 
-/// The same for those who found it without a reference.
+/// Each thread finds the dentry without a reference, takes one and gives it back.
 fn find_and_go<V: Policy>() {
     let dentry = Dentry::<V>::keep();
     let body = move || {

@@ -19,8 +19,7 @@ const fn model(name: &'static str, preemptions: (usize, usize), shows: Shows, bo
 
 /// No yield stands in for preemption that is off.
 const fn in_kernel(name: &'static str, preemptions: (usize, usize), body: fn()) -> Model {
-    let setup = Setup { kernel: true, ..PLAIN };
-    Model { setup, ..model(name, preemptions, &[], body) }
+    Model { setup: KERNEL, ..model(name, preemptions, &[], body) }
 }
 
 const DROP: Shows = &["dropped"];

@@ -3,7 +3,6 @@
 use super::*;
 use crate::check::Lock;
 use crate::platform::Identity;
-use turnwise::platform::Parked;
 use turnwise_lineage::linux_mutex::mcs::SpinnerQueue;
 use turnwise_lineage::linux_mutex::{Baseline, LinuxMutex, NoSpin, Patch1, Patch1And2, Policy};
 
@@ -12,8 +11,6 @@ impl<V: Policy> Settles for LinuxMutex<V, Loom> {}
 type Mutex<V> = LinuxMutex<V, Loom>;
 
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
-const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::LinuxMutex, setup, preemptions, shows, body }
@@ -50,9 +47,6 @@ pub(super) const MODELS: &[Model] = &[
 /// Every thread takes so many turns.
 fn queue(threads: u32, rounds: u32) {
     let (queue, data) = (keep(SpinnerQueue::<Loom>::new_in()), keep(Protected::new()));
-    let body = move || (0..rounds).for_each(|_| queue.take_turn(|| data.add()));
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
+    together(threads, move || (0..rounds).for_each(|_| queue.take_turn(|| data.add())));
     assert_eq!(data.get(), threads * rounds, "turns");
 }

@@ -9,9 +9,10 @@ mod rename_lock;
 mod rwsem_spinlock;
 mod rwsem_xadd;
 
-use super::{Protected, drop_after_release};
+use super::{EITHER, Guarded, Protected, SLEEP, Settles, Shows, all_lock, attempt, dropped, held, together};
 use crate::check::Model;
 use crate::platform::{Handle, Loom, Setup, keep, rest, saw, spawn};
+use turnwise::platform::Parked;
 use turnwise::raw::{RawLock, RawRwLock};
 
 /// All models of these locks.
@@ -31,90 +32,9 @@ pub(super) fn all() -> Vec<Model> {
 
 /// Two looks before a spin ends, or before a thread that may not leave yields.
 const PLAIN: Setup = Setup::PLAIN;
-
-type Shows = &'static [&'static str];
-const SLEEP: Shows = &["slept"];
-const EITHER: Shows = &["got it", "did not"];
-
-/// A lock that can tell whether all is over.
-trait Settles: RawLock {
-    /// Nobody has the lock, and nobody waits.
-    fn is_settled(&self) -> bool {
-        !self.is_locked()
-    }
-}
-
-struct Guarded<L> {
-    raw: L,
-    data: Protected,
-}
-
-impl<L: Settles> Guarded<L> {
-    fn keep() -> &'static Self {
-        keep(Guarded { raw: L::new_in(), data: Protected::new() })
-    }
-
-    fn section(&self) {
-        self.raw.lock();
-        self.leave();
-    }
-
-    fn leave(&self) {
-        self.data.add();
-        // SAFETY: the caller has the lock.
-        unsafe { self.raw.unlock() };
-    }
-
-    fn settled(&self, sections: u32) {
-        assert!(self.raw.is_settled(), "something is left when everybody has left");
-        assert_eq!(self.data.get(), sections, "critical sections");
-        assert!(self.raw.try_lock(), "free, and cannot be had");
-    }
-}
-
-/// Every thread acquires `rounds` times.
-fn all_lock<L: Settles>(threads: u32, rounds: u32) {
-    let guarded = Guarded::<L>::keep();
-    let body = move || (0..rounds).for_each(|_| guarded.section());
-    let others: Vec<_> = (1..threads).map(|_| spawn(body)).collect();
-    body();
-    others.into_iter().for_each(Handle::join);
-    guarded.settled(threads * rounds);
-}
-
-/// The first thread has the lock and rests, so that `others` come to wait; then it comes `again` so often.
-fn held<L: Settles>(others: u32, again: u32) {
-    let guarded = Guarded::<L>::keep();
-    guarded.raw.lock();
-    let handles: Vec<_> = (0..others).map(|_| spawn(move || guarded.section())).collect();
-    rest();
-    guarded.leave();
-    (0..again).for_each(|_| guarded.section());
-    handles.into_iter().for_each(Handle::join);
-    guarded.settled(1 + others + again);
-}
-
-/// One thread acquires, one tries to.
-fn attempt<L: Settles>() {
-    let guarded = Guarded::<L>::keep();
-    let other = spawn(move || guarded.section());
-    let got = guarded.raw.try_lock();
-    saw(if got { "got it" } else { "did not" });
-    if got {
-        guarded.leave();
-    }
-    other.join();
-    guarded.settled(1 + u32::from(got));
-}
-
-fn dropped<L: RawLock>() {
-    drop_after_release(L::new_in(), 2, |raw, section| {
-        raw.lock();
-        section();
-        // SAFETY: acquired above.
-        unsafe { raw.unlock() };
-    });
-}
+const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+const KERNEL: Setup = Setup { kernel: true, ..PLAIN };
+const UNWOKEN: Shows = &["slept", "woke unwoken"];
 
 struct Pages<L> {
     raw: L,
@@ -151,7 +71,6 @@ impl<L: RawRwLock + Settles> Pages<L> {
     fn settled(&self, writes: u32) {
         assert!(self.raw.is_settled(), "something is left when everybody has left");
         assert_eq!(self.data.get(), writes, "critical sections of writers");
-        assert!(self.raw.try_lock(), "free, and cannot be had");
     }
 }
 
@@ -199,4 +118,18 @@ fn attempt_shared<L: RawRwLock + Settles>(writer: bool, to_write: bool) {
     }
     other.join();
     pages.settled(u32::from(writer) + u32::from(got && to_write));
+}
+
+/// A writer becomes a reader by `downgrade` while a reader and a writer wait.
+fn downgraded<L: RawRwLock + Settles>(downgrade: unsafe fn(&L)) {
+    let pages = Pages::<L>::keep();
+    pages.raw.lock();
+    let others = [spawn(move || pages.read()), spawn(move || pages.write())];
+    rest();
+    pages.data.add();
+    // SAFETY: locked above; released as a reader below.
+    unsafe { downgrade(&pages.raw) };
+    pages.leave_reading();
+    others.into_iter().for_each(Handle::join);
+    pages.settled(2);
 }

@@ -3,7 +3,6 @@
 use super::*;
 use crate::check::Lock;
 use crate::platform::Identity;
-use turnwise::platform::Parked;
 use turnwise_lineage::osv_mutex::{NoSpin, OsvMutex, OwnerAtWake, Policy, Spin, SpinAfterPush, SpinPolling, SpinToOne};
 
 type Plain = OsvMutex<NoSpin, Loom>;
@@ -26,7 +25,6 @@ const fn set_up(name: &'static str, setup: Setup, preemptions: (usize, usize), s
 }
 
 const NAMELESS: Setup = Setup { identity: Identity::Anonymous, ..PLAIN };
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 
 pub(super) const MODELS: &[Model] = &[
     model("osv: two threads", (3, 6), SLEEP, || all_lock::<Plain>(2, 1)),

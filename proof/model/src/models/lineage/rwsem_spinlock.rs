@@ -3,65 +3,51 @@
 use super::*;
 use crate::check::Lock;
 use crate::platform::number;
-use turnwise::platform::Parked;
 use turnwise_lineage::rwsem_spinlock::{Fifo, Policy, RwsemSpinlock, Stealing};
 
 impl<V: Policy> Settles for RwsemSpinlock<V, Loom> {
     fn is_settled(&self) -> bool {
-        !self.is_locked() && self.has_no_waiters()
+        !self.is_locked() && self.has_no_waiters() && self.try_lock()
     }
 }
 
-type Rwsem<V> = RwsemSpinlock<V, Loom>;
-
-const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
+type Ordered = RwsemSpinlock<Fifo, Loom>;
+type Stealer = RwsemSpinlock<Stealing, Loom>;
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::RwsemSpinlock, setup, preemptions, shows, body }
 }
 
-const UNWOKEN: Shows = &["slept", "woke unwoken"];
-
 pub(super) const MODELS: &[Model] = &[
-    model("rwsem-spinlock, fifo: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Rwsem<Fifo>>(1, 1)),
-    model("rwsem-spinlock, fifo: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Rwsem<Fifo>>(2, 0)),
-    model("rwsem-spinlock, fifo: behind a writer", PLAIN, (1, 2), SLEEP, || behind::<Rwsem<Fifo>>(true, 1, 1, 0)),
-    model("rwsem-spinlock, fifo: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Rwsem<Fifo>>(false, 1, 1, 0)),
-    model("rwsem-spinlock, fifo: two readers go in", PLAIN, (0, 1), SLEEP, || behind::<Rwsem<Fifo>>(true, 0, 2, 0)),
-    model("rwsem-spinlock, fifo: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || {
-        behind::<Rwsem<Fifo>>(true, 1, 1, 0);
-    }),
-    model("rwsem-spinlock, fifo: downgrade", PLAIN, (0, 1), SLEEP, downgrade::<Fifo>),
-    model("rwsem-spinlock, fifo: try to read", PLAIN, (3, 4), EITHER, || attempt_shared::<Rwsem<Fifo>>(true, false)),
-    model("rwsem-spinlock, fifo: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Rwsem<Fifo>>(false, true)),
-    model("rwsem-spinlock, stealing: a writer and a reader", PLAIN, (2, 4), SLEEP, || {
-        mixed::<Rwsem<Stealing>>(1, 1);
-    }),
-    model("rwsem-spinlock, stealing: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Rwsem<Stealing>>(2, 0)),
+    model("rwsem-spinlock, fifo: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Ordered>(1, 1)),
+    model("rwsem-spinlock, fifo: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Ordered>(2, 0)),
+    model("rwsem-spinlock, fifo: behind a writer", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(true, 1, 1, 0)),
+    model("rwsem-spinlock, fifo: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Ordered>(false, 1, 1, 0)),
+    model("rwsem-spinlock, fifo: two readers go in", PLAIN, (0, 1), SLEEP, || behind::<Ordered>(true, 0, 2, 0)),
+    model("rwsem-spinlock, fifo: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || behind::<Ordered>(true, 1, 1, 0)),
+    model("rwsem-spinlock, fifo: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Ordered::downgrade)),
+    model("rwsem-spinlock, fifo: try to read", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(true, false)),
+    model("rwsem-spinlock, fifo: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Ordered>(false, true)),
+    model("rwsem-spinlock, stealing: a writer and a reader", PLAIN, (2, 4), SLEEP, || mixed::<Stealer>(1, 1)),
+    model("rwsem-spinlock, stealing: two writers", PLAIN, (2, 4), SLEEP, || mixed::<Stealer>(2, 0)),
     model("rwsem-spinlock, stealing: a thief", PLAIN, (1, 2), STOLEN, thief),
     model("rwsem-spinlock, stealing: two writers behind one", PLAIN, (0, 1), SLEEP, || {
-        behind::<Rwsem<Stealing>>(true, 2, 0, 0);
+        behind::<Stealer>(true, 2, 0, 0);
     }),
-    model("rwsem-spinlock, stealing: behind a writer", PLAIN, (0, 1), SLEEP, || {
-        behind::<Rwsem<Stealing>>(true, 1, 1, 1);
-    }),
-    model("rwsem-spinlock, stealing: behind a reader", PLAIN, (1, 2), SLEEP, || {
-        behind::<Rwsem<Stealing>>(false, 1, 1, 0);
-    }),
+    model("rwsem-spinlock, stealing: behind a writer", PLAIN, (0, 1), SLEEP, || behind::<Stealer>(true, 1, 1, 1)),
+    model("rwsem-spinlock, stealing: behind a reader", PLAIN, (1, 2), SLEEP, || behind::<Stealer>(false, 1, 1, 0)),
     model("rwsem-spinlock, stealing: an unwoken sleeper", RESTLESS, (0, 1), UNWOKEN, || {
-        behind::<Rwsem<Stealing>>(true, 1, 1, 0);
+        behind::<Stealer>(true, 1, 1, 0);
     }),
-    model("rwsem-spinlock, stealing: downgrade", PLAIN, (0, 1), SLEEP, downgrade::<Stealing>),
-    model("rwsem-spinlock, stealing: try to write", PLAIN, (3, 4), EITHER, || {
-        attempt_shared::<Rwsem<Stealing>>(true, true);
-    }),
+    model("rwsem-spinlock, stealing: downgrade", PLAIN, (0, 1), SLEEP, || downgraded(Stealer::downgrade)),
+    model("rwsem-spinlock, stealing: try to write", PLAIN, (3, 4), EITHER, || attempt_shared::<Stealer>(true, true)),
 ];
 
 const STOLEN: Shows = &["the sleeper came last", "the sleeper came second"];
 
 /// A writer sleeps; the owner releases the lock and takes it again: with stealing it may be faster.
 fn thief() {
-    let pages = Pages::<Rwsem<Stealing>>::keep();
+    let pages = Pages::<Stealer>::keep();
     pages.raw.lock();
     let sleeper = spawn(move || {
         pages.raw.lock();
@@ -74,18 +60,4 @@ fn thief() {
     pages.write();
     sleeper.join();
     pages.settled(3);
-}
-
-/// A writer becomes a reader while a reader and a writer wait.
-fn downgrade<V: Policy>() {
-    let pages = Pages::<Rwsem<V>>::keep();
-    pages.raw.lock();
-    let others = [spawn(move || pages.read()), spawn(move || pages.write())];
-    rest();
-    pages.data.add();
-    // SAFETY: locked above; released as a reader below.
-    unsafe { pages.raw.downgrade() };
-    pages.leave_reading();
-    others.into_iter().for_each(Handle::join);
-    pages.settled(2);
 }

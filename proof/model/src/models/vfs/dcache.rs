@@ -68,7 +68,7 @@ struct Tree<L: LockSet<Loom>> {
 type At<L> = Path<'static, LoomHost, L>;
 
 impl<L: LockSet<Loom>> Tree<L> {
-    /// With these directories.
+    /// Makes a file system with these directories.
     fn keep(directories: &[&str]) -> &'static Self {
         let config = Config { buckets_log2: 1, ..Config::default() };
         let tree = keep(Tree { fs: Vfs::new(config).expect("room for one directory") });
