@@ -77,7 +77,7 @@ mod tests {
             ("spin_ns", "no '='"),
             ("spin=3", "waiting has no number spin; it has spin_ns, "),
             ("spin_ns=many", "many is not a whole number"),
-            ("crowd_wakes=0", "crowd_wakes is from 1 to 4096 (threads)"),
+            ("turn_ticks=0", "turn_ticks is from 1 to 1000000 (acquisitions)"),
         ];
         for (text, part) in wrong {
             let error = text.parse::<Setting>().unwrap_err().to_string();

@@ -8,14 +8,8 @@ pub type Field = (&'static str, u64);
 /// A word that is changed as a whole: a token, a pointer, a number.
 const WHOLE: &[Field] = &[("the word", u64::MAX)];
 
-const MUTEX: &[Field] = &[
-    ("OWNER", 0xffff),
-    ("GENERATION", 0xfff << 16),
-    ("CROWD", 1 << 28),
-    ("GRANTED", 1 << 29),
-    ("HANDOFF", 1 << 30),
-    ("WAITERS", 1 << 31),
-];
+const MUTEX: &[Field] =
+    &[("OWNER", 0xffff), ("GENERATION", 0xfff << 16), ("GRANTED", 1 << 29), ("HANDOFF", 1 << 30), ("WAITERS", 1 << 31)];
 const RWSEM: &[Field] = &[
     ("COUNT", (1 << 21) - 1),
     ("GENERATION", 0x3f << 21),

@@ -6,7 +6,7 @@
 //! |---|---|---|---|---|
 //! | 0..16 | owner | token of the owner, 0: free | the thread that takes the lock | the owner, in `unlock` |
 //! | 16..28 | generation | of the process that `GRANTED` or `HANDOFF` was set in ([`Platform::generation`], low bits); else 0 | with the flag | with the flag |
-//! | 28 | `CROWD` | many threads sleep, though sections are short | a waiter past `crowd_after_ns`, as it takes the lock | `unlock`, which wakes several |
+//! | 28 | | unused | | |
 //! | 29 | `GRANTED` | free, but only a woken waiter may take it | `unlock_fair` | the taker |
 //! | 30 | `HANDOFF` | only the waiter that set it may take the lock next | a waiter past `claim_after_ns` | the same waiter |
 //! | 31 | `WAITERS` | a thread sleeps, and no woken one is on the way | a waiter, before it sleeps | `unlock`, which wakes one |
@@ -42,7 +42,6 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 pub(super) const OWNER: u32 = 0xffff;
 const GENERATION: u32 = 0xfff << 16;
-pub(super) const CROWD: u32 = 1 << 28;
 pub(super) const GRANTED: u32 = 1 << 29;
 pub(super) const HANDOFF: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
@@ -259,7 +258,7 @@ impl<P: Platform> RawMutex<P> {
                 return self.unlock_slow();
             }
             // The duty to wake (invariant 2) is ours while the bit is off.
-            self.word.fetch_and(!(WAITERS | CROWD), Relaxed);
+            self.word.fetch_and(!WAITERS, Relaxed);
             if P::wake(&raw const self.word, Lane::Waiters, 1) == 0 {
                 continue; // the sleepers' time was up
             }
@@ -297,7 +296,7 @@ impl<P: Platform> RawMutex<P> {
         if word & HANDOFF != 0 {
             P::wake(address, Lane::First, 1);
         } else if word & WAITERS != 0 {
-            P::wake(address, Lane::Waiters, if word & CROWD != 0 { policy().crowd_wakes as u32 } else { 1 });
+            P::wake(address, Lane::Waiters, 1);
         }
     }
 
@@ -429,23 +428,10 @@ impl Waiter {
 
     /// Takes a free lock, if its word is still `word`.
     fn take<P: Platform>(&self, lock: &RawMutex<P>, word: u32) -> bool {
-        let duty = if self.woken { WAITERS | self.crowd(lock) } else { 0 };
-        let keep = word & (WAITERS | CROWD) | duty;
+        let duty = if self.woken { WAITERS } else { 0 };
+        let keep = word & WAITERS | duty;
         // ORDERING mutex.acquire: pairs with mutex.release, as in `lock_fast`.
         lock.word.compare_exchange(word, keep | P::current().get(), Acquire, Relaxed).is_ok()
-    }
-
-    /// Returns `CROWD` if the wait shows that many sleep.
-    #[cfg(feature = "spin")]
-    fn crowd<P: Platform>(&self, lock: &RawMutex<P>) -> u32 {
-        let long = P::now().saturating_sub(self.since) >= policy().crowd_after_ns;
-        if long && spin::pays(lock) { CROWD } else { 0 }
-    }
-
-    /// Returns 0: without spins there is no telling whether sections are short.
-    #[cfg(not(feature = "spin"))]
-    fn crowd<P: Platform>(&self, _: &RawMutex<P>) -> u32 {
-        0
     }
 
     /// Makes the word say that we are about to sleep; returns it, or `None` if it changed meanwhile.
@@ -492,7 +478,7 @@ mod tests {
 
     #[test]
     fn the_bits_are_disjoint() {
-        let parts = [OWNER, GENERATION, CROWD, GRANTED, HANDOFF, WAITERS];
+        let parts = [OWNER, GENERATION, GRANTED, HANDOFF, WAITERS];
         assert_eq!(
             parts.iter().map(|part| part.count_ones()).sum::<u32>(),
             parts.iter().fold(0, |a, b| a | b).count_ones()

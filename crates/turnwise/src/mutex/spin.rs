@@ -77,19 +77,9 @@ fn spin_queued<P: Platform>(
 
 fn spin_in_line<P: Platform>(lock: &RawMutex<P>, me: Me<P>, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
     lock.spinners.lock(me, Some(until))?;
-    let end = spin_as_head(lock, me.token, until, backoff);
+    let end = spin_first(lock, me.token, until, u64::MAX, backoff);
     lock.spinners.unlock(me);
-    end
-}
-
-fn spin_as_head<P: Platform>(lock: &RawMutex<P>, me: Token, until: u64, backoff: PollBackoff) -> Result<(), SpinEnd> {
-    loop {
-        let offer_at = P::now().saturating_add(policy().offer_ns).min(until);
-        match spin_first(lock, me, offer_at, u64::MAX, backoff) {
-            Err(SpinEnd::Deadline) if offer_at < until => P::offer(),
-            end => return end.map(drop),
-        }
-    }
+    end.map(drop)
 }
 
 /// Joins the line of spinners; `true`: acquired. For a waiter that cannot fall asleep.
@@ -136,11 +126,6 @@ fn spin_first<P: Platform>(
             SpinLimit { until: Some(until), owner, backoff: backoff_on_few_cpus::<P>(backoff), ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit)?;
     }
-}
-
-/// Whether spins pay for this thread: [`SpinHistory::is_profitable`].
-pub(super) fn pays<P: Platform>(lock: &RawMutex<P>) -> bool {
-    P::me().is_some_and(|me| SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr()).is_profitable())
 }
 
 /// Spins a little for a waiter that was woken and finds the lock taken, before it sleeps again.

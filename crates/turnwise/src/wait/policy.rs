@@ -100,8 +100,6 @@ table! {
     /// How many exchanges lost within `spin_short_ns` show that a crowd competes, for which standing in line costs less
     /// than fighting.
     short_tries = 2 exchanges, 1..=1_000;
-    /// How often the first in line offers its CPU ([`Platform::offer`](crate::platform::Platform::offer)).
-    offer_ns = 200_000 ns, 1..=1_000_000_000;
     /// A thread that has contended for a lock for this long without sleeping offers its CPU once. Where threads
     /// outnumber CPUs, the operating system would let each run for some milliseconds, so that each waits for dozens of
     /// them; with this they take turns a hundred times as often, for one switch a turn.
@@ -131,11 +129,6 @@ table! {
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
     /// `many_cpus` on it must have been woken before, too.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
-    /// A waiter that slept and has waited this long, though sections are short, shows that a crowd sleeps. Waking one
-    /// at a time, each of which must be scheduled before the next is woken, would then take a time slice a head.
-    crowd_after_ns = 1_000_000 ns, 0..=1_000_000_000_000;
-    /// How many of a crowd are woken at once.
-    crowd_wakes = 8 threads, 1..=4_096;
     /// How many CPUs let a crowd compete for a lock without sharing CPUs. There more threads may sleep than get the
     /// lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
     many_cpus = 16 CPUs, 1..=4_294_967_295;
@@ -197,8 +190,8 @@ mod tests {
     #[test]
     fn a_value_out_of_bounds_changes_nothing() {
         let mut policy = Policy::DEFAULT;
-        let field = Field::named("crowd_wakes").unwrap();
-        assert_eq!(field.set(&mut policy, 0), Err((1, 4_096)));
+        let field = Field::named("turn_ticks").unwrap();
+        assert_eq!(field.set(&mut policy, 0), Err((1, 1_000_000)));
         assert_eq!(policy, Policy::DEFAULT);
         assert!(Field::named("no_such").is_none());
     }

@@ -37,7 +37,6 @@ const CLAIM: Shows = &["slept in the first lane", "woken in the first lane"];
 const CLAIM_TIMED: Shows = &["slept in the first lane", "woken in the first lane", "gave up"];
 
 const RESTLESS_WOKEN: Shows = &["spun again", "spun again with a duty"];
-const CROWDED: Shows = &["saw a crowd", "woke a crowd", "several woken at once"];
 
 const fn model(name: &'static str, setup: Setup, preemptions: (usize, usize), shows: Shows, body: fn()) -> Model {
     Model { name, lock: Lock::Mutex, setup, preemptions, shows, body }
@@ -82,7 +81,7 @@ pub(super) const MODELS: &[Model] = &[
     model("mutex: fair release, two sleepers and a claim", LATE, (0, 1), CLAIM, fair_claim),
     model("mutex: fair release, and nobody comes in between", PARKS, (2, 4), &["promised"], fair_means_fair),
     model("mutex: a woken waiter that cannot fall asleep", HESITANT, (0, 1), RESTLESS_WOKEN, restless),
-    model("mutex: a crowd", PLAIN, (1, 2), CROWDED, crowd),
+    model("mutex: several sleep though spins paid", PLAIN, (1, 2), SLEEP, sleepers_after_spins),
 ];
 
 type Raw = RawMutex<Loom>;
@@ -360,8 +359,8 @@ fn restless() {
 /// So many spins end with the lock until [`RawMutex`] takes its sections for short ones, though one then fails.
 const SHORT_SECTIONS: u32 = 9;
 
-/// Where sections are short, a waiter that slept for long tells that a crowd sleeps, and many of it are woken at once.
-fn crowd() {
+/// Sections were short so far, and then several sleep for long: each is woken by the one before it.
+fn sleepers_after_spins() {
     let guarded = Guarded::keep();
     let mut waiters = Vec::new();
     set_stage(|| {

@@ -1,7 +1,7 @@
 //! Locks that are wrong on purpose, and the verdict that each must get: they show that the harness can fail.
 //!
-//! There is a file for each sort of thing, with the words of a sound one, its operations, and those that are broken: the
-//! same record of operations with one or two replaced.
+//! There is a file for each sort of thing, with the words of a sound one, its operations, and the broken ones: the same
+//! record of operations with one or two replaced.
 
 mod counts;
 mod exclusive;
