@@ -24,7 +24,7 @@
 //! 2. That store is the owner's last access.
 //!
 //! **Time.** The original counts cycles of the interval timer (`ar.itc`), and so does this: [`ITC_PER_US`] to the
-//! microsecond of [`Platform::now`], which are those of a 1.5 GHz processor.
+//! microsecond of [`Platform::now`], which are those of the 1.3 GHz processors in the simulated Altix.
 //!
 //! There is no order among waiters and no bound on a wait. The kernel ruled out that the owner is preempted; where the
 //! platform cannot, a waiter yields after each 10 us in vain.
@@ -39,8 +39,8 @@ use turnwise::raw::{GuardNoSend, RawLock};
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 
-/// Ticks of the interval timer in a microsecond: an Itanium 2 of 1.5 GHz.
-pub const ITC_PER_US: u64 = 1500;
+/// Ticks of the interval timer in a microsecond: an Itanium 2 of 1.3 GHz.
+pub const ITC_PER_US: u64 = 1300;
 
 /// Reads the interval timer.
 fn itc<P: Platform>() -> u64 {

@@ -98,8 +98,16 @@ impl Sample {
         self.0.iter().map(of).sum::<f64>() / self.0.len() as f64
     }
 
-    /// The row, with the figure's range over the seeds as a remark, where there are several.
-    pub(super) fn range(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
+    /// The standard error of [`mean`](Sample::mean); `None` with one seed.
+    pub(super) fn standard_error(&self, of: impl Fn(&Outcome) -> f64) -> Option<f64> {
+        let (n, mean) = (self.0.len() as f64, self.mean(&of));
+        let squares: f64 = self.0.iter().map(|outcome| (of(outcome) - mean).powi(2)).sum();
+        (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
+    }
+
+    /// The row with our mean and, where there are several seeds, its standard error and the range as a remark.
+    pub(super) fn fill(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
+        let row = row.ours(self.mean(&of)).give_or_take(self.standard_error(&of));
         let values: Vec<f64> = self.0.iter().map(of).collect();
         match Spread::of(&values) {
             Some(Spread { min, max, .. }) if values.len() > 1 => {
@@ -107,5 +115,14 @@ impl Sample {
             }
             _ => row,
         }
+    }
+
+    /// The change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the same, but
+    /// runs of two kernels soon differ, so that their errors count as independent.
+    pub(super) fn change_from(&self, before: &Sample, of: impl Fn(&Outcome) -> f64) -> (f64, Option<f64>) {
+        let ratio = self.mean(&of) / before.mean(&of);
+        let relative = |sample: &Sample| Some(sample.standard_error(&of)? / sample.mean(&of));
+        let error = relative(self).zip(relative(before)).map(|(a, b)| 100.0 * ratio * a.hypot(b));
+        ((ratio - 1.0) * 100.0, error)
     }
 }

@@ -4,7 +4,7 @@ pub use turnwise_present::figures::plain as figure;
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use turnwise_bench::published::{self, Claim};
+use turnwise_bench::published;
 use turnwise_present::machine::Machine;
 use turnwise_simbench::report::SimMachine;
 
@@ -43,10 +43,16 @@ pub struct DocumentReport {
     pub machine: SimMachine,
     /// What the threads do.
     pub workload: String,
+    /// What it says, in a few sentences, and whether that holds here.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     /// What went in and was not fitted, each with where it comes from.
     pub facts: Vec<String>,
     /// What was fitted.
     pub fitted: Vec<Fitted>,
+    /// What the documents leave open and somebody chose, without a look at the rows: as good as fitted to a reader.
+    #[serde(default)]
+    pub chosen: Vec<String>,
     /// The published tables, row by row.
     pub tables: Vec<Table>,
     /// What was asked of the whole document.
@@ -95,6 +101,9 @@ pub enum Bound {
     Share(f64),
     /// By so much in the figure's own unit, which is per cent.
     Points(f64),
+    /// By this share of what was published, or by so many points, whichever is more: for shares of a whole, of which
+    /// small ones would not bear a bound in points alone.
+    ShareOrPoints(f64, f64),
     /// By this factor, either way.
     Factor(f64),
     /// On which side of zero it is; what is nearer to zero than this has no sign.
@@ -109,6 +118,7 @@ impl Bound {
         match self {
             Bound::Share(share) => (ours - published).abs() <= share * published.abs(),
             Bound::Points(points) => (ours - published).abs() <= points,
+            Bound::ShareOrPoints(share, points) => (ours - published).abs() <= points.max(share * published.abs()),
             Bound::Factor(factor) => (1.0 / factor..=factor).contains(&(ours / published)),
             Bound::Sign(nothing) => sign(ours, nothing) == sign(published, nothing),
             Bound::Below(most) => ours.abs() < most,
@@ -121,6 +131,9 @@ impl Bound {
         match self {
             Bound::Share(share) => format!("{:.1}%", share * 100.0).replace(".0%", "%"),
             Bound::Points(points) => format!("{points} points"),
+            Bound::ShareOrPoints(share, points) => {
+                format!("{} or {points} points", Bound::Share(share).words())
+            }
             Bound::Factor(factor) => format!("a factor {factor}"),
             Bound::Sign(nothing) => format!("the sign (below {nothing}: none)"),
             Bound::Below(most) => format!("below {most}"),
@@ -141,10 +154,16 @@ pub struct Row {
     pub published: Option<f64>,
     /// Ours; `None`: see [`Row::remark`].
     pub ours: Option<f64>,
+    /// The standard error of ours, where it is a mean of several seeds.
+    #[serde(default)]
+    pub standard_error: Option<f64>,
     /// With today's locks.
     pub today: Option<f64>,
     /// A number was fitted on it.
     pub fitted: bool,
+    /// Why it is not judged, though it has figures and a number was not fitted on it.
+    #[serde(default)]
+    pub unjudged: Option<String>,
     /// How far it may be off.
     pub bound: Option<Bound>,
     /// What to say beside, or instead of a figure.
@@ -157,7 +176,7 @@ impl Row {
     /// # Errors
     /// There is none.
     pub fn of(key: impl Into<String>, label: impl Into<String>) -> Result<Row> {
-        let Claim { key, number, text } = published::claim(&key.into())?;
+        let published::Claim { key, number, text } = published::claim(&key.into())?;
         Ok(Row::new(key, label.into(), text, number))
     }
 
@@ -168,7 +187,9 @@ impl Row {
     }
 
     fn new(key: String, label: String, said: String, published: Option<f64>) -> Row {
-        Row { key, label, said, published, ours: None, today: None, fitted: false, bound: None, remark: None }
+        let ours = None;
+        let (standard_error, today, fitted, unjudged, bound, remark) = (None, None, false, None, None, None);
+        Row { key, label, said, published, ours, standard_error, today, fitted, unjudged, bound, remark }
     }
 
     /// Sets our figure.
@@ -195,6 +216,18 @@ impl Row {
         Row { fitted, ..self }
     }
 
+    /// With the standard error of our figure.
+    #[must_use]
+    pub fn give_or_take(self, standard_error: Option<f64>) -> Row {
+        Row { standard_error, ..self }
+    }
+
+    /// Which is shown, but not judged, for this reason.
+    #[must_use]
+    pub fn unjudged(self, why: impl Into<String>) -> Row {
+        Row { unjudged: Some(why.into()), ..self }
+    }
+
     /// With something to say.
     #[must_use]
     pub fn remark(self, remark: impl Into<String>) -> Row {
@@ -208,18 +241,24 @@ impl Row {
         (published != 0.0).then(|| ours / published - 1.0)
     }
 
-    /// Whether it keeps its bound; `None` if it has none, has no figures, or was fitted.
+    /// Whether it keeps its bound; `None` if it has none, has no figures, was fitted, or is not judged. A mean must
+    /// keep it at both ends of its standard error: a hit that the next seed undoes is none.
     #[must_use]
     pub fn met(&self) -> Option<bool> {
-        let (published, ours) = self.published.zip(self.ours)?;
-        (!self.fitted).then(|| self.bound.map(|bound| bound.holds(published, ours)))?
+        let ((published, ours), bound) = self.published.zip(self.ours).zip(self.bound)?;
+        let error = self.standard_error.unwrap_or(0.0);
+        let holds = [ours - error, ours, ours + error].into_iter().all(|ours| bound.holds(published, ours));
+        (!self.fitted && self.unjudged.is_none()).then_some(holds)
     }
 
     /// The error as a column shows it: in points where the bound is in points.
     #[must_use]
     pub fn error_text(&self) -> String {
         match (self.published.zip(self.ours), self.bound) {
-            (Some((published, ours)), Some(Bound::Points(_) | Bound::Sign(_) | Bound::Below(_))) => {
+            (
+                Some((published, ours)),
+                Some(Bound::Points(_) | Bound::ShareOrPoints(..) | Bound::Sign(_) | Bound::Below(_)),
+            ) => {
                 format!("{:+.1} points", ours - published)
             }
             (Some(_), _) => self.error().map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", error * 100.0)),
@@ -227,15 +266,70 @@ impl Row {
         }
     }
 
-    /// `met`, `missed`, `fitted`, or nothing.
+    /// `met`, `missed`, `fitted`, why it is not judged, or nothing.
     #[must_use]
-    pub fn verdict(&self) -> &'static str {
+    pub fn verdict(&self) -> &str {
         match (self.fitted, self.met()) {
             (true, _) => "fitted",
             (false, Some(true)) => "met",
             (false, Some(false)) => "missed",
-            (false, None) => "",
+            (false, None) => self.unjudged.as_deref().unwrap_or_default(),
         }
+    }
+}
+
+/// Whether a claim holds on the simulated machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// In direction and in size.
+    Holds,
+    /// In direction, but not in size.
+    Direction,
+    /// It does not.
+    Fails,
+}
+
+impl Verdict {
+    /// `holds` if the size is right, else by whether the direction is.
+    #[must_use]
+    pub fn of(size: bool, direction: bool) -> Verdict {
+        match (size, direction) {
+            (true, _) => Verdict::Holds,
+            (false, true) => Verdict::Direction,
+            (false, false) => Verdict::Fails,
+        }
+    }
+
+    /// The verdict in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "yes",
+            Verdict::Direction => "direction yes, size no",
+            Verdict::Fails => "NO",
+        }
+    }
+}
+
+/// A sentence of a document, in our words, and what became of it here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Claim {
+    /// What it says.
+    pub what: String,
+    /// Its figures.
+    pub published: String,
+    /// Ours.
+    pub ours: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+}
+
+impl Claim {
+    /// A claim with its figures.
+    #[must_use]
+    pub fn new(what: &str, published: impl Into<String>, ours: impl Into<String>, verdict: Verdict) -> Claim {
+        Claim { what: what.to_owned(), published: published.into(), ours: ours.into(), verdict }
     }
 }
 
@@ -328,7 +422,16 @@ mod tests {
         assert_eq!(row.clone().within(Bound::Share(0.25)).met(), Some(true));
         assert_eq!(row.clone().within(Bound::Share(0.05)).verdict(), "missed");
         assert_eq!(row.clone().within(Bound::Share(0.25)).fitted_if(true).verdict(), "fitted");
-        assert_eq!(row.within(Bound::Points(0.1)).error_text(), "+0.2 points");
+        assert_eq!(row.clone().within(Bound::Points(0.1)).error_text(), "+0.2 points");
+        let follows = row.within(Bound::Share(0.25)).unjudged("follows from a fitted row");
+        assert_eq!((follows.met(), follows.verdict()), (None, "follows from a fitted row"));
+    }
+
+    #[test]
+    fn a_mean_is_met_at_both_ends_of_its_standard_error() {
+        let row = Row::derived("a / b", "ratio", 2.0).ours(2.3).within(Bound::Share(0.25));
+        assert_eq!(row.clone().give_or_take(Some(0.1)).met(), Some(true));
+        assert_eq!(row.give_or_take(Some(0.3)).met(), Some(false));
     }
 
     #[test]
@@ -336,6 +439,10 @@ mod tests {
         assert!(Bound::Factor(1.5).holds(90.0, 60.0) && !Bound::Factor(1.5).holds(90.0, 59.0));
         assert!(Bound::Sign(1.0).holds(0.3, -0.9) && !Bound::Sign(1.0).holds(14.0, 0.5));
         assert!(Bound::Points(10.0).holds(-6.3, 3.7) && !Bound::Points(10.0).holds(-6.3, -16.4));
+        assert!(Bound::ShareOrPoints(0.25, 1.0).holds(0.14, 1.1) && !Bound::ShareOrPoints(0.25, 1.0).holds(2.0, 3.1));
+        assert!(
+            Bound::ShareOrPoints(0.25, 1.0).holds(34.0, 42.0) && !Bound::ShareOrPoints(0.25, 1.0).holds(34.0, 43.0)
+        );
         assert_eq!(Bound::Share(0.066).words(), "6.6%");
         assert_eq!(Bound::Share(0.25).words(), "25%");
     }

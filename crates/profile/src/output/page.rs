@@ -1,8 +1,8 @@
 //! Pages: one file with its style, script and data in it. It asks for nothing from anywhere. The profile's page and the
 //! simulator's have their colours and their helpers in common.
 
-/// Colours, light and dark.
-const THEME: &str = include_str!("../../assets/theme.css");
+/// The colours of all pages, light and dark, as variables of CSS.
+pub const THEME: &str = include_str!("../../assets/theme.css");
 /// What scripts make elements with, and the tip at the pointer. Defines `data`.
 const COMMON: &str = include_str!("../../assets/common.js");
 

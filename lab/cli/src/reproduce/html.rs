@@ -3,7 +3,7 @@
 
 use super::{chart, view};
 use std::fmt::Write;
-use turnwise_profile::output::page::escaped;
+use turnwise_profile::output::page::{THEME, escaped};
 use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
 
 /// That of the simulator's page.
@@ -22,6 +22,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
         "<header><h1>The case studies, reproduced</h1><p>{}</p></header>\n",
         escaped(&view::origin(report).replace('`', ""))
     );
+    let _ = writeln!(body, "<section>{}</section>", table(&view::claims(report), "h2"));
     let _ = writeln!(body, "<section>{}</section>", table(&view::summary(report), "h2"));
     report.documents.iter().for_each(|document| body += &section(document));
     format!(
@@ -29,7 +30,8 @@ pub(crate) fn page(report: &Reproduction) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <title>The case studies, reproduced</title>\n<style>\n{STYLE}{MORE}</style>\n</head>\n<body>\n<main>\n{body}\
+         <title>The case studies, reproduced</title>\n\
+         <style>\n{THEME}{STYLE}{MORE}</style>\n</head>\n<body>\n<main>\n{body}\
          </main>\n</body>\n</html>\n"
     )
 }
@@ -46,6 +48,7 @@ fn section(document: &DocumentReport) -> String {
         ("simulated", &machine),
         ("workload", &document.workload),
         ("fitted", &fitted),
+        ("chosen", &document.chosen.join("; ")),
         ("score", &score),
     ];
     for (term, words) in about {

@@ -17,6 +17,7 @@ pub(crate) fn page(report: &Reproduction) -> String {
     if report.quick {
         text += "\n**Short version (`--quick`)**: each case study says what it left out.\n";
     }
+    let _ = write!(text, "\n{}", table(&view::claims(report), "##"));
     let _ = write!(text, "\n{}", table(&view::summary(report), "##"));
     for document in &report.documents {
         text += &section(document);
@@ -35,6 +36,7 @@ fn section(document: &DocumentReport) -> String {
     let fitted: Vec<String> = document.fitted.iter().map(view::fitted).collect();
     let fitted = if fitted.is_empty() { "nothing".to_owned() } else { fitted.join("; ") };
     let _ = writeln!(text, "- **Fitted**: {fitted}");
+    let _ = writeln!(text, "- **Chosen**: {}", escaped(&document.chosen.join("; ")));
     let _ = writeln!(text, "- **Score**: {}", view::score(document));
     text += &items("Facts", document.facts.iter().cloned());
     for published in &document.tables {

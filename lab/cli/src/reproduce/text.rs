@@ -11,6 +11,7 @@ const WIDTH: u16 = 120;
 /// All of it.
 pub(crate) fn text(report: &Reproduction) -> String {
     let mut text = filled(&view::origin(report).replace('`', ""), "", "  ") + "\n";
+    let _ = write!(text, "\n{}", drawn(&view::claims(report)));
     for document in &report.documents {
         text += &section(document);
     }
@@ -34,6 +35,7 @@ fn section(document: &DocumentReport) -> String {
         [] => text += "fitted: nothing\n",
         all => text += &items("fitted", all.iter().map(view::fitted)),
     }
+    text += &items("chosen", document.chosen.iter().cloned());
     for table in &document.tables {
         let _ = write!(text, "\n{}", drawn(&view::table(table)));
         if let Some(today) = view::today(table) {

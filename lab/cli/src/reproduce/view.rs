@@ -1,11 +1,11 @@
 //! A document's tables as columns of text: what all of text, Markdown and HTML show.
 
-use turnwise_reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, figure};
+use turnwise_reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, Verdict, figure};
 
 /// A published table, with the columns that it needs.
 pub(crate) fn table(table: &Table) -> Listing {
     if table.rows.iter().all(|row| row.published.is_none()) {
-        return claims(table);
+        return in_words(table);
     }
     let mut columns = vec!["row", "published", "ours", "error", "bound", ""];
     let today = table.rows.iter().any(|row| row.today.is_some());
@@ -18,7 +18,7 @@ pub(crate) fn table(table: &Table) -> Listing {
 }
 
 /// A table that is all words.
-fn claims(table: &Table) -> Listing {
+fn in_words(table: &Table) -> Listing {
     let mut listing = Listing::new(&table.title, &["about", "published", "ours"]);
     let cells = |row: &Row| vec![row.label.clone(), row.said.clone(), row.remark.clone().unwrap_or_default()];
     listing.rows = table.rows.iter().map(cells).collect();
@@ -30,7 +30,7 @@ fn cells(row: &Row, today: bool, remarks: bool) -> Vec<String> {
     let mut cells = vec![
         row.label.clone(),
         row.said.clone(),
-        shown(row.ours),
+        ours(row),
         row.error_text(),
         row.bound.map_or_else(String::new, |bound| bound.words()),
         row.verdict().to_owned(),
@@ -38,6 +38,12 @@ fn cells(row: &Row, today: bool, remarks: bool) -> Vec<String> {
     cells.extend(today.then(|| shown(row.today)));
     cells.extend(remarks.then(|| row.remark.clone().unwrap_or_default()));
     cells
+}
+
+/// Our figure, with its standard error where it is a mean.
+fn ours(row: &Row) -> String {
+    let ours = row.ours.map_or_else(|| "-".to_owned(), figure);
+    row.standard_error.map_or(ours.clone(), |error| format!("{ours} \u{b1} {}", figure(error)))
 }
 
 /// What the column of today's locks stands for.
@@ -66,20 +72,46 @@ pub(crate) fn score(document: &DocumentReport) -> String {
         1 => "1 number fitted".to_owned(),
         n => format!("{n} numbers fitted"),
     };
-    format!("{rows} rows, {fitted}; {met} of {all} judged rows within their bounds")
+    let chosen = document.chosen.len();
+    format!("{rows} rows, {fitted}, {chosen} chosen; {met} of {all} judged rows within their bounds")
+}
+
+/// What the documents say, and whether it holds: a line each.
+pub(crate) fn claims(report: &Reproduction) -> Listing {
+    let all: Vec<_> = report.documents.iter().flat_map(|document| &document.claims).collect();
+    let of = |verdict| all.iter().filter(|claim| claim.verdict == verdict).count();
+    let title = format!(
+        "{} claims: {} hold, {} more in direction, {} do not",
+        all.len(),
+        of(Verdict::Holds),
+        of(Verdict::Direction),
+        of(Verdict::Fails)
+    );
+    let mut listing = Listing::new(&title, &["case study", "claim", "published", "simulated", "holds"]);
+    for document in &report.documents {
+        let mut name = document.name.as_str();
+        for claim in &document.claims {
+            let cells = [name, &claim.what, &claim.published, &claim.ours, claim.verdict.words()];
+            listing.rows.push(cells.map(str::to_owned).to_vec());
+            name = "";
+        }
+    }
+    listing
 }
 
 /// One line for each document.
 pub(crate) fn summary(report: &Reproduction) -> Listing {
-    let mut listing =
-        Listing::new("All case studies", &["case study", "machine", "fitted", "rows within bounds", "bars met"]);
+    let mut listing = Listing::new(
+        "All case studies",
+        &["case study", "machine", "fitted, chosen", "rows within bounds", "bars met"],
+    );
     for document in &report.documents {
         let (met, all) = document.judged();
         let bars = document.bars.iter().filter(|bar| bar.met).count();
         listing.rows.push(vec![
             document.name.clone(),
             document.machine.name.clone(),
-            document.fitted.len().to_string(),
+            format!("{}, {}", document.fitted.len(), document.chosen.len()),
             format!("{met} of {all}"),
             format!("{bars} of {}", document.bars.len()),
         ]);

@@ -1,4 +1,5 @@
-//! The page of `turnwise-lab sim --html` in a browser, as a user has it: pointer, keys, light and dark.
+//! The pages of `turnwise-lab sim --html` and `reproduce --html` in a browser, as a user has them: pointer, keys, light
+//! and dark.
 //!
 //! Skipped, with a message, where there is no Chromium.
 
@@ -174,4 +175,25 @@ fn what_got_stuck_is_told_as_text() {
         assert_eq!(browser.value(points), 4, "a line and three points");
     });
     look(&self::report(), |browser| assert_eq!(browser.value("document.getElementById('stuck').hidden"), true));
+}
+
+#[test]
+fn curves_of_the_case_studies_have_colours_of_their_own() {
+    let Some(name) = Browser::find() else {
+        return eprintln!("skipped: no Chromium here; on Debian: apt-get install chromium");
+    };
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let html = directory.path().join("report.html");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise-lab"));
+    command.args(["reproduce", "handoff_spin", "--quick", "--no-metal", "--html"]).arg(&html);
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("LD_PRELOAD").status();
+    assert!(status.expect("turnwise-lab starts").success());
+    let mut browser = Browser::open(name, &html);
+    let strokes = "[...document.querySelectorAll('.chart polyline')].map(line => getComputedStyle(line).stroke)";
+    let colours = format!("new Set({strokes}.filter(stroke => stroke.startsWith('rgb'))).size");
+    assert_eq!(browser.value(&format!("{strokes}.length")), 9, "2 published curves, 7 locks");
+    assert_eq!(browser.value(&colours), 8, "as many as the page has");
+    let claims = "document.querySelector('section h2').textContent";
+    assert!(browser.value(claims).as_str().is_some_and(|title| title.starts_with("4 claims")));
+    assert_eq!(browser.complaints, Vec::<String>::new(), "the page has no errors");
 }

@@ -4,7 +4,7 @@ use super::load::Shown;
 use super::{Curves, LOCKS, NAME, NO_SPIN, ROUND_NS, Run, SPIN, SPIN_LOCK, TODAY, shape};
 use crate::Context;
 use crate::locks::with_lock;
-use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use crate::scaling::{self, MANY, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
@@ -47,6 +47,37 @@ impl Curves {
             Row::of(format!("{NAME}.claim"), "claim")?.remark(format!("{}; {}", spin_lock(2), spin_lock(4))),
         ];
         Ok(Table { title: "In words".to_owned(), unit: String::new(), today: None, rows })
+    }
+
+    pub(super) fn claims(&self, published: &HandoffSpin) -> Vec<Claim> {
+        let pair = |threads| [NO_SPIN, SPIN].map(|lock| self.at(lock, threads).each_ns);
+        let text = |[before, after]: [f64; 2]| format!("{} -> {} ns", digits(before), digits(after));
+        let near = |said: f64, ours: f64| (1.0 / 1.5..=1.5).contains(&(ours / said));
+        let mut claims: Vec<Claim> = published
+            .rows
+            .iter()
+            .map(|row| {
+                let ours = pair(row.threads);
+                let size = near(row.ns[0], ours[0]) && near(row.ns[1], ours[1]);
+                let what = format!("spinning while the owner runs speeds {} threads up", row.threads);
+                Claim::new(&what, text(row.ns), text(ours), Verdict::of(size, ours[1] < ours[0] / 1.5))
+            })
+            .collect();
+        let (many, one) = (pair(20), pair(1));
+        claims.push(Claim::new(
+            "with 20 threads on 4 CPUs it helps only now and then",
+            "\"only sporadically\"",
+            text(many),
+            Verdict::of(many[1] > 0.8 * many[0], false),
+        ));
+        let unchanged = (one[1] / one[0] - 1.0).abs() < 0.02;
+        claims.push(Claim::new(
+            "and nothing without contention",
+            "unchanged",
+            text(one),
+            Verdict::of(unchanged, false),
+        ));
+        claims
     }
 
     pub(super) fn bars(&self, published: &HandoffSpin) -> Vec<Bar> {

@@ -7,6 +7,7 @@ use crate::fit::three_digits;
 use crate::report::{Fitted, Listing};
 use anyhow::{Context as _, Result};
 use std::sync::Arc;
+use turnwise_aim7::Outcome;
 use turnwise_bench::published::{self, MutexSpinners};
 use turnwise_sim::spec::Machine;
 
@@ -180,8 +181,13 @@ pub(super) fn seeds(context: &Context<'_>, nodes: u32) -> u64 {
     if nodes < CROWDED_NODES || context.least { 1 } else { context.choose(2, 6) }
 }
 
-/// The share of busy time in functions whose names contain this, per cent.
-pub(super) fn share(sample: &Sample, names: &[&str]) -> f64 {
+/// The share of busy time in functions whose names contain one of these, per cent.
+pub(super) fn busy(outcome: &Outcome, names: &[&str]) -> f64 {
     // Nothing is 0, not -0.
-    sample.mean(|outcome| outcome.busy_share(names)) * 100.0 + 0.0
+    outcome.busy_share(names) * 100.0 + 0.0
+}
+
+/// The mean of it over the seeds.
+pub(super) fn share(sample: &Sample, names: &[&str]) -> f64 {
+    sample.mean(|outcome| busy(outcome, names))
 }

@@ -2,12 +2,12 @@
 
 use super::NAME;
 use super::markov::chain;
-use super::model::{DIRECTORIES, Model, TODAY, VARIANTS, is_fitted, seeds, share, users};
+use super::model::{DIRECTORIES, Model, TODAY, VARIANTS, busy, is_fitted, seeds, share, users};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
-use crate::report::{Bar, Bound, Listing, Plot, Row, Series, Table, figure as digits};
+use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
 use anyhow::{Context as _, Result, anyhow};
-use turnwise_aim7::{self, Set, Setup, Workfile};
+use turnwise_aim7::{self, Outcome, Set, Setup, Workfile};
 use turnwise_bench::published::{MutexSpinners, WorkloadRow};
 use turnwise_lineage::linux_mutex::{LinuxMutex, Patch1, Patch1And2};
 
@@ -50,9 +50,8 @@ impl Cells {
                 let label = format!("{} users, nodes: {}, {variant}", published.users, published.nodes);
                 let row = Row::of(format!("{NAME}.rows[{n}].jpm[{column}]"), label)?;
                 let fitted = is_fitted(&published.users, published.nodes, column);
-                let row = row.ours(self.jpm(n, column).round()).today(self.jpm(n, 3).round());
-                let row = row.within(Bound::Share(0.25)).fitted_if(fitted);
-                rows.push(self.samples[n][column].range(row, |outcome| outcome.jpm.round()));
+                let row = row.today(self.jpm(n, 3).round()).within(Bound::Share(0.25)).fitted_if(fitted);
+                rows.push(self.samples[n][column].fill(row, |outcome| outcome.jpm.round()));
             }
         }
         let today = Some("the locks of turnwise throughout".to_owned());
@@ -63,19 +62,29 @@ impl Cells {
         let mut rows = Vec::new();
         for (n, published) in self.published.rows.iter().enumerate() {
             let label = format!("{} users, {} nodes, patch 1 to patches 1 and 2", published.users, published.nodes);
-            let ours = change(self.jpm(n, 1), self.jpm(n, 2));
             let row = Row::of(format!("{NAME}.rows[{n}].change_1_to_2"), label)?;
-            rows.push(row.ours(ours).within(Bound::Points(10.0)));
+            rows.push(match is_fitted(&published.users, published.nodes, 2) {
+                true => self.change(row, n, [1, 2]).unjudged("follows: the second was fitted"),
+                false => self.change(row, n, [1, 2]),
+            });
             let key = format!("{NAME}.rows[{n}].jpm[1] / jpm[0]");
             let label = format!("{} users, {} nodes, baseline to patch 1", published.users, published.nodes);
             let row = Row::derived(key, label, change(published.jpm[0], published.jpm[1]));
-            rows.push(row.ours(change(self.jpm(n, 0), self.jpm(n, 1))).within(Bound::Points(10.0)));
+            rows.push(self.change(row, n, [0, 1]));
         }
         Ok(Table { title: "What the patches change".to_owned(), unit: "%".to_owned(), today: None, rows })
     }
 
+    /// The row, filled with the change of throughput between two columns.
+    fn change(&self, row: Row, n: usize, [before, after]: [usize; 2]) -> Row {
+        let samples = &self.samples[n];
+        let (ours, error) = samples[after].change_from(&samples[before], |outcome| outcome.jpm);
+        row.ours(ours).give_or_take(error).within(Bound::Points(10.0))
+    }
+
     /// At 1500 users on 8 nodes: the first row.
     pub(super) fn profile(&self) -> Result<Table> {
+        const SMALL: Bound = Bound::ShareOrPoints(0.25, 1.0);
         let mut rows = Vec::new();
         for (n, published) in self.published.profile.iter().enumerate() {
             let names = functions(&published.function);
@@ -83,11 +92,22 @@ impl Cells {
                 let key = format!("{NAME}.profile[{n}].percent[{column}]");
                 let row = Row::of(key, format!("{}, {variant}", published.function))?;
                 rows.push(match row.published {
-                    Some(_) => row.ours(share(&self.samples[0][column], names)).within(Bound::Points(10.0)),
+                    Some(_) => self.samples[0][column].fill(row.within(SMALL), |outcome| busy(outcome, names)),
                     None => row.remark("this kernel has none"),
                 });
             }
         }
+        let (looking, queueing) = (functions("mutex_spin_on_owner"), functions("mspin_lock"));
+        let sum = |outcome: &Outcome| busy(outcome, looking) + busy(outcome, queueing);
+        let labels = ["both of a mutex's, patch 1", "both of a mutex's, patches 1 and 2"];
+        for (n, label) in labels.into_iter().enumerate() {
+            let row = Row::of(format!("{NAME}.mutex_percent[{n}]"), label)?.within(SMALL);
+            let row = self.samples[0][n + 1].fill(row, sum);
+            rows.push(if n == 0 { row.unjudged("is mutex_spin_on_owner, patch 1") } else { row });
+        }
+        let row = Row::of(format!("{NAME}.queued_for_one_that_spins"), "threads that queue for one that looks, ratio")?;
+        let ratio = share(&self.samples[0][2], queueing) / share(&self.samples[0][2], looking).max(f64::MIN_POSITIVE);
+        rows.push(row.ours(ratio).within(Bound::Share(0.25)));
         let title = "Where the time goes at 1500 users on 8 nodes".to_owned();
         Ok(Table { title, unit: "% of busy time".to_owned(), today: None, rows })
     }
@@ -118,6 +138,57 @@ impl Cells {
                 format!("{met} of {all} cells"),
                 met == all,
                 why,
+            ),
+        ]
+    }
+
+    /// The change from patch 1 to both patches in these rows, per cent: published and ours.
+    fn queueing<const N: usize>(&self, rows: [usize; N]) -> [(f64, f64); N] {
+        let jpm = |row: usize| self.published.rows[row].jpm;
+        rows.map(|row| (change(jpm(row)[1], jpm(row)[2]), change(self.jpm(row, 1), self.jpm(row, 2))))
+    }
+
+    pub(super) fn claims(&self) -> Vec<Claim> {
+        let [(published, ours)] = self.queueing([0]);
+        let many = Verdict::of((ours - published).abs() <= 10.0, ours > NOTHING);
+        let nothing = |what: &str, changes: &[(f64, f64)]| {
+            let list = |of: fn(&(f64, f64)) -> f64| {
+                changes.iter().map(|change| format!("{:+.0}%", of(change))).collect::<Vec<_>>().join(", ")
+            };
+            let holds = changes.iter().all(|(_, ours)| ours.abs() < NOTHING);
+            Claim::new(what, list(|change| change.0), list(|change| change.1), Verdict::of(holds, false))
+        };
+        let falls = [0, 1, 2].map(|column| {
+            let published = &self.published.rows;
+            let said = change(published[1].jpm[column], published[0].jpm[column]);
+            (said, change(self.jpm(1, column), self.jpm(0, column)))
+        });
+        let fall = |of: fn((f64, f64)) -> f64| falls.map(|fall| format!("{:.0}%", of(fall))).join(", ");
+        let near = falls.iter().all(|(published, ours)| (ours - published).abs() <= 10.0);
+        let below = falls.iter().all(|(_, ours)| *ours < -NOTHING);
+        let [looking, queueing] =
+            ["mutex_spin_on_owner", "mspin_lock"].map(|name| share(&self.samples[0][2], functions(name)));
+        let ratio = queueing / looking.max(f64::MIN_POSITIVE);
+        vec![
+            Claim::new(
+                "spinners that queue help on 8 nodes with many users",
+                format!("{published:+.0}%"),
+                format!("{ours:+.0}%"),
+                many,
+            ),
+            nothing("they change nothing on 1 and 2 nodes", &self.queueing([3, 2, 7, 6])),
+            nothing("nor on 4 nodes", &self.queueing([1, 5])),
+            Claim::new(
+                "throughput falls from 4 to 8 nodes, with every kernel",
+                fall(|fall| fall.0),
+                fall(|fall| fall.1),
+                Verdict::of(near, below),
+            ),
+            Claim::new(
+                "about four threads queue for one that spins on the owner",
+                "4.3",
+                format!("{ratio:.1}"),
+                Verdict::of((ratio / 4.3 - 1.0).abs() <= 0.25, ratio > 1.0),
             ),
         ]
     }
@@ -214,8 +285,10 @@ pub(super) fn workloads(context: &Context<'_>, model: &Model) -> Result<Table> {
             rows.push(match wanted(workload).contains(&range) {
                 true => {
                     let pair = pairs.next().context("a pair of runs for each cell")?;
-                    let [before, after] = [0, 1].map(|n: usize| pair[n].mean(|outcome| outcome.jpm));
-                    row.ours(change(before, after))
+                    let (ours, error) = pair[1].change_from(&pair[0], |outcome| outcome.jpm);
+                    let nothing = workload.change[range].abs() < NOTHING && ours.abs() < NOTHING;
+                    let row = row.ours(ours).give_or_take(error);
+                    if nothing { row.remark("nothing published, nothing found") } else { row }
                 }
                 false => row.remark("left out (--quick)"),
             });
@@ -232,18 +305,25 @@ fn named(name: &str) -> Result<&'static str> {
 
 /// Few users, and what the second patch costs in memory.
 pub(super) fn in_words(context: &Context<'_>, model: &Model) -> Result<Table> {
-    let runs = VARIANTS.map(|locks| model.run(context, "fserver", locks, 8, users("10-100")));
-    let jpm: Vec<f64> = context.pool.map("mutex_spinners: few users", &runs, Run::run)?.iter().map(|o| o.jpm).collect();
-    let few = Row::of(format!("{NAME}.note_low_users"), "few users")?;
-    let words =
-        format!("50 users on 8 nodes: patch 1 {:+.1}%, both {:+.1}%", change(jpm[0], jpm[1]), change(jpm[0], jpm[2]));
+    let few = VARIANTS.map(|locks| (model.run(context, "fserver", locks, 8, users("10-100")), seeds(context, 8)));
+    let few = Sample::run_all(context, "mutex_spinners: few users", &few)?;
+    let change = |(column, variant): (usize, &str)| {
+        let (ours, error) = few[column].change_from(&few[0], |outcome| outcome.jpm);
+        let key = format!("{NAME}.note_low_users: column {column} / column 0");
+        let row = Row::derived(key, format!("50 users, 8 nodes, baseline to {variant}, %"), 0.0);
+        row.ours(ours).give_or_take(error).within(Bound::Points(1.0))
+    };
     let bytes = size_of::<LinuxMutex<Patch1And2>>() - size_of::<LinuxMutex<Patch1>>();
     let of = |word: &str, label: &str| Row::of(format!("{NAME}.size_cost_bytes.{word}"), format!("bytes, {label}"));
     let wide = cfg!(target_pointer_width = "64");
     let (this, other) = if wide { ("bits64", "bits32") } else { ("bits32", "bits64") };
     let without = size_of::<LinuxMutex<turnwise_lineage::linux_mutex::NoSpin>>() - size_of::<LinuxMutex<Patch1>>();
     let rows = vec![
-        few.remark(words),
+        Row::of(format!("{NAME}.note_low_users"), "few users")?.remark("the next two rows"),
+        change((1, "patch 1")),
+        change((2, "patches 1 and 2")),
+        Row::of(format!("{NAME}.other_kernel"), "another kernel")?
+            .remark("not simulated: of that kernel there is no set of locks"),
         of(this, "of the second patch, this architecture")?.ours(bytes as f64).within(Bound::Share(0.0)),
         of(other, "of the second patch, the other")?.remark("a pointer; not built here"),
         of("spin_on_owner_off", "compiled without spinning")?.ours(without as f64).within(Bound::Points(0.0)),

@@ -88,8 +88,11 @@ impl Model {
     pub(super) const USERS: u32 = 200;
     /// Anonymous areas of a small static program.
     pub(super) const AREAS: u32 = 7;
-    /// How long a link into the root's tree takes.
-    pub(super) const HOLD_NS: u64 = 300;
+    /// How long a link into the ancestor's tree takes: about log2 of two nodes a user, each a line that another CPU
+    /// wrote last, half of them on the other node.
+    pub(super) const HOLD_NS: u64 = 700;
+    /// How long a link into an empty tree takes: one line, and the instructions.
+    pub(super) const OWN_NS: u64 = 100;
 
     /// Reads the description of the machine.
     pub(super) fn machine() -> Result<Arc<Machine>> {
@@ -120,6 +123,13 @@ impl Model {
     }
 
     pub(super) fn shape(&self, users: u32, end_ns: u64) -> Shape {
-        Shape { users, areas: Self::AREAS, hold_ns: self.hold_ns, compute_ns: self.compute_ns as u64, end_ns }
+        Shape {
+            users,
+            areas: Self::AREAS,
+            hold_ns: self.hold_ns,
+            own_ns: Self::OWN_NS,
+            compute_ns: self.compute_ns as u64,
+            end_ns,
+        }
     }
 }

@@ -43,8 +43,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         published_on: published::text(name, "machine").unwrap_or_default(),
         machine: SimMachine::of(&model.machine),
         workload: published::text(name, "workload").unwrap_or_default(),
+        claims: curves.claims(),
         facts: facts(),
         fitted: model.described(),
+        chosen: chosen(),
         tables: curves.tables(&model)?,
         bars: curves.bars(),
         listings,
@@ -52,6 +54,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         notes: vec![crate::page(name)],
         left_out: context.choose(vec!["curves to 1024 CPUs (mesh-1024)".to_owned()], Vec::new()),
     })
+}
+
+fn chosen() -> Vec<String> {
+    vec![
+        format!("{} us of work of a thread's own before each acquisition", model::Constants::PRIVATE_NS / 1000),
+        "63 workers and the busy thread on 64 CPUs".to_owned(),
+        "thread n on CPU n".to_owned(),
+    ]
 }
 
 fn facts() -> Vec<String> {
