@@ -79,7 +79,7 @@ impl Episodes {
             }
             self.under_way.set(episode);
         }
-        // SAFETY: as above.
+        // SAFETY: null, or an episode in the file, which stays mapped.
         if let Some(episode) = unsafe { self.under_way.get().as_ref() } {
             episode.thread.store(writer.index(), Relaxed);
         }

@@ -48,7 +48,7 @@ pub(crate) fn errno() -> libc::c_int {
 pub(crate) fn keeping_errno<T>(run: impl FnOnce() -> T) -> T {
     let saved = errno();
     let result = run();
-    // SAFETY: as above.
+    // SAFETY: errno is the C library's variable of this thread.
     unsafe { *libc::__errno_location() = saved };
     result
 }

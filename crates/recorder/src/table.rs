@@ -183,7 +183,7 @@ fn put(slots: Slots, entry: *const Entry) {
     // SAFETY: slots of ours.
     let free = (0..slots.len()).map(|place| slots.slot(home ^ place)).find(|slot| unsafe { (**slot).is_null() });
     if let Some(slot) = free {
-        // SAFETY: as above.
+        // SAFETY: the slot is one of ours.
         unsafe { *slot = entry };
     }
 }

@@ -32,7 +32,7 @@ fn place<T>() -> *mut *const T {
             options(pure, nomem, nostack, preserves_flags),
         );
     }
-    // SAFETY: as above; the thread pointer is a register.
+    // SAFETY: reads the thread pointer, which is a register and constant for a thread.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         core::arch::asm!(
@@ -74,6 +74,6 @@ pub(crate) fn get<T>() -> *const T {
 
 /// Sets the calling thread's pointer.
 pub(crate) fn set<T>(state: *const T) {
-    // SAFETY: as above.
+    // SAFETY: writes the calling thread's own variable.
     unsafe { place::<T>().write_volatile(state) }
 }

@@ -389,7 +389,7 @@ fn pin(number: usize) {
     // SAFETY: the numbers are within the set.
     let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
     if let Some(&cpu) = cpus.get(number % cpus.len().max(1)) {
-        // SAFETY: as above; `one` is readable and has the size given.
+        // SAFETY: the number is within the set; `one` is readable and has the size given.
         unsafe {
             libc::CPU_SET(cpu, &mut one);
             libc::sched_setaffinity(0, size_of_val(&one), &one);

@@ -22,7 +22,7 @@ pub struct Path<'fs, H: Host, L: LockSet<H::Platform>> {
 
 // SAFETY: the pointers are to things that threads share, and which the reference keeps.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Path<'_, H, L> {}
-// SAFETY: as above.
+// SAFETY: threads share what the pointers lead to, and the reference keeps it.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Path<'_, H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Clone for Path<'_, H, L> {

@@ -95,7 +95,7 @@ pub struct Vfs<H: Host, L: LockSet<H::Platform>> {
 
 // SAFETY: the pointers are to mounts, which threads share.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Vfs<H, L> {}
-// SAFETY: as above; the vector is behind a lock.
+// SAFETY: threads share the mounts, and the vector of them is behind a lock.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Vfs<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Vfs<H, L> {

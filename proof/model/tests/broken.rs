@@ -161,7 +161,7 @@ fn a_touch_after_the_release_is_caught() {
 struct Shared(&'static UnsafeCell<u32>);
 // SAFETY: loom checks each access.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: loom checks each access for order.
 unsafe impl Sync for Shared {}
 
 #[test]

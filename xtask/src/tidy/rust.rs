@@ -25,6 +25,12 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "write `// SAFETY:` above it and say why the contract holds",
         check: safety_comment,
     },
+    Rule {
+        name: "comment-says",
+        what: "no comment is only `The same`, `As above` or the like",
+        remedy: "name the subject, and say what holds of it",
+        check: comment_says,
+    },
     Rule { name: "ignored-test", what: "no test is ignored", remedy: "let it run, or remove it", check: ignored_test },
     Rule {
         name: "atomic-types",
@@ -42,6 +48,22 @@ fn rust_syntax(tree: &Tree, report: &mut Report<'_>) {
     for (file, rust) in tree.rust() {
         if rust.syntax.is_none() {
             report.add(&file.path, 1, "does not parse");
+        }
+    }
+}
+
+/// Comments that say nothing where they stand.
+const POINTERS: &[&str] = &["the same", "as above", "likewise", "another name"];
+
+fn comment_says(tree: &Tree, report: &mut Report<'_>) {
+    for file in tree.files.iter().filter(|file| file.is(&["rs"])) {
+        for (n, line) in file.text.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            let words = comment.trim_start_matches(['/', '!']).trim();
+            let words = words.strip_prefix("SAFETY:").unwrap_or(words).trim().trim_end_matches('.');
+            if POINTERS.contains(&words.to_lowercase().as_str()) {
+                report.add(&file.path, n + 1, words);
+            }
         }
     }
 }
@@ -183,6 +205,12 @@ fn atomic_types(tree: &Tree, report: &mut Report<'_>) {
 #[cfg(test)]
 mod tests {
     use crate::tidy::lines;
+
+    #[test]
+    fn a_comment_that_only_points_elsewhere_is_found() {
+        let text = "/// The same.\n/// The same for readers.\n// SAFETY: as above.\nfn f() {} // as above\n";
+        assert_eq!(lines("comment-says", &[("a.rs", text)]), [1, 3]);
+    }
 
     #[test]
     fn rust_syntax() {

@@ -35,7 +35,7 @@ impl<H: Host, T> Deref for Owned<H, T> {
 
 impl<H: Host, T> DerefMut for Owned<H, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and nobody else has a reference.
+        // SAFETY: allocated in `new`, freed in `drop`; the exclusive borrow shows that nothing else refers to it.
         unsafe { self.at.as_mut() }
     }
 }

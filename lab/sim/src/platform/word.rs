@@ -15,7 +15,7 @@ pub struct SimWord<T>(Cell<T>);
 
 // SAFETY: the threads of a simulation are coroutines of one thread of the host, which a simulation never leaves.
 unsafe impl<T> Send for SimWord<T> {}
-// SAFETY: as above.
+// SAFETY: all threads of a simulation run on one thread of the host, so no access is concurrent.
 unsafe impl<T> Sync for SimWord<T> {}
 
 /// Who gets the memory next has another word there, with a line of its own.

@@ -127,7 +127,7 @@ fn what_is_built_before_the_run_is_there_and_outlives_it_with_something_placed()
         assert_eq!(unsafe { *theirs.left.as_ref() }, 7);
     });
     assert_eq!(sim.run().unwrap().objects, 1);
-    // SAFETY: as above.
+    // SAFETY: the tree keeps the value.
     assert_eq!(unsafe { *tree.left.as_ref() }, 7);
     drop(tree);
 }

@@ -30,7 +30,7 @@ pub(super) struct Table<H: Host, L: LockSet<H::Platform>> {
 
 // SAFETY: buckets are words and locks; dentries are `Send` and `Sync`.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Table<H, L> {}
-// SAFETY: as above.
+// SAFETY: threads share buckets, which are words and locks, and dentries, which are `Sync`.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Table<H, L> {}
 
 impl<H: Host, L: LockSet<H::Platform>> Drop for Table<H, L> {

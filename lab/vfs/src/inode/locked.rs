@@ -62,7 +62,7 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
 
     fn directory_mut(&mut self) -> Result<&mut Directory<H, L>, Errno> {
         match &self.inode.body {
-            // SAFETY: as above, and nobody else borrows `self`.
+            // SAFETY: we hold the inode's lock, and the exclusive borrow of `self` rules other borrows out.
             Body::Directory(directory) => Ok(unsafe { &mut *directory.get() }),
             _ => Err(Errno::NOTDIR),
         }

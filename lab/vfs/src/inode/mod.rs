@@ -63,7 +63,7 @@ enum Body<H: Host, L: LockSet<H::Platform>> {
 // SAFETY: the cells inside are read and written under the inode's lock or the data's; the pointers in directories own
 // references to inodes, which are `Send` and `Sync` themselves.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Sync for Inode<H, L> {}
-// SAFETY: as above; nothing belongs to one thread.
+// SAFETY: nothing in an inode belongs to one thread, and its cells are reached under locks.
 unsafe impl<H: Host, L: LockSet<H::Platform>> Send for Inode<H, L> {}
 
 /// What a new inode shall be.

@@ -140,7 +140,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         while let Some(mount) = path.dentry().mounted() {
             // SAFETY: mounts stay, and have a reference to their root.
             let dentry = unsafe { mount.as_ref() }.root;
-            // SAFETY: as above.
+            // SAFETY: a mount has a reference to its root, so the dentry lives.
             unsafe { self.dcache.get(dentry) };
             path = Path { fs: self, mount, dentry };
         }

@@ -79,7 +79,7 @@ impl<'fs, H: Host, L: LockSet<H::Platform>> Vfs<H, L> {
         // SAFETY: the mount has a reference to it, until the end of this function.
         unsafe { point.as_ref() }.set_mounted(None);
         drop(mounts);
-        // SAFETY: as above.
+        // SAFETY: the mount had a reference to its point, which is given back here.
         unsafe { self.dcache.put(point) };
         true
     }

@@ -195,7 +195,7 @@ pub struct ExplicitWord<T>(Cell<T>);
 
 // SAFETY: the threads of a check are coroutines of one thread of the operating system; a check never leaves it.
 unsafe impl<T> Send for ExplicitWord<T> {}
-// SAFETY: as above.
+// SAFETY: all threads of a check run on one thread of the operating system, so no access is concurrent.
 unsafe impl<T> Sync for ExplicitWord<T> {}
 
 impl<T: Value> ExplicitWord<T> {

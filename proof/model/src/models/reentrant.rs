@@ -63,7 +63,7 @@ impl Guarded {
         // SAFETY: acquired twice.
         unsafe { self.raw.unlock() };
         self.data.add();
-        // SAFETY: as above.
+        // SAFETY: acquired twice, released once so far.
         unsafe { self.raw.unlock() };
     }
 
@@ -117,7 +117,7 @@ fn dropped() {
         section();
         // SAFETY: locked twice.
         unsafe { raw.unlock() };
-        // SAFETY: as above.
+        // SAFETY: acquired twice, released once so far.
         unsafe { raw.unlock() };
     });
 }

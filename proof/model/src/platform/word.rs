@@ -313,7 +313,7 @@ int_word!(LoomU64, u64);
 
 // SAFETY: the pointer is a value here; whoever dereferences it answers for that.
 unsafe impl<T> Send for LoomPtr<T> {}
-// SAFETY: as above.
+// SAFETY: the pointer is a value here; its users answer for following it.
 unsafe impl<T> Sync for LoomPtr<T> {}
 
 impl LoomU32 {

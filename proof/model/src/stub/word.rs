@@ -13,7 +13,7 @@ pub struct StubWord<T>(Cell<T>);
 
 // SAFETY: the threads of a machine are coroutines of one thread of the operating system; a machine never leaves it.
 unsafe impl<T> Send for StubWord<T> {}
-// SAFETY: as above.
+// SAFETY: all threads of a machine run on one thread of the operating system, so no access is concurrent.
 unsafe impl<T> Sync for StubWord<T> {}
 
 pub(super) fn address<W>(word: &W) -> usize {

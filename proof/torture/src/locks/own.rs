@@ -61,7 +61,7 @@ pub(super) const RWSEM: Ops = Ops {
                 // SAFETY: the caller has the upgradable read lock.
                 Some(deadline) => unsafe { of::<RawRwSem>(lock).upgrade_until(deadline) },
                 None => {
-                    // SAFETY: as above.
+                    // SAFETY: the caller has the upgradable read lock.
                     unsafe { of::<RawRwSem>(lock).upgrade() };
                     true
                 }
@@ -90,7 +90,7 @@ pub(super) const REENTRANT: Ops = Ops::lock(
         release: |lock| {
             // SAFETY: the caller has the lock, acquired twice.
             unsafe { of::<RawReentrantMutex>(lock).unlock() };
-            // SAFETY: as above.
+            // SAFETY: the caller acquired the lock twice and has released it once.
             unsafe { of::<RawReentrantMutex>(lock).unlock() };
         },
         acquire_until: Some(|lock, deadline| {
@@ -100,7 +100,7 @@ pub(super) const REENTRANT: Ops = Ops::lock(
         release_fair: Some(|lock| {
             // SAFETY: the caller has the lock, acquired twice.
             unsafe { of::<RawReentrantMutex>(lock).unlock() };
-            // SAFETY: as above.
+            // SAFETY: the caller acquired the lock twice and has released it once.
             unsafe { of::<RawReentrantMutex>(lock).unlock_fair() };
         }),
         before_last_write: None,

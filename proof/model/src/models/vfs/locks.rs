@@ -65,7 +65,7 @@ unsafe impl<L: RawLock> RawLock for Quiet<L> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside keeps the promises of `RawRwLock` until a model has failed.
 unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
     fn read(&self) {
         if !panicking() {
