@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(sleeping.points.iter().map(|point| point.cpus).collect::<Vec<_>>(), [2, 4, 8, 16]);
         assert!(sleeping.points.iter().all(|point| point.acquisitions_per_s > 0.0 && point.waiting <= 1.0));
         let text = told(&profile, &scaling);
-        assert!(text.contains("`hot` becomes the wall first"), "{text}");
+        assert!(text.contains("`hot` is the first bottleneck"), "{text}");
         assert!(text.contains("with 4 threads on 2 CPUs it gives"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let wall = scaling.designs[0].wall;
