@@ -129,7 +129,7 @@ fn back_off_converges_to_all_ones() {
     }
     assert_eq!(delays::<ExponentialCode>(0)[..5], [0, 15, 31, 63, 127]);
     assert_eq!(delays::<ExponentialCode>(0x3f)[..9], [63, 127, 255, 511, 1023, 2047, 4095, 8191, 8191]);
-    assert_eq!(8191 * 1000 / ITC_PER_US, 5460, "nanoseconds of the longest delay");
+    assert_eq!(8191 * 1000 / ITC_PER_US, 6300, "nanoseconds of the longest delay");
 }
 
 /// A number behind a lock.
