@@ -57,8 +57,11 @@ const POINTERS: &[&str] = &["the same", "as above", "likewise", "another name"];
 
 fn comment_says(tree: &Tree, report: &mut Report<'_>) {
     for file in tree.files.iter().filter(|file| file.is(&["rs"])) {
+        let mut goes_on = false;
         for (n, line) in file.text.lines().enumerate() {
-            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            // The last words of a sentence may stand alone in a line.
+            let begins = !std::mem::replace(&mut goes_on, line.trim_start().starts_with("//"));
+            let Some(comment) = line.trim_start().strip_prefix("//").filter(|_| begins) else { continue };
             let words = comment.trim_start_matches(['/', '!']).trim();
             let words = words.strip_prefix("SAFETY:").unwrap_or(words).trim().trim_end_matches('.');
             if POINTERS.contains(&words.to_lowercase().as_str()) {
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_comment_that_only_points_elsewhere_is_found() {
-        let text = "/// The same.\n/// The same for readers.\n// SAFETY: as above.\nfn f() {} // as above\n";
+        let text = "/// The same.\nfn f() {}\n// SAFETY: as above.\nfn g() {} // as above\n/// Is it\n/// the same.\n";
         assert_eq!(lines("comment-says", &[("a.rs", text)]), [1, 3]);
     }
 
