@@ -13,7 +13,7 @@ pub enum Op {
     PutNotLast,
     /// One more, if there is one and the object lives.
     Find,
-    /// [`Call::Find`]; otherwise, with the lock, one more unless the object is dead.
+    /// What [`Op::Find`] does; otherwise, with the lock, one more unless the object is dead.
     FindOrRevive,
     /// One less; if it is the last, with the lock, the object dies as well.
     PutOrKill,
