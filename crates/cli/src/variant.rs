@@ -71,7 +71,7 @@ impl Variant {
         }
     }
 
-    /// `target` under it, ready to start; `library` is there if it [needs](Contender::is_interposed) one.
+    /// `target` under it, ready to start; `library` is there if it [needs](Variant::is_interposed) one.
     pub(crate) fn start(&self, target: &Target, library: Option<&Library>) -> Command {
         let mut command = target.start();
         if let Some(library) = library {
