@@ -180,6 +180,8 @@ pub struct MutexSpinners {
     pub profile: Vec<ProfileRow>,
     /// What the second patch did to each workload.
     pub workloads: Vec<WorkloadRow>,
+    /// Time in the queue of spinners over time spent looking at the owner.
+    pub queued_for_one_that_spins: f64,
 }
 
 /// Jobs per minute.

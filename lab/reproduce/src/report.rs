@@ -113,7 +113,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    fn holds(self, published: f64, ours: f64) -> bool {
+    /// Whether ours is near enough to what was published.
+    pub(crate) fn holds(self, published: f64, ours: f64) -> bool {
         let sign = |value: f64, nothing: f64| if value.abs() < nothing { 0.0 } else { value.signum() };
         match self {
             Bound::Share(share) => (ours - published).abs() <= share * published.abs(),

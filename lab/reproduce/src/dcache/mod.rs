@@ -297,7 +297,7 @@ fn tables(published: &Dcache, profiled: &[Sample]) -> Result<Vec<Table>> {
 fn claims(published: &Dcache, profiled: &[Sample], plain: &[Sample]) -> Vec<Claim> {
     let [before, after] = [0, 1].map(|n: usize| profiled[n].spin_percent("total"));
     let said = published.raw_spin_lock_percent.last().map_or([0.0; 2], |row| row.percent);
-    let (near, less) = ((after / said[1] - 1.0).abs() <= 0.25, after < before / 2.0);
+    let (near, less) = (Bound::Share(0.25).holds(said[1], after), after < before / 2.0);
     let both = |[before, after]: [f64; 2]| format!("{before:.1} -> {after:.1}%");
     let off = plain[0].spin_percent("total");
     vec![

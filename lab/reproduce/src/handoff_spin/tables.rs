@@ -52,7 +52,7 @@ impl Curves {
     pub(super) fn claims(&self, published: &HandoffSpin) -> Vec<Claim> {
         let pair = |threads| [NO_SPIN, SPIN].map(|lock| self.at(lock, threads).each_ns);
         let text = |[before, after]: [f64; 2]| format!("{} -> {} ns", digits(before), digits(after));
-        let near = |said: f64, ours: f64| (1.0 / 1.5..=1.5).contains(&(ours / said));
+        let near = |said: f64, ours: f64| Bound::Factor(1.5).holds(said, ours);
         let mut claims: Vec<Claim> = published
             .rows
             .iter()
@@ -85,7 +85,7 @@ impl Curves {
             let threads = published.rows[n].threads;
             let [before, after] = [NO_SPIN, SPIN].map(|lock| self.at(lock, threads).each_ns);
             let [said_before, said_after] = published.rows[n].ns;
-            let holds = |said: f64, ours: f64| (1.0 / 1.5..=1.5).contains(&(ours / said));
+            let holds = |said: f64, ours: f64| Bound::Factor(1.5).holds(said, ours);
             let found = format!("{} -> {} ns", digits(before), digits(after));
             (found, holds(said_before, before) && holds(said_after, after))
         };

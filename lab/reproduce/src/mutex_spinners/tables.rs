@@ -150,7 +150,7 @@ impl Cells {
 
     pub(super) fn claims(&self) -> Vec<Claim> {
         let [(published, ours)] = self.queueing([0]);
-        let many = Verdict::of((ours - published).abs() <= 10.0, ours > NOTHING);
+        let many = Verdict::of(Bound::Points(10.0).holds(published, ours), ours > NOTHING);
         let nothing = |what: &str, changes: &[(f64, f64)]| {
             let list = |of: fn(&(f64, f64)) -> f64| {
                 changes.iter().map(|change| format!("{:+.0}%", of(change))).collect::<Vec<_>>().join(", ")
@@ -164,7 +164,7 @@ impl Cells {
             (said, change(self.jpm(1, column), self.jpm(0, column)))
         });
         let fall = |of: fn((f64, f64)) -> f64| falls.map(|fall| format!("{:.0}%", of(fall))).join(", ");
-        let near = falls.iter().all(|(published, ours)| (ours - published).abs() <= 10.0);
+        let near = falls.iter().all(|(published, ours)| Bound::Points(10.0).holds(*published, *ours));
         let below = falls.iter().all(|(_, ours)| *ours < -NOTHING);
         let [looking, queueing] =
             ["mutex_spin_on_owner", "mspin_lock"].map(|name| share(&self.samples[0][2], functions(name)));
@@ -186,9 +186,9 @@ impl Cells {
             ),
             Claim::new(
                 "about four threads queue for one that spins on the owner",
-                "4.3",
+                digits(self.published.queued_for_one_that_spins),
                 format!("{ratio:.1}"),
-                Verdict::of((ratio / 4.3 - 1.0).abs() <= 0.25, ratio > 1.0),
+                Verdict::of(Bound::Share(0.25).holds(self.published.queued_for_one_that_spins, ratio), ratio > 1.0),
             ),
         ]
     }

@@ -105,7 +105,7 @@ impl Found {
         let ratio = |[before, after]: [f64; 2]| after / before;
         let cpu = self.of(STEALING).cpu_percent / self.of(FIFO).cpu_percent;
         let (said_cpu, said_sleeps) = (ratio(published.cpu_percent), 1.0 / ratio(published.voluntary_context_switches));
-        let near = |said: f64, ours: f64, share: f64| (ours / said - 1.0).abs() <= share;
+        let near = |said: f64, ours: f64, share: f64| Bound::Share(share).holds(said, ours);
         let times = |ratio: f64| format!("{ratio:.2} times");
         vec![
             Claim::new(

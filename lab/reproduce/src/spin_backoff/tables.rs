@@ -120,7 +120,7 @@ impl Curves {
         let list = |of: fn(&(f64, f64)) -> f64| {
             gains.iter().map(|gain| format!("{:+.0}%", of(gain))).collect::<Vec<_>>().join(", ")
         };
-        let near = gains.iter().all(|(published, ours)| (published - ours).abs() <= 10.0);
+        let near = gains.iter().all(|(published, ours)| Bound::Points(10.0).holds(*published, *ours));
         let gain = gains.iter().all(|(_, ours)| *ours < 0.0);
         let rwsem = change(self.of(SPIN)[3][0], self.of(RWSEM)[3][0]);
         let more = rwsem < gains[3].1;
@@ -146,7 +146,7 @@ impl Curves {
         let better = errors.iter().all(|error| error.abs() < BASELINE);
         let found = format!("{:+.1}% at 16 CPUs, {:+.1}% at 32", errors[0] * 100.0, errors[1] * 100.0);
         let gains = self.gains();
-        let near = gains.iter().all(|(published, ours)| (published - ours).abs() <= 10.0);
+        let near = gains.iter().all(|(published, ours)| Bound::Points(10.0).holds(*published, *ours));
         let shown: Vec<String> = gains.iter().map(|(p, o)| format!("{o:+.1}% ({p:+.1}%)")).collect();
         let ([_, _], [linear, quadratic]) = self.parts();
         let why = "the model's quadratic part is the spinning itself, the document's is not: \
