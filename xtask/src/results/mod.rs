@@ -57,7 +57,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo xtask results mutex rwlock
   cargo xtask results reproduction --quick
-  cargo xtask results --from bench/runs/2026-11-22-amd-epyc-2-fc7c03365d3b";
+  cargo xtask results --from bench/runs/2026-11-25-amd-epyc-2-df241e167ae1";
 
 /// Measures or writes again.
 pub(crate) fn run(args: &Args) -> Result<bool> {
