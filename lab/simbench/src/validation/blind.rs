@@ -86,11 +86,11 @@ mod tests {
         assert_eq!(ticks, runs(true).expect("the figures are built in"));
         let growth = |lock: &str| {
             let mut ends: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-            let tight = blind.points.iter().filter(|p| p.lock == lock && p.section == (0, 0));
-            tight.for_each(|p| ends.entry(&p.machine).or_default().push(p.predicted_ns));
+            let held = blind.points.iter().filter(|p| p.lock == lock && p.section == (1000, 0));
+            held.for_each(|p| ends.entry(&p.machine).or_default().push(p.predicted_ns));
             ends.into_values().map(|ns| ns[1] / ns[0]).fold(0.0, f64::max)
         };
-        assert!(growth("swap_mutex") > 3.0 && growth("queued_spinlock") < 2.5, "exchanges pile up, a queue does not");
+        assert!(growth("swap_mutex") > 1.5 && growth("queued_spinlock") < 1.2, "exchanges pile up, a queue does not");
         let over = &blind.published.oversubscription;
         for curve in &blind.curves {
             let spins_in_line = ["mcs", "ticket_spinlock"].contains(&curve.lock.as_str());
