@@ -26,8 +26,8 @@ const LIBRARIES: [&str; 8] =
 const SHELL_LIBRARIES: usize = 3;
 /// Mappings of a file that is a part of a program: its code and its data.
 const MAPPINGS: usize = 2;
-/// How often the loader changes what may be done with a part: once for itself and the program, whose data it closes after
-/// relocation; for a library a gap between code and data before that (glibc of the time, `dl-load.c`, `dl-reloc.c`).
+/// How often the loader changes what may be done with a part: once for itself and the program, whose data it closes
+/// after relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
 const PROTECTIONS: usize = 1;
 const LIBRARY_PROTECTIONS: usize = 2;
 /// The files that programs are made of have numbers: AIM7's driver, the shell, `ls`, and the libraries.

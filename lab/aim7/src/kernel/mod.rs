@@ -69,8 +69,8 @@ impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
     }
 }
 
-/// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile has that under a name of
-/// its own.
+/// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile has that under a name
+/// of its own.
 fn quietly<H: Host, R>(lock: impl FnOnce() -> R) -> R {
     H::within(QUIET, lock)
 }

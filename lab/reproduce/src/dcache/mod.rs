@@ -83,8 +83,8 @@ impl Sample {
     }
 }
 
-/// Per cent of the busy time that a command spends in taking spin locks, waiting included, but for those that the kernel
-/// takes with interrupts off; `total`: those that the document lists, whose sum its total is.
+/// Per cent of the busy time that a command spends in taking spin locks, waiting included, but for those that the
+/// kernel takes with interrupts off; `total`: those that the document lists, whose sum its total is.
 fn spin_percent(outcome: &Outcome, command: &str) -> f64 {
     let spent = |comm: &str, scope| outcome.command_share(comm, scope, SPIN_LOCKS) * 100.0;
     let share = |comm: &str| spent(comm, None) - spent(comm, Some(QUIET));
@@ -192,8 +192,9 @@ fn facts() -> Vec<String> {
         "high_systime: 528 forks and 128 execs of each user, which are `reaim`, `ls`, the script `true` and other \
          shells (docs/aim7.md); 1000 users; 16 directories in 16 file systems, as AIM7's script has them",
         "each fork has references to root and working directory; each exec maps files with code: a shell 4, `ls` 9 \
-         (counted), and with each its data; the loader changes the protection of a library's data twice, of its own and \
-         the program's once, and the kernel reports that to the profiler as it does a mapping (Linux 3.10, `mprotect.c`)",
+         (counted), and with each its data; the loader changes the protection of a library's data twice, of its own \
+         and the program's once, and the kernel reports that to the profiler as it does a mapping (Linux 3.10, \
+         `mprotect.c`)",
         "the profiler's event for a mapped file has its path: a reference to the root, the path, the reference given \
          back. The kernel makes the path before it looks who asked for it, so for data, too (recalled)",
         "the kernel finds a program, a script's shell and what it maps with them while the process has its old name; \
@@ -210,10 +211,10 @@ fn facts() -> Vec<String> {
          3.12 reads names and ends walks without a lock",
         "each process's top table is on one list of all, under one lock; tables have a lock that each fault, each copied \
          area and each area that goes takes (25 faults of a child that ends at once, 132 of `ls -l`, 159 of a shell: \
-         counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes 31 at a \
-         time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
-        "pipes and sockets are on no list of inodes (Linux 3.10); a dentry that is on the list of unused ones stays there \
-         while it is used, and does not take that list's lock",
+         counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes 31 at \
+         a time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
+        "pipes and sockets are on no list of inodes (Linux 3.10); a dentry that is on the list of unused ones stays \
+         there while it is used, and does not take that list's lock",
         "spin-lock time is that of taking the locks and waiting for them, as the document's _raw_spin_lock; locks that \
          are taken with interrupts off have functions of their own (process numbers, signals, queues and ports of \
          sockets: recalled), and do not count",
@@ -258,8 +259,8 @@ fn who(published: &Dcache, profiled: &[Sample]) -> String {
     let split = &published.baseline_split_of_reaim;
     let d_path = split.get("d_path").copied().unwrap_or(0.0);
     format!(
-        "Rows of single commands are shown, not judged. Before the patches `ls` waits {} times as long as `reaim` here, \
-         {} times there. But {}% of the time of the document's `reaim` is in d_path, and a process is called `reaim` \
+        "Rows of single commands are shown, not judged. Before the patches `ls` waits {} times as long as `reaim` \
+         here, {} times there. But {}% of the time of the document's `reaim` is in d_path, and a process is called `reaim` \
          only until it has started a program, before anything of that is mapped: it must be programs whose new name \
          the profiler had lost. How many that were nothing tells. So the functions are compared with those of all \
          commands here.",

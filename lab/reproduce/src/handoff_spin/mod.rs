@@ -188,15 +188,16 @@ fn chosen() -> Vec<String> {
 fn facts() -> Vec<String> {
     let own = [
         "the machine: the document says four CPUs of an OSv guest, its author elsewhere \"my laptop\" (osv dbc0d507, \
-         29e09bc4); `turnwise-lab sim --machine osv-laptop --describe` has each number with its source; the same on four \
-         cores is in a listing"
+         29e09bc4); `turnwise-lab sim --machine osv-laptop --describe` has each number with its source; the same on \
+         four cores is in a listing"
             .to_owned(),
         "the lock: count, owner, a queue, and a token that offers the lock; the spin looks at the token up to 1000 \
          times while the owner runs and nobody is queued"
             .to_owned(),
         format!(
             "the thread that starts the others shares the first one's CPU, and gets it back after a slice of {} ms \
-             (OSv's scheduler and `tests/misc-mutex.cc`); a letter takes {} us in a run of a million increments: guessed",
+             (OSv's scheduler and `tests/misc-mutex.cc`); a letter takes {} us in a run of a million increments: \
+             guessed",
             ALONE_NS / 1_000_000,
             LETTER_NS / 1000
         ),

@@ -143,7 +143,7 @@ impl Curves {
 
 /// Two threads that meet for a part of the run only.
 pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Listing> {
-    // So much of what one needs by itself, the first has done before the other begins; an uncontended round takes 25 ns.
+    // So much of its work has the first done when the other begins; an uncontended round takes 25 ns.
     const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];
     const ROUND_NS: u64 = 25;
     let rounds = all_rounds(context) / 2;

@@ -30,8 +30,10 @@ pub(super) struct Curves {
     published: SpinBackoff,
 }
 
-/// A mean, and its standard error where there are several.
-fn mean(values: impl IntoIterator<Item = f64>) -> (f64, Option<f64>) {
+/// A mean, and its standard error where there are several values.
+type Mean = (f64, Option<f64>);
+
+fn mean(values: impl IntoIterator<Item = f64>) -> Mean {
     let values: Vec<f64> = values.into_iter().collect();
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -58,7 +60,7 @@ impl Curves {
     }
 
     /// The mean of a figure on the `n`th number of CPUs.
-    fn figure(&self, lock: &str, n: usize, figure: usize) -> (f64, Option<f64>) {
+    fn figure(&self, lock: &str, n: usize, figure: usize) -> Mean {
         mean(self.of(lock)[n].iter().map(|seconds| seconds[figure]))
     }
 
@@ -67,7 +69,7 @@ impl Curves {
     }
 
     /// What back-off changes, published and ours with its standard error, from seed to seed.
-    fn gains(&self) -> Vec<(f64, (f64, Option<f64>))> {
+    fn gains(&self) -> Vec<(f64, Mean)> {
         let both = self.of(SPIN).iter().zip(self.of(BACK_OFF));
         let ours = both.map(|(spin, off)| mean(spin.iter().zip(off).map(|(spin, off)| change(spin[0], off[0]))));
         self.published.rows.iter().map(|row| change(row.spin[0], row.backoff[0])).zip(ours).collect()
@@ -125,7 +127,7 @@ impl Curves {
     }
 
     /// What back-off changes in the linear and the quadratic part, per cent: published, and ours from seed to seed.
-    fn parts(&self) -> ([f64; 2], [(f64, Option<f64>); 2]) {
+    fn parts(&self) -> ([f64; 2], [Mean; 2]) {
         let both = |spin: [f64; 2], backoff: [f64; 2]| {
             let (before, after) = (parabola(spin), parabola(backoff));
             [change(before[0], after[0]), change(before[1], after[1])]
@@ -140,7 +142,7 @@ impl Curves {
 
     pub(super) fn claims(&self) -> Vec<Claim> {
         let gains = self.gains();
-        let list = |of: fn(&(f64, (f64, Option<f64>))) -> f64| {
+        let list = |of: fn(&(f64, Mean)) -> f64| {
             gains.iter().map(|gain| format!("{:+.0}%", of(gain))).collect::<Vec<_>>().join(", ")
         };
         let near = gains.iter().all(|(published, (ours, _))| Bound::Points(10.0).holds(*published, *ours));
