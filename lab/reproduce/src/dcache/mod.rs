@@ -210,8 +210,8 @@ fn facts() -> Vec<String> {
          compare-exchange, and the path as a blocking reader. Who finds a dentry by a walk takes d_lock in both. Linux \
          3.12 reads names and ends walks without a lock",
         "each process's top table is on one list of all, under one lock; tables have a lock that each fault, each \
-         copied area and each area that goes takes (25 faults of a child that ends at once, 132 of `ls -l`, 159 of a shell: \
-         counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes 31 at \
+         copied area and each area that goes takes (25 faults of a child that ends at once, 132 of `ls -l`, 159 of a \
+         shell: counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes 31 at \
          a time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
         "pipes and sockets are on no list of inodes (Linux 3.10); a dentry that is on the list of unused ones stays \
          there while it is used, and does not take that list's lock",
@@ -261,8 +261,8 @@ fn who(published: &Dcache, profiled: &[Sample]) -> String {
     format!(
         "Rows of single commands are shown, not judged. Before the patches `ls` waits {} times as long as `reaim` \
          here, {} times there. But {}% of the time of the document's `reaim` is in d_path, and a process is called \
-         `reaim` only until it has started a program, before anything of that is mapped: it must be programs whose new name \
-         the profiler had lost. How many that were nothing tells. So the functions are compared with those of all \
+         `reaim` only until it has started a program, before anything of that is mapped: it must be programs whose new \
+         name the profiler had lost. How many that were nothing tells. So the functions are compared with those of all \
          commands here.",
         digits(ratio),
         digits(there("ls") / there("reaim").max(f64::MIN_POSITIVE)),
