@@ -108,6 +108,7 @@ const SPIN_LOCKS: &[&str] = &[
     "RawSpinLock::lock",
     "Exponential",
     "RawSeqRwLock::write",
+    "RawSeqRwLock::lock",
     "RawSeqRwLock::blocking",
     "LockRef::lock",
     "LockRef::take",
