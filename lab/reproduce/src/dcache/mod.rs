@@ -212,8 +212,8 @@ fn facts() -> Vec<String> {
          3.12 reads names and ends walks without a lock",
         "each process's top table is on one list of all, under one lock; tables have a lock that each fault, each \
          copied area and each area that goes takes (25 faults of a child that ends at once, 132 of `ls -l`, 159 of a \
-         shell: counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes 31 at \
-         a time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
+         shell: counted under Linux 6.18); each node has a zone of pages, and each CPU a list of free ones that takes \
+         31 at a time, and gives back 31 from 186 on; stacks come from the zone (Linux 3.10)",
         "pipes and sockets are on no list of inodes (Linux 3.10); a dentry that is on the list of unused ones stays \
          there while it is used, and does not take that list's lock",
         "spin-lock time is that of taking the locks and waiting for them, as the document's _raw_spin_lock; locks that \
