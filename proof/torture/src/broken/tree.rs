@@ -22,6 +22,7 @@ impl<C: Count, R: Rename> LockSet<Native> for With<C, R> {
     type Spin = <Today as LockSet<Native>>::Spin;
     type RwSpin = <Today as LockSet<Native>>::RwSpin;
     type RwSem = <Today as LockSet<Native>>::RwSem;
+    type AnonVma = <Today as LockSet<Native>>::AnonVma;
 }
 
 /// Finds every optimistic read good.
