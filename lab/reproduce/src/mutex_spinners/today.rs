@@ -34,7 +34,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
     };
     let rows = || PLACES.iter().flat_map(|&(directories, systems, _)| locks.map(|l| ((directories, systems), l)));
     let runs: Vec<Run> = rows().flat_map(|(place, locks)| FEW.map(|cpus| run(place, locks, cpus))).collect();
-    let outcomes = context.pool.map("mutex_spinners: 1024 CPUs", &runs, Run::run)?;
+    let outcomes = context.pool.map_longest_first("mutex_spinners: 1024 CPUs", &runs, Run::cost, Run::run)?;
     let mut of_all = outcomes.chunks(FEW.len());
     let scaling = PLACES.map(|(_, _, place)| {
         let title = format!("AIM7 fserver, {USERS_PER_CPU} users for each CPU, {place}");

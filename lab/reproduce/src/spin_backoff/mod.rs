@@ -34,7 +34,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables::to_1024(context, &model)?.show(&mut listings, &mut plots);
     }
     if context.metal {
-        listings.push(tables::metal(&model)?);
+        listings.push(context.pool.alone(|| tables::metal(&model))?);
     }
     let name = "spin_backoff";
     Ok(DocumentReport {
