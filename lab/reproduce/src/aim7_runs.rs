@@ -49,6 +49,8 @@ pub(super) struct Run {
     pub(super) ramp_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) measured_ns: u64,
+    /// Every user runs all of its jobs once, as long as that takes, instead of a window.
+    pub(super) whole: bool,
 }
 
 /// The machine of both.
@@ -81,7 +83,10 @@ impl Run {
         plan.setup.journal =
             journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) });
         plan.ramp_ns = self.ramp_ns;
-        plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
+        plan.length = match self.whole {
+            true => Length::Whole,
+            false => Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns },
+        };
         turnwise_aim7::simulate(&plan)
     }
 }

@@ -24,36 +24,41 @@ const OWN_SHARE: u32 = 2;
 
 /// The roots of the `anon_vma` trees of a family of processes: one for each area of their common ancestor.
 pub struct Family<H: Host, L: LockSet<H::Platform>> {
-    roots: [Owned<H, Shared<L::RwSem, u64>>; AREAS],
+    roots: [Owned<H, Lock<L::AnonVma, u64>>; AREAS],
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
     pub(super) fn new() -> Self {
-        Family { roots: std::array::from_fn(|_| Owned::new(Shared::new(0))) }
+        Family { roots: std::array::from_fn(|_| Owned::new(Lock::new_in(0))) }
     }
 
     /// Nodes that are linked into all trees.
     pub fn linked(&self) -> u64 {
-        self.roots.iter().map(|root| *root.read()).sum()
+        self.roots.iter().map(|root| *root.lock()).sum()
     }
 
     /// A child's areas go into their trees: once for the nodes of the parent, once for the child's own.
     fn link(&self) {
         for root in &self.roots {
             for _ in 0..2 {
-                let mut nodes = root.write();
+                let mut nodes = root.lock();
                 charge::<H>(costs::LINK_AREA);
                 *nodes += 1;
             }
         }
     }
 
-    /// They come out again, in one go for each area.
+    /// They come out again, in one go for each area. The kernel frees the child's part when nobody may still be in the
+    /// lock: if it is locked just then, it is taken once more (`anon_vma_free`).
     fn unlink(&self) {
         for root in &self.roots {
-            let mut nodes = root.write();
+            let mut nodes = root.lock();
             charge::<H>(costs::LINK_AREA);
             *nodes -= 2;
+            drop(nodes);
+            if root.is_locked() {
+                drop(root.lock());
+            }
         }
     }
 }

@@ -5,9 +5,9 @@
 //! |---|---|---|
 //! | `owned.rs` | memory of the host | |
 //! | `tasks.rs` | process numbers, the list of tasks, signals | pid map: spin; task list: spinning readers-writer; sighand: spin |
-//! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`, `anon_vma`: sleeping readers-writer; a file's areas: mutex |
+//! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`: sleeping readers-writer; `anon_vma`: a mutex, from 3.8 on an rwsem; a file's areas: mutex |
 //! | `pages.rs` | zones of pages, CPUs' lists of them, page tables | zones, page tables, the list of top tables: spin |
-//! | `ipc.rs` | tables of System V semaphores and shared memory | tables: mutex; an array: spin |
+//! | `ipc.rs` | tables of System V semaphores and shared memory | tables: sleeping readers-writer; an array: spin |
 //! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports: spin |
 //! | `costs.rs` | what their code costs | |
 

@@ -54,6 +54,7 @@ fn plan(context: &Context<'_>, machine: &Arc<Machine>, locks: &'static str, comp
         ramp_ns: if context.least { 0 } else { RAMP_NS },
         warm_up_ns: if context.least { 500_000 } else { context.choose(9_000_000, 16_000_000) },
         measured_ns: if context.least { 1_000_000 } else { context.choose(5_000_000, 16_000_000) },
+        whole: false,
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
         ramp_ns: RAMP_NS,
         warm_up_ns: WARM_UP_NS,
         measured_ns: MEASURED_NS,
+        whole: false,
         ..plan(context, &machine, locks, compute_ns, true)
     };
     let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();

@@ -101,6 +101,8 @@ fn facts() -> Vec<String> {
          the scheduler, since one that has not yet had its CPU is not in the crowd at the locks, and figures are means \
          of seeds, with their range beside them: three, or six where the standard error of three is above 2%; three of \
          today's locks",
+        "the root locks of anon_vma are mutexes in this kernel (they became rwsems in 3.8, commit 5a505085), and the \
+         tables of System V objects have an rwsem (struct ipc_ids)",
         "of n nodes' memory a share of 1 - 1/n is far away, and what a job computes takes longer in that proportion",
         "the kernel is not preemptible: a thread keeps its CPU within a job, and may sleep; `shell_rtns_2` does not \
          sleep its 5 s here",

@@ -29,6 +29,7 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
         ramp_ns: RAMP_NS,
         warm_up_ns: WARM_UP_NS,
         measured_ns: MEASURED_NS,
+        whole: false,
         ..model.run(context, "fserver", locks, scaling::nodes(&machine, cpus), USERS_PER_CPU * cpus)
     };
     let rows = || PLACES.iter().flat_map(|&(directories, systems, _)| locks.map(|l| ((directories, systems), l)));

@@ -5,10 +5,11 @@
 //! |---|---|---|
 //! | [`Count`] | `d_count` with `d_lock` | every dentry |
 //! | [`Rename`] | `rename_lock` | look-ups that miss, `d_path`, renames |
-//! | [`RawLock`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock`, ipc | inodes, renames, the journal |
+//! | [`RawLock`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock` | inodes, renames, the journal |
 //! | [`RawLock`] that spins | hash chains, LRU list, pid table, sighand | the dentry cache |
 //! | [`RawRwLock`] that spins | `j_state_lock` | the journal |
-//! | [`RawRwLock`] that sleeps | `mmap_sem`, `anon_vma` | process objects |
+//! | [`RawRwLock`] that sleeps | `mmap_sem`, ipc | process objects |
+//! | [`RawLock`] that sleeps | `anon_vma`: a mutex, later an rwsem | process objects |
 //!
 //! What counts and rename locks can do besides locking is in `adapters`; the sets are in `sets`.
 
@@ -17,7 +18,10 @@ mod guarded;
 mod sets;
 
 pub use guarded::{ReadGuard, Shared};
-pub use sets::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
+pub use sets::{
+    Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
+    Today,
+};
 
 use turnwise::platform::Platform;
 use turnwise::raw::{RawLock, RawRwLock};
@@ -41,8 +45,10 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     type Spin: RawLock;
     /// Spins: `j_state_lock`.
     type RwSpin: RawRwLock;
-    /// Sleeps: `mmap_sem`, `anon_vma`.
+    /// Sleeps: `mmap_sem`.
     type RwSem: RawRwLock;
+    /// Sleeps: the root lock of `anon_vma`, which was a mutex before Linux 3.8 (commit 5a505085).
+    type AnonVma: RawLock;
 
     /// Takes a reference to a dentry that was found without one; whether it did. Sets that are wrong on purpose have
     /// this and the next function of their own.

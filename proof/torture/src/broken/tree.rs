@@ -23,6 +23,7 @@ macro_rules! wrong {
             type Spin = <Today as LockSet<Native>>::Spin;
             type RwSpin = <Today as LockSet<Native>>::RwSpin;
             type RwSem = <Today as LockSet<Native>>::RwSem;
+            type AnonVma = <Today as LockSet<Native>>::AnonVma;
 
             $($step)*
         }

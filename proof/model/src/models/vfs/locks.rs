@@ -32,6 +32,7 @@ impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
     type Spin = Quiet<KernelTicketLock<Loom>>;
     type RwSpin = Quiet<BiasedRwLock<Loom>>;
     type RwSem = Quiet<BiasedRwLock<Loom>>;
+    type AnonVma = Quiet<RawSpinLock<NoBackoff, Loom>>;
 }
 
 /// Does nothing while a failed model is cleaned up: whoever has a lock then will never release it.
