@@ -169,6 +169,9 @@ extern "C" fn lock_unprepared(
 /// Tries after a longer look; what that answered, unless the lock was there at once and all is counted.
 #[inline(always)]
 fn attempt_searching(place: Acquisition, ordered: bool, attempt: impl Fn() -> c_int) -> Option<c_int> {
+    if let Some(state) = glance() {
+        state.steps.ask();
+    }
     let prepared = prepare_searching(place, ordered);
     let result = attempt();
     match prepared {
@@ -277,6 +280,7 @@ extern "C" fn unlock_counting(address: u64, unlock: impl FnOnce() -> c_int) -> c
         && let Some(state) = enter()
     {
         pending.count(&state.writer);
+        state.holds().go_on();
     }
     result
 }
@@ -369,6 +373,7 @@ impl Wait {
     fn end(&self, result: c_int) {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
+        state.steps.waited_for(self.began, at);
         // SAFETY: null, or an episode in the file.
         if let Some(episode) = unsafe { self.episode.as_ref() } {
             episode.acquired.store(at, Relaxed);

@@ -68,6 +68,7 @@ impl Brief {
     pub(crate) fn end(&self, result: c_int) {
         let at = clock::ticks();
         let Some(state) = enter() else { return };
+        state.steps.waited_for(self.began, at);
         let has = acquire::has(result);
         let events = self.before.until_now(self.place.class, self.place.address);
         let wait = BriefWait { ticks: at.saturating_sub(self.began), events };

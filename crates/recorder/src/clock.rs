@@ -44,6 +44,18 @@ pub(crate) fn ticks() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// How many ticks it takes to read the clock, on average: some counters go by steps that are longer than a reading.
+pub(crate) fn takes() -> u64 {
+    const READINGS: u64 = 1000;
+    let round = |_| {
+        let start = ticks();
+        (1..READINGS).for_each(|_| _ = core::hint::black_box(ticks()));
+        ticks().saturating_sub(start) / READINGS
+    };
+    // The best of some: a thread may lose its CPU.
+    (0..4).map(round).min().unwrap_or(0)
+}
+
 /// Reads a clock of the system; 0: there is no such clock.
 pub(crate) fn nanoseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -48,6 +48,7 @@ pub(crate) unsafe extern "C" fn begin(wait: *mut Wait) {
     if let Some(pending) = state.holds().take_out(wait.mutex) {
         pending.count(&state.writer);
     }
+    state.holds().go_on();
     wait.before = Before::look(Class::Mutex, wait.mutex, false);
     wait.began = clock::ticks();
 }
@@ -62,6 +63,7 @@ pub(crate) unsafe extern "C" fn end(wait: *mut Wait, result: c_int) {
     // SAFETY: null or an entry.
     let Some(entry) = (unsafe { wait.entry.as_ref() }) else { return };
     memory::keeping_errno(|| {
+        state.steps.awaited(&state.writer, now);
         if result == libc::ETIMEDOUT {
             add(&entry.timed_out_or_stolen, 1);
         }

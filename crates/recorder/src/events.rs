@@ -115,11 +115,16 @@ fn tells(class: Class, address: u64, counts: &mut Counts) -> bool {
 
 /// The calling thread's voluntary context switches.
 fn switches() -> u32 {
+    all_switches().0
+}
+
+/// The calling thread's context switches: voluntary ones, and others.
+pub(crate) fn all_switches() -> (u32, u32) {
     // SAFETY: zero bytes are valid, and the call fills it.
     unsafe {
         let mut usage: libc::rusage = zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
-        usage.ru_nvcsw as u32
+        (usage.ru_nvcsw as u32, usage.ru_nivcsw as u32)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::detail::{self, Acquisition, HoldClass, Limit};
 use crate::held::{Contexts, HELD, Held, HeldLocks, PENDING, PENDING_BRIEF};
 use crate::mapping::add;
 use crate::sampling::{HOLD_ONE_IN, Sampling};
+use crate::steps::Steps;
 use crate::waits::{self, BriefWait, WholeWait};
 use crate::writer::{Cursor, Writer};
 use core::cell::Cell;
@@ -31,6 +32,11 @@ pub(crate) struct HoldInfo {
     /// The wait before it, if that is still to be counted: it was short, and is counted after the release, so that the
     /// others need not wait for that.
     pub(crate) wait: Option<WholeWait>,
+}
+
+impl HoldInfo {
+    /// The release is to be seen, and nothing to be said of the hold.
+    const NOTHING: HoldInfo = HoldInfo { measured: None, episode: ptr::null(), woken_by: 0, wait: None };
 }
 
 /// What is to be counted after the release of a lock that the thread holds.
@@ -134,13 +140,18 @@ pub(crate) struct Holds<'a> {
     pub(crate) notes: &'a HoldNotes,
     pub(crate) writer: &'a Writer,
     pub(crate) sampling: &'a Sampling,
+    pub(crate) steps: &'a Steps,
 }
 
 impl Holds<'_> {
     /// The thread has a lock that it did not announce, without a wait. `ordered`: it would have waited for it.
     pub(crate) fn push_without_wait(self, entry: &'static Entry, ordered: bool) {
         let record = self.writer.record();
-        let left = record.left.load(Relaxed).wrapping_sub(1);
+        let mut left = record.left.load(Relaxed).wrapping_sub(1);
+        if left == 0 && self.steps.see_all() {
+            add(&record.ahead, 1);
+            left = 1;
+        }
         record.left.store(left, Relaxed);
         let so_far = entry.acquisitions.load(Relaxed);
         let single = so_far < self.sampling.first_acquisitions.get();
@@ -155,7 +166,7 @@ impl Holds<'_> {
     fn sample(self, entry: &Entry, due: bool, single: bool) -> u64 {
         let record = self.writer.record();
         if due {
-            let interval = self.sampling.interval(HOLD_ONE_IN);
+            let interval = if self.steps.are_due() { 1 } else { self.sampling.interval(HOLD_ONE_IN) };
             add(&record.ahead, u64::from(interval));
             record.left.store(interval, Relaxed);
         }
@@ -232,17 +243,40 @@ impl Holds<'_> {
             notes.contexts.remember(context);
             entry.mutex_or_under.store(context, Relaxed);
         }
-        let bits = note(&notes.pending[depth], again);
+        let mut bits = note(&notes.pending[depth], again);
+        if bits == 0 && self.steps.see_all() {
+            notes.pending[depth].info.set(HoldInfo::NOTHING);
+            bits = PENDING;
+        }
         locks.at(depth + 1).set(address | bits, entry, context);
         locks.set_depth(depth + 1);
+        self.steps.acquired(writer, entry, depth);
+    }
+
+    /// A release is over, and all that it left to count: from here on the thread runs.
+    pub(crate) fn go_on(self) {
+        if self.steps.go_on(self.writer, self.locks.depth()) {
+            return;
+        }
+        // They end here, and every acquisition was to be seen; from now on a sample is.
+        let record = self.writer.record();
+        if record.left.load(Relaxed) == 1 {
+            let interval = self.sampling.interval(HOLD_ONE_IN);
+            add(&record.ahead, u64::from(interval - 1));
+            record.left.store(interval, Relaxed);
+        }
     }
 
     /// The thread gives a lock back, whatever there is to count.
     pub(crate) fn take_out(self, address: u64) -> Option<PendingCount> {
+        let now = self.steps.now();
         let index = self.locks.find(address)?;
         let held = self.locks.at(index);
         // SAFETY: null or an entry, which stays where it is.
         let entry = unsafe { held.entry.load(Relaxed).as_ref() };
+        if let (Some(now), Some(entry)) = (now, entry) {
+            self.steps.released(self.writer, entry, now);
+        }
         let count = entry.and_then(|entry| {
             let pending = &self.notes.pending[index - 1];
             let (until, what) = match held.lock.load(Relaxed) & (PENDING | PENDING_BRIEF) {

@@ -18,6 +18,7 @@
 //! | `hold.rs` | which locks a thread holds, for how long, in which order |
 //! | `state.rs`, `tls.rs` | what a thread has of its own, and how it gets there |
 //! | `table.rs` | a thread's entries by lock and site |
+//! | `steps.rs` | stretches of what a thread does in order, for a replay |
 //! | `detail.rs` | distributions, courses, tallies |
 //! | `locks.rs`, `modules.rs`, `stacks.rs` | which lock lies where, which file, which stacks |
 //! | `events.rs` | what waits were made of, where the locks tell |
@@ -59,6 +60,7 @@ mod sampling;
 mod stacks;
 mod start;
 mod state;
+mod steps;
 mod table;
 mod tls;
 mod waits;

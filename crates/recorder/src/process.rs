@@ -149,15 +149,16 @@ impl Process {
             return Opened::Ready;
         }
         let room = ours && !only_main && header.children.fetch_add(1, Relaxed) < CHILDREN;
+        let steps = header.steps.load(Relaxed);
         unmap(main);
         match (ours, room) {
-            (true, true) => self.open_child(path, pid),
+            (true, true) => self.open_child(path, pid, steps),
             (true, false) if only_main => Opened::Later,
             _ => Opened::Off,
         }
     }
 
-    fn open_child(&self, path: &CStr, pid: u32) -> Opened {
+    fn open_child(&self, path: &CStr, pid: u32, steps: u32) -> Opened {
         // More would be the same process number again, after so many `exec`.
         for turn in 0..100 {
             let mut name = Name { bytes: [0; 1024], used: 0 };
@@ -172,6 +173,7 @@ impl Process {
                 header.version.store(VERSION, Relaxed);
                 header.layout.store(LAYOUT, Relaxed);
                 header.pid.store(pid, Relaxed);
+                header.steps.store(steps, Relaxed);
                 header.magic.store(MAGIC, Relaxed);
                 self.describe();
                 return Opened::Ready;
@@ -189,6 +191,7 @@ impl Process {
         header.clock.store(clock::choose(), Relaxed);
         header.hold_one_in.store(HOLD_ONE_IN, Relaxed);
         header.stack_one_in.store(STACK_ONE_IN, Relaxed);
+        header.clock_ticks.store(clock::takes(), Relaxed);
         header.started_unix_ns.store(clock::nanoseconds(libc::CLOCK_REALTIME), Relaxed);
         header.ticks_start.store(clock::ticks(), Relaxed);
         header.monotonic_start.store(clock::nanoseconds(libc::CLOCK_MONOTONIC), Relaxed);

@@ -8,6 +8,7 @@ use crate::holder::Peer;
 use crate::mapping::add;
 use crate::process::{self, Process};
 use crate::sampling::{HOLD_ONE_IN, Sampling};
+use crate::steps::Steps;
 use crate::table::Table;
 use crate::writer::Writer;
 use crate::{clock, memory, tls};
@@ -46,6 +47,7 @@ pub(crate) struct State {
     pub(crate) notes: HoldNotes,
     pub(crate) sampling: Sampling,
     pub(crate) episodes: Episodes,
+    pub(crate) steps: Steps,
     pub(crate) peer: Peer,
     process: Cell<*const Process>,
     next_free: AtomicPtr<State>,
@@ -159,7 +161,10 @@ impl State {
         state.writer.begin(record, index);
         state.writer.note_name();
         state.sampling.begin(clock::ticks() << 20 | u64::from(tid) | 1);
-        let interval = state.sampling.interval(HOLD_ONE_IN);
+        let interval = match state.steps.begin(&state.writer) {
+            true => 1,
+            false => state.sampling.interval(HOLD_ONE_IN),
+        };
         record.left.store(interval, Relaxed);
         record.ahead.store(u64::from(interval), Relaxed);
         state.sampling.begin_stacks();
@@ -203,7 +208,8 @@ impl State {
 
     /// Returns the thread's holds.
     pub(crate) fn holds(&self) -> Holds<'_> {
-        Holds { locks: &self.locks, notes: &self.notes, writer: &self.writer, sampling: &self.sampling }
+        let State { locks, notes, writer, sampling, steps, .. } = self;
+        Holds { locks, notes, writer, sampling, steps }
     }
 
     /// The calling thread ends. `false`: not yet, other destructors may still use locks.
@@ -213,6 +219,7 @@ impl State {
         if state.rounds.get() < DESTRUCTOR_ROUNDS {
             return false;
         }
+        state.steps.end(&state.writer);
         state.writer.note_name();
         state.writer.record().ended.store(clock::ticks(), Relaxed);
         let process = state.process();

@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use turnwise_preload_abi::libraries;
 use turnwise_profile::model::{LockKind, Profile};
 use turnwise_recording::reader::{Error, Recording};
+use turnwise_recording::{STEP_ACQUIRE, STEP_BEGIN, STEP_END, STEP_RELEASE};
 
 #[test]
 fn every_acquisition_is_counted() {
@@ -164,6 +165,49 @@ fn locks_under_one_another_are_counted_and_their_order_is_known() {
     let mut names = [found.a, found.b].map(|lock| profile.locks[lock as usize].name.as_str());
     names.sort_unstable();
     assert_eq!(names, ["first", "place"]);
+}
+
+#[test]
+fn stretches_keep_the_order_of_acquisitions_and_change_no_count() {
+    let run = Run::in_order("under");
+    let profile = run.profile();
+    let counts = ["first", "second", "place"].map(|name| lock(&profile, name).usage.acquisitions);
+    assert_eq!(counts, [2010, 2010, 3001]);
+    let recording = Recording::read(&run.file()).expect("a recording");
+    let address_of = |name: &str| lock(&profile, name).address;
+    let [first, second, place] = ["first", "second", "place"].map(address_of);
+    let mut held: Vec<u64> = Vec::new();
+    let (mut outer, mut inner, mut stretches) = (0, 0, 0);
+    for step in recording.steps.iter().flat_map(|(_, steps)| steps) {
+        let at =
+            recording.entry_at(step.of).map(|entry| recording.locks[recording.entries[entry].lock as usize].address);
+        match step.what {
+            STEP_BEGIN => {
+                assert!(held.is_empty(), "{held:x?}");
+                stretches += 1;
+            }
+            STEP_ACQUIRE => {
+                let at = at.expect("an entry");
+                // `backwards` tries the second lock, and takes the first under the third.
+                if at == second && held.last() == Some(&first) {
+                    outer += 1;
+                }
+                if at == place && held.ends_with(&[first, second]) {
+                    inner += 1;
+                }
+                // Of the 40 others under one another, the oldest are forgotten.
+                held.extend([first, second, place].contains(&at).then_some(at));
+            }
+            STEP_RELEASE => {
+                let place = held.iter().rposition(|held| Some(*held) == at);
+                held.splice(place.map_or(0..0, |place| place..place + 1), []);
+            }
+            STEP_END => assert!(held.is_empty(), "{held:x?}"),
+            _ => (),
+        }
+    }
+    assert!(stretches > 0 && outer > 50 && inner > 50, "{stretches} {outer} {inner}");
+    assert!(Recording::read(&Run::of("count").file()).expect("a recording").steps.is_empty(), "nobody asked for them");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::scale::{BUCKETS, STEPS};
 /// The first bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TWISErec");
 /// Grows with every change of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Length of the file. It has holes: only what is written takes room.
 pub const FILE_BYTES: u64 = 4 << 30;
 
@@ -65,7 +65,8 @@ pub const LAYOUT: u32 = (size_of::<Header>()
     + 13 * size_of::<Detail>()
     + 17 * size_of::<Tally>()
     + 19 * size_of::<Episode>()
-    + 23 * size_of::<Edge>()) as u32;
+    + 23 * size_of::<Edge>()
+    + 29 * size_of::<Step>()) as u32;
 
 const _: () = assert!(size_of::<Header>() <= PAGE as usize);
 const _: () = assert!(size_of::<Entry>() == 64, "an entry is a cache line");
@@ -99,6 +100,8 @@ pub enum ChunkKind {
     Edges = 3,
     /// [`Detail`], [`Tally`], stacks: what others refer to.
     Arena = 4,
+    /// [`Step`] after [`Step`].
+    Steps = 5,
 }
 
 /// What happened at a site: the upper byte of [`Entry::site`].
@@ -163,6 +166,29 @@ pub const TALLY_HOLDER: u32 = 2;
 pub const TALLY_LOOKED: u32 = 3;
 /// [`Tally::kind`]: `key` is a holder's site; counts waits that found the holder on no CPU.
 pub const TALLY_OFF_CPU: u32 = 4;
+
+/// [`Step::what`]: a stretch begins, at [`Step::ticks`]; [`Step::of`] is the thread's number.
+pub const STEP_BEGIN: u32 = 1;
+/// [`Step::what`]: follows a beginning: how many acquisitions the thread had made by then.
+pub const STEP_COUNT: u32 = 2;
+/// [`Step::what`]: the thread ran for [`Step::ticks`], then asked for a lock and acquired it; [`Step::of`] is its
+/// [`Entry`].
+pub const STEP_ACQUIRE: u32 = 3;
+/// [`Step::what`]: the thread ran for [`Step::ticks`], then gave back the lock of the [`Entry`] [`Step::of`].
+pub const STEP_RELEASE: u32 = 4;
+/// [`Step::what`]: the thread ran for [`Step::ticks`] before it was off its CPU.
+pub const STEP_RAN: u32 = 5;
+/// [`Step::what`]: the thread slept for [`Step::ticks`], by its own will.
+pub const STEP_SLEPT: u32 = 6;
+/// [`Step::what`]: the thread wanted to run, and others had its CPU for [`Step::ticks`].
+pub const STEP_PREEMPTED: u32 = 7;
+/// [`Step::what`]: the thread waited for [`Step::ticks`] on a condition variable.
+pub const STEP_AWAITED: u32 = 8;
+/// [`Step::what`]: the stretch ended, at [`Step::ticks`].
+pub const STEP_END: u32 = 9;
+/// [`Step::what`]: the acquisition that follows waited. The recorder looked around for [`Step::of`] ticks before the
+/// wait, and took notes for [`Step::ticks`] after it, with the lock held.
+pub const STEP_WAITED: u32 = 10;
 
 /// [`Episode::flags`]: the lock was acquired in the end.
 pub const ACQUIRED: u32 = 1;
@@ -240,8 +266,14 @@ records! {
         ending_value: u32,
         /// Not 0: the locks tell what their waits were made of ([`Detail::told`]).
         lock_events: u32,
+        /// Not 0: threads keep stretches of what they do in order ([`Step`]).
+        steps: u32,
         /// Zero.
         reserved: u32,
+        /// Ticks that reading the clock takes, which lie within every time of a [`Step`].
+        clock_ticks: u64,
+        /// Pages of steps handed out.
+        step_pages: u64,
         /// The locks that the program ran on: the value of `TURNWISE_LOCK`, or `libc`.
         policy: [u8; 32],
         /// Machine, as the reports name it.
@@ -459,5 +491,16 @@ records! {
         thread: u32,
         /// 1; 0: not written yet.
         seen: u32,
+    }
+    /// What a thread did next. Steps follow one another in stretches, each from a [`STEP_BEGIN`] to a [`STEP_END`] or
+    /// to the end of the thread's steps; a thread holds no lock where a stretch begins. The recorder's own work lies
+    /// between the times.
+    Step as StepCopy {
+        /// One of the `STEP_*` numbers.
+        what: u32,
+        /// See there.
+        of: u32,
+        /// See there.
+        ticks: u64,
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::layout::{
     CHUNK_HEADER, CHUNKS, ChunkCopy, ChunkKind, DetailCopy, EdgeCopy, EntryCopy, EpisodeCopy, FILE_BYTES, HeaderCopy,
-    LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, THREADS, TallyCopy,
-    ThreadCopy, VERSION,
+    LAYOUT, LOCKS, LockCopy, MAGIC, MODULES, ModuleCopy, PAGE, REF_UNIT, Ref, Region, STACK_FRAMES, StepCopy, THREADS,
+    TallyCopy, ThreadCopy, VERSION,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -78,6 +78,9 @@ pub struct Recording {
     pub episodes: Vec<EpisodeCopy>,
     /// Which lock was acquired under which.
     pub edges: Vec<EdgeCopy>,
+    /// Stretches of what threads did in order: of each chunk, the thread that took it (its number and 1), and the steps
+    /// in it. A thread's stretches go on from one of its chunks to the next.
+    pub steps: Vec<(u32, Vec<StepCopy>)>,
     /// Index in `entries` by place.
     by_place: HashMap<Ref, usize>,
     chunks: Vec<u8>,
@@ -104,6 +107,7 @@ impl Recording {
             owners: Vec::new(),
             episodes: Vec::new(),
             edges: Vec::new(),
+            steps: Vec::new(),
             by_place: HashMap::new(),
             chunks,
         };
@@ -131,6 +135,9 @@ impl Recording {
                 self.episodes.extend(all.filter(|episode| episode.entry != 0));
             } else if chunk.kind == ChunkKind::Edges as u32 {
                 self.edges.extend(records(&self.chunks, start, end, count).map(|(_, edge)| edge));
+            } else if chunk.kind == ChunkKind::Steps as u32 {
+                let steps = records(&self.chunks, start, end, count).map(|(_, step)| step);
+                self.steps.push((chunk.thread, steps.collect()));
             }
             at = if chunk.kind == 0 { at + PAGE as usize } else { end };
         }

@@ -17,6 +17,11 @@ pub fn create(path: &Path) -> io::Result<()> {
     file.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Header, magic) as u64)
 }
 
+/// Lets the threads of a recording that is empty yet keep stretches of what they do in order ([`crate::Step`]).
+pub fn keep_steps(path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all_at(&1_u32.to_ne_bytes(), offset_of!(Header, steps) as u64)
+}
+
 /// How a process ended, and where it ran.
 pub struct End<'a> {
     /// [`crate::EXITED`] or [`crate::SIGNALLED`].

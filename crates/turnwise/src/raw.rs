@@ -4,9 +4,9 @@
 //!
 //! | trait | implemented by |
 //! |---|---|
-//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, the spin locks but `RawMcsLock`, `RawRwSem` as its writers see it |
+//! | [`RawLock`], [`RawTimedLock`] | `RawMutex`, `LockRef`, the spin locks but `RawMcsLock`, writers of the last line's |
 //! | [`RawLock`] alone | `RawReentrantMutex` |
-//! | [`RawRwLock`] | `RawRwSem` |
+//! | [`RawRwLock`] | `RawRwSem`, `RawSeqRwLock` (its blocking readers) |
 //!
 //! Two locks do not implement them: `RawMcsLock`, which is released with the node that acquired it, and `Semaphore`,
 //! which any thread may release.

@@ -26,6 +26,10 @@ const LIBRARIES: [&str; 8] =
 const SHELL_LIBRARIES: usize = 3;
 /// Mappings of a file that is a part of a program: its code and its data.
 const MAPPINGS: usize = 2;
+/// How often the loader changes what may be done with a part: once for itself and the program, whose data it closes
+/// after relocation; for a library a gap between code and data before that (glibc: `dl-load.c`, `dl-reloc.c`).
+const PROTECTIONS: usize = 1;
+const LIBRARY_PROTECTIONS: usize = 2;
 /// The files that programs are made of have numbers: AIM7's driver, the shell, `ls`, and the libraries.
 pub(super) const IMAGES: usize = FIRST_LIBRARY + LIBRARIES.len();
 const SHELL: usize = 1;
@@ -137,6 +141,12 @@ impl<'s, H: Host<Platform: Environment>, L: LockSet<H::Platform>> Program<'s, H,
     /// Its open parts from this one on with their numbers, each as often as it is mapped.
     pub(super) fn mappings(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
         self.parts[from..].iter().flat_map(|part| std::iter::repeat_n(part, MAPPINGS))
+    }
+
+    /// The same, each as often as it gets another protection.
+    pub(super) fn protections(&self, from: usize) -> impl Iterator<Item = &(usize, File<'s, H, L>)> {
+        let times = |image: usize| if image > FIRST_LIBRARY { LIBRARY_PROTECTIONS } else { PROTECTIONS };
+        self.parts[from..].iter().flat_map(move |part| std::iter::repeat_n(part, times(part.0)))
     }
 
     /// How many parts are open.

@@ -231,8 +231,6 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: 
         Length::Whole => {
             let jobs = child.run_all()?;
             users.note(user, jobs.into(), child.meters);
-            let tally = Tally { ended_ns: Some(Sim::time_ns()), ..users.tallies[user].get() };
-            users.tallies[user].set(tally);
         }
         Length::Window { warm_up_ns, measured_ns } => {
             child.skip_some();
@@ -242,7 +240,11 @@ fn user<L: LockSet<Sim>>(site: &Site<Simulated, L>, users: &UserStates, number: 
             }
         }
     }
-    Sim::in_kernel(|| child.exit())
+    Sim::in_kernel(|| child.exit())?;
+    // The driver's clock runs until it has waited for the last user: exits are part of a run.
+    let tally = Tally { ended_ns: Some(Sim::time_ns()), ..users.tallies[user].get() };
+    users.tallies[user].set(tally);
+    Ok(())
 }
 
 fn finish(plan: &Plan, users: &UserStates, last: Snapshot) -> Result<Outcome> {

@@ -39,13 +39,16 @@ fn users_leave_nothing_behind() {
                 assert_eq!(child.run_all().expect("every job works"), 2 * JOBS.len() as u32);
                 let meters = child.meters;
                 assert_eq!(meters.script.execs > 0, meters.script.paths > 0, "{meters:?}");
-                assert_eq!(meters.ls.paths, meters.ls.execs * 18, "a path for code and data of each of its 9 files");
+                let (mappings, protections) = (2 * 9, 2 * 7 + 2);
+                let paths = meters.ls.execs * (mappings + protections);
+                assert_eq!(meters.ls.paths, paths, "one for each mapping of its 9 files, and each new protection");
                 child.exit().expect("its files go");
             });
         }
     });
     let kernel = &site.kernel;
-    assert_eq!((kernel.tasks.alive(), kernel.family.linked(), kernel.zone.used()), (0, 0, 0));
+    assert_eq!((kernel.tasks.alive(), kernel.family.linked(), kernel.zones.used()), (0, 0, 0));
+    assert_eq!(kernel.top_tables.listed(), 0);
     assert_eq!(kernel.images.iter().map(|image| image.areas()).sum::<u64>(), 0, "areas of mapped files are left");
     assert_eq!((kernel.net.open(), kernel.ipc.semaphores.len(), kernel.ipc.segments.len()), (0, 0, 0));
     assert!(kernel.tasks.forks() > 4, "children forked");

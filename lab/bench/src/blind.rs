@@ -16,8 +16,14 @@ static TABLE: [OnceLock<ThreadSlot<Blind>>; SLOTS + FIRST] = [const { OnceLock::
 /// Tokens below this have no slot, on the native platform neither.
 const FIRST: usize = 2;
 
-fn blind(limit: SpinLimit) -> SpinLimit {
-    SpinLimit { owner: None, ..limit }
+/// Defines functions that do what the native platform's do.
+macro_rules! natively {
+    ($($name:ident($($argument:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
+        #[inline(always)]
+        fn $name($($argument: $type),*) $(-> $out)? {
+            Native::$name($($argument),*)
+        }
+    )*};
 }
 
 // SAFETY: tokens are the native platform's, which names threads uniquely; a slot belongs to its token alone and
@@ -27,25 +33,22 @@ unsafe impl Platform for Blind {
     type U64 = <Native as Platform>::U64;
     type Ptr<T: 'static> = <Native as Platform>::Ptr<T>;
 
-    #[inline(always)]
-    fn relax() {
-        Native::relax();
-    }
-
-    fn rest(ns: u32) {
-        Native::rest(ns);
-    }
-
-    fn nap(ns: u32) {
-        Native::nap(ns);
-    }
-
-    fn yield_now() {
-        Native::yield_now();
-    }
-
-    fn offer() {
-        Native::offer();
+    natively! {
+        relax();
+        rest(ns: u32);
+        nap(ns: u32);
+        yield_now();
+        offer();
+        park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked;
+        wake(word: *const Self::U32, lane: Lane, count: u32) -> u32;
+        requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32>;
+        now() -> u64;
+        wall() -> u64;
+        current() -> Token;
+        cpu() -> u32;
+        cpus() -> u32;
+        node() -> u32;
+        generation() -> u32;
     }
 
     #[inline]
@@ -54,32 +57,7 @@ unsafe impl Platform for Blind {
         ready: impl FnMut(W::Value) -> bool,
         limit: SpinLimit,
     ) -> Result<W::Value, SpinEnd> {
-        Native::spin_until(word, ready, blind(limit))
-    }
-
-    fn park(word: &Self::U32, expected: u32, lane: Lane, deadline: Option<Deadline>) -> Parked {
-        Native::park(word, expected, lane, deadline)
-    }
-
-    fn wake(word: *const Self::U32, lane: Lane, count: u32) -> u32 {
-        Native::wake(word, lane, count)
-    }
-
-    fn requeue(from: &Self::U32, expected: u32, to: *const Self::U32) -> Option<u32> {
-        Native::requeue(from, expected, to)
-    }
-
-    fn now() -> u64 {
-        Native::now()
-    }
-
-    fn wall() -> u64 {
-        Native::wall()
-    }
-
-    #[inline(always)]
-    fn current() -> Token {
-        Native::current()
+        Native::spin_until(word, ready, SpinLimit { owner: None, ..limit })
     }
 
     fn me() -> Option<Me<Self>> {
@@ -92,22 +70,6 @@ unsafe impl Platform for Blind {
 
     fn on_cpu(_token: Token) -> OnCpu {
         OnCpu::Unknown
-    }
-
-    fn cpu() -> u32 {
-        Native::cpu()
-    }
-
-    fn cpus() -> u32 {
-        Native::cpus()
-    }
-
-    fn node() -> u32 {
-        Native::node()
-    }
-
-    fn generation() -> u32 {
-        Native::generation()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
-use turnwise::platform::Platform;
+use turnwise::platform::{Deadline, Platform};
 use turnwise::raw::{GuardSend, RawLock, RawRwLock, RawTimedLock};
 use turnwise::reentrant::Threads;
 use turnwise::{LockRef, Permits, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore};
@@ -52,7 +52,7 @@ pub trait Visit<P: Threads>: Sized {
     }
     /// Visits a semaphore.
     fn semaphore<const FAIR: bool>(self, _: Of<Semaphore<FAIR, P>>) -> Self::Out {
-        self.exclusive(PhantomData::<OnePermit<FAIR, P>>)
+        self.timed(PhantomData::<OnePermit<FAIR, P>>)
     }
     /// Visits the readers-writer lock.
     fn rwsem(self, lock: Of<RawRwSem<P>>) -> Self::Out {
@@ -143,7 +143,7 @@ impl<V: d_count::Policy, P: Platform> RefCount for DCount<V, P> {
 }
 
 /// A semaphore with one permit, which only its owner gives back.
-pub struct OnePermit<const FAIR: bool, P: Platform>(Semaphore<FAIR, P>);
+pub struct OnePermit<const FAIR: bool, P: Platform>(pub Semaphore<FAIR, P>);
 
 // SAFETY: there is one permit, nobody else can get at the semaphore, and giving it back orders owners.
 unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
@@ -171,6 +171,13 @@ unsafe impl<const FAIR: bool, P: Platform> RawLock for OnePermit<FAIR, P> {
 
     fn is_locked(&self) -> bool {
         self.0.available() == 0
+    }
+}
+
+// SAFETY: it acquires the permit, as `lock` does.
+unsafe impl<const FAIR: bool, P: Platform> RawTimedLock for OnePermit<FAIR, P> {
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.0.try_acquire_until(1, deadline).map(Permits::forget).is_some()
     }
 }
 

@@ -1,11 +1,22 @@
-//! A recorded program's locks on a machine with more CPUs: simulated threads that compute and take locks in the
-//! recorded proportions, for the recorded times.
+//! A recorded program on a simulated machine with more CPUs.
 //!
-//! What is kept of the program: how often each lock is taken, as reader or writer, the distribution of the times that
-//! it is held for, and how much threads compute in between, on average. What is not: which lock follows which, locks
-//! held within one another, phases, and how often threads wait for anything but these locks.
+//! | file | what |
+//! |---|---|
+//! | `lib.rs` | by proportions: threads that compute and take locks as often and as long as the recorded ones |
+//! | `trace.rs`, `slices.rs`, `order.rs` | in order: what a recording keeps of it; its phases; their replay |
+//! | `futex.rs` | the C library's locks |
+//!
+//! By proportions ([`replay`]), what is kept of the program is how often each lock is taken, as reader or writer, the
+//! distribution of the times that it is held for, and how much threads compute in between, on average. What is not:
+//! which lock follows which, locks held within one another, phases, and how often threads wait for anything but these
+//! locks. In order ([`order::Replay`]) all of that is kept, and the number of threads is the recorded one.
 
-use anyhow::{Result, ensure};
+mod futex;
+pub mod order;
+mod slices;
+pub mod trace;
+
+use anyhow::{Context, Result, ensure};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -113,14 +124,13 @@ fn run<M: RawLock, S: RawRwLock>(
     let scene = Experiment { window: Some((begin, end)), ..Experiment::of(machine, crowd.cpus, seed) };
     let scene = Experiment { pinned: crowd.threads <= crowd.cpus, ..scene };
     let ran = scene.run("the replayed program", crew, Replay::counted)?;
-    let begin_counts = ran.begin.unwrap_or_default();
-    let counts = ran.end;
+    let (before, after) = (ran.begin.context("the window has no beginning")?, ran.end);
     let ns = ran.seen.ns as f64;
-    let waited = counts.waited.iter().zip(begin_counts.waited.iter().chain(std::iter::repeat(&0)));
     let all_ns = ns * f64::from(crowd.threads);
+    let waited = |lock| after.waited(lock, end).saturating_sub(before.waited(lock, begin)) as f64 / all_ns;
     Ok(Forecast {
-        acquisitions_per_s: (counts.acquisitions - begin_counts.acquisitions) as f64 / ns * 1e9,
-        waiting: waited.map(|(end, begin)| (end - begin) as f64 / all_ns).take(program.has_readers.len()).collect(),
+        acquisitions_per_s: (after.acquisitions - before.acquisitions) as f64 / ns * 1e9,
+        waiting: (0..program.has_readers.len()).map(waited).collect(),
     })
 }
 
@@ -225,10 +235,19 @@ struct Replay<M, S> {
     waits: Vec<(AtomicU64, AtomicU64)>,
 }
 
-#[derive(Default)]
 struct Counted {
     acquisitions: u64,
     waited: Vec<u64>,
+    /// Waits under way: since when, and for which lock.
+    waits: Vec<(u64, usize)>,
+}
+
+impl Counted {
+    /// Time waited for a lock until `now`, waits that go on included.
+    fn waited(&self, lock: usize, now: u64) -> u64 {
+        let under_way = self.waits.iter().filter(|(_, waited_for)| *waited_for == lock);
+        self.waited[lock] + under_way.map(|(since, _)| now.saturating_sub(*since)).sum::<u64>()
+    }
 }
 
 impl<M: RawLock, S: RawRwLock> Replay<M, S> {
@@ -245,16 +264,14 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
         }
     }
 
-    /// What there is so far, waits that go on included.
+    /// What there is so far.
     fn counted(&self) -> Counted {
-        let mut waited: Vec<u64> = self.waited.iter().map(|waited| waited.load(Relaxed)).collect();
-        for (since, lock) in &self.waits {
-            match since.load(Relaxed) {
-                0 => {}
-                since => waited[lock.load(Relaxed) as usize] += Sim::time_ns().saturating_sub(since),
-            }
+        let waits = self.waits.iter().map(|(since, lock)| (since.load(Relaxed), lock.load(Relaxed) as usize));
+        Counted {
+            acquisitions: self.acquisitions.load(Relaxed),
+            waited: self.waited.iter().map(|waited| waited.load(Relaxed)).collect(),
+            waits: waits.filter(|(since, _)| *since != 0).collect(),
         }
-        Counted { acquisitions: self.acquisitions.load(Relaxed), waited }
     }
 
     /// A site, by how often it takes its lock.
@@ -278,13 +295,13 @@ impl<M: RawLock, S: RawRwLock> Replay<M, S> {
             (true, true) => Mode::Read,
         };
         let hold_ns = site.hold_ns(Sim::chance);
-        let asked = Sim::time_ns();
+        let asked = Sim::time_ns().max(1);
         let (since, lock) = &self.waits[thread];
         lock.store(site.lock as u64, Relaxed);
         since.store(asked, Relaxed);
         apart.lock.lock(mode);
         since.store(0, Relaxed);
-        self.waited[site.lock].fetch_add(Sim::time_ns() - asked, Relaxed);
+        self.waited[site.lock].fetch_add(Sim::time_ns().saturating_sub(asked), Relaxed);
         Sim::touch((&raw const apart.data).cast(), size_of::<u64>(), !site.reader);
         Sim::compute(hold_ns);
         // SAFETY: acquired above.

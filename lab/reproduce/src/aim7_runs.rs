@@ -3,6 +3,7 @@
 use super::Context;
 use super::report::{Row, figure};
 use anyhow::{Context as _, Result, anyhow};
+use std::ops::Range;
 use std::sync::Arc;
 use turnwise_aim7::{self, Length, Outcome, Plan, Set, Workfile};
 use turnwise_present::stats::Spread;
@@ -48,6 +49,8 @@ pub(super) struct Run {
     pub(super) ramp_ns: u64,
     pub(super) warm_up_ns: u64,
     pub(super) measured_ns: u64,
+    /// Every user runs all of its jobs once, as long as that takes, instead of a window.
+    pub(super) whole: bool,
 }
 
 /// The machine of both.
@@ -56,6 +59,11 @@ pub(super) fn machine() -> Result<Arc<Machine>> {
 }
 
 impl Run {
+    /// About how long it takes, beside others: simulated time of all CPUs.
+    pub(super) fn cost(&self) -> u64 {
+        u64::from(self.nodes * self.machine.topology.cpus_per_node()) * (self.warm_up_ns + self.measured_ns)
+    }
+
     /// Jobs a minute, and where the time went. A run that got stuck is an error that says who waits for what.
     pub(super) fn run(&self) -> Result<Outcome> {
         let workfile = Workfile::load(self.workfile).map_err(|fault| anyhow!("{fault:?}"))?;
@@ -75,7 +83,10 @@ impl Run {
         plan.setup.journal =
             journal.then(|| journal::Config { truncate_handles: 2, orphan_ns, ..journal::Config::of_mib(JOURNAL_MIB) });
         plan.ramp_ns = self.ramp_ns;
-        plan.length = Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns };
+        plan.length = match self.whole {
+            true => Length::Whole,
+            false => Length::Window { warm_up_ns: self.warm_up_ns, measured_ns: self.measured_ns },
+        };
         turnwise_aim7::simulate(&plan)
     }
 }
@@ -86,10 +97,37 @@ pub(super) struct Sample(pub(super) Vec<Outcome>);
 impl Sample {
     /// Each of these runs, with its seed and those after it, so many in all.
     pub(super) fn run_all(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
+        let runs: Vec<(&Run, Range<u64>)> = runs.iter().map(|(run, count)| (run, 0..*count)).collect();
+        Sample::run_each(context, what, &runs)
+    }
+
+    /// As [`run_all`](Sample::run_all), but with a few seeds only where these agree about jobs a minute: then a change
+    /// of that figure between two such samples has a standard error of less than three points.
+    pub(super) fn run_enough(context: &Context<'_>, what: &str, runs: &[(Run, u64)]) -> Result<Vec<Sample>> {
+        const FEW: u64 = 3;
+        const AGREE: f64 = 0.02;
+        let few: Vec<(Run, u64)> = runs.iter().map(|(run, count)| (run.clone(), FEW.min(*count))).collect();
+        let mut samples = Sample::run_all(context, what, &few)?;
+        let unsure = |sample: &Sample| {
+            let error = sample.standard_error(|outcome| outcome.jpm);
+            error.is_none_or(|error| error > AGREE * sample.mean(|outcome| outcome.jpm))
+        };
+        let more = |place: &usize| runs[*place].1 > FEW && unsure(&samples[*place]);
+        let places: Vec<usize> = (0..runs.len()).filter(more).collect();
+        let rest: Vec<(&Run, Range<u64>)> = places.iter().map(|&n| (&runs[n].0, FEW..runs[n].1)).collect();
+        for (place, others) in places.iter().zip(Sample::run_each(context, what, &rest)?) {
+            samples[*place].0.extend(others.0);
+        }
+        Ok(samples)
+    }
+
+    /// Each of these runs, with those of its seeds.
+    fn run_each(context: &Context<'_>, what: &str, runs: &[(&Run, Range<u64>)]) -> Result<Vec<Sample>> {
         let seeded = |run: &Run, n: u64| Run { seed: run.seed + n, ..run.clone() };
         let all: Vec<Vec<Run>> =
-            runs.iter().map(|(run, count)| (0..*count).map(|n| seeded(run, n)).collect()).collect();
-        let mut outcomes = context.pool.map(what, &all.concat(), Run::run)?.into_iter();
+            runs.iter().map(|(run, seeds)| seeds.clone().map(|n| seeded(run, n)).collect()).collect();
+        let outcomes = context.pool.map_longest_first(what, &all.concat(), Run::cost, Run::run)?;
+        let mut outcomes = outcomes.into_iter();
         Ok(all.iter().map(|seeds| Sample(outcomes.by_ref().take(seeds.len()).collect())).collect())
     }
 

@@ -16,6 +16,35 @@ impl Tried {
     pub(super) fn mean(&self) -> f64 {
         self.figures.iter().sum::<f64>() / self.figures.len() as f64
     }
+
+    /// The standard error of [`mean`](Tried::mean); `None` with one seed.
+    fn standard_error(&self) -> Option<f64> {
+        let (n, mean) = (self.figures.len() as f64, self.mean());
+        let squares: f64 = self.figures.iter().map(|figure| (figure - mean).powi(2)).sum();
+        (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
+    }
+
+    /// Whether the seeds cannot tell the figure from this one: the mean is within two standard errors.
+    fn agrees(&self, wanted: f64) -> bool {
+        self.standard_error().is_some_and(|error| (self.mean() - wanted).abs() <= 2.0 * error)
+    }
+
+    /// How far the mean is from this figure: the logarithm of their ratio.
+    fn off(&self, wanted: f64) -> f64 {
+        (self.mean().max(1e-12) / wanted).ln().abs()
+    }
+}
+
+/// Which of those that were tried, the least constant first, is taken: the middle one of those that agree with the
+/// wanted figure, of two the one with the nearer mean; if none does, the one with the nearest. Near a cliff the nearest
+/// of several noisy means is nearest by luck.
+fn taken(tried: &[Tried], wanted: f64) -> Option<usize> {
+    let nearer = |a: &usize, b: &usize| tried[*a].off(wanted).total_cmp(&tried[*b].off(wanted));
+    let agree: Vec<usize> = (0..tried.len()).filter(|&n| tried[n].agrees(wanted)).collect();
+    match agree.len() {
+        0 => (0..tried.len()).min_by(nearer),
+        n => agree[(n - 1) / 2..=n / 2].iter().copied().min_by(nearer),
+    }
 }
 
 /// What was found.
@@ -28,7 +57,8 @@ pub(super) struct Nearest<T> {
 }
 
 /// Tries the middle of a bracket (in the logarithm, to three digits), and goes on with the half in which the mean of
-/// the figures becomes less than wanted, so often; of those tried, the one whose mean is nearest.
+/// the figures becomes less than wanted, so often; of those tried, the middle one of those that the seeds cannot tell
+/// from it (see [`taken`]).
 ///
 /// # Errors
 /// Those of `outcome`, which gives the figures, too.
@@ -38,30 +68,27 @@ pub(super) fn nearest<T>(
     wanted: f64,
     mut outcome: impl FnMut(f64) -> Result<(T, Vec<f64>)>,
 ) -> Result<Nearest<T>> {
-    let (mut tried, mut best) = (Vec::new(), None);
-    let mut least_off = f64::INFINITY;
+    let mut all = Vec::new();
     for _ in 0..rounds {
         let value = three_digits((low * high).sqrt());
         let (this, figures) = outcome(value)?;
         let now = Tried { value, figures };
-        let off = (now.mean().max(1e-12) / wanted).ln().abs();
-        if off < least_off {
-            (least_off, best) = (off, Some((value, this)));
-        }
         *(if now.mean() > wanted { &mut low } else { &mut high }) = value;
-        tried.push(now);
+        all.push((now, this));
     }
-    tried.sort_by(|a: &Tried, b| a.value.total_cmp(&b.value));
-    let (value, outcome) = best.context("nothing was tried")?;
-    Ok(Nearest { value, outcome, tried })
+    all.sort_by(|(a, _), (b, _)| a.value.total_cmp(&b.value));
+    let (tried, mut outcomes): (Vec<Tried>, Vec<T>) = all.into_iter().unzip();
+    let at = taken(&tried, wanted).context("nothing was tried")?;
+    Ok(Nearest { value: tried[at].value, outcome: outcomes.swap_remove(at), tried })
 }
 
 /// All that were tried, in units of `unit`.
 pub(super) fn listing(title: &str, constant: &str, unit: f64, tried: &[Tried]) -> Listing {
-    let mut listing = Listing::new(title, &[constant, "with each seed"]);
-    for Tried { value, figures } in tried {
-        let figures: Vec<String> = figures.iter().copied().map(figure).collect();
-        listing.rows.push(vec![figure(value / unit), figures.join(", ")]);
+    let mut listing = Listing::new(title, &[constant, "mean", "standard error", "with each seed"]);
+    for each in tried {
+        let figures: Vec<String> = each.figures.iter().copied().map(figure).collect();
+        let error = each.standard_error().map_or_else(|| "-".to_owned(), figure);
+        listing.rows.push(vec![figure(each.value / unit), figure(each.mean()), error, figures.join(", ")]);
     }
     listing
 }
@@ -84,6 +111,19 @@ mod tests {
         assert!(last(&found(5000.0)) > 2300.0 && found(1.0).tried[0].value < 610.0);
         let failed = nearest([1.0, 2.0], 1, 1.0, |_| -> Result<((), Vec<f64>)> { anyhow::bail!("no such lock") });
         assert!(failed.is_err() && nearest([1.0, 2.0], 0, 1.0, |value| Ok((value, vec![value]))).is_err());
+    }
+
+    #[test]
+    fn of_those_that_the_seeds_cannot_tell_from_the_wanted_the_middle_one_is_taken() {
+        let tried = |figures: [[f64; 2]; 5]| {
+            figures.iter().zip(1..).map(|(two, n)| Tried { value: f64::from(n), figures: two.to_vec() }).collect()
+        };
+        // Two standard errors of two seeds are the distance between them.
+        let noisy: Vec<Tried> = tried([[9.0, 9.1], [3.0, 7.0], [6.0, 2.0], [1.0, 6.1], [1.0, 1.1]]);
+        assert_eq!(taken(&noisy, 4.0), Some(2));
+        assert_eq!(taken(&noisy[..3], 4.0), Some(2), "of two the one with the nearer mean");
+        assert_eq!(taken(&noisy[..1], 4.0), Some(0), "none agrees");
+        assert_eq!(taken(&[], 4.0), None);
     }
 
     #[test]

@@ -26,9 +26,10 @@ mod rwsem_stealing;
 mod scaling;
 mod spin_backoff;
 
-use anyhow::Result;
-use pool::Pool;
+use anyhow::{Context as _, Result};
+use pool::{Pool, Progress, Turns};
 use report::DocumentReport;
+use std::panic::resume_unwind;
 
 /// A document that can be reproduced.
 pub struct Document {
@@ -89,6 +90,47 @@ pub struct Context<'a> {
     pub pool: &'a Pool<'a>,
 }
 
+/// How to run several documents: as [`Context`] has it, but for where.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// Random seed.
+    pub seed: u64,
+    /// A short version.
+    pub quick: bool,
+    /// Whether to run the workloads here, too.
+    pub metal: bool,
+    /// Simulations that run at a time, over all documents.
+    pub jobs: usize,
+}
+
+/// Runs documents side by side, so that while one waits for its last run, as each round of a fit does, the others go
+/// on; their reports in the order of `documents`. Those that are listed first, which take longest, go first.
+///
+/// # Errors
+/// That of the first document that has one, when all are done.
+pub fn run_all(
+    documents: &[&'static Document],
+    options: Options,
+    progress: &dyn Progress,
+) -> Result<Vec<DocumentReport>> {
+    let turns = Turns::new(options.jobs);
+    let Options { seed, quick, metal, .. } = options;
+    let turns = &turns;
+    std::thread::scope(|scope| {
+        let start = |(rank, document): (usize, &&'static Document)| {
+            let document = *document;
+            scope.spawn(move || {
+                let pool = Pool::new(turns, rank, progress);
+                let context = Context { seed, quick, least: false, metal, pool: &pool };
+                document.run(&context).with_context(|| document.name)
+            })
+        };
+        let running: Vec<_> = documents.iter().enumerate().map(start).collect();
+        let reports = running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        reports.collect::<Vec<Result<DocumentReport>>>().into_iter().collect()
+    })
+}
+
 impl Context<'_> {
     /// One of two, for the short version or in full.
     #[must_use]
@@ -115,9 +157,7 @@ impl Document {
     pub fn run(&self, context: &Context<'_>) -> Result<DocumentReport> {
         let progress = context.pool.progress();
         progress.begin(self.name, context.choose(self.runs[0], self.runs[1]));
-        let report = (self.run)(context);
-        progress.end();
-        report
+        (self.run)(context)
     }
 }
 
@@ -128,7 +168,8 @@ mod tests {
     use turnwise_bench::published;
 
     fn report(name: &str) -> DocumentReport {
-        let pool = Pool::new(2, &pool::Silent);
+        let turns = Turns::new(2);
+        let pool = Pool::new(&turns, 0, &pool::Silent);
         let context = Context { seed: 1, quick: true, least: true, metal: false, pool: &pool };
         let document = DOCUMENTS.iter().find(|document| document.name == name).expect("it can be reproduced");
         document.run(&context).expect("it runs")

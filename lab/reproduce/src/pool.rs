@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Who is told how far it is.
 pub trait Progress: Sync {
@@ -10,8 +10,6 @@ pub trait Progress: Sync {
     fn begin(&self, document: &str, runs: usize);
     /// A run is done.
     fn done(&self, what: &str);
-    /// The document is done, whatever was expected.
-    fn end(&self);
 }
 
 /// Nobody.
@@ -20,20 +18,90 @@ pub struct Silent;
 impl Progress for Silent {
     fn begin(&self, _document: &str, _runs: usize) {}
     fn done(&self, _what: &str) {}
-    fn end(&self) {}
 }
 
-/// Some threads of the host.
+/// Turns to run on this machine, so many at a time, whoever asks.
+pub struct Turns {
+    all: usize,
+    state: Mutex<TurnState>,
+    changed: Condvar,
+}
+
+struct TurnState {
+    free: usize,
+    /// The ranks of those who wait, the lowest of which is next.
+    waiting: Vec<usize>,
+}
+
+impl Turns {
+    /// So many at a time, at least one.
+    #[must_use]
+    pub fn new(jobs: usize) -> Turns {
+        let all = jobs.max(1);
+        Turns { all, state: Mutex::new(TurnState { free: all, waiting: Vec::new() }), changed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TurnState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a turn, before all who have a higher rank.
+    fn take(&self, rank: usize) -> Taken<'_> {
+        let mut state = self.state();
+        state.waiting.push(rank);
+        while state.free == 0 || state.waiting.iter().any(|&other| other < rank) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let place = state.waiting.iter().position(|&other| other == rank);
+        place.into_iter().for_each(|place| _ = state.waiting.swap_remove(place));
+        state.free -= 1;
+        // Another may be free for those who wait behind this one.
+        self.changed.notify_all();
+        Taken { turns: self, count: 1 }
+    }
+
+    /// Waits until nobody has a turn, and takes them all.
+    fn take_all(&self) -> Taken<'_> {
+        let mut state = self.state();
+        while state.free < self.all {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.free = 0;
+        Taken { turns: self, count: self.all }
+    }
+}
+
+/// Turns, until it is dropped.
+struct Taken<'a> {
+    turns: &'a Turns,
+    count: usize,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.turns.state().free += self.count;
+        self.turns.changed.notify_all();
+    }
+}
+
+/// Some threads of the host, which take turns with those of other pools.
 pub struct Pool<'a> {
-    jobs: usize,
+    turns: &'a Turns,
+    rank: usize,
     progress: &'a dyn Progress,
 }
 
 impl<'a> Pool<'a> {
-    /// So many, at least one.
+    /// A pool whose runs go before those of pools with a higher rank.
     #[must_use]
-    pub fn new(jobs: usize, progress: &'a dyn Progress) -> Pool<'a> {
-        Pool { jobs: jobs.max(1), progress }
+    pub fn new(turns: &'a Turns, rank: usize, progress: &'a dyn Progress) -> Pool<'a> {
+        Pool { turns, rank, progress }
+    }
+
+    /// Runs `f` while no simulation runs in this pool or another: for what measures this machine.
+    pub fn alone<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _all = self.turns.take_all();
+        f()
     }
 
     /// Returns the observer that is kept up to date.
@@ -53,20 +121,39 @@ impl<'a> Pool<'a> {
         items: &[T],
         one: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
+        self.map_longest_first(what, items, |_| 0, one)
+    }
+
+    /// Does `one` for each of `items`, those with the greatest cost first, so that no long one is left for the end.
+    /// Results are in the order of `items`.
+    ///
+    /// # Errors
+    /// That of the first item that has one.
+    pub fn map_longest_first<T: Sync, R: Send>(
+        &self,
+        what: &str,
+        items: &[T],
+        cost: impl Fn(&T) -> u64,
+        one: impl Fn(&T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let mut order: Vec<usize> = (0..items.len()).collect();
+        order.sort_by_key(|&place| std::cmp::Reverse((cost(&items[place]), place)));
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let results = Mutex::new(Vec::with_capacity(items.len()));
         let work = || {
             while !failed.load(Relaxed) {
-                let turn = next.fetch_add(1, Relaxed);
-                let Some(place) = items.len().checked_sub(turn + 1) else { break };
-                let result = one(&items[place]);
+                let Some(&place) = order.get(next.fetch_add(1, Relaxed)) else { break };
+                let result = {
+                    let _turn = self.turns.take(self.rank);
+                    one(&items[place])
+                };
                 failed.fetch_or(result.is_err(), Relaxed);
                 self.progress.done(what);
                 results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..self.jobs.min(items.len()) {
+            for _ in 1..self.turns.all.min(items.len()) {
                 scope.spawn(work);
             }
             work();
@@ -84,15 +171,76 @@ mod tests {
     #[test]
     fn results_are_in_order_whoever_made_them() {
         for jobs in [1, 7] {
-            let doubled = Pool::new(jobs, &Silent).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
+            let turns = Turns::new(jobs);
+            let doubled = Pool::new(&turns, 0, &Silent).map("", &[1, 2, 3, 4], |n| Ok(2 * n)).expect("none fails");
             assert_eq!(doubled, [2, 4, 6, 8]);
         }
-        assert!(Pool::new(3, &Silent).map("", &[], |n: &u8| Ok(*n)).expect("none fails").is_empty());
+        assert!(Pool::new(&Turns::new(3), 0, &Silent).map("", &[], |n: &u8| Ok(*n)).expect("none fails").is_empty());
+    }
+
+    #[test]
+    fn the_longest_is_first() {
+        let done = Mutex::new(Vec::new());
+        let one = |item: &u64| {
+            done.lock().unwrap_or_else(PoisonError::into_inner).push(*item);
+            Ok(*item)
+        };
+        let turns = Turns::new(1);
+        let results = Pool::new(&turns, 0, &Silent).map_longest_first("", &[3, 9, 1, 7], |item| *item, one);
+        assert_eq!(results.expect("none fails"), [3, 9, 1, 7]);
+        assert_eq!(done.into_inner().unwrap_or_else(PoisonError::into_inner), [9, 7, 3, 1]);
     }
 
     #[test]
     fn a_failure_is_told() {
         let one = |n: &i32| if *n == 2 { anyhow::bail!("not {n}") } else { Ok(*n) };
-        assert_eq!(Pool::new(2, &Silent).map("", &[1, 2, 3], one).expect_err("one fails").to_string(), "not 2");
+        assert_eq!(
+            Pool::new(&Turns::new(2), 0, &Silent).map("", &[1, 2, 3], one).expect_err("one fails").to_string(),
+            "not 2"
+        );
+    }
+    #[test]
+    fn pools_share_turns_and_nothing_runs_beside_what_must_be_alone() {
+        let (turns, running) = (Turns::new(2), AtomicUsize::new(0));
+        let most = AtomicUsize::new(0);
+        let one = |_: &u8| {
+            most.fetch_max(running.fetch_add(1, Relaxed) + 1, Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            running.fetch_sub(1, Relaxed);
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            for rank in 0..4 {
+                let (turns, running, one) = (&turns, &running, &one);
+                scope.spawn(move || {
+                    let pool = Pool::new(turns, rank, &Silent);
+                    pool.map("", &[0_u8; 8], one).expect("none fails");
+                    pool.alone(|| assert_eq!(running.load(Relaxed), 0));
+                    pool.map("", &[0_u8; 8], one).expect("none fails");
+                });
+            }
+        });
+        assert_eq!(most.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn the_lowest_rank_is_next() {
+        let turns = Turns::new(1);
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let first = turns.take(0);
+            for rank in [2, 3, 1] {
+                let (turns, order) = (&turns, &order);
+                scope.spawn(move || {
+                    let _turn = turns.take(rank);
+                    order.lock().unwrap_or_else(PoisonError::into_inner).push(rank);
+                });
+            }
+            while turns.state().waiting.len() < 3 {
+                std::thread::yield_now();
+            }
+            drop(first);
+        });
+        assert_eq!(order.into_inner().unwrap_or_else(PoisonError::into_inner), [1, 2, 3]);
     }
 }

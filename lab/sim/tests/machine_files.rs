@@ -48,7 +48,7 @@ fn every_builtin_machine_loads_under_its_name() {
         assert!(machine.sources.len() > 25, "{name} has few sources");
         assert!(text.starts_with('#'), "{name} does not say what it is");
     }
-    assert_eq!(builtin().len(), 12);
+    assert_eq!(builtin().len(), 13);
 }
 
 #[test]
@@ -61,6 +61,7 @@ fn builtin_machines_have_the_shape_of_their_names() {
     assert_eq!(shape("altix-64"), (64, 32, 3));
     assert_eq!(shape("desktop-4"), (4, 1, 0));
     assert_eq!(shape("osv-4"), (4, 1, 0));
+    assert_eq!(shape("osv-laptop"), (4, 1, 0));
     assert_eq!(shape("epyc-milan-2s"), (192, 2, 1));
     assert_eq!(shape("icelake-2s"), (128, 2, 1));
     assert_eq!(shape("sapphire-rapids-2s"), (224, 2, 1));

@@ -18,7 +18,7 @@ use crate::dcache::{Counter, DentryPtr, hash};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::{Inode, NAME_MAX};
-use crate::locks::{Count, LockSet};
+use crate::locks::LockSet;
 use crate::mount::MountPtr;
 use crate::path::{Context, Follow, Path};
 use std::borrow::Cow;
@@ -280,7 +280,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     #[inline]
     fn count(&mut self) -> Result<(), Stop> {
         if !self.counted {
-            if !self.here().busy.count.get_live() {
+            if !L::get_found(&self.here().busy.count) {
                 return Err(Stop::Again);
             }
             self.counted = true;
@@ -473,7 +473,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     fn go_to(&mut self, to: Spot<H, L>) -> Result<(), Stop> {
         if self.counted {
             // SAFETY: pinned, or somebody has a reference.
-            if !unsafe { to.1.as_ref() }.busy.count.get_live() {
+            if !L::get_found(&unsafe { to.1.as_ref() }.busy.count) {
                 return Err(Stop::Again);
             }
         }
@@ -535,7 +535,7 @@ impl<'w, 'fs, H: Host, L: LockSet<H::Platform>> Walker<'w, 'fs, H, L> {
     fn go_on_with_references(&mut self, child: DentryPtr<H, L>) -> Result<(), Stop> {
         self.count()?;
         // SAFETY: found while pinned (invariant 4 of `dentry`).
-        if !unsafe { child.as_ref() }.busy.count.get_live() {
+        if !L::get_found(&unsafe { child.as_ref() }.busy.count) {
             return Err(Stop::Again);
         }
         if self.from_root {

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     locks: Locks,
     #[command(flatten)]
     outputs: Outputs,
-    /// Keep the recording itself, for --from
+    /// Keep the recording itself, for --from, and with the order of acquisitions for `turnwise-lab sim --record`
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     recording: Option<PathBuf>,
     /// Trace the kernel's futex calls instead of pthread's functions: for Go, static programs, Rust's std, raw futexes.

@@ -54,7 +54,10 @@ pub(super) fn record(
     })?;
     let mut place = RecordingFile::new(keep)?;
     source::remove_children(&place.file).context("an earlier recording cannot be removed")?;
-    writer::create(&place.file).with_context(|| format!("cannot make the recording {}", place.file.display()))?;
+    let made = writer::create(&place.file);
+    // Who keeps the recording can have it replayed.
+    let made = if keep.is_some() { made.and_then(|()| writer::keep_steps(&place.file)) } else { made };
+    made.with_context(|| format!("cannot make the recording {}", place.file.display()))?;
     let mut start = target.start();
     preload::apply_recorder(locks, &place.file, &mut start)?;
     let status = run(start)?;

@@ -2,7 +2,11 @@
 
 use crate::common::{executable, expect, expect_complaint, expect_of, scratch, shown, signal, turnwise};
 use std::io::BufRead;
+use std::sync::Arc;
+use turnwise_forecast::order::{LIBC, Replay};
+use turnwise_forecast::trace::{Act, Trace};
 use turnwise_profile::model::Profile;
+use turnwise_recording::reader::Recording;
 
 fn json(path: &std::path::Path) -> Profile {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
@@ -26,6 +30,25 @@ fn the_sample_has_one_hot_lock() {
         let (again, _) = expect(0, &["profile", "--from", shown(source)]);
         assert_eq!(again.split_once(": ").unwrap().1, report, "from {}", source.display());
     }
+}
+
+#[test]
+fn a_kept_recording_of_the_sample_can_be_replayed_in_order() {
+    let directory = scratch();
+    let file = directory.path().join("recording");
+    expect(0, &["profile", "--recording", shown(&file), "--", "@sample", "-t", "3", "-s", "0.3"]);
+    let trace = Trace::of(&Recording::read(&file).unwrap()).unwrap();
+    assert!(trace.kept > 0.005 && trace.threads.len() >= 3, "{} of {} threads", trace.kept, trace.threads.len());
+    for stretch in trace.threads.iter().flat_map(|thread| &thread.stretches) {
+        // The sample has one lock, and holds it once.
+        let order: Vec<&Act> = stretch.acts.iter().filter(|act| !matches!(act, Act::Run(_) | Act::Sleep(_))).collect();
+        assert!(order.chunks(2).all(|pair| matches!(pair, [Act::Acquire { .. }, Act::Release { .. }])), "{order:?}");
+    }
+    let replay = Replay::new(trace).unwrap();
+    let machine = Arc::new(turnwise_sim::spec::load("graviton4").unwrap());
+    let predicted = replay.on(&machine, 2, LIBC, 1).unwrap();
+    // What it is worth depends on the machine; that it is of this run does not.
+    assert!((0.2..5.0).contains(&(predicted.per_s() / predicted.recorded_per_s())), "{predicted:?}");
 }
 
 #[test]

@@ -67,31 +67,37 @@ unsafe extern "C" fn init(object: *mut Mtx, kind: c_int, caller: Caller) -> c_in
     }
 }
 
-/// Implements `mtx_timedlock`.
-///
-/// # Safety
-/// As C11 says of `mtx_timedlock`.
-unsafe extern "C" fn timedlock(object: *mut Mtx, at: *const timespec, caller: Caller) -> c_int {
-    // SAFETY: contract of `timedlock`, which includes that of `pthread_mutex_timedlock`.
-    code(unsafe { exports::timedlock(object, at, caller) })
+/// Defines functions that do what another does, and answer with C11's codes.
+macro_rules! coded {
+    ($($(#[$attribute:meta])* $vis:vis $name:ident($($argument:ident: $type:ty),*) = $target:path;)*) => {$(
+        $(#[$attribute])*
+        ///
+        /// # Safety
+        /// As C11 says.
+        $vis unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            // SAFETY: contract of C11's function, which includes that of `$target`.
+            code(unsafe { $target($($argument),*) })
+        }
+    )*};
 }
 
-/// Acquires the mutex, whatever its kind and policy.
-///
-/// # Safety
-/// As C11 says of `mtx_lock`.
-unsafe extern "C" fn lock(object: *mut Mtx, caller: Caller) -> c_int {
-    // SAFETY: contract of `lock`, which includes that of `mutex::lock`.
-    code(unsafe { mutex::lock(object, caller) })
-}
+coded! {
+    /// Implements `mtx_timedlock`.
+    timedlock(object: *mut Mtx, at: *const timespec, caller: Caller) = exports::timedlock;
+    /// Acquires the mutex, whatever its kind and policy.
+    lock(object: *mut Mtx, caller: Caller) = mutex::lock;
+    /// Tries to acquire the mutex, whatever its kind and policy.
+    try_lock(object: *mut Mtx, caller: Caller) = mutex::try_lock;
 
-/// Tries to acquire the mutex, whatever its kind and policy.
-///
-/// # Safety
-/// As C11 says of `mtx_trylock`.
-unsafe extern "C" fn try_lock(object: *mut Mtx, caller: Caller) -> c_int {
-    // SAFETY: contract of `try_lock`, which includes that of `mutex::try_lock`.
-    code(unsafe { mutex::try_lock(object, caller) })
+    /// Releases the mutex.
+    #[unsafe(no_mangle)]
+    pub(crate) mtx_unlock(object: *mut Mtx) = exports::pthread_mutex_unlock;
+    /// Wakes one waiter, if there is any.
+    #[unsafe(no_mangle)]
+    pub(crate) cnd_signal(object: *mut Cnd) = cond::pthread_cond_signal;
+    /// Wakes all waiters, if there are any.
+    #[unsafe(no_mangle)]
+    pub(crate) cnd_broadcast(object: *mut Cnd) = cond::pthread_cond_broadcast;
 }
 
 /// Acquires the mutex.
@@ -131,16 +137,6 @@ pub(crate) unsafe extern "C" fn mtx_trylock(object: *mut Mtx) -> c_int {
     }
 }
 
-/// Releases the mutex.
-///
-/// # Safety
-/// As C11 says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn mtx_unlock(object: *mut Mtx) -> c_int {
-    // SAFETY: contract of `mtx_unlock` (C11), which includes that of `pthread_mutex_unlock`.
-    code(unsafe { exports::pthread_mutex_unlock(object) })
-}
-
 /// Destroys a mutex.
 ///
 /// # Safety
@@ -159,26 +155,6 @@ pub(crate) unsafe extern "C" fn mtx_destroy(object: *mut Mtx) {
 pub(crate) unsafe extern "C" fn cnd_init(object: *mut Cnd) -> c_int {
     // SAFETY: contract of `cnd_init` (C11), which includes that of `pthread_cond_init`.
     code(unsafe { cond::pthread_cond_init(object, ptr::null()) })
-}
-
-/// Wakes one waiter, if there is any.
-///
-/// # Safety
-/// As C11 says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_signal(object: *mut Cnd) -> c_int {
-    // SAFETY: contract of `cnd_signal` (C11), which includes that of `pthread_cond_signal`.
-    code(unsafe { cond::pthread_cond_signal(object) })
-}
-
-/// Wakes all waiters, if there are any.
-///
-/// # Safety
-/// As C11 says.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn cnd_broadcast(object: *mut Cnd) -> c_int {
-    // SAFETY: contract of `cnd_broadcast` (C11), which includes that of `pthread_cond_broadcast`.
-    code(unsafe { cond::pthread_cond_broadcast(object) })
 }
 
 /// Destroys a condition variable.

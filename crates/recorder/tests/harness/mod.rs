@@ -83,6 +83,12 @@ impl Run {
         Run::recorded("truth", name, &[], &[])
     }
 
+    /// Of `truth NAME`, with stretches of what its threads do in order.
+    pub(crate) fn in_order(name: &str) -> Run {
+        let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
+        Run::kept("truth", name, &[], &[], true)
+    }
+
     /// Of a program with this argument (none if it is empty), more libraries behind the recorder, and these variables.
     pub(crate) fn program(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
         let _some = CPUS.read().unwrap_or_else(PoisonError::into_inner);
@@ -90,9 +96,16 @@ impl Run {
     }
 
     fn recorded(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)]) -> Run {
+        Run::kept(program, name, more, variables, false)
+    }
+
+    fn kept(program: &str, name: &str, more: &[PathBuf], variables: &[(&str, &str)], steps: bool) -> Run {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("recording");
         writer::create(&file).expect("a recording");
+        if steps {
+            writer::keep_steps(&file).expect("the recording is there");
+        }
         let libraries: Vec<String> =
             [library(libraries::RECORDER)].iter().chain(more).map(|path| path.display().to_string()).collect();
         let mut command = Command::new("timeout");

@@ -91,6 +91,7 @@
 mod cell;
 mod guard;
 mod raw;
+mod traits;
 
 pub use cell::{LockRefCell, LockRefCellGuard};
 pub use guard::LockRefGuard;

@@ -30,8 +30,8 @@ use crate::order::{Class, How, released};
 use crate::platform::{
     Clock, Deadline, DefaultPlatform, IntWord, Lane, Parked, Patience, Platform, PollBackoff, SpinLimit, Token, Word,
 };
+use crate::raw::{RawLock, RawTimedLock};
 use crate::wait::policy;
-use core::fmt;
 use core::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use core::time::Duration;
 
@@ -50,9 +50,9 @@ const REST_NS: (u32, u32) = (200, 1_600);
 
 const OWNER: u64 = 0xffff;
 const HELD: u64 = 1 << 16;
-const WAITERS: u64 = 1 << 17;
+pub(super) const WAITERS: u64 = 1 << 17;
 /// The lock half of the word: zero if and only if the lock is free.
-const LOCK: u64 = 0xffff_ffff;
+pub(super) const LOCK: u64 = 0xffff_ffff;
 pub(super) const ONE: u64 = 1 << 32;
 pub(super) const DEAD: u64 = 1 << 63;
 
@@ -89,7 +89,7 @@ enum Change {
 pub struct LockRef<P: Platform = DefaultPlatform> {
     pub(super) word: P::U64,
     class: Class,
-    counters: Counters<{ Kind::LockRef as usize }>,
+    pub(super) counters: Counters<{ Kind::LockRef as usize }>,
 }
 
 impl LockRef {
@@ -385,7 +385,7 @@ impl<P: Platform> LockRef<P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn lock(&self) -> LockRefGuard<'_, P> {
         self.class.before(self.name(), How::Write);
-        self.counters.acquisition_by(self.take(), || self.lock_slow(None));
+        RawLock::lock(self);
         self.guard()
     }
 
@@ -393,7 +393,7 @@ impl<P: Platform> LockRef<P> {
     #[inline]
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock(&self) -> Option<LockRefGuard<'_, P>> {
-        if self.counters.attempt(self.take() || self.seize()) { Some(self.guard()) } else { None }
+        if RawLock::try_lock(self) { Some(self.guard()) } else { None }
     }
 
     /// Acquires the lock, or gives up after `timeout`.
@@ -409,8 +409,7 @@ impl<P: Platform> LockRef<P> {
     #[cfg_attr(feature = "order-check", track_caller)]
     pub fn try_lock_until(&self, deadline: Deadline) -> Option<LockRefGuard<'_, P>> {
         self.class.before(self.name(), How::Write);
-        let got = self.counters.acquisition_by(self.take(), || self.lock_slow(Some(deadline)));
-        if got { Some(self.guard()) } else { None }
+        if self.lock_until(deadline) { Some(self.guard()) } else { None }
     }
 
     /// Makes a guard for the thread that has just acquired the lock.
@@ -440,7 +439,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Takes a free lock, by a compare-exchange that may lose against changes of the count.
     #[inline]
-    fn take(&self) -> bool {
+    pub(super) fn take(&self) -> bool {
         let mut word = self.word.load(Relaxed);
         for _ in 0..RETRIES {
             if word & LOCK != 0 {
@@ -457,7 +456,7 @@ impl<P: Platform> LockRef<P> {
 
     /// Takes a free lock, by an exchange that no change of the count can make fail. If the lock is held, it sets only
     /// what is set already.
-    fn seize(&self) -> bool {
+    pub(super) fn seize(&self) -> bool {
         if self.is_locked() {
             return false;
         }
@@ -471,7 +470,7 @@ impl<P: Platform> LockRef<P> {
 
     #[cold]
     #[inline(never)]
-    fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
+    pub(super) fn lock_slow(&self, deadline: Option<Deadline>) -> bool {
         let (mut slept, mut patience) = (false, Patience::new());
         loop {
             if self.seize() {
@@ -547,17 +546,14 @@ impl<P: Platform> LockRef<P> {
     #[inline]
     pub unsafe fn force_unlock(&self) {
         released(self.name());
-        // ORDERING lockref.unlock: pairs with lockref.lock and lockref.found: shows what we wrote.
-        let word = self.word.fetch_and(!LOCK, Release);
-        if word & WAITERS != 0 {
-            wake_after::<P>(word);
-        }
+        // SAFETY: contract of `force_unlock`: the lock is held, and no guard releases it.
+        unsafe { RawLock::unlock(self) }
     }
 }
 
 /// Wakes the sleepers of the owner that `word` names. Touches only its slot, which is static (invariant 5).
 #[cold]
-fn wake_after<P: Platform>(word: u64) {
+pub(super) fn wake_after<P: Platform>(word: u64) {
     if let Some(owner) = named(word) {
         let released = &P::slot(owner).released;
         // ORDERING lockref.wake: pairs with lockref.seen: the release of the lock comes before it is counted.
@@ -582,15 +578,6 @@ fn owner<P: Platform>() -> u64 {
 #[cold]
 fn named_now<P: Platform>() -> Token {
     P::me().map_or(Token::ANONYMOUS, |me| me.token)
-}
-
-impl<P: Platform> fmt::Debug for LockRef<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = self.word.load(Relaxed);
-        let mut out = f.debug_struct("LockRef");
-        out.field("count", &count(word)).field("dead", &(word & DEAD != 0)).field("locked", &(word & LOCK != 0));
-        out.finish()
-    }
 }
 
 #[cfg(not(any(feature = "stats", feature = "order-check")))]

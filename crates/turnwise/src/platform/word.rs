@@ -50,58 +50,52 @@ pub trait IntWord: Word {
     fn fetch_and(&self, value: Self::Value, order: Ordering) -> Self::Value;
 }
 
-macro_rules! word_methods {
-    ($atomic:ty) => {
+/// Defines methods that do what the atomic type's own do.
+macro_rules! as_atomic {
+    ($atomic:ty: $($name:ident($($argument:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
         #[inline(always)]
-        fn new(value: Self::Value) -> Self {
-            <$atomic>::new(value)
+        fn $name(&self, $($argument: $type),*) $(-> $out)? {
+            <$atomic>::$name(self, $($argument),*)
         }
-        #[inline(always)]
-        fn load(&self, order: Ordering) -> Self::Value {
-            <$atomic>::load(self, order)
-        }
-        #[inline(always)]
-        fn store(&self, value: Self::Value, order: Ordering) {
-            <$atomic>::store(self, value, order);
-        }
-        #[inline(always)]
-        fn swap(&self, value: Self::Value, order: Ordering) -> Self::Value {
-            <$atomic>::swap(self, value, order)
-        }
-        #[inline(always)]
-        fn compare_exchange(
-            &self,
-            current: Self::Value,
-            new: Self::Value,
-            success: Ordering,
-            failure: Ordering,
-        ) -> Result<Self::Value, Self::Value> {
-            <$atomic>::compare_exchange(self, current, new, success, failure)
+    )*};
+}
+
+macro_rules! word {
+    ($atomic:ty, $value:ty $(, $parameter:ident)?) => {
+        impl$(<$parameter: 'static>)? Word for $atomic {
+            type Value = $value;
+
+            #[inline(always)]
+            fn new(value: $value) -> Self {
+                <$atomic>::new(value)
+            }
+
+            as_atomic! { $atomic:
+                load(order: Ordering) -> $value;
+                store(value: $value, order: Ordering);
+                swap(value: $value, order: Ordering) -> $value;
+                compare_exchange(current: $value, new: $value, success: Ordering, failure: Ordering)
+                    -> Result<$value, $value>;
+            }
         }
     };
 }
 
 macro_rules! int_word {
-    ($atomic:ty, $value:ty: $($operation:ident)*) => {
-        impl Word for $atomic {
-            type Value = $value;
-            word_methods!($atomic);
-        }
+    ($atomic:ty, $value:ty) => {
+        word!($atomic, $value);
+
         impl IntWord for $atomic {
-            $(
-                #[inline(always)]
-                fn $operation(&self, value: $value, order: Ordering) -> $value {
-                    <$atomic>::$operation(self, value, order)
-                }
-            )*
+            as_atomic! { $atomic:
+                fetch_add(value: $value, order: Ordering) -> $value;
+                fetch_sub(value: $value, order: Ordering) -> $value;
+                fetch_or(value: $value, order: Ordering) -> $value;
+                fetch_and(value: $value, order: Ordering) -> $value;
+            }
         }
     };
 }
 
-int_word!(AtomicU32, u32: fetch_add fetch_sub fetch_or fetch_and);
-int_word!(AtomicU64, u64: fetch_add fetch_sub fetch_or fetch_and);
-
-impl<T: 'static> Word for AtomicPtr<T> {
-    type Value = *mut T;
-    word_methods!(AtomicPtr<T>);
-}
+int_word!(AtomicU32, u32);
+int_word!(AtomicU64, u64);
+word!(AtomicPtr<T>, *mut T, T);

@@ -311,6 +311,8 @@ impl<T: ?Sized, P: Platform> DerefMut for MappedRwSemWriteGuard<'_, T, P> {
 
 impl<'a, T: ?Sized, P: Platform> RwSemUpgradableGuard<'a, T, P> {
     /// Becomes the writer when the other readers have left; no others come in meanwhile, and no writer was in between.
+    /// A thread that has a read guard of the same lock besides deadlocks: it waits for itself to leave. The forms with
+    /// `try_` return there, and the feature `order-check` reports the second guard when it is made.
     pub fn upgrade(this: Self) -> RwSemWriteGuard<'a, T, P> {
         let lock = Self::forget(this);
         // SAFETY: contract of `RawRwSem::upgrade`: the forgotten guard had the upgradable read lock, which is the write

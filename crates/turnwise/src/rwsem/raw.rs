@@ -404,10 +404,11 @@ impl<P: Platform> RawRwSem<P> {
         self.release(UPGRADABLE, 1);
     }
 
-    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile.
+    /// Turns the upgradable read lock into the write lock when the readers have left; no other enters meanwhile. A
+    /// thread that has a read lock besides deadlocks: it waits for itself to leave.
     ///
     /// # Safety
-    /// The caller has the upgradable read lock, and no other read lock.
+    /// The caller has the upgradable read lock.
     #[inline]
     pub unsafe fn upgrade(&self) {
         let _ = self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(None);
@@ -417,7 +418,7 @@ impl<P: Platform> RawRwSem<P> {
     /// lock; returns whether it acquired the write lock.
     ///
     /// # Safety
-    /// The caller has the upgradable read lock, and no other read lock.
+    /// The caller has the upgradable read lock.
     #[inline]
     pub unsafe fn upgrade_until(&self, deadline: Deadline) -> bool {
         self.try_upgrade_from(UPGRADABLE).is_ok() || self.upgrade_slow(Some(deadline))

@@ -20,6 +20,7 @@
 //! 4. The release of the lock is the last access, in every kind.
 
 use crate::platform::{Deadline, DefaultPlatform, Platform, SpinLimit, Word};
+use crate::raw::{GuardNoSend, RawLock, RawRwLock, RawTimedLock};
 use crate::rwsem::RawRwSem;
 use crate::wait::policy;
 use core::marker::PhantomData;
@@ -254,6 +255,68 @@ impl<P: Platform> RawSeqRwLock<P> {
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> crate::events::Stats {
         self.lock.stats()
+    }
+}
+
+// SAFETY: the write lock of a `RawRwSem`, which keeps these promises; it is released after the change (invariant 3).
+unsafe impl<P: Platform> RawLock for RawSeqRwLock<P> {
+    type Platform = P;
+    type GuardMarker = GuardNoSend;
+
+    fn new_in() -> Self {
+        Self::new_in()
+    }
+
+    #[inline]
+    fn lock(&self) {
+        self.write();
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.try_write()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        // SAFETY: contract of `RawLock::unlock`: the caller has the write lock.
+        unsafe { self.unlock_write() }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    #[cfg(feature = "stats")]
+    fn stats(&self) -> crate::events::Stats {
+        self.stats()
+    }
+}
+
+// SAFETY: `write_until` acquires what `write` does.
+unsafe impl<P: Platform> RawTimedLock for RawSeqRwLock<P> {
+    #[inline]
+    fn lock_until(&self, deadline: Deadline) -> bool {
+        self.write_until(deadline)
+    }
+}
+
+// SAFETY: blocking readers have the read lock of the same `RawRwSem`, which keeps these promises.
+unsafe impl<P: Platform> RawRwLock for RawSeqRwLock<P> {
+    #[inline]
+    fn read(&self) {
+        self.blocking_read();
+    }
+
+    #[inline]
+    fn try_read(&self) -> bool {
+        self.try_blocking_read()
+    }
+
+    #[inline]
+    unsafe fn unlock_read(&self) {
+        // SAFETY: contract of `RawRwLock::unlock_read`: the caller has a read lock.
+        unsafe { self.unlock_blocking_read() }
     }
 }
 

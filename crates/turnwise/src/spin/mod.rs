@@ -13,6 +13,56 @@
 //! interface needs; they implement [`RawLock`](crate::raw::RawLock), and [`Lock`](crate::lock::Lock) puts data and
 //! guards on top.
 
+/// Defines how locks of the type `$raw` are made, which consist of a word, a back-off policy and counters.
+macro_rules! constructors {
+    ($raw:ident) => {
+        impl $raw {
+            /// Creates an unlocked lock without back-off.
+            #[must_use]
+            pub const fn new() -> Self {
+                Self::with_backoff()
+            }
+        }
+
+        impl<B: Backoff> $raw<B> {
+            /// Creates an unlocked lock with the back-off policy of its type.
+            #[must_use]
+            pub const fn with_backoff() -> Self {
+                $raw { word: $crate::spin::zero(), backoff: PhantomData, counters: Counters::new() }
+            }
+        }
+
+        impl<B: Backoff, P: Platform> $raw<B, P> {
+            /// Creates an unlocked lock on any platform.
+            pub fn new_in() -> Self {
+                $raw { word: P::U32::new(0), backoff: PhantomData, counters: Counters::new() }
+            }
+        }
+
+        impl<T> Lock<$raw, T> {
+            /// Creates an unlocked lock without back-off.
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn new(value: T) -> Self {
+                Lock::from_raw($raw::new(), value)
+            }
+        }
+
+        impl<T, B: Backoff> Lock<$raw<B>, T> {
+            /// Creates an unlocked lock with the back-off policy of its type.
+            #[cfg_attr(feature = "order-check", track_caller)]
+            pub const fn with_backoff(value: T) -> Self {
+                Lock::from_raw($raw::with_backoff(), value)
+            }
+        }
+
+        impl<B: Backoff> Default for $raw<B> {
+            fn default() -> Self {
+                Self::with_backoff()
+            }
+        }
+    };
+}
+
 pub mod mcs;
 mod queued;
 mod ticket;
@@ -24,6 +74,11 @@ pub use ticket::{RawTicketLock, TicketLock};
 pub use ttas::{RawSpinLock, SpinLock};
 
 use crate::platform::{Clock, Deadline, Platform};
+
+/// The word of an unlocked lock.
+const fn zero() -> core::sync::atomic::AtomicU32 {
+    core::sync::atomic::AtomicU32::new(0)
+}
 
 /// The longest spin between two looks at the wall clock, which may be set while we wait.
 const WALL_CLOCK_STEP_NS: u64 = 1_000_000;

@@ -97,50 +97,7 @@ pub struct RawTicketLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> 
 /// ```
 pub type TicketLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawTicketLock<B, P>, T>;
 
-impl RawTicketLock {
-    /// Creates an unlocked lock without back-off.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::with_backoff()
-    }
-}
-
-impl<B: Backoff> RawTicketLock<B> {
-    /// Creates an unlocked lock with the back-off policy of its type.
-    #[must_use]
-    pub const fn with_backoff() -> Self {
-        RawTicketLock { word: core::sync::atomic::AtomicU32::new(0), backoff: PhantomData, counters: Counters::new() }
-    }
-}
-
-impl<B: Backoff, P: Platform> RawTicketLock<B, P> {
-    /// Creates an unlocked lock on any platform.
-    pub fn new_in() -> Self {
-        RawTicketLock { word: P::U32::new(0), backoff: PhantomData, counters: Counters::new() }
-    }
-}
-
-impl<T> Lock<RawTicketLock, T> {
-    /// Creates an unlocked lock without back-off.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Lock::from_raw(RawTicketLock::new(), value)
-    }
-}
-
-impl<T, B: Backoff> Lock<RawTicketLock<B>, T> {
-    /// Creates an unlocked lock with the back-off policy of its type.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn with_backoff(value: T) -> Self {
-        Lock::from_raw(RawTicketLock::with_backoff(), value)
-    }
-}
-
-impl<B: Backoff> Default for RawTicketLock<B> {
-    fn default() -> Self {
-        Self::with_backoff()
-    }
-}
+constructors!(RawTicketLock);
 
 // SAFETY: one ticket is served at a time (invariants 1 and 2); a thread that sees its turn acquires what the last owner
 // released; the addition in `unlock` is its last access (invariant 3).

@@ -59,50 +59,7 @@ pub struct RawSpinLock<B: Backoff = NoBackoff, P: Platform = DefaultPlatform> {
 /// ```
 pub type SpinLock<T, B = NoBackoff, P = DefaultPlatform> = Lock<RawSpinLock<B, P>, T>;
 
-impl RawSpinLock {
-    /// Creates an unlocked lock without back-off.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::with_backoff()
-    }
-}
-
-impl<B: Backoff> RawSpinLock<B> {
-    /// Creates an unlocked lock with the back-off policy of its type.
-    #[must_use]
-    pub const fn with_backoff() -> Self {
-        RawSpinLock { word: core::sync::atomic::AtomicU32::new(FREE), backoff: PhantomData, counters: Counters::new() }
-    }
-}
-
-impl<B: Backoff, P: Platform> RawSpinLock<B, P> {
-    /// Creates an unlocked lock on any platform.
-    pub fn new_in() -> Self {
-        RawSpinLock { word: P::U32::new(FREE), backoff: PhantomData, counters: Counters::new() }
-    }
-}
-
-impl<T> Lock<RawSpinLock, T> {
-    /// Creates an unlocked lock without back-off.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn new(value: T) -> Self {
-        Lock::from_raw(RawSpinLock::new(), value)
-    }
-}
-
-impl<T, B: Backoff> Lock<RawSpinLock<B>, T> {
-    /// Creates an unlocked lock with the back-off policy of its type.
-    #[cfg_attr(feature = "order-check", track_caller)]
-    pub const fn with_backoff(value: T) -> Self {
-        Lock::from_raw(RawSpinLock::with_backoff(), value)
-    }
-}
-
-impl<B: Backoff> Default for RawSpinLock<B> {
-    fn default() -> Self {
-        Self::with_backoff()
-    }
-}
+constructors!(RawSpinLock);
 
 // SAFETY: `spinlock.acquire` admits one thread (invariant 1) and pairs with `spinlock.release`; the store in `unlock`
 // is its last access (invariant 2).

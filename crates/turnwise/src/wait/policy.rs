@@ -109,7 +109,8 @@ table! {
     /// How many failed spins in a row count as chance: after them a thread leaves spins out.
     skips_forgiven = 1 spins, 0..=100;
     /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
-    /// have become short.
+    /// have become short. Two CPUs show no difference without; on 80 simulated ones mutexes are 1.3 to 1.5 times as
+    /// fast without (`docs/lab/0021-two-mechanisms-gone.md`).
     skip_bits_max = 6 doublings, 0..=7;
     /// The share of successes (256 is all) from which on most spins on a lock end with it: its sections are short.
     score_pays = 128 shares, 0..=256;
@@ -124,7 +125,8 @@ table! {
     /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
     /// spinners again.
     restless = 3 failures, 1..=1_000_000;
-    /// About what moving the word's line costs a waiter whose exchange failed: its rest depends on this.
+    /// About what moving the word's line costs a waiter whose exchange failed: its rest depends on this. Neither two
+    /// CPUs nor 80 simulated ones show a difference without (`docs/lab/0021-two-mechanisms-gone.md`).
     line_ns = 100 ns, 0..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
     /// `many_cpus` on it must have been woken before, too.

@@ -28,6 +28,10 @@ pub const BREAK: u32 = 350;
 pub const FAULT: u32 = 500;
 /// Taking a batch of pages from a zone.
 pub const ZONE_BATCH: u32 = 400;
+/// Taking two pages at once from a zone, or giving them back.
+pub const ZONE_BLOCK: u32 = 60;
+/// Putting the top table of a process on the list of all, or taking it off.
+pub const PGD_LIST: u32 = 40;
 /// Queueing a signal, or taking it off the queue.
 pub const SIGNAL: u32 = 80;
 /// Entering and leaving a handler.
@@ -38,8 +42,6 @@ pub const IPC_TABLE: u32 = 900;
 pub const SEMAPHORE: u32 = 120;
 /// Making a pipe or a socket, without what it shares.
 pub const CHANNEL: u32 = 2500;
-/// Putting an inode on the list of all inodes of its kind, or taking it off.
-pub const INODE_LIST: u32 = 40;
 /// Binding a port.
 pub const PORT: u32 = 120;
 /// Passing a message on, beside copying it.

@@ -1,8 +1,11 @@
-//! System V semaphores and shared memory: tables that all processes share.
+//! System V semaphores and shared memory: tables that all processes share. Each is under a sleeping readers-writer lock
+//! (`rw_mutex` of `struct ipc_ids`), which whoever makes or removes an entry takes for writing (`ipcget`,
+//! `semctl_down` and their kin of Linux 3.7).
 
 use super::{Owned, charge, costs};
 use std::collections::BTreeMap;
 use turnwise::Lock;
+use turnwise_vfs::locks::Shared;
 use turnwise_vfs::{Host, LockSet};
 
 /// Both tables.
@@ -22,18 +25,18 @@ impl<H: Host, L: LockSet<H::Platform>> Ipc<H, L> {
 /// What processes find by a key. A line of its own.
 #[repr(align(128))]
 pub struct Table<H: Host, L: LockSet<H::Platform>> {
-    keys: Lock<L::Mutex, BTreeMap<u32, u64>>,
+    keys: Shared<L::RwSem, BTreeMap<u32, u64>>,
     host: std::marker::PhantomData<H>,
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
     fn new() -> Self {
-        Table { keys: Lock::new_in(BTreeMap::new()), host: std::marker::PhantomData }
+        Table { keys: Shared::new(BTreeMap::new()), host: std::marker::PhantomData }
     }
 
     /// Makes an entry; whether the key was free.
     pub fn make(&self, key: u32) -> bool {
-        let mut keys = self.keys.lock();
+        let mut keys = self.keys.write();
         charge::<H>(costs::IPC_TABLE);
         let identifier = keys.last_key_value().map_or(0, |(_, last)| last + 1);
         keys.insert(key, identifier).is_none()
@@ -41,14 +44,14 @@ impl<H: Host, L: LockSet<H::Platform>> Table<H, L> {
 
     /// Removes an entry; whether it was there.
     pub fn remove(&self, key: u32) -> bool {
-        let mut keys = self.keys.lock();
+        let mut keys = self.keys.write();
         charge::<H>(costs::IPC_TABLE);
         keys.remove(&key).is_some()
     }
 
     /// Returns the number of entries.
     pub fn len(&self) -> usize {
-        self.keys.lock().len()
+        self.keys.read().len()
     }
 
     /// Whether there are none.

@@ -1,6 +1,7 @@
 //! Address spaces, page faults, the trees of `anon_vma` that relate the memory of parents and children, and those of
 //! the files that are mapped.
 
+use super::pages::Tables;
 use super::{Kernel, Owned, charge, costs};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,70 +12,53 @@ use turnwise_vfs::{Host, LockSet};
 /// Areas of private memory of a small static program: data, heap, stack and the like.
 pub const AREAS: usize = 7;
 
-/// Pages that a CPU takes from the zone at a time, and gives back.
-const BATCH: u32 = 31;
-
-/// A pool of pages.
-pub struct Zone<H: Host, L: LockSet<H::Platform>> {
-    pages: Lock<L::Spin, u64>,
-    host: std::marker::PhantomData<H>,
-}
-
-impl<H: Host, L: LockSet<H::Platform>> Zone<H, L> {
-    pub(super) fn new() -> Self {
-        Zone { pages: Lock::new_in(0), host: std::marker::PhantomData }
-    }
-
-    /// Pages that are out.
-    pub fn used(&self) -> u64 {
-        *self.pages.lock()
-    }
-
-    fn take_batch(&self) {
-        let mut pages = self.pages.lock();
-        charge::<H>(costs::ZONE_BATCH);
-        *pages += u64::from(BATCH);
-    }
-
-    fn give_back(&self, batches: u32) {
-        let mut pages = self.pages.lock();
-        charge::<H>(costs::ZONE_BATCH);
-        *pages -= u64::from(batches * BATCH);
-    }
-}
+/// Locks of page tables that a fork takes (Linux 3.10, `mm/memory.c`): for each area the parent's and the child's while
+/// entries are copied, and one for each of 4 + 3 + 2 tables below the top that it makes (recalled: low and high
+/// addresses, libraries, stack).
+const COPIES: u32 = AREAS as u32;
+const TABLES: u32 = 9;
+/// Pages that a process has before it touches any: these tables and the top one.
+const TABLE_PAGES: u32 = TABLES + 1;
+/// Of the pages that a program touches, one of so many is its own; others are the file's.
+const OWN_SHARE: u32 = 2;
 
 /// The roots of the `anon_vma` trees of a family of processes: one for each area of their common ancestor.
 pub struct Family<H: Host, L: LockSet<H::Platform>> {
-    roots: [Owned<H, Shared<L::RwSem, u64>>; AREAS],
+    roots: [Owned<H, Lock<L::AnonVma, u64>>; AREAS],
 }
 
 impl<H: Host, L: LockSet<H::Platform>> Family<H, L> {
     pub(super) fn new() -> Self {
-        Family { roots: std::array::from_fn(|_| Owned::new(Shared::new(0))) }
+        Family { roots: std::array::from_fn(|_| Owned::new(Lock::new_in(0))) }
     }
 
     /// Nodes that are linked into all trees.
     pub fn linked(&self) -> u64 {
-        self.roots.iter().map(|root| *root.read()).sum()
+        self.roots.iter().map(|root| *root.lock()).sum()
     }
 
     /// A child's areas go into their trees: once for the nodes of the parent, once for the child's own.
     fn link(&self) {
         for root in &self.roots {
             for _ in 0..2 {
-                let mut nodes = root.write();
+                let mut nodes = root.lock();
                 charge::<H>(costs::LINK_AREA);
                 *nodes += 1;
             }
         }
     }
 
-    /// They come out again, in one go for each area.
+    /// They come out again, in one go for each area. The kernel frees the child's part when nobody may still be in the
+    /// lock: if it is locked just then, it is taken once more (`anon_vma_free`).
     fn unlink(&self) {
         for root in &self.roots {
-            let mut nodes = root.write();
+            let mut nodes = root.lock();
             charge::<H>(costs::LINK_AREA);
             *nodes -= 2;
+            drop(nodes);
+            if root.is_locked() {
+                drop(root.lock());
+            }
         }
     }
 }
@@ -110,10 +94,10 @@ impl<H: Host, L: LockSet<H::Platform>> Image<H, L> {
 /// The address space of a process.
 pub struct Mm<H: Host, L: LockSet<H::Platform>> {
     areas: Shared<L::RwSem, Areas>,
-    /// Pages that it has touched; only its own thread looks.
+    tables: Tables<H, L>,
+    /// Pages that it has, its tables among them; only its own thread looks.
     pages: AtomicU32,
     related: bool,
-    host: std::marker::PhantomData<H>,
 }
 
 #[derive(Default)]
@@ -127,19 +111,23 @@ struct Areas {
 impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
     /// Of a program that has just started: related to nobody.
     #[must_use]
-    pub fn fresh() -> Owned<H, Self> {
-        Self::new(Areas::default(), false)
+    pub fn fresh(kernel: &Kernel<H, L>) -> Owned<H, Self> {
+        Self::new(Areas::default(), false, kernel)
     }
 
-    fn new(areas: Areas, related: bool) -> Owned<H, Self> {
-        let pages = AtomicU32::new(0);
-        Owned::new(Mm { areas: Shared::new(areas), pages, related, host: std::marker::PhantomData })
+    fn new(areas: Areas, related: bool, kernel: &Kernel<H, L>) -> Owned<H, Self> {
+        kernel.top_tables.change(1);
+        kernel.zones.take(TABLE_PAGES);
+        let (tables, pages) = (Tables::new(), AtomicU32::new(TABLE_PAGES));
+        tables.change(TABLES);
+        Owned::new(Mm { areas: Shared::new(areas), tables, pages, related })
     }
 
     /// Of the first of a family, which has mapped these files. It is forked from, and does nothing else.
     #[must_use]
     pub fn ancestor(files: &[usize]) -> Owned<H, Self> {
-        Self::new(Areas { files: files.to_vec(), ..Areas::default() }, true)
+        let areas = Areas { files: files.to_vec(), ..Areas::default() };
+        Owned::new(Mm { areas: Shared::new(areas), tables: Tables::new(), pages: AtomicU32::new(0), related: true })
     }
 
     /// A copy for a child, in the same family if this one has one.
@@ -152,21 +140,22 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         }
         let files = areas.files.clone();
         files.iter().for_each(|&file| kernel.images[file].link());
-        Self::new(Areas { end: areas.end, files }, self.related)
+        let child = Self::new(Areas { end: areas.end, files }, self.related, kernel);
+        self.tables.change(COPIES);
+        child.tables.change(COPIES);
+        child
     }
 
     /// The memory goes, in an exit or an exec.
     pub fn exit(&mut self, kernel: &Kernel<H, L>) {
-        let batches = self.pages.swap(0, Relaxed).div_ceil(BATCH);
-        if batches > 0 {
-            kernel.zone.give_back(batches);
-        }
+        let files = std::mem::take(&mut self.areas.get_mut().files);
+        self.tables.change(AREAS as u32 + files.len() as u32);
         if self.related {
             kernel.family.unlink();
         }
-        for file in std::mem::take(&mut self.areas.get_mut().files) {
-            kernel.images[file].unlink();
-        }
+        files.into_iter().for_each(|file| kernel.images[file].unlink());
+        kernel.zones.give_back(self.pages.swap(0, Relaxed));
+        kernel.top_tables.change(-1);
     }
 
     /// Moves the end of the heap by so many pages, as `sbrk` does.
@@ -184,14 +173,28 @@ impl<H: Host, L: LockSet<H::Platform>> Mm<H, L> {
         areas.files.push(file);
     }
 
+    /// Changes what may be done with a part of a file that is mapped.
+    pub fn protect(&self) {
+        let _areas = self.areas.write();
+        self.tables.change(1);
+    }
+
     /// A page is touched for the first time.
-    pub fn fault(&self, zone: &Zone<H, L>) {
+    pub fn fault(&self, kernel: &Kernel<H, L>) {
         let _areas = self.areas.read();
         charge::<H>(costs::FAULT);
-        let pages = self.pages.load(Relaxed);
-        if pages.is_multiple_of(BATCH) {
-            zone.take_batch();
-        }
-        self.pages.store(pages + 1, Relaxed);
+        self.tables.change(1);
+        self.own(1, kernel);
+    }
+
+    /// A process touches pages for the first time whose faults are part of another charge: that of a fork, or an exec.
+    pub fn settle_in(&self, faults: u32, kernel: &Kernel<H, L>) {
+        self.tables.change(faults);
+        self.own(faults / OWN_SHARE, kernel);
+    }
+
+    fn own(&self, pages: u32, kernel: &Kernel<H, L>) {
+        kernel.zones.take(pages);
+        self.pages.store(self.pages.load(Relaxed) + pages, Relaxed);
     }
 }

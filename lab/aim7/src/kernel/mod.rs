@@ -5,9 +5,10 @@
 //! |---|---|---|
 //! | `owned.rs` | memory of the host | |
 //! | `tasks.rs` | process numbers, the list of tasks, signals | pid map: spin; task list: spinning readers-writer; sighand: spin |
-//! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`, `anon_vma`: sleeping readers-writer; a file's areas: mutex; zone: spin |
-//! | `ipc.rs` | tables of System V semaphores and shared memory | tables: mutex; an array: spin |
-//! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports, list of inodes: spin |
+//! | `memory.rs` | address spaces, page faults, `anon_vma` trees, areas by file | `mmap_sem`: sleeping readers-writer; `anon_vma`: a mutex, from 3.8 on an rwsem; a file's areas: mutex |
+//! | `pages.rs` | zones of pages, CPUs' lists of them, page tables | zones, page tables, the list of top tables: spin |
+//! | `ipc.rs` | tables of System V semaphores and shared memory | tables: sleeping readers-writer; an array: spin |
+//! | `channel.rs` | pipes and sockets | pipe: mutex; queues, ports: spin |
 //! | `costs.rs` | what their code costs | |
 
 pub mod channel;
@@ -15,12 +16,14 @@ pub mod costs;
 pub mod ipc;
 pub mod memory;
 pub mod owned;
+pub mod pages;
 pub mod tasks;
 
 pub use channel::{Net, Socket};
 pub use ipc::Ipc;
-pub use memory::{Family, Image, Mm, Zone};
+pub use memory::{Family, Image, Mm};
 pub use owned::Owned;
+pub use pages::{TopTables, Zones};
 pub use tasks::{Task, Tasks};
 
 use super::programs::IMAGES;
@@ -31,7 +34,9 @@ pub struct Kernel<H: Host, L: LockSet<H::Platform>> {
     /// Processes.
     pub tasks: Owned<H, Tasks<H, L>>,
     /// Memory.
-    pub zone: Owned<H, Zone<H, L>>,
+    pub zones: Zones<H, L>,
+    /// The list of all processes' top tables.
+    pub top_tables: TopTables<H, L>,
     /// Relations between the memory of processes that descend from one.
     pub family: Family<H, L>,
     /// The files that programs are made of, by their numbers.
@@ -48,7 +53,8 @@ impl<H: Host, L: LockSet<H::Platform>> Kernel<H, L> {
     pub fn new() -> Self {
         Kernel {
             tasks: Owned::new(Tasks::new()),
-            zone: Owned::new(Zone::new()),
+            zones: Zones::new(),
+            top_tables: TopTables::new(),
             family: Family::new(),
             images: std::array::from_fn(|_| Image::new()),
             ipc: Owned::new(Ipc::new()),
@@ -62,6 +68,15 @@ impl<H: Host, L: LockSet<H::Platform>> Default for Kernel<H, L> {
         Self::new()
     }
 }
+
+/// Takes a lock as the kernel does with interrupts off, or with those of the network: a profile has that under a name
+/// of its own.
+fn quietly<H: Host, R>(lock: impl FnOnce() -> R) -> R {
+    H::within(QUIET, lock)
+}
+
+/// Where a profile has locks that are taken with interrupts off: not in the function of plain spin locks.
+pub const QUIET: &str = "interrupts off";
 
 /// The kernel's code has run for so long.
 #[track_caller]

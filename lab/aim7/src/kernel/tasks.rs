@@ -1,6 +1,6 @@
 //! Process numbers, the list of all tasks, and signals.
 
-use super::{Mm, Owned, charge, costs};
+use super::{Mm, Owned, charge, costs, quietly};
 use turnwise::Lock;
 use turnwise_vfs::locks::Shared;
 use turnwise_vfs::{Host, LockSet};
@@ -60,7 +60,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
     #[must_use]
     pub fn spawn(&self, mm: Owned<H, Mm<H, L>>) -> Option<Task<H, L>> {
         let pid = {
-            let mut pids = self.pids.0.lock();
+            let mut pids = quietly::<H, _>(|| self.pids.0.lock());
             charge::<H>(costs::PID);
             pids.take()?
         };
@@ -78,7 +78,7 @@ impl<H: Host, L: LockSet<H::Platform>> Tasks<H, L> {
         charge::<H>(costs::TASK_LIST);
         list.tasks -= 1;
         drop(list);
-        let mut pids = self.pids.0.lock();
+        let mut pids = quietly::<H, _>(|| self.pids.0.lock());
         charge::<H>(costs::PID);
         pids.give_back(task.pid);
     }
@@ -112,7 +112,7 @@ struct Signals {
 impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
     /// Sends a signal to the task: a number below 64.
     pub fn send(&self, signal: u32) {
-        let mut signals = self.signals.lock();
+        let mut signals = quietly::<H, _>(|| self.signals.lock());
         charge::<H>(costs::SIGNAL);
         signals.pending |= 1 << signal;
     }
@@ -121,7 +121,7 @@ impl<H: Host, L: LockSet<H::Platform>> Task<H, L> {
     #[must_use]
     pub fn handle(&self) -> Option<u32> {
         let signal = {
-            let mut signals = self.signals.lock();
+            let mut signals = quietly::<H, _>(|| self.signals.lock());
             charge::<H>(costs::SIGNAL);
             let signal = (signals.pending != 0).then(|| signals.pending.trailing_zeros())?;
             signals.pending &= signals.pending - 1;

@@ -23,9 +23,8 @@ use std::process::ExitCode;
 use turnwise_present::json;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
-use turnwise_reproduce::pool::Pool;
 use turnwise_reproduce::report::{FORMAT, Reproduction};
-use turnwise_reproduce::{Context, DOCUMENTS, Document};
+use turnwise_reproduce::{DOCUMENTS, Document, Options};
 
 /// Runs the documents and writes what came out.
 ///
@@ -61,13 +60,12 @@ fn read(file: &Path) -> Result<Reproduction> {
 fn reproduction(args: &Args) -> Result<Reproduction> {
     let (host, commit) = (Machine::here(), machine::commit());
     let jobs = args.jobs.map_or(host.cpus, usize::from);
-    let bars = Bars::new();
-    let pool = Pool::new(jobs, &bars);
-    let context = Context { seed: args.seed, quick: args.quick, least: false, metal: !args.no_metal, pool: &pool };
     let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
-    let documents = DOCUMENTS.iter().filter(wanted);
-    let documents =
-        documents.map(|document| document.run(&context).with_context(|| document.name)).collect::<Result<_>>();
+    let documents: Vec<&'static Document> = DOCUMENTS.iter().filter(wanted).collect();
+    let options = Options { seed: args.seed, quick: args.quick, metal: !args.no_metal, jobs };
+    let bars = Bars::new();
+    let documents = turnwise_reproduce::run_all(&documents, options, &bars);
+    bars.clear();
     Ok(Reproduction {
         format: FORMAT.to_owned(),
         command: args.command(),

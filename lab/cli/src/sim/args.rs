@@ -5,6 +5,7 @@ use super::perturb::Schedule;
 use super::plan::{Axes, SEEDS};
 use super::range::Ranges;
 use super::setup;
+use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -82,13 +83,23 @@ pub(crate) struct MergeArgs {
 #[derive(clap::Args)]
 pub(crate) struct Flags {
     /// The machine: a name (see `--list`) or a machine file (with a `/`, or ending in .toml); `here` is what
-    /// `turnwise-lab calibrate` measured
-    #[arg(long, value_name = "NAME|FILE", default_value = "westmere-ex-80", value_parser = setup::MachineParser)]
-    pub(crate) machine: String,
-    /// Locks to run, repeated or comma-separated (see `--list`)
-    #[arg(long = "lock", value_name = "NAME", value_delimiter = ',', value_parser = setup::lock_parser(),
-          default_values = setup::DEFAULT_LOCKS)]
+    /// `turnwise-lab calibrate` measured. With --record, repeated [default: westmere-ex-80; with --record, graviton4]
+    #[arg(long = "machine", value_name = "NAME|FILE", value_parser = setup::MachineParser)]
+    pub(crate) machines: Vec<String>,
+    /// Locks to run, repeated or comma-separated (see `--list`) [default: mutex, linux-mutex-baseline,
+    /// linux-mutex-patch1-and-2, ttas, ticket, mcs; with --record, libc and adaptive]
+    #[arg(long = "lock", value_name = "NAME", value_delimiter = ',', value_parser = setup::lock_parser())]
     pub(crate) locks: Vec<String>,
+    /// Replay this recording, which `turnwise profile --recording FILE` kept: the program's threads, with their
+    /// acquisitions in order, on each --machine with each number of --cpus and each --lock; first on --recorded-on, to
+    /// say by what the simulation is off the recorded run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "threads", "nodes", "duration", "warm_up",
+          "perturb", "starvation", "trace", "partition", "jobs", "list", "describe", "self_bench"])]
+    pub(crate) record: Option<PathBuf>,
+    /// The machine that the recording was made on; `here` is what `turnwise-lab calibrate` measured there
+    #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = setup::MachineParser,
+          requires = "record")]
+    pub(crate) recorded_on: String,
     /// What the threads do (see `--list` for the forms)
     #[arg(long, value_name = "W", default_value = setup::DEFAULT_WORKLOAD, value_parser = setup::workload)]
     pub(crate) workload: String,
@@ -159,7 +170,8 @@ Examples:
   turnwise-lab sim --lock ticket --cpus 20 --duration 200us --warm-up 0s --trace ticket.json
   turnwise-lab sim --lock osv-mutex-no-spin --threads 8 --cpus 4 --perturb pct --starvation 10ms
   turnwise-lab sim --cpus 1-80 --partition 3/8 --json part3.json
-  turnwise-lab sim merge part*.json --html curves.html";
+  turnwise-lab sim merge part*.json --html curves.html
+  turnwise profile --recording run.tw -- ./server && turnwise-lab sim --record run.tw --machine epyc-milan-2s";
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -170,16 +182,36 @@ Examples:
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// As the type reads it; with the whole of its complaint, of which clap would show the beginning.
-fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> Result<T, String> {
+fn parsed<T: FromStr<Err = anyhow::Error>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
 }
 
-fn simulated_time(text: &str) -> Result<Duration, String> {
+fn simulated_time(text: &str) -> std::result::Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| format!("{error}; write for example 500us or 20ms"))?;
     if time > LONGEST { Err("more than an hour".to_owned()) } else { Ok(time) }
 }
 
 impl Flags {
+    /// The one machine of a sweep.
+    ///
+    /// # Errors
+    /// More are named.
+    pub(crate) fn machine(&self) -> Result<&str> {
+        match self.machines.as_slice() {
+            [] => Ok(setup::DEFAULT_MACHINE),
+            [one] => Ok(one),
+            _ => bail!(
+                "--machine: a sweep has one machine, and {} are named; only --record has more",
+                self.machines.len()
+            ),
+        }
+    }
+
+    /// The locks of a sweep.
+    pub(crate) fn locks(&self) -> Vec<String> {
+        if self.locks.is_empty() { setup::DEFAULT_LOCKS.map(str::to_owned).to_vec() } else { self.locks.clone() }
+    }
+
     pub(crate) fn axes(&self) -> Axes {
         Axes { cpus: self.cpus.clone(), nodes: self.nodes.clone(), threads: self.threads.clone() }
     }

@@ -5,6 +5,7 @@
 //! | `args.rs`, `range.rs`, `part.rs`, `perturb.rs` | the command line |
 //! | `plan.rs`, `sweep.rs`, `setup.rs` | the cells of a sweep; all of them; one of them |
 //! | `merge.rs` | parts of a sweep put together |
+//! | `record.rs`, `record_text.rs`, `record_page.rs` | a recorded program instead of a workload |
 //! | `validate.rs` | what the simulator is worth |
 //! | `describe.rs`, `speed.rs` | the numbers of a machine; how fast the simulator is |
 //! | `curves.rs` | what lies on one line |
@@ -22,6 +23,9 @@ mod perturb;
 mod plan;
 mod plot;
 mod range;
+mod record;
+mod record_page;
+mod record_text;
 pub(crate) mod setup;
 mod speed;
 mod sweep;
@@ -53,12 +57,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(Command::Validate(args)) => validate::run(args),
         None if args.flags.list => print(&setup::lists()).map(|()| ExitCode::SUCCESS),
         None if args.flags.describe => {
-            let machine = setup::machine(&args.flags.machine)?;
+            let machine = setup::machine(args.flags.machine()?)?;
             print(&describe::text(&machine)).map(|()| ExitCode::SUCCESS)
         }
         None if args.flags.self_bench => {
-            print(&speed::text(&setup::machine(&args.flags.machine)?)?).map(|()| ExitCode::SUCCESS)
+            print(&speed::text(&setup::machine(args.flags.machine()?)?)?).map(|()| ExitCode::SUCCESS)
         }
+        None if args.flags.record.is_some() => record::run(&args.flags),
         None => swept(&args.flags),
     }
 }
@@ -73,7 +78,7 @@ fn swept(flags: &Flags) -> Result<ExitCode> {
     let setup = SweepSetup::new(flags)?;
     turnwise_bench::setting::hold(&flags.set)?;
     let axes = flags.axes().or_default(setup.size());
-    let cells = plan::cells(&flags.locks, &axes, setup.size(), flags.seed)?;
+    let cells = plan::cells(&flags.locks(), &axes, setup.size(), flags.seed)?;
     let single = flags.trace.is_none() || cells.len() == 1;
     ensure!(single, "--trace shows one cell, this sweep has {}: name one lock and one number of CPUs", cells.len());
     let mut outputs = Outputs {

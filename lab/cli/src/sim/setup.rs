@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use turnwise_bench::setting::{self, Setting};
 use turnwise_calibrate::here_path;
+use turnwise_forecast::order;
 use turnwise_present::figures::duration;
 use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{MAX_THREADS, Perturb};
@@ -23,8 +24,10 @@ pub(crate) const DEFAULT_LOCKS: [&str; 6] =
     ["mutex", "linux-mutex-baseline", "linux-mutex-patch1-and-2", "ttas", "ticket", "mcs"];
 /// Nothing but the lock: where a collapse shows first.
 pub(crate) const DEFAULT_WORKLOAD: &str = "tight";
+/// The machine of most of the document's figures.
+pub(crate) const DEFAULT_MACHINE: &str = "westmere-ex-80";
 /// The machine that `turnwise-lab calibrate` measured.
-const HERE: &str = "here";
+pub(crate) const HERE: &str = "here";
 
 /// A sweep's machine, workload and times.
 pub(crate) struct SweepSetup {
@@ -45,15 +48,15 @@ impl SweepSetup {
     /// # Errors
     /// There is no such machine, its file is wrong, a lock is named twice.
     pub(crate) fn new(flags: &Flags) -> Result<SweepSetup> {
-        let twice = flags.locks.iter().enumerate().find(|(place, lock)| flags.locks[..*place].contains(lock));
+        let (locks, machine_name) = (flags.locks(), flags.machine()?);
+        let twice = locks.iter().enumerate().find(|(place, lock)| locks[..*place].contains(lock));
         ensure!(twice.is_none(), "--lock names {} twice", twice.map_or("", |(_, lock)| lock));
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).context("the time is too long");
         let duration_ns = nanoseconds(flags.duration)?;
         ensure!(duration_ns > 0, "--duration must be above zero");
         Ok(SweepSetup {
-            machine_name: flags.machine.clone(),
-            machine: Arc::new(machine(&flags.machine)?),
-            locks: flags.locks.clone(),
+            machine_name: machine_name.to_owned(),
+            machine: Arc::new(machine(machine_name)?),
             workload: flags.workload.parse()?,
             duration_ns,
             warm_up_ns: nanoseconds(flags.warm_up)?,
@@ -61,6 +64,7 @@ impl SweepSetup {
             perturb: flags.perturb,
             starvation_ns: flags.starvation.map(nanoseconds).transpose()?,
             set: flags.set.clone(),
+            locks,
         })
     }
 
@@ -229,8 +233,15 @@ fn machine_names() -> impl Iterator<Item = &'static str> {
 
 /// Names of locks; clap suggests the nearest.
 pub(crate) fn lock_parser() -> impl TypedValueParser<Value = String> {
-    PossibleValuesParser::new(LOCKS.iter().map(|lock| PossibleValue::new(lock.name).help(lock.help)))
+    let locks = LOCKS.iter().map(|lock| PossibleValue::new(lock.name).help(lock.help));
+    PossibleValuesParser::new(locks.chain(SETS.map(|(name, help)| PossibleValue::new(name).help(help))))
 }
+
+/// What `--lock` takes with `--record` besides: locks for mutexes and for readers-writer locks at once.
+const SETS: [(&str, &str); 2] = [
+    (order::LIBC, "--record: the C library's locks"),
+    (order::ADAPTIVE, "--record: our mutex and our readers-writer lock"),
+];
 
 /// A workload's text, checked.
 pub(crate) fn workload(text: &str) -> Result<String, String> {
@@ -246,10 +257,11 @@ pub(crate) fn lists() -> String {
     };
     let machines: String = spec::builtin().iter().map(title).collect();
     let locks: String = LOCKS.iter().map(|lock| row(lock.name, lock.help)).collect();
+    let sets: String = SETS.map(|(name, help)| row(name, help)).concat();
     let workloads: String = WORKLOADS.iter().map(|(form, help)| row(form, help)).collect();
     let here = row(HERE, "this machine, as `turnwise-lab calibrate` measured it");
     format!(
-        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}workloads\n{workloads}{}",
+        "machines (`--describe` prints the numbers)\n{machines}{here}locks\n{locks}{sets}workloads\n{workloads}{}",
         setting::list()
     )
 }

@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused() {
     expect_complaint(2, &["aim7"], &["--workfile is missing"]);
     expect_complaint(2, &["aim7", "-w", "fservr"], &["no such workfile. Did you mean fserver?"]);
     expect_complaint(2, &["aim7", "-w", "short", "-u", "9..3"], &["9 is above 3"]);
-    expect_complaint(2, &["aim7", "-w", "short", "--locks", "linux-3.8"], &["linux-3.7"]);
+    expect_complaint(2, &["aim7", "-w", "short", "--locks", "linux-3.9"], &["linux-3.7"]);
     expect_complaint(2, &["aim7", "-w", "short", "--nodes", "2"], &["--machine"]);
     expect_complaint(2, &["aim7", "-w", "short", "--duration", "1ms"], &["--machine"]);
     expect_complaint(2, &["aim7", "-w", "short", "--machine", "desktop-4", "--nodes", "2"], &["desktop-4 has 1 nodes"]);

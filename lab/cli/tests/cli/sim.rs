@@ -273,3 +273,19 @@ fn another_number_of_waiting_holds_and_is_told() {
     }
     expect_complaint(2, &["sim", "--set", "spin_ns=1,spin_ns=2"], &["--set has spin_ns twice"]);
 }
+
+#[test]
+fn recordings_that_cannot_be_replayed_are_refused() {
+    let directory = scratch();
+    let file = directory.path().join("run.tw");
+    let refused = |flags: &[&str], parts: &[&str]| {
+        expect_complaint(2, &[&["sim", "--record", shown(&file)], flags].concat(), parts);
+    };
+    refused(&[], &["--record", "run.tw", "cannot read it"]);
+    std::fs::write(&file, "hello").unwrap();
+    refused(&[], &["run.tw", "not a turnwise recording"]);
+    refused(&["--threads", "4"], &["--record", "--threads"]);
+    expect_complaint(2, &["sim", "--machine", "graviton4", "--machine", "mesh-1024"], &["a sweep has one machine"]);
+    expect_complaint(2, &["sim", "--lock", "libc"], &["no lock 'libc' can be simulated"]);
+    expect_complaint(2, &["sim", "--recorded-on", "graviton4"], &["--record"]);
+}

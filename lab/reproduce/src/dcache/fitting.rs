@@ -11,11 +11,11 @@ use std::sync::Arc;
 use turnwise_sim::spec::Machine;
 
 /// The bracket that the search starts with: with the lower bound the queue is always there, with the upper one never.
-const BRACKET_NS: [f64; 2] = [700_000.0, 1_400_000.0];
+const BRACKET_NS: [f64; 2] = [1_000_000.0, 4_000_000.0];
 
 /// Finds the constant; with it the first kernel, with all seeds.
 pub(super) fn fit(context: &Context<'_>, machine: &Arc<Machine>, wanted: f64) -> Result<Nearest<Sample>> {
-    nearest(BRACKET_NS, context.rounds(2, 5), wanted, |compute_ns| {
+    nearest(BRACKET_NS, context.rounds(3, 6), wanted, |compute_ns| {
         let run = plan(context, machine, LOCKS[0], compute_ns, true);
         let mut kernels = Sample::run_all(context, "dcache: fit", &[(run, super::runs(context))])?;
         let kernel = kernels.pop().context("one for each run")?;

@@ -22,10 +22,12 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
         ramp_ns: RAMP_NS,
         warm_up_ns: WARM_UP_NS,
         measured_ns: MEASURED_NS,
+        whole: false,
         ..plan(context, &machine, locks, compute_ns, true)
     };
     let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
-    let outcomes = context.pool.map("dcache: 1024 CPUs", &runs, |run| Ok(Sample(vec![run.run()?])))?;
+    let outcomes =
+        context.pool.map_longest_first("dcache: 1024 CPUs", &runs, Run::cost, |run| Ok(Sample(vec![run.run()?])))?;
     let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
     let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Sample) -> f64| {
         let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);

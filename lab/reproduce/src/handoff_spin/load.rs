@@ -1,9 +1,10 @@
-//! `misc-mutex`: some threads, each of which locks, increments and unlocks again and again, and prints a letter after
+//! `misc-mutex`: some threads, each of which locks, increments and unlocks again and again, and prints a letter before
 //! every tenth of its rounds.
 
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::Lock;
 use turnwise_sim::experiment::ThreadGroup;
@@ -14,12 +15,16 @@ pub(super) struct Shape {
     pub(super) threads: u32,
     /// Increments by each.
     pub(super) rounds: u32,
-    /// Time from the start of one thread to that of the next.
+    /// How long the first thread is alone: the one that starts the others waits for its CPU.
+    pub(super) alone_ns: u64,
+    /// Time from the start of one of the others to that of the next.
     pub(super) skew_ns: u64,
     /// What a letter takes.
     pub(super) letter_ns: u64,
-    /// What a round takes beside the lock's accesses to memory.
-    pub(super) round_ns: u64,
+    /// What a round takes beside the lock's accesses to memory, while the thread has the lock.
+    pub(super) held_ns: u64,
+    /// The same between two rounds.
+    pub(super) between_ns: u64,
 }
 
 /// What the lock is for, and who had it last.
@@ -35,9 +40,9 @@ pub(super) struct Shared {
 pub(super) struct MiscMutex<W: Environment, L> {
     lock: L,
     shape: Shape,
-    skew: u32,
     letter: u32,
-    round: u32,
+    held: u32,
+    between: u32,
     begun: Vec<AtomicU64>,
     ended: Vec<AtomicU64>,
     world: PhantomData<fn() -> W>,
@@ -59,9 +64,9 @@ impl<W: Environment, L: Lock<Shared>> MiscMutex<W, L> {
         let times = || (0..shape.threads).map(|_| AtomicU64::new(0)).collect();
         MiscMutex {
             lock: L::new(Shared { count: 0, owner: u32::MAX, changes: 0 }),
-            skew: W::amount(shape.skew_ns),
             letter: W::amount(shape.letter_ns),
-            round: W::amount(shape.round_ns),
+            held: W::amount(shape.held_ns),
+            between: W::amount(shape.between_ns),
             begun: times(),
             ended: times(),
             shape,
@@ -105,22 +110,26 @@ impl<W: Environment, L: Lock<Shared>> ThreadGroup for MiscMutex<W, L> {
 
     fn act(&self, thread: usize) {
         let mut seed = thread as u64 + 1;
-        for _ in 0..thread {
-            seed = W::work(seed, self.skew);
+        if let Some(later) = thread.checked_sub(1) {
+            let start_ns = self.shape.alone_ns + later as u64 * self.shape.skew_ns;
+            if start_ns > 0 {
+                W::sleep(Duration::from_nanos(start_ns));
+            }
         }
         self.begun[thread].store(W::stamp(), Relaxed);
         let tenth = (self.shape.rounds / 10).max(1);
         for round in 0..self.shape.rounds {
-            self.lock.with(|shared| {
+            seed = self.lock.with(|shared| {
                 W::touch(std::ptr::from_mut(shared).cast(), size_of::<u64>(), true);
                 shared.count += 1;
                 shared.changes += u64::from(shared.owner != thread as u32);
                 shared.owner = thread as u32;
+                if self.held > 0 { W::work(seed, self.held) } else { seed }
             });
-            if self.round > 0 {
-                seed = W::work(seed, self.round);
+            if self.between > 0 {
+                seed = W::work(seed, self.between);
             }
-            if round % tenth == tenth - 1 {
+            if round % tenth == 0 {
                 seed = W::work(seed, self.letter);
                 W::progress();
             }

@@ -1,7 +1,8 @@
 //! The published rows beside ours; the other techniques; the same workload here.
 
+use super::load::Shape;
 use super::load::Shown;
-use super::{Curves, LOCKS, NAME, NO_SPIN, ROUND_NS, Run, SPIN, SPIN_LOCK, TODAY, shape};
+use super::{CPUS, Curves, LOCKS, NAME, NO_SPIN, Run, SPIN, SPIN_LOCK, TODAY, all_rounds, shape};
 use crate::Context;
 use crate::locks::with_lock;
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
@@ -12,6 +13,7 @@ use turnwise::platform::Native;
 use turnwise_bench::published::HandoffSpin;
 use turnwise_present::figures;
 use turnwise_sim::Sim;
+use turnwise_sim::spec::{self, Machine};
 
 impl Curves {
     pub(super) fn table(&self, published: &HandoffSpin) -> Result<Table> {
@@ -139,6 +141,45 @@ impl Curves {
     }
 }
 
+/// Two threads that meet for a part of the run only.
+pub(super) fn overlaps(context: &Context<'_>, machine: &Arc<Machine>) -> Result<Listing> {
+    // So much of its work has the first done when the other begins; an uncontended round takes 25 ns.
+    const ALONE_PERCENT: [u64; 6] = [0, 25, 50, 75, 90, 100];
+    const ROUND_NS: u64 = 25;
+    let rounds = all_rounds(context) / 2;
+    let run = |lock, percent: u64| {
+        let alone_ns = u64::from(rounds) * ROUND_NS * percent / 100;
+        let shape = Shape { alone_ns, ..shape(2, rounds) };
+        Run { machine: Arc::clone(machine), cpus: CPUS, lock, shape, seed: context.seed }
+    };
+    let locks = [NO_SPIN, SPIN];
+    let runs: Vec<Run> = locks.iter().flat_map(|&lock| ALONE_PERCENT.map(|percent| run(lock, percent))).collect();
+    let shown = context.pool.map("handoff_spin: overlap", &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
+    let mut listing = Listing::new(
+        "Two threads that meet for a part of the run only: nanoseconds for an acquisition",
+        &["lock", "overlap, %", "ns", "acquisitions in a row"],
+    );
+    for (run, shown) in runs.iter().zip(shown) {
+        let cells = [shown.overlap * 100.0, shown.each_ns, shown.run_length].map(digits);
+        listing.rows.push([run.lock.to_owned()].into_iter().chain(cells).collect());
+    }
+    Ok(listing)
+}
+
+/// The published pairs on a desktop with as many cores.
+pub(super) fn desktop(context: &Context<'_>) -> Result<Listing> {
+    let machine = Arc::new(spec::load("osv-4")?);
+    const SHOWN: [&str; 3] = [NO_SPIN, SPIN, SPIN_LOCK];
+    let curves = Curves::run(context, &machine, &SHOWN)?;
+    let title = "The same on four cores (osv-4): nanoseconds for an acquisition";
+    let mut listing = Listing::new(title, &["lock", "1 thread", "2 threads", "4 threads", "20 threads"]);
+    for lock in SHOWN {
+        let cells = super::THREADS.map(|threads| digits(curves.at(lock, threads).each_ns));
+        listing.rows.push([lock.to_owned()].into_iter().chain(cells).collect());
+    }
+    Ok(listing)
+}
+
 /// The same workload on a machine of 1024 CPUs.
 pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
     const ROUNDS: u32 = 20_000;
@@ -147,7 +188,7 @@ pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
         machine: Arc::clone(&machine),
         cpus: threads,
         lock,
-        shape: shape(threads, (ROUNDS / threads).max(20), ROUND_NS),
+        shape: shape(threads, (ROUNDS / threads).max(20)),
         seed: context.seed,
     };
     let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| MANY.map(|threads| run(lock, threads))).collect();
@@ -169,7 +210,8 @@ pub(super) fn metal(context: &Context<'_>) -> Listing {
         for threads in counts {
             // A spin lock's owner loses its CPU for a whole slice where threads outnumber CPUs: fewer rounds do.
             let rounds = context.choose(20_000, 200_000) / threads;
-            let shown = with_lock::<Native, _>(lock, shape(threads, rounds, 0));
+            let shape = Shape { alone_ns: 0, held_ns: 0, between_ns: 0, ..shape(threads, rounds) };
+            let shown = with_lock::<Native, _>(lock, shape);
             let time = figures::time(shown.each_ns);
             cells.push(format!("{time}, {:.0}%, {:.1}", shown.overlap * 100.0, shown.run_length));
         }

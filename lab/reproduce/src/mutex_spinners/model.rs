@@ -13,6 +13,8 @@ use turnwise_sim::spec::Machine;
 
 /// The kernels of the three columns.
 pub(super) const VARIANTS: [&str; 3] = ["linux-3.7", "linux-3.7-patch-1", "linux-3.7-patch-2"];
+/// The same columns a version later.
+pub(super) const LATER: [&str; 3] = ["linux-3.8", "linux-3.8-patch-1", "linux-3.8-patch-2"];
 /// Today's locks.
 pub(super) const TODAY: &str = "today";
 
@@ -137,8 +139,9 @@ impl Model {
             constants: self.constants,
             seed: context.seed,
             ramp_ns: 0,
-            warm_up_ns: if context.least { 200_000 } else { self.warm_up_ns(nodes, users) },
+            warm_up_ns: if context.least { 3_000_000 } else { self.warm_up_ns(nodes, users) },
             measured_ns: if context.least { 300_000 } else { context.choose(12_000_000, 40_000_000) },
+            whole: false,
         }
     }
 

@@ -29,11 +29,12 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
         ramp_ns: RAMP_NS,
         warm_up_ns: WARM_UP_NS,
         measured_ns: MEASURED_NS,
+        whole: false,
         ..model.run(context, "fserver", locks, scaling::nodes(&machine, cpus), USERS_PER_CPU * cpus)
     };
     let rows = || PLACES.iter().flat_map(|&(directories, systems, _)| locks.map(|l| ((directories, systems), l)));
     let runs: Vec<Run> = rows().flat_map(|(place, locks)| FEW.map(|cpus| run(place, locks, cpus))).collect();
-    let outcomes = context.pool.map("mutex_spinners: 1024 CPUs", &runs, Run::run)?;
+    let outcomes = context.pool.map_longest_first("mutex_spinners: 1024 CPUs", &runs, Run::cost, Run::run)?;
     let mut of_all = outcomes.chunks(FEW.len());
     let scaling = PLACES.map(|(_, _, place)| {
         let title = format!("AIM7 fserver, {USERS_PER_CPU} users for each CPU, {place}");

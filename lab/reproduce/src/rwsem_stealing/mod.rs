@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables::to_1024(context, &model)?.show(&mut listings, &mut plots);
     }
     if context.metal {
-        listings.push(tables::metal(context, &model)?);
+        listings.push(context.pool.alone(|| tables::metal(context, &model))?);
     }
     let key = |place: &str| format!("{NAME}.{place}");
     let fitted = |what: &str, value: f64, unit: &str, on: &str| Fitted {

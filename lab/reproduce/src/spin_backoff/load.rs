@@ -2,11 +2,12 @@
 //!
 //! Opening and reading a file means so many acquisitions of one lock, each held for a while, with private work in
 //! between. The barrier is a program's, in memory that it spins on: what a thread waits there is user time, all else is
-//! system time.
+//! system time. On a machine that is full, the program's first thread, which looks again and again whether the others
+//! are done, shares a CPU with one of them.
 
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use turnwise::platform::{IntWord, SpinLimit, Word};
 use turnwise_bench::environment::Environment;
 use turnwise_bench::load::exclusive::Lock;
@@ -25,6 +26,10 @@ pub(super) struct Shape {
     pub(super) hold_ns: u64,
     /// Work before each.
     pub(super) private_ns: u64,
+    /// Whether the first thread of the program is here, too, though there is no CPU left for it.
+    pub(super) watched: bool,
+    /// Whether fields that the owner changes lie on the lock's line, as those of an inode do.
+    pub(super) inode: bool,
 }
 
 /// Apart from what lies beside it.
@@ -75,6 +80,8 @@ pub(super) struct SameFile<W: Environment, L> {
     jitter: W::Jitter,
     user_ns: AtomicU64,
     system_ns: AtomicU64,
+    /// Threads that are done.
+    done: AtomicU32,
     world: PhantomData<fn() -> W>,
 }
 
@@ -89,6 +96,14 @@ pub(super) struct Took {
     pub(super) user_ns: f64,
 }
 
+impl Took {
+    /// The mean of some runs.
+    pub(super) fn mean(runs: &[Took]) -> Took {
+        let mean = |of: fn(&Took) -> f64| runs.iter().map(of).sum::<f64>() / runs.len().max(1) as f64;
+        Took { wall_ns: mean(|t| t.wall_ns), system_ns: mean(|t| t.system_ns), user_ns: mean(|t| t.user_ns) }
+    }
+}
+
 impl<W: Environment, L: Lock<()>> SameFile<W, L> {
     /// Threads that have not started yet.
     pub(super) fn new(shape: Shape, jitter: W::Jitter) -> Self {
@@ -101,6 +116,7 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
             jitter,
             user_ns: AtomicU64::new(0),
             system_ns: AtomicU64::new(0),
+            done: AtomicU32::new(0),
             world: PhantomData,
         }
     }
@@ -116,18 +132,27 @@ impl<W: Environment, L: Lock<()>> SameFile<W, L> {
         let mut seed = seed;
         for _ in 0..self.shape.acquisitions {
             seed = W::think(seed, self.private, self.jitter);
-            seed = self.lock.0.with(|()| W::work(seed, self.hold));
+            seed = self.lock.0.with(|()| {
+                if self.shape.inode {
+                    W::touch((&raw const self.lock).cast_mut().cast(), size_of::<u32>(), true);
+                }
+                W::work(seed, self.hold)
+            });
         }
         seed
     }
-}
 
-impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
-    fn threads(&self) -> usize {
-        self.shape.threads as usize
+    /// Looks whether all are done, and lets others have the CPU between looks.
+    fn watch(&self) {
+        let (look, mut seed) = (W::amount(LOOK_NS), 0);
+        while self.done.load(Relaxed) < self.shape.threads {
+            seed = W::work(seed, look);
+            W::yield_now();
+        }
+        std::hint::black_box(seed);
     }
 
-    fn act(&self, thread: usize) {
+    fn work(&self, thread: usize) {
         let mut seed = thread as u64 + 1;
         let (mut user, mut system) = (0, 0);
         self.barrier.wait(self.shape.threads);
@@ -143,5 +168,19 @@ impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
         }
         self.system_ns.fetch_add(system, Relaxed);
         self.user_ns.fetch_add(user, Relaxed);
+        self.done.fetch_add(1, Relaxed);
+    }
+}
+
+/// How long the first thread of the program looks before it lets others have the CPU.
+const LOOK_NS: u64 = 1_000;
+
+impl<W: Environment, L: Lock<()>> ThreadGroup for SameFile<W, L> {
+    fn threads(&self) -> usize {
+        self.shape.threads as usize + usize::from(self.shape.watched)
+    }
+
+    fn act(&self, thread: usize) {
+        if thread == self.shape.threads as usize { self.watch() } else { self.work(thread) }
     }
 }

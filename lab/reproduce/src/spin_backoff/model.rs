@@ -35,7 +35,8 @@ impl Constants {
 
     pub(super) fn shape(self, threads: u32, files: u32) -> Shape {
         let Constants { hold_ns, acquisitions } = self;
-        Shape { threads, files, acquisitions, hold_ns: hold_ns as u64, private_ns: Self::PRIVATE_NS }
+        let (hold_ns, private_ns) = (hold_ns as u64, Self::PRIVATE_NS);
+        Shape { threads, files, acquisitions, hold_ns, private_ns, watched: false, inode: false }
     }
 }
 
@@ -49,19 +50,31 @@ pub(super) struct Run {
     /// Acquisitions of all threads, about.
     pub(super) effort: u32,
     pub(super) seed: u64,
+    /// As [`Shape::watched`]: beside the workers one thread is always busy, and has a CPU of its own unless the machine
+    /// is full.
+    pub(super) watched: bool,
+    /// As [`Shape::inode`].
+    pub(super) inode: bool,
 }
 
 impl Run {
     /// What a file takes.
     pub(super) fn run(&self) -> Result<Took> {
         let files = (self.effort / (self.threads * self.constants.acquisitions)).max(4);
-        let took = with_lock::<Sim, _>(self.lock, (self, self.constants.shape(self.threads, files)))?;
+        let Run { watched, inode, .. } = *self;
+        let shape = Shape { watched, inode, ..self.constants.shape(self.threads, files) };
+        let took = with_lock::<Sim, _>(self.lock, (self, shape))?;
         let per_file = |ns: f64| ns / f64::from(files);
         Ok(Took {
             wall_ns: per_file(took.wall_ns),
             system_ns: per_file(took.system_ns),
             user_ns: per_file(took.user_ns),
         })
+    }
+
+    /// The same with seeds from this one's on.
+    pub(super) fn seeds(&self, count: u64) -> impl Iterator<Item = Run> {
+        (0..count).map(|n| Run { seed: self.seed + n, ..self.clone() })
     }
 }
 
@@ -75,10 +88,9 @@ impl WithLock<Sim> for (&Run, Shape) {
     }
 }
 
-/// Workers on a machine with so many CPUs in use: beside them one thread is always busy, and has a CPU of its own
-/// unless the machine is full.
-pub(super) fn workers(cpus: u32) -> u32 {
-    if cpus == 64 { 63 } else { cpus }
+/// How many seeds a figure is the mean of.
+pub(super) fn seeds(context: &Context<'_>) -> u64 {
+    context.choose(2, 5)
 }
 
 /// The workload with all its constants.
@@ -100,20 +112,25 @@ impl Model {
         let published: SpinBackoff = published::typed("spin_backoff")?;
         let (first, last) = (&published.rows[0], &published.rows[3]);
         let wanted = [last.spin[0] / first.spin[0], user_of_workers(first.spin) / first.spin[1]];
-        let both = |values: &[f64]| {
+        let both = |values: &[f64]| -> Result<Vec<Took>> {
             let constants = Constants { hold_ns: values[0], acquisitions: values[1] as u32 };
             let runs = [(first.cpus, 4), (last.cpus, 1)].map(|(cpus, longer)| Run {
                 machine: Arc::clone(&machine),
                 lock: SPIN,
-                threads: workers(cpus),
+                threads: cpus,
                 constants,
                 effort: longer * context.choose(2_000, 8_000),
                 seed: context.seed,
+                watched: cpus == machine.topology.cpus(),
+                inode: false,
             });
-            context.pool.map("spin_backoff: fit", &runs, Run::run)
+            let count = seeds(context);
+            let all: Vec<Run> = runs.iter().flat_map(|run| run.seeds(count)).collect();
+            let took = context.pool.map("spin_backoff: fit", &all, Run::run)?;
+            Ok(took.chunks(count as usize).map(Took::mean).collect::<Vec<_>>())
         };
-        let found = fit(&[HOLD, ACQUISITIONS], context.rounds(8, 25), |values| {
-            let took = both(values)?;
+        let found = fit(&[HOLD, ACQUISITIONS], context.rounds(8, 25), |values| -> Result<f64> {
+            let took: Vec<Took> = both(values)?;
             let ours = [took[1].wall_ns / took[0].wall_ns, took[0].user_ns / took[0].system_ns];
             Ok(distance(&[(ours[0], wanted[0]), (ours[1], wanted[1])]))
         })?;
@@ -143,10 +160,12 @@ impl Model {
         Run {
             machine: Arc::clone(&self.machine),
             lock,
-            threads: workers(cpus),
+            threads: cpus,
             constants: self.constants,
             effort: if cpus == 8 { 4 } else { 1 } * context.choose(2_000, 8_000),
             seed: context.seed,
+            watched: cpus == self.machine.topology.cpus(),
+            inode: false,
         }
     }
 

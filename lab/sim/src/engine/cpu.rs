@@ -26,7 +26,9 @@ pub(crate) enum Activity {
     Spin,
 }
 
-/// A CPU.
+/// A CPU. In this order what each event looks at is on one line of the host's, and what requests and stores do on the
+/// next.
+#[repr(C, align(64))]
 pub(crate) struct Cpu {
     pub(crate) thread: Option<u32>,
     pub(crate) activity: Activity,
@@ -35,10 +37,10 @@ pub(crate) struct Cpu {
     pub(crate) accounted: Ps,
     /// Events for its thread with another number are void.
     pub(crate) generation: u32,
-    pub(crate) request: Option<Request>,
-    pub(crate) stores: StoreBuffer,
     /// Its thread must go as soon as its operation is done, or its section.
     pub(super) resched: bool,
+    pub(crate) stores: StoreBuffer,
+    pub(crate) request: Option<Request>,
     /// Ready threads, in no order.
     pub(super) ready: Vec<u32>,
     /// CPU time had: that of the thread which had least, never falling.

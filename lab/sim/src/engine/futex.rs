@@ -91,7 +91,7 @@ impl Engine {
         let (system, cpu) = (&self.machine.system, self.last_cpu(thread));
         let sleeping = self.cpus[cpu as usize].idle_for(self.now).is_some_and(|time| time >= system.idle_poll);
         let ipi = system.ipi.at(self.machine.topology.between(self.current_cpu, cpu));
-        system.wake + if sleeping { ipi } else { 0 }
+        self.on_its_core(self.current_cpu, system.wake) + if sleeping { ipi } else { 0 }
     }
 
     /// A thread that was taken out of its bucket becomes ready.

@@ -339,15 +339,29 @@ impl Engine {
         cpu == self.current_cpu || (there.activity == cpu::Activity::Spin && there.thread != Some(thread))
     }
 
-    /// Whether the other thread of the core is busy.
+    /// Whether the other thread of the running one's core is busy.
     pub(crate) fn sibling_busy(&self) -> bool {
+        self.shares_core(self.current_cpu)
+    }
+
+    /// Whether another CPU of this one's core executes instructions. One that polls while it is idle does; one that
+    /// spins pauses, which leaves the core to the other.
+    fn shares_core(&self, cpu: u32) -> bool {
         let per_core = self.machine.topology.threads_per_core;
-        let first = self.current_cpu / per_core * per_core;
-        let busy = |cpu: u32| {
-            let activity = self.cpus[cpu as usize].activity;
-            cpu != self.current_cpu && !matches!(activity, cpu::Activity::Idle | cpu::Activity::Spin)
+        let first = cpu / per_core * per_core;
+        let poll = self.machine.system.idle_poll;
+        let busy = |other: u32| {
+            let there = &self.cpus[other as usize];
+            let polls = there.idle_for(self.now).is_some_and(|time| time < poll);
+            other != cpu && (polls || !matches!(there.activity, cpu::Activity::Idle | cpu::Activity::Spin))
         };
         per_core > 1 && (first..first + per_core).any(busy)
+    }
+
+    /// What takes the kernel of a CPU so long when its core is its own, with the other thread as it is now.
+    pub(super) fn on_its_core(&self, cpu: u32, ps: Ps) -> Ps {
+        let slow = if self.shares_core(cpu) { self.machine.cpu.smt_permille } else { 1000 };
+        ps * Ps::from(slow) / 1000
     }
 
     pub(crate) fn progress(&mut self) {

@@ -29,17 +29,10 @@ pub(crate) enum What {
     Action { index: u32 },
 }
 
-/// An event to come.
-#[derive(Clone, Copy)]
-struct Event {
-    time: Ps,
-    what: What,
-}
-
 /// An event to come, later than the next ones, and its place among those of its time.
 struct Far {
     time: Ps,
-    place: i64,
+    place: u64,
     what: What,
 }
 
@@ -61,18 +54,134 @@ impl Ord for Far {
     }
 }
 
-/// Events kept in order: about as many as a machine of 80 CPUs has at a time. Most new ones are among the next few, so
-/// that putting them into their place is quicker than a heap is.
-const NEAR: usize = 256;
+/// A bucket's width is 2 to the power of this, in picoseconds: on a machine of 80 CPUs few buckets have two events.
+const WIDTH: u32 = 10;
+/// Buckets of the wheel, which turns once in 8 microseconds: longer than nearly everything that is not sleep. As many
+/// as words of the bitmap times bits of a word, so that the words that are not 0 fit a bitmap of one `u128`.
+const BUCKETS: usize = 64 * WORDS;
+const WORDS: usize = 128;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// An event in the wheel, and the next one of its bucket.
+#[derive(Clone, Copy)]
+struct Node {
+    time: Ps,
+    what: What,
+    next: u32,
+}
+
+/// The events of the next turn, by time. A bucket's list is in the order of times, and of making.
+struct Wheel {
+    heads: Box<[u32; BUCKETS]>,
+    /// Which buckets have events.
+    bits: [u64; WORDS],
+    /// Which words of `bits` are not 0.
+    words: u128,
+    nodes: Vec<Node>,
+    /// Nodes to use again.
+    free: u32,
+    /// The bucket of the first event, if there is one.
+    first: usize,
+}
+
+impl Wheel {
+    fn new() -> Wheel {
+        let heads = Box::new([NONE; BUCKETS]);
+        Wheel { heads, bits: [0; WORDS], words: 0, nodes: Vec::with_capacity(256), free: NONE, first: 0 }
+    }
+
+    fn bucket(time: Ps) -> usize {
+        (time >> WIDTH) as usize % BUCKETS
+    }
+
+    fn is_empty(&self) -> bool {
+        self.words == 0
+    }
+
+    /// The time of the first event, if there is one.
+    #[inline]
+    fn first_time(&self) -> Option<Ps> {
+        (!self.is_empty()).then(|| self.nodes[self.heads[self.first] as usize].time)
+    }
+
+    fn node(&mut self, node: Node) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(node);
+            return self.nodes.len() as u32 - 1;
+        }
+        let number = self.free;
+        self.free = std::mem::replace(&mut self.nodes[number as usize], node).next;
+        number
+    }
+
+    /// Adds an event; `first`: it is earlier than all others.
+    #[inline]
+    fn insert(&mut self, time: Ps, what: What, first: bool) {
+        let bucket = Wheel::bucket(time);
+        if first {
+            self.first = bucket;
+        }
+        self.bits[bucket / 64] |= 1 << (bucket % 64);
+        self.words |= 1 << (bucket / 64);
+        let (mut before, mut next) = (NONE, self.heads[bucket]);
+        while next != NONE && self.nodes[next as usize].time <= time {
+            (before, next) = (next, self.nodes[next as usize].next);
+        }
+        let number = self.node(Node { time, what, next });
+        if before == NONE {
+            self.heads[bucket] = number;
+        } else {
+            self.nodes[before as usize].next = number;
+        }
+    }
+
+    /// Takes the first event out; there is one.
+    #[inline]
+    fn take_first(&mut self) -> (Ps, What) {
+        let bucket = self.first;
+        let number = self.heads[bucket];
+        let node = &mut self.nodes[number as usize];
+        let Node { time, what, next } = *node;
+        node.next = std::mem::replace(&mut self.free, number);
+        self.heads[bucket] = next;
+        if next == NONE {
+            self.empty_bucket(bucket);
+        }
+        (time, what)
+    }
+
+    /// A bucket, the first, is empty now: the next that is not becomes the first.
+    #[inline]
+    fn empty_bucket(&mut self, bucket: usize) {
+        let word = bucket / 64;
+        self.bits[word] &= !(1 << (bucket % 64));
+        let later = self.bits[word] & (u64::MAX << (bucket % 64));
+        if later != 0 {
+            self.first = word * 64 + later.trailing_zeros() as usize;
+            return;
+        }
+        if self.bits[word] == 0 {
+            self.words &= !(1 << word);
+        }
+        // Once around, and this word last.
+        let ahead = self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize;
+        let word = (word + 1 + ahead) % WORDS;
+        self.first = word * 64 + self.bits[word].trailing_zeros() as usize % 64;
+    }
+}
 
 /// The events to come. Events of one time happen in the order of their making.
 pub(crate) struct Queue {
-    /// The next ones, the very next last. There is one if there are any.
-    near: Vec<Event>,
-    /// All others: none is earlier than any of the next ones, or was made before one of its time.
+    /// Those of the buckets from `base` on, up to one turn.
+    near: Wheel,
+    /// All others, which are later. They move to the wheel before a new event can be put into their bucket, so that
+    /// what was made first comes first.
     far: BinaryHeap<Far>,
-    /// Places in `far` that have been given out: before all others, and behind them.
-    places: (i64, i64),
+    /// The number of the bucket of the last event that happened, counted without turning.
+    base: u64,
+    /// The first time that may be in `far` and not in the wheel.
+    far_from: Ps,
     made: u64,
     /// The time of the next event, or the horizon.
     next: Ps,
@@ -81,46 +190,39 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new() -> Queue {
-        let (near, far) = (Vec::with_capacity(NEAR), BinaryHeap::new());
-        Queue { near, far, places: (0, 0), made: 0, next: 0, horizon: 0 }
+        let (near, far) = (Wheel::new(), BinaryHeap::new());
+        Queue { near, far, base: 0, far_from: Ps::MAX, made: 0, next: 0, horizon: 0 }
     }
 
+    /// Adds an event, which is not earlier than the last one that happened.
+    #[inline]
     pub(crate) fn push(&mut self, time: Ps, what: What) {
+        debug_assert!(time >> WIDTH >= self.base, "an event of the past");
         self.made += 1;
+        if (time >> WIDTH) - self.base >= BUCKETS as u64 {
+            self.push_far(time, what);
+        } else {
+            let first = self.near.first_time().is_none_or(|first| time < first);
+            self.near.insert(time, what, first);
+        }
         self.next = self.next.min(time);
-        if self.far.peek().is_some_and(|far| far.time <= time) {
-            return self.push_far(time, what);
-        }
-        let place = self.near.partition_point(|event| event.time > time);
-        self.near.insert(place, Event { time, what });
-        if self.near.len() == NEAR {
-            self.send_far();
-        }
     }
 
+    #[inline(never)]
     fn push_far(&mut self, time: Ps, what: What) {
-        self.places.1 += 1;
-        self.far.push(Far { time, place: self.places.1, what });
+        self.far.push(Far { time, place: self.made, what });
+        self.far_from = self.far_from.min(time);
     }
 
-    /// There are too many near events: the later half is far from now on.
-    #[cold]
-    fn send_far(&mut self) {
-        for Event { time, what } in self.near.drain(..NEAR / 2) {
-            self.places.0 -= 1;
-            self.far.push(Far { time, place: self.places.0, what });
-        }
-    }
-
-    /// There are no near events: the next of the far ones are, from now on.
+    /// The wheel has turned to the bucket of `time`: far events that are less than a turn away are near from now on.
     #[cold]
     fn fetch_near(&mut self) {
-        while self.near.len() < NEAR / 2
-            && let Some(Far { time, what, .. }) = self.far.pop()
-        {
-            self.near.push(Event { time, what });
+        while let Some(far) = self.far.peek().filter(|far| (far.time >> WIDTH) - self.base < BUCKETS as u64) {
+            let first = self.near.first_time().is_none_or(|first| far.time < first);
+            self.near.insert(far.time, far.what, first);
+            self.far.pop();
         }
-        self.near.reverse();
+        self.far_from = self.far.peek().map_or(Ps::MAX, |far| far.time);
     }
 
     /// The time of the next event, or the horizon.
@@ -143,13 +245,21 @@ impl Queue {
 
     #[inline]
     fn find_next(&mut self) {
-        self.next = self.near.last().map_or(self.horizon, |event| event.time.min(self.horizon));
+        self.next = self.near.first_time().unwrap_or(self.far_from).min(self.horizon);
     }
 
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<(Ps, What)> {
-        let Event { time, what } = self.near.pop()?;
-        if self.near.is_empty() && !self.far.is_empty() {
+        if self.near.is_empty() {
+            if self.far.is_empty() {
+                return None;
+            }
+            self.base = self.far_from >> WIDTH;
+            self.fetch_near();
+        }
+        let (time, what) = self.near.take_first();
+        self.base = time >> WIDTH;
+        if (self.far_from >> WIDTH) - self.base < BUCKETS as u64 {
             self.fetch_near();
         }
         self.find_next();
@@ -169,11 +279,11 @@ mod tests {
     #[test]
     fn events_happen_in_the_order_of_their_times_and_of_their_making() {
         let mut chance = fastrand::Rng::with_seed(1);
-        for spread in [1, 10, 1_000, 1_000_000] {
+        for spread in [1, 10, 1_000, 1_000_000, 100_000_000] {
             let (mut queue, mut expected, mut now) = (Queue::new(), Vec::new(), 0);
             queue.set_horizon(Ps::MAX);
             for number in 0..20_000 {
-                // In turns it grows beyond what is near and becomes empty.
+                // In turns it grows and becomes empty.
                 if chance.u32(0..100) < if number / 2_000 % 2 == 0 { 70 } else { 25 } {
                     let time = now + chance.u64(0..spread);
                     queue.push(time, What::Action { index: number });

@@ -17,7 +17,6 @@ use crate::platform::SimWord;
 use crate::spec::{Machine, NS, Ps};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use rustc_hash::FxHashMap;
-use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Arc;
 use turnwise::platform::{ThreadSlot, Word};
@@ -207,13 +206,12 @@ impl Simulation {
         assert!(ENGINE.get().is_null(), "a simulation cannot run inside of another");
         let threads = std::mem::take(&mut self.threads);
         let mut engine = self.engine(&threads);
-        let mut fibers: Vec<Fiber> = Vec::with_capacity(threads.len());
+        let mut fibers = Fibers(Vec::with_capacity(threads.len()));
         for (number, (_, body)) in threads.into_iter().enumerate() {
-            fibers.push(fiber(self.region.stack(number), body));
+            fibers.0.push(fiber(self.region.stack(number), body));
         }
         engine.start(&self.actions);
-        let result = self.drive(&mut engine, &mut fibers);
-        abandon(&mut fibers);
+        let result = self.drive(&mut engine, &mut fibers.0);
         drop(fibers);
         match result? {
             Some(kind) => Err(engine.stuck(kind, self.config.seed)),
@@ -296,23 +294,26 @@ impl Simulation {
     }
 }
 
-/// Runs a thread up to its next suspension; whether it returned.
+/// Runs a thread up to its next suspension; whether it returned. If it panics, the panic goes on here.
+#[inline]
 fn resume(engine: &mut Engine, fibers: &mut [Fiber], thread: u32) -> bool {
-    YIELDER.set(engine.threads[thread as usize].yielder);
-    ENGINE.set(engine);
-    WHOLE.set(engine);
-    let result = panic::catch_unwind(AssertUnwindSafe(|| fibers[thread as usize].resume(())));
-    ENGINE.set(std::ptr::null_mut());
-    WHOLE.set(std::ptr::null_mut());
-    engine.threads[thread as usize].yielder = YIELDER.replace(std::ptr::null());
-    match result {
-        Ok(CoroutineResult::Yield(())) => false,
-        Ok(CoroutineResult::Return(())) => true,
-        Err(panic) => {
-            abandon(fibers);
-            panic::resume_unwind(panic);
+    /// From its drop on no thread runs.
+    struct Inside;
+    impl Drop for Inside {
+        #[inline]
+        fn drop(&mut self) {
+            ENGINE.set(std::ptr::null_mut());
+            WHOLE.set(std::ptr::null_mut());
         }
     }
+    YIELDER.set(engine.threads[thread as usize].yielder);
+    let inside = Inside;
+    ENGINE.set(engine);
+    WHOLE.set(engine);
+    let result = fibers[thread as usize].resume(());
+    drop(inside);
+    engine.threads[thread as usize].yielder = YIELDER.get();
+    matches!(result, CoroutineResult::Return(()))
 }
 
 fn fiber(stack: StackOf, body: Body) -> Fiber {
@@ -322,12 +323,17 @@ fn fiber(stack: StackOf, body: Body) -> Fiber {
     })
 }
 
-/// Gives up the stacks of threads that will not go on.
-fn abandon(fibers: &mut [Fiber]) {
-    for fiber in fibers.iter_mut().filter(|f| f.started() && !f.done()) {
-        // SAFETY: nothing outside of the simulation points to the stack, and no thread of it runs any more. What the
-        // thread owned is leaked.
-        unsafe { fiber.force_reset() };
+/// The threads' coroutines.
+struct Fibers(Vec<Fiber>);
+
+impl Drop for Fibers {
+    /// Gives up the stacks of threads that will not go on, as after the panic of one of them.
+    fn drop(&mut self) {
+        for fiber in self.0.iter_mut().filter(|f| f.started() && !f.done()) {
+            // SAFETY: nothing outside of the simulation points to the stack, and no thread of it runs any more. What
+            // the thread owned is leaked.
+            unsafe { fiber.force_reset() };
+        }
     }
 }
 

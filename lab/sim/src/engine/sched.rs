@@ -122,6 +122,7 @@ impl Engine {
                 let asleep = self.now - c.idle_since;
                 let exits = &self.machine.system.idle_exit;
                 let exit = exits.iter().rev().find(|(after, _)| asleep >= *after).map_or(0, |exit| exit.1);
+                let exit = self.on_its_core(cpu, exit);
                 self.queue.push(self.now + exit, What::Dispatch { cpu });
             }
             Activity::Wakes | Activity::Switches => {}
@@ -282,7 +283,8 @@ impl Engine {
         let t = &mut self.threads[thread as usize];
         (t.at, t.cpu) = (At::Running, cpu);
         self.set_on_cpu(cpu, thread, 1);
-        self.queue.push(self.now + self.machine.system.context_switch, What::Started { cpu });
+        let switch = self.on_its_core(cpu, self.machine.system.context_switch);
+        self.queue.push(self.now + switch, What::Started { cpu });
     }
 
     /// The thread that had the least CPU time.

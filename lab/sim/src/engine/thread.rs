@@ -20,27 +20,28 @@ pub(crate) enum At {
     Ended,
 }
 
-/// A thread.
+/// A thread. In this order what each event looks at is on one line of the host's.
+#[repr(C, align(64))]
 pub(crate) struct Thread {
-    pub(crate) at: At,
+    pub(crate) yielder: *const Yielder<(), ()>,
+    pub(crate) scope: Scope,
+    pub(crate) spin_ended: SpinEnded,
     /// The CPU that it is on, or was on last.
     pub(crate) cpu: u32,
-    pub(crate) bound: bool,
+    pub(crate) sections: Sections,
     /// CPU time had, weighed as the scheduler does.
     pub(super) vruntime: Ps,
+    /// Alarms with another number are void.
+    pub(crate) alarm: u32,
+    pub(crate) bound: bool,
+    pub(crate) at: At,
     /// What is left of its computation, and what that is.
     pub(super) rest: Option<(Ps, Doing)>,
     pub(crate) watch: Option<Watch>,
-    pub(crate) spin_ended: SpinEnded,
     pub(crate) parked: Parked,
-    /// Alarms with another number are void.
-    pub(crate) alarm: u32,
     pub(crate) asks: Option<(u32, Ps)>,
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
-    pub(crate) sections: Sections,
-    pub(crate) scope: Scope,
-    pub(crate) yielder: *const Yielder<(), ()>,
 }
 
 impl Thread {

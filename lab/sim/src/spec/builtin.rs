@@ -11,6 +11,7 @@ const FILES: &[(&str, &str)] = &[
     ("altix-64", include_str!("../../machines/altix-64.toml")),
     ("desktop-4", include_str!("../../machines/desktop-4.toml")),
     ("osv-4", include_str!("../../machines/osv-4.toml")),
+    ("osv-laptop", include_str!("../../machines/osv-laptop.toml")),
     ("epyc-milan-2s", include_str!("../../machines/epyc-milan-2s.toml")),
     ("icelake-2s", include_str!("../../machines/icelake-2s.toml")),
     ("sapphire-rapids-2s", include_str!("../../machines/sapphire-rapids-2s.toml")),

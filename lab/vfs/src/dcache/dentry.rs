@@ -118,7 +118,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dentry<H, L> {
             inode: Word::new(null_mut()),
             mounted: Word::new(null_mut()),
             busy: Busy {
-                count: L::Count::new_in(1),
+                count: L::Count::with_references(1),
                 state: Word::new(0),
                 newer: Word::new(null_mut()),
                 older: Word::new(null_mut()),

@@ -26,6 +26,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 use table::Table;
 use turnwise::platform::Word;
+use turnwise::raw::{RawLock, RawRwLock};
 
 /// A pointer to a dentry that somebody keeps alive.
 pub(crate) type DentryPtr<H, L> = NonNull<Dentry<H, L>>;
@@ -83,13 +84,13 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
     fn find_for_sure(&self, parent: DentryPtr<H, L>, hash: u64, name: &[u8]) -> Option<DentryPtr<H, L>> {
         let sequence = self.rename.0.read_begin();
         let found = self.table.find(parent, hash, name);
-        if found.is_some() || !self.rename.0.read_retry(sequence) {
+        if found.is_some() || !L::read_again(&self.rename.0, sequence) {
             return found;
         }
-        self.rename.0.read_blocking();
+        self.rename.0.read();
         let found = self.table.find(parent, hash, name);
-        // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
-        unsafe { self.rename.0.unlock_blocking() };
+        // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
+        unsafe { self.rename.0.unlock_read() };
         found
     }
 
@@ -99,7 +100,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         loop {
             let found = self.find_for_sure(parent, hash, name)?;
             // SAFETY: the caller is pinned (invariant 1 of `dentry`).
-            if unsafe { found.as_ref() }.busy.count.get_live() {
+            if L::get_found(&unsafe { found.as_ref() }.busy.count) {
                 return Some(found);
             }
             // Dead, and so out of its chain (invariant 4 of `Count`): the next look does not find it.
@@ -188,7 +189,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             let state = dentry.busy.state.load(Relaxed);
             if state & UNHASHED != 0 {
                 next = self.kill(pin, at); // invariant 5
-            } else if quick && state & LISTED == 0 && dentry.busy.count.get_live() {
+            } else if quick && state & LISTED == 0 && L::get_found(&dentry.busy.count) {
                 next = Some(at); // reclaim found it in use and dropped it from the list: once more, slowly
             }
         }
@@ -262,13 +263,13 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
             moved.as_ref()
         };
         let place = H::allocate(Place::new(parent, hash, name));
-        self.rename.0.write();
+        self.rename.0.lock();
         if let Some(over) = over {
             self.table.unhash(over);
         }
         let old = self.rehash(moved, dentry, place);
-        // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
-        unsafe { self.rename.0.unlock_write() };
+        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
+        unsafe { self.rename.0.unlock() };
         if let Some(over) = over {
             // SAFETY: the caller has a reference.
             self.lru.0.remove(unsafe { over.as_ref() });
@@ -287,10 +288,10 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let (in_a, in_b) = unsafe { (a.as_ref(), b.as_ref()) };
         let copy_of = |place: &Place<H, L>| H::allocate(Place::new(place.parent(), place.hash(), place.name()));
         let (place_a, place_b) = (copy_of(in_a.place()), copy_of(in_b.place()));
-        self.rename.0.write();
+        self.rename.0.lock();
         let old = [self.rehash(a, in_a, place_b), self.rehash(b, in_b, place_a)];
-        // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
-        unsafe { self.rename.0.unlock_write() };
+        // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
+        unsafe { self.rename.0.unlock() };
         // The references to the parents change hands as the places do.
         let pin = H::pin();
         // SAFETY: nobody who pins later can find them.

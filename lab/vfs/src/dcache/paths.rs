@@ -11,8 +11,9 @@ use super::{Counter, Dcache, DentryPtr};
 use crate::errno::Errno;
 use crate::host::{Host, Work};
 use crate::inode::Inode;
-use crate::locks::{Count, LockSet, PathsBy, Rename};
+use crate::locks::{LockSet, PathsBy, Rename};
 use crate::mount::MountPtr;
+use turnwise::raw::{RawLock, RawRwLock};
 
 /// A place in the tree of trees.
 pub(crate) type Spot<H, L> = (MountPtr<H, L>, DentryPtr<H, L>);
@@ -66,32 +67,32 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         let pin = H::pin();
         match L::Rename::PATHS {
             PathsBy::Writer => {
-                rename.write();
+                rename.lock();
                 let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: contract of `Rename::unlock_write`: this thread locked it above.
-                unsafe { rename.unlock_write() };
+                // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
+                unsafe { rename.unlock() };
                 reached
             }
             PathsBy::Blocking => {
-                rename.read_blocking();
+                rename.read();
                 let reached = self.climb(&pin, spot, root, out, locked);
-                // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
-                unsafe { rename.unlock_blocking() };
+                // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
+                unsafe { rename.unlock_read() };
                 reached
             }
             PathsBy::SequenceThenBlocking => {
                 let start = out.start;
                 let sequence = rename.read_begin();
                 let reached = self.climb(&pin, spot, root, out, free);
-                if !rename.read_retry(sequence) {
+                if !L::read_again(rename, sequence) {
                     return reached;
                 }
                 out.clear_to(start);
                 self.counters.add(Counter::ReadAgain);
-                rename.read_blocking();
+                rename.read();
                 let reached = self.climb(&pin, spot, root, out, free);
-                // SAFETY: contract of `Rename::unlock_blocking`: this thread locked it above.
-                unsafe { rename.unlock_blocking() };
+                // SAFETY: contract of `RawRwLock::unlock_read`: this thread locked it above.
+                unsafe { rename.unlock_read() };
                 reached
             }
         }
@@ -133,7 +134,7 @@ impl<H: Host, L: LockSet<H::Platform>> Dcache<H, L> {
         loop {
             let parent = dentry.place().parent();
             // SAFETY: pinned since before it was loaded. If it is dead, the dentry has another one by now.
-            if unsafe { parent.as_ref() }.busy.count.get_live() {
+            if L::get_found(&unsafe { parent.as_ref() }.busy.count) {
                 if dentry.place().parent() == parent {
                     return parent;
                 }
@@ -189,7 +190,7 @@ fn locked<H: Host, L: LockSet<H::Platform>>(
 ) -> Result<(), Errno> {
     dentry.busy.count.lock();
     let added = out.add(place.name());
-    // SAFETY: contract of `Count::unlock`: this thread locked it above.
+    // SAFETY: contract of `RawLock::unlock`: this thread locked it above.
     unsafe { dentry.busy.count.unlock() };
     added
 }

@@ -97,11 +97,6 @@ impl<H: Host, L: LockSet<H::Platform>> Directory<H, L> {
         std::mem::take(&mut self.order).into_values().map(|(_, child)| child)
     }
 
-    /// The cursor behind the last entry that there is now.
-    pub(super) fn end(&self) -> u64 {
-        self.next_cursor
-    }
-
     /// Shows entries from a cursor on, until `show` has enough.
     pub(super) fn read(&self, cursor: u64, own: u64, parent: u64, mut show: impl FnMut(DirEntry<'_>) -> bool) {
         let mut dot = |at: u64, name: &[u8], number| {

@@ -207,14 +207,6 @@ impl<'a, H: Host, L: LockSet<H::Platform>> Locked<'a, H, L> {
         Ok(())
     }
 
-    /// The cursor behind the last entry: what is made from now on is at or behind it.
-    ///
-    /// # Errors
-    /// `NOTDIR`.
-    pub fn end_of_entries(&self) -> Result<u64, Errno> {
-        Ok(self.directory()?.end())
-    }
-
     /// Changes what is to be changed, the size included.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
-//! The counts and rename locks of `turnwise` and `turnwise_lineage` behind the traits of a set.
+//! What the counts and rename locks of `turnwise` and `turnwise_lineage` can do besides locking.
 
 use super::{Count, PathsBy, Rename};
 use turnwise::platform::Platform;
-use turnwise::raw::{RawLock, RawRwLock};
+use turnwise::raw::RawLock;
 use turnwise::{LockRef, RawSeqRwLock};
 use turnwise_lineage::{DCount, RenameLock, d_count, rename_lock};
 
@@ -25,9 +25,6 @@ impl Paths for rename_lock::SeqExclusive {
 impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
     const PATHS: PathsBy = V::BY;
 
-    fn new_in() -> Self {
-        RawLock::new_in()
-    }
     #[inline]
     fn read_begin(&self) -> u64 {
         self.read_begin().into()
@@ -36,32 +33,11 @@ impl<V: rename_lock::Policy + Paths, P: Platform> Rename for RenameLock<V, P> {
     fn read_retry(&self, sequence: u64) -> bool {
         self.read_retry(sequence as u32)
     }
-    #[inline]
-    fn read_blocking(&self) {
-        self.read();
-    }
-    #[inline]
-    unsafe fn unlock_blocking(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_read() };
-    }
-    #[inline]
-    fn write(&self) {
-        self.lock();
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock() };
-    }
 }
 
 impl<P: Platform> Rename for RawSeqRwLock<P> {
     const PATHS: PathsBy = PathsBy::SequenceThenBlocking;
 
-    fn new_in() -> Self {
-        Self::new_in()
-    }
     #[inline]
     fn read_begin(&self) -> u64 {
         self.read_begin()
@@ -70,29 +46,11 @@ impl<P: Platform> Rename for RawSeqRwLock<P> {
     fn read_retry(&self, sequence: u64) -> bool {
         self.read_retry(sequence)
     }
-    #[inline]
-    fn read_blocking(&self) {
-        self.blocking_read();
-    }
-    #[inline]
-    unsafe fn unlock_blocking(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_blocking_read() };
-    }
-    #[inline]
-    fn write(&self) {
-        self.write();
-    }
-    #[inline]
-    unsafe fn unlock_write(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.unlock_write() };
-    }
 }
 
 impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
-    fn new_in(count: u32) -> Self {
-        let fresh: Self = RawLock::new_in();
+    fn with_references(count: u32) -> Self {
+        let fresh = Self::new_in();
         for _ in 0..count {
             fresh.get();
         }
@@ -117,19 +75,10 @@ impl<V: d_count::Policy, P: Platform> Count for DCount<V, P> {
     fn count(&self) -> u32 {
         self.count()
     }
-    #[inline]
-    fn lock(&self) {
-        RawLock::lock(self);
-    }
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise.
-        unsafe { RawLock::unlock(self) };
-    }
 }
 
 impl<P: Platform> Count for LockRef<P> {
-    fn new_in(count: u32) -> Self {
+    fn with_references(count: u32) -> Self {
         Self::new_in(count)
     }
     #[inline]
@@ -169,14 +118,5 @@ impl<P: Platform> Count for LockRef<P> {
     #[inline]
     fn count(&self) -> u32 {
         self.count()
-    }
-    #[inline]
-    fn lock(&self) {
-        core::mem::forget(self.lock());
-    }
-    #[inline]
-    unsafe fn unlock(&self) {
-        // SAFETY: the caller's promise: locked by `lock`, which forgot the guard.
-        unsafe { self.force_unlock() };
     }
 }

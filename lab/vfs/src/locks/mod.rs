@@ -5,19 +5,23 @@
 //! |---|---|---|
 //! | [`Count`] | `d_count` with `d_lock` | every dentry |
 //! | [`Rename`] | `rename_lock` | look-ups that miss, `d_path`, renames |
-//! | [`RawLock`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock`, ipc | inodes, renames, the journal |
+//! | [`RawLock`] that sleeps | `i_mutex`, `s_vfs_rename_mutex`, `s_orphan_lock` | inodes, renames, the journal |
 //! | [`RawLock`] that spins | hash chains, LRU list, pid table, sighand | the dentry cache |
 //! | [`RawRwLock`] that spins | `j_state_lock` | the journal |
-//! | [`RawRwLock`] that sleeps | `mmap_sem`, `anon_vma` | process objects |
+//! | [`RawRwLock`] that sleeps | `mmap_sem`, ipc | process objects |
+//! | [`RawLock`] that sleeps | `anon_vma`: a mutex, later an rwsem | process objects |
 //!
-//! The counts and rename locks of turnwise and lineage get their traits in `adapters`; the sets are in `sets`.
+//! What counts and rename locks can do besides locking is in `adapters`; the sets are in `sets`.
 
 mod adapters;
 mod guarded;
 mod sets;
 
 pub use guarded::{ReadGuard, Shared};
-pub use sets::{Linux37, Linux37Patch1, Linux37Patch2, Linux310, Linux310Dcache, Linux312, Today};
+pub use sets::{
+    Linux37, Linux37Patch1, Linux37Patch2, Linux38, Linux38Patch1, Linux38Patch2, Linux310, Linux310Dcache, Linux312,
+    Today,
+};
 
 use turnwise::platform::Platform;
 use turnwise::raw::{RawLock, RawRwLock};
@@ -41,8 +45,22 @@ pub trait LockSet<P: Platform>: Send + Sync + 'static {
     type Spin: RawLock;
     /// Spins: `j_state_lock`.
     type RwSpin: RawRwLock;
-    /// Sleeps: `mmap_sem`, `anon_vma`.
+    /// Sleeps: `mmap_sem`.
     type RwSem: RawRwLock;
+    /// Sleeps: the root lock of `anon_vma`, which was a mutex before Linux 3.8 (commit 5a505085).
+    type AnonVma: RawLock;
+
+    /// Takes a reference to a dentry that was found without one; whether it did. Sets that are wrong on purpose have
+    /// this and the next function of their own.
+    #[inline]
+    fn get_found(count: &Self::Count) -> bool {
+        count.get_live()
+    }
+    /// Whether what was read of the tree since the sequence was `sequence` must be read again.
+    #[inline]
+    fn read_again(rename: &Self::Rename, sequence: u64) -> bool {
+        rename.read_retry(sequence)
+    }
 }
 
 /// How a path is read from the tree while directories may be renamed.
@@ -57,35 +75,19 @@ pub enum PathsBy {
     SequenceThenBlocking,
 }
 
-/// The lock around every change of a dentry's place: a sequence, and a lock for writers and for readers that wait.
+/// The lock around every change of a dentry's place, with a sequence that says whether one came.
 ///
 /// What it protects consists of words that readers load with Acquire and writers store with Release.
-pub trait Rename: Send + Sync + 'static {
+pub trait Rename: RawRwLock {
     /// How `d_path` uses the lock.
     const PATHS: PathsBy;
-    /// Creates an unlocked lock.
-    fn new_in() -> Self;
     /// Begins an optimistic read; waits while somebody writes.
     fn read_begin(&self) -> u64;
     /// Whether a writer came since [`Rename::read_begin`] returned `sequence`.
     fn read_retry(&self, sequence: u64) -> bool;
-    /// Begins a read that shuts writers out.
-    fn read_blocking(&self);
-    /// Ends it.
-    ///
-    /// # Safety
-    /// The calling thread has it by [`Rename::read_blocking`].
-    unsafe fn unlock_blocking(&self);
-    /// Begins a change.
-    fn write(&self);
-    /// Ends it.
-    ///
-    /// # Safety
-    /// The calling thread has it by [`Rename::write`].
-    unsafe fn unlock_write(&self);
 }
 
-/// A dentry's reference count with its lock.
+/// A dentry's lock (`d_lock`) with its reference count.
 ///
 /// | operation | needs | count |
 /// |---|---|---|
@@ -101,9 +103,9 @@ pub trait Rename: Send + Sync + 'static {
 /// 4. A `get_live` that fails has waited for the end of the `kill_unused` that made it dead, `at_kill` included.
 /// 5. After a `put` has given its reference back, it does not touch the count any more, and neither does `get`,
 ///    `get_live` or `kill_unused` after its last change.
-pub trait Count: Send + Sync + 'static {
+pub trait Count: RawLock {
     /// Creates an unlocked count of `count` references.
-    fn new_in(count: u32) -> Self;
+    fn with_references(count: u32) -> Self;
     /// Adds a reference to those that the caller has.
     fn get(&self);
     /// Adds a reference unless the count is dead; whether it did.
@@ -124,11 +126,4 @@ pub trait Count: Send + Sync + 'static {
     fn kill_unused(&self, at_kill: impl FnOnce()) -> bool;
     /// The references at this moment.
     fn count(&self) -> u32;
-    /// Acquires the lock (`d_lock`).
-    fn lock(&self);
-    /// Releases it.
-    ///
-    /// # Safety
-    /// The calling thread has it by [`Count::lock`].
-    unsafe fn unlock(&self);
 }

@@ -5,13 +5,17 @@
 //! | [`Linux37`] | under `d_lock` | exclusive | 3.7 | 3.8 | `mutex_spinners`, before |
 //! | [`Linux37Patch1`] | under `d_lock` | exclusive | patch 1 | 3.8 | `mutex_spinners`, patch 1 |
 //! | [`Linux37Patch2`] | under `d_lock` | exclusive | patches 1 and 2 | 3.8 | `mutex_spinners`, both |
+//! | [`Linux38`] | under `d_lock` | exclusive | 3.7 | 3.8 | `mutex_spinners`, before, in a 3.8 kernel |
+//! | [`Linux38Patch1`] | under `d_lock` | exclusive | patch 1 | 3.8 | `mutex_spinners`, patch 1 in a 3.8 kernel |
+//! | [`Linux38Patch2`] | under `d_lock` | exclusive | patches 1 and 2 | 3.8 | `mutex_spinners`, both in a 3.8 kernel |
 //! | [`Linux310`] | under `d_lock` | exclusive | 3.10 | 3.10 | `dcache`, before |
 //! | [`Linux310Dcache`] | compare-exchange | sequence read/write lock | 3.10 | 3.10 | `dcache`, after |
 //! | [`Linux312`] | lockref | sequence first, then exclusive | 3.10 | 3.10 | what was merged |
 //! | [`Today`] | `LockRef` | `SeqRwLock` | `Mutex` | `RwSem` | this project |
 //!
-//! Spin locks are ticket locks and `j_state_lock` the biased readers-writer lock in all of the kernels; in [`Today`]
-//! spin locks back off, and `j_state_lock` is an `RwSem`.
+//! `anon_vma` has the set's mutex in Linux 3.7, its rwsem from 3.8 on. Spin locks are ticket locks and `j_state_lock`
+//! the biased readers-writer lock in all of the kernels; in [`Today`] spin locks back off, and `j_state_lock` is an
+//! `RwSem`.
 
 use super::LockSet;
 use turnwise::backoff::Exponential;
@@ -24,7 +28,7 @@ use turnwise_lineage::rwsem_xadd::{FastStealing, Fifo};
 use turnwise_lineage::{BiasedRwLock, DCount, KernelTicketLock, LinuxMutex, RenameLock, RwsemXadd, d_count};
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $set:ident = $name:literal: $count:ty, $rename:ty, $mutex:ty, $rwsem:ty;)*) => {$(
+    ($($(#[$doc:meta])* $set:ident = $name:literal: $count:ty, $rename:ty, $mutex:ty, $rwsem:ty, $anon_vma:ty;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $set;
@@ -39,23 +43,30 @@ macro_rules! kernels {
             type Spin = KernelTicketLock<P>;
             type RwSpin = BiasedRwLock<P>;
             type RwSem = RwsemXadd<$rwsem, P>;
+            type AnonVma = $anon_vma;
         }
     )*};
 }
 
 kernels! {
     /// Linux 3.7: `mutex_spinners` before its patches.
-    Linux37 = "linux-3.7": UnderLock, Exclusive, Baseline, Fifo;
+    Linux37 = "linux-3.7": UnderLock, Exclusive, Baseline, Fifo, LinuxMutex<Baseline, P>;
     /// Linux 3.7 with patch 1 of `mutex_spinners`: spinners look before they leap.
-    Linux37Patch1 = "linux-3.7-patch-1": UnderLock, Exclusive, Patch1, Fifo;
+    Linux37Patch1 = "linux-3.7-patch-1": UnderLock, Exclusive, Patch1, Fifo, LinuxMutex<Patch1, P>;
     /// Linux 3.7 with both patches: spinners queue.
-    Linux37Patch2 = "linux-3.7-patch-2": UnderLock, Exclusive, Patch1And2, Fifo;
+    Linux37Patch2 = "linux-3.7-patch-2": UnderLock, Exclusive, Patch1And2, Fifo, LinuxMutex<Patch1And2, P>;
+    /// Linux 3.8 before the patches of `mutex_spinners`: `anon_vma` has an rwsem.
+    Linux38 = "linux-3.8": UnderLock, Exclusive, Baseline, Fifo, RwsemXadd<Fifo, P>;
+    /// Linux 3.8 with patch 1.
+    Linux38Patch1 = "linux-3.8-patch-1": UnderLock, Exclusive, Patch1, Fifo, RwsemXadd<Fifo, P>;
+    /// Linux 3.8 with both patches.
+    Linux38Patch2 = "linux-3.8-patch-2": UnderLock, Exclusive, Patch1And2, Fifo, RwsemXadd<Fifo, P>;
     /// Linux 3.10-rc1: `dcache` before its patches.
-    Linux310 = "linux-3.10": UnderLock, Exclusive, Patch1And2, FastStealing;
+    Linux310 = "linux-3.10": UnderLock, Exclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
     /// Linux 3.10-rc1 with the document's third version: compare-exchange, sequence read/write lock.
-    Linux310Dcache = "linux-3.10-dcache": CmpXchg, SeqRw, Patch1And2, FastStealing;
+    Linux310Dcache = "linux-3.10-dcache": CmpXchg, SeqRw, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
     /// What became of it in Linux 3.12.
-    Linux312 = "linux-3.12": d_count::LockRef, SeqExclusive, Patch1And2, FastStealing;
+    Linux312 = "linux-3.12": d_count::LockRef, SeqExclusive, Patch1And2, FastStealing, RwsemXadd<FastStealing, P>;
 }
 
 /// The locks of `turnwise`.
@@ -72,6 +83,7 @@ impl<P: Platform> LockSet<P> for Today {
     type Spin = RawSpinLock<Exponential, P>;
     type RwSpin = RawRwSem<P>;
     type RwSem = RawRwSem<P>;
+    type AnonVma = RawRwSem<P>;
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Visit<Native> for Record {
         self.of::<RawReentrantMutex>(own::REENTRANT)
     }
     fn semaphore<const FAIR: bool>(self, _: Of<Semaphore<FAIR>>) -> LockRecord {
-        self.of::<own::OnePermit<FAIR>>(own::one_permit::<FAIR>())
+        self.raw::<own::OnePermit<FAIR>>(own::one_permit::<FAIR>())
     }
     fn rwsem(self, _: Of<RawRwSem>) -> LockRecord {
         self.of::<RawRwSem>(own::RWSEM)

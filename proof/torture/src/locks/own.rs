@@ -4,9 +4,11 @@ use crate::counts::{Counts, Op, Said, State};
 use crate::object::{Object, of, words_of};
 use crate::ops::{Condvar, Exclusive, HasRaw, Ops, Payload, Permits, Sequence, Shared, Upgrade};
 use std::cell::UnsafeCell;
-use std::mem;
+use turnwise::platform::Native;
 use turnwise::spin::mcs::McsNode;
-use turnwise::{LockRef, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, Semaphore, SeqRwLock};
+use turnwise::{
+    LockRef, RawCondvar, RawMcsLock, RawMutex, RawReentrantMutex, RawRwSem, RawSeqRwLock, Semaphore, SeqRwLock,
+};
 
 /// The mutex and its condition variable.
 #[derive(Default)]
@@ -160,13 +162,7 @@ pub(super) const MCS: Ops = Ops::lock(
 );
 
 /// A semaphore with one permit.
-pub(super) struct OnePermit<const FAIR: bool>(Semaphore<FAIR>);
-
-impl<const FAIR: bool> Default for OnePermit<FAIR> {
-    fn default() -> Self {
-        OnePermit(Semaphore::new_in(1))
-    }
-}
+pub(super) type OnePermit<const FAIR: bool> = turnwise_catalogue::OnePermit<FAIR, Native>;
 
 fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
     &of::<OnePermit<FAIR>>(lock).0
@@ -174,16 +170,6 @@ fn semaphore<const FAIR: bool>(lock: Object<'_>) -> &Semaphore<FAIR> {
 
 /// The operations of a [`Semaphore`].
 pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
-    let exclusive = Exclusive {
-        acquire: |lock| semaphore::<FAIR>(lock).acquire().forget(),
-        try_acquire: |lock| semaphore::<FAIR>(lock).try_acquire().map(|permit| permit.forget()).is_some(),
-        release: |lock| semaphore::<FAIR>(lock).release(1),
-        acquire_until: Some(|lock, deadline| {
-            semaphore::<FAIR>(lock).try_acquire_until(1, deadline).map(|permit| permit.forget()).is_some()
-        }),
-        release_fair: None,
-        before_last_write: None,
-    };
     let permits = Permits {
         take: |lock, n| semaphore::<FAIR>(lock).acquire_many(n).forget(),
         try_take: |lock, n| semaphore::<FAIR>(lock).try_acquire_many(n).map(|permits| permits.forget()).is_some(),
@@ -192,12 +178,19 @@ pub(super) const fn one_permit<const FAIR: bool>() -> Ops {
         },
         give: |lock, n| semaphore::<FAIR>(lock).release(n),
     };
-    Ops { permits: Some(permits), ..Ops::lock(exclusive, words_of::<OnePermit<FAIR>>) }
+    Ops { permits: Some(permits), ..Ops::lock(Exclusive::timed::<OnePermit<FAIR>>(), words_of::<OnePermit<FAIR>>) }
 }
 
 /// The typed sequence lock; as a lock without data, its writers.
 #[derive(Default)]
 pub(super) struct SeqLock(SeqRwLock<Payload>);
+
+impl HasRaw for SeqLock {
+    type Raw = RawSeqRwLock;
+    fn raw(&self) -> &RawSeqRwLock {
+        self.0.raw()
+    }
+}
 
 fn seq(lock: Object<'_>) -> &SeqRwLock<Payload> {
     &of::<SeqLock>(lock).0
@@ -215,18 +208,7 @@ pub(super) const SEQUENCE: Ops = Ops {
         },
         set: |lock, value| seq(lock).set(value),
     }),
-    ..Ops::lock(
-        Exclusive {
-            acquire: |lock| seq(lock).raw().write(),
-            try_acquire: |lock| seq(lock).raw().try_write(),
-            // SAFETY: the caller has the lock.
-            release: |lock| unsafe { seq(lock).raw().unlock_write() },
-            acquire_until: Some(|lock, deadline| seq(lock).raw().write_until(deadline)),
-            release_fair: None,
-            before_last_write: None,
-        },
-        |lock| format!("{:?}", seq(lock).raw()),
-    )
+    ..Ops::lock(Exclusive::timed::<SeqLock>(), |lock| format!("{:?}", seq(lock).raw()))
 };
 
 /// The count with a lock.
@@ -236,9 +218,16 @@ pub(super) struct CountedLock(UnsafeCell<LockRef>);
 // SAFETY: the cell is written by `Counts::restart` only, whose caller keeps the others away.
 unsafe impl Sync for CountedLock {}
 
+impl HasRaw for CountedLock {
+    type Raw = LockRef;
+    fn raw(&self) -> &LockRef {
+        // SAFETY: not written meanwhile, by the contract of `Counts::restart`.
+        unsafe { &*self.0.get() }
+    }
+}
+
 fn refs(lock: Object<'_>) -> &LockRef {
-    // SAFETY: not written meanwhile, by the contract of `Counts::restart`.
-    unsafe { &*of::<CountedLock>(lock).0.get() }
+    of::<CountedLock>(lock).raw()
 }
 
 fn run(refs: &LockRef, op: Op) -> Said {
@@ -273,16 +262,5 @@ pub(super) const COUNTS: Ops = Ops {
         // SAFETY: the caller keeps the others away.
         restart: |lock, count| unsafe { *of::<CountedLock>(lock).0.get() = LockRef::new(count) },
     }),
-    ..Ops::lock(
-        Exclusive {
-            acquire: |lock| mem::forget(refs(lock).lock()),
-            try_acquire: |lock| refs(lock).try_lock().map(mem::forget).is_some(),
-            // SAFETY: the caller has the lock, whose guard was forgotten.
-            release: |lock| unsafe { refs(lock).force_unlock() },
-            acquire_until: Some(|lock, deadline| refs(lock).try_lock_until(deadline).map(mem::forget).is_some()),
-            release_fair: None,
-            before_last_write: None,
-        },
-        |lock| format!("{:?}", refs(lock)),
-    )
+    ..Ops::lock(Exclusive::timed::<CountedLock>(), |lock| format!("{:?}", refs(lock)))
 };

@@ -24,22 +24,7 @@ macro_rules! symbol {
     };
 }
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux", not(miri)))]
-core::arch::global_asm!(
-    ".pushsection .tdata.turnwise,\"awT\",@progbits",
-    concat!(".hidden ", symbol!("turnwise_thread_words")),
-    concat!(".globl ", symbol!("turnwise_thread_words")),
-    concat!(".type ", symbol!("turnwise_thread_words"), ",@object"),
-    concat!(".size ", symbol!("turnwise_thread_words"), ",16"),
-    ".p2align 4",
-    concat!(symbol!("turnwise_thread_words"), ":"),
-    ".long 1", // the token: Token::ANONYMOUS
-    ".long 0", // the stage, see `thread.rs`
-    ".quad 0",
-    ".popsection",
-);
-
-#[cfg(all(target_arch = "aarch64", target_os = "linux", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux", not(miri)))]
 core::arch::global_asm!(
     ".pushsection .tdata.turnwise,\"awT\",%progbits",
     concat!(".hidden ", symbol!("turnwise_thread_words")),
@@ -48,9 +33,9 @@ core::arch::global_asm!(
     concat!(".size ", symbol!("turnwise_thread_words"), ",16"),
     ".p2align 4",
     concat!(symbol!("turnwise_thread_words"), ":"),
-    ".word 1", // the token: Token::ANONYMOUS
-    ".word 0", // the stage, see `thread.rs`
-    ".xword 0",
+    ".4byte 1", // the token: Token::ANONYMOUS
+    ".4byte 0", // the stage, see `thread.rs`
+    ".8byte 0",
     ".popsection",
 );
 

@@ -10,7 +10,7 @@ use turnwise::platform::Native;
 const ROUNDS: u32 = if cfg!(miri) { 30 } else { 200 };
 
 fn a_killed_count_stays_dead<C: Count>() {
-    let count = C::new_in(2);
+    let count = C::with_references(2);
     assert!(!count.put(|| panic!("not the last")));
     assert!(!count.kill_unused(|| panic!("in use")));
     let mut ran = false;
@@ -26,7 +26,7 @@ fn a_killed_count_stays_dead<C: Count>() {
 /// Readers get and put, one thread kills: exactly one kill, and no reference after it.
 fn get_live_against_kill<C: Count>() {
     for _ in 0..ROUNDS / 20 {
-        let (count, references, kills) = (C::new_in(0), AtomicU32::new(0), AtomicU32::new(0));
+        let (count, references, kills) = (C::with_references(0), AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|s| {
             for _ in 0..2 {
                 s.spawn(|| {
@@ -60,11 +60,11 @@ fn renames_are_seen_whole<R: Rename>() {
     std::thread::scope(|s| {
         s.spawn(|| {
             for round in 1..=ROUNDS {
-                lock.write();
+                lock.lock();
                 // ORDERING test.part: pairs with the load above.
                 parts.iter().for_each(|part| part.store(round, std::sync::atomic::Ordering::Release));
                 // SAFETY: locked above.
-                unsafe { lock.unlock_write() };
+                unsafe { lock.unlock() };
             }
         });
         s.spawn(|| {
@@ -72,10 +72,10 @@ fn renames_are_seen_whole<R: Rename>() {
                 let sequence = lock.read_begin();
                 let [a, b] = both();
                 assert!(a == b || lock.read_retry(sequence), "torn, and believed");
-                lock.read_blocking();
+                lock.read();
                 let [a, b] = both();
                 // SAFETY: locked above.
-                unsafe { lock.unlock_blocking() };
+                unsafe { lock.unlock_read() };
                 assert_eq!(a, b);
             }
         });

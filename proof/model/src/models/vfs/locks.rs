@@ -32,6 +32,7 @@ impl<C: Count, R: Rename> LockSet<Loom> for Lean<C, R> {
     type Spin = Quiet<KernelTicketLock<Loom>>;
     type RwSpin = Quiet<BiasedRwLock<Loom>>;
     type RwSem = Quiet<BiasedRwLock<Loom>>;
+    type AnonVma = Quiet<RawSpinLock<NoBackoff, Loom>>;
 }
 
 /// Does nothing while a failed model is cleaned up: whoever has a lock then will never release it.
@@ -86,42 +87,17 @@ unsafe impl<L: RawRwLock> RawRwLock for Quiet<L> {
 impl<L: Rename> Rename for Quiet<L> {
     const PATHS: PathsBy = L::PATHS;
 
-    fn new_in() -> Self {
-        Quiet(L::new_in())
-    }
     fn read_begin(&self) -> u64 {
         if panicking() { 0 } else { self.0.read_begin() }
     }
     fn read_retry(&self, sequence: u64) -> bool {
         !panicking() && self.0.read_retry(sequence)
     }
-    fn read_blocking(&self) {
-        if !panicking() {
-            self.0.read_blocking();
-        }
-    }
-    unsafe fn unlock_blocking(&self) {
-        if !panicking() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.unlock_blocking() };
-        }
-    }
-    fn write(&self) {
-        if !panicking() {
-            self.0.write();
-        }
-    }
-    unsafe fn unlock_write(&self) {
-        if !panicking() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.unlock_write() };
-        }
-    }
 }
 
 impl<C: Count> Count for Quiet<C> {
-    fn new_in(count: u32) -> Self {
-        Quiet(C::new_in(count))
+    fn with_references(count: u32) -> Self {
+        Quiet(C::with_references(count))
     }
     fn get(&self) {
         if !panicking() {
@@ -145,16 +121,5 @@ impl<C: Count> Count for Quiet<C> {
     }
     fn count(&self) -> u32 {
         self.0.count()
-    }
-    fn lock(&self) {
-        if !panicking() {
-            self.0.lock();
-        }
-    }
-    unsafe fn unlock(&self) {
-        if !panicking() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.unlock() };
-        }
     }
 }
