@@ -48,7 +48,7 @@ fn every_builtin_machine_loads_under_its_name() {
         assert!(machine.sources.len() > 25, "{name} has few sources");
         assert!(text.starts_with('#'), "{name} does not say what it is");
     }
-    assert_eq!(builtin().len(), 10);
+    assert_eq!(builtin().len(), 13);
 }
 
 #[test]
@@ -66,6 +66,9 @@ fn builtin_machines_have_the_shape_of_their_names() {
     assert_eq!(shape("icelake-2s"), (128, 2, 1));
     assert_eq!(shape("sapphire-rapids-2s"), (224, 2, 1));
     assert_eq!(shape("graviton4"), (192, 2, 1));
+    assert_eq!(shape("lockhammer-x86-2"), (48, 1, 0));
+    assert_eq!(shape("lockhammer-x86-3"), (88, 2, 1));
+    assert_eq!(shape("xeon-5320-2s"), (104, 2, 1));
     assert_eq!(shape("mesh-1024"), (1024, 64, 14));
 }
 

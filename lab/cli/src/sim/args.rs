@@ -35,7 +35,7 @@ pub(crate) enum Command {
 
 /// Validate the simulator: its predictions beside published and measured figures
 ///
-/// Takes a minute or two. The table of metal against simulator needs a benchmark's report, and the machine that
+/// Takes a few minutes. The table of metal against simulator needs a benchmark's report, and the machine that
 /// `turnwise-lab calibrate` wrote on the same host.
 #[derive(clap::Args)]
 #[command(after_long_help = VALIDATE_EXAMPLES)]
@@ -46,6 +46,12 @@ pub(crate) struct ValidateArgs {
     /// The machine file of that host
     #[arg(long, value_name = "NAME|FILE", default_value = "here", value_parser = setup::MachineParser)]
     pub(crate) machine: String,
+    /// Only the published curves, with every point
+    #[arg(long, conflicts_with = "bench")]
+    pub(crate) curves: bool,
+    /// Only the first and the last point of each curve, and short runs: seconds
+    #[arg(long, requires = "curves")]
+    pub(crate) quick: bool,
     /// Write the page to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
@@ -54,7 +60,8 @@ pub(crate) struct ValidateArgs {
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   turnwise-lab calibrate && turnwise-lab bench mutex --lock all --json bench.json
-  turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md";
+  turnwise-lab sim validate --bench bench.json --markdown docs/simulator.md
+  turnwise-lab sim validate --curves --quick";
 
 /// Merge the parts of a sweep (`--partition`)
 ///

@@ -11,7 +11,7 @@ use turnwise_present::ending::print;
 use turnwise_present::machine::commit;
 use turnwise_present::output_file::OutputFile;
 use turnwise_present::progress;
-use turnwise_simbench::validation::{self, Inputs};
+use turnwise_simbench::validation::{self, Inputs, blind};
 
 /// Writes the page.
 ///
@@ -19,19 +19,36 @@ use turnwise_simbench::validation::{self, Inputs};
 /// The report or the machine cannot be read, the page cannot be written, a lock broke its promise.
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode> {
     let output_file = args.markdown.as_deref().map(|file| OutputFile::open("--markdown", file)).transpose()?;
-    let metal = match &args.bench {
-        Some(file) => Some((read(file)?, Arc::new(setup::machine(&args.machine)?))),
-        None => None,
-    };
-    let inputs = Inputs { metal, command: command(args), commit: commit() };
-    let bar = progress::bar(validation::runs(&inputs), "{pos}/{len} runs {wide_bar} {elapsed_precise}");
-    let page = validation::page(&inputs, || bar.inc(1))?;
-    bar.finish_and_clear();
+    let page = if args.curves { curves(args)? } else { everything(args)? };
     match output_file {
         Some(output_file) => output_file.write(page.as_bytes())?,
         None => print(&page)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn everything(args: &ValidateArgs) -> Result<String> {
+    let metal = match &args.bench {
+        Some(file) => Some((read(file)?, Arc::new(setup::machine(&args.machine)?))),
+        None => None,
+    };
+    let inputs = Inputs { metal, command: command(args), commit: commit() };
+    let bar = bar(validation::runs(&inputs)?);
+    let page = validation::page(&inputs, || bar.inc(1))?;
+    bar.finish_and_clear();
+    Ok(page)
+}
+
+/// The published curves alone.
+fn curves(args: &ValidateArgs) -> Result<String> {
+    let bar = bar(blind::runs(args.quick)?);
+    let page = blind::page(&command(args), commit().as_deref(), args.quick, || bar.inc(1))?;
+    bar.finish_and_clear();
+    Ok(page)
+}
+
+fn bar(runs: usize) -> progress::ProgressBar {
+    progress::bar(runs, "{pos}/{len} runs {wide_bar} {elapsed_precise}")
 }
 
 fn read(file: &Path) -> Result<Report> {
@@ -43,5 +60,7 @@ fn read(file: &Path) -> Result<Report> {
 /// What makes this page again, without the paths of this host.
 fn command(args: &ValidateArgs) -> String {
     let bench = if args.bench.is_some() { " --bench bench.json" } else { "" };
-    format!("turnwise-lab sim validate{bench}")
+    let curves = if args.curves { " --curves" } else { "" };
+    let quick = if args.quick { " --quick" } else { "" };
+    format!("turnwise-lab sim validate{bench}{curves}{quick}")
 }

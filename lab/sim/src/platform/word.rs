@@ -111,6 +111,22 @@ impl<T: Copy + PartialEq> Word for SimWord<T> {
 }
 
 impl SimWord<u32> {
+    /// An exchange of some bytes of the word, least significant first, as some kernels' locks do it; what they were.
+    ///
+    /// # Panics
+    /// When the bytes are not all within the word.
+    #[track_caller]
+    pub fn swap_part<const N: usize>(&self, offset: usize, bytes: [u8; N]) -> [u8; N] {
+        assert!(offset + N <= size_of::<u32>(), "bytes {offset} to {} of a word of 4", offset + N);
+        let old = self.replace(Op::Rmw, Location::caller(), |old| {
+            let mut new = old.to_le_bytes();
+            new[offset..offset + N].copy_from_slice(&bytes);
+            u32::from_le_bytes(new)
+        });
+        let old = old.to_le_bytes();
+        std::array::from_fn(|byte| old[offset + byte])
+    }
+
     /// A plain store of some bytes of the word, least significant first, as some kernels' locks do it.
     ///
     /// # Panics

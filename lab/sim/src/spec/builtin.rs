@@ -16,6 +16,9 @@ const FILES: &[(&str, &str)] = &[
     ("icelake-2s", include_str!("../../machines/icelake-2s.toml")),
     ("sapphire-rapids-2s", include_str!("../../machines/sapphire-rapids-2s.toml")),
     ("graviton4", include_str!("../../machines/graviton4.toml")),
+    ("lockhammer-x86-2", include_str!("../../machines/lockhammer-x86-2.toml")),
+    ("lockhammer-x86-3", include_str!("../../machines/lockhammer-x86-3.toml")),
+    ("xeon-5320-2s", include_str!("../../machines/xeon-5320-2s.toml")),
     ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
 ];
 

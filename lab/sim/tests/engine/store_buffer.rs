@@ -165,5 +165,7 @@ fn a_full_buffer_waits_and_parts_of_words_are_stored() {
         words[0].store_part(0, [9]);
         words[0].store_part(2, [8, 7]);
         assert_eq!(words[0].load(Relaxed), 0x0708_0309);
+        assert_eq!(words[0].swap_part(2, [6, 5]), [8, 7]);
+        assert_eq!(words[0].load(Relaxed), 0x0506_0309);
     });
 }

@@ -6,15 +6,24 @@
 //! | `handoff.rs`, `qspinlock.rs` | a hand-over on Westmere-EX, published and simulated |
 //! | `curves.rs` | which locks collapse |
 //! | `osv.rs` | OSv's mutex, published and simulated |
+//! | `blind.rs` | published curves as blind tests: which, and what is said of them |
+//! | `lockhammer.rs`, `oversubscribed.rs` | locks alone on two servers; with more threads than CPUs |
+//! | `published.rs`, `small_locks.rs` | the published figures; the locks that they are of |
 //! | `metal.rs` | `turnwise-lab bench mutex` here, measured and simulated |
 
+pub mod blind;
 mod curves;
 mod handoff;
+mod lockhammer;
 mod metal;
 mod osv;
+mod oversubscribed;
+mod published;
 mod qspinlock;
+mod small_locks;
 
 use anyhow::Result;
+use blind::Blind;
 use handoff::Effort;
 use std::sync::Arc;
 use turnwise_bench::report::Report;
@@ -61,10 +70,12 @@ fn percent(share: f64) -> String {
 }
 
 /// How many runs a validation takes.
-#[must_use]
-pub fn runs(inputs: &Inputs) -> usize {
+///
+/// # Errors
+/// The published figures cannot be read.
+pub fn runs(inputs: &Inputs) -> Result<usize> {
     let metal = inputs.metal.as_ref().map_or(0, |(report, _)| metal::count(report));
-    handoff::RUNS + curves::count() + osv::count() + metal
+    Ok(handoff::RUNS + curves::count() + osv::count() + blind::runs(false)? + metal)
 }
 
 /// The page, as Markdown; calls `tick` after each run.
@@ -78,6 +89,7 @@ pub fn page(inputs: &Inputs, mut tick: impl FnMut()) -> Result<String> {
     text += &shapes(&westmere, &mut tick)?;
     text += OSV;
     text += &osv::table(&mut tick)?;
+    text += &Blind::predict(false, &mut tick)?.summary();
     text += &on_metal(inputs, &mut tick)?;
     text += LEFT_OUT;
     Ok(text)
@@ -204,7 +216,8 @@ mod tests {
         let machine = Arc::new(spec::load("desktop-4").expect("it is built in"));
         let inputs = Inputs { metal: Some((report(), machine)), command: String::new(), commit: None };
         let without = Inputs { metal: None, command: String::new(), commit: None };
-        assert_eq!(runs(&inputs) - runs(&without), 1, "std cannot be simulated");
+        let count = |inputs| runs(inputs).expect("the figures are built in");
+        assert_eq!(count(&inputs) - count(&without), 1, "std cannot be simulated");
         let mut ticks = 0;
         let text = on_metal(&inputs, &mut || ticks += 1).expect("the cell can be run");
         assert!(text.contains("| uncontended | mutex | 10.0 |") && !text.contains("| std |"), "{text}");

@@ -15,7 +15,6 @@ use turnwise_sim::{Placed, Sim, Simulation};
 const LOCKED: u32 = 1;
 const PENDING: u32 = 1 << 8;
 const TAIL_SHIFT: u32 = 16;
-const TAIL: u32 = !0 << TAIL_SHIFT;
 
 /// A thread's place in the queue: in the kernel each CPU's own.
 struct Node {
@@ -30,7 +29,8 @@ pub(super) struct KernelQueuedLock {
     nodes: Vec<Placed<Node>>,
 }
 
-fn spin_until(word: &<Sim as Platform>::U32, ready: impl FnMut(u32) -> bool) -> u32 {
+/// Waits without limits.
+pub(super) fn spin_until(word: &<Sim as Platform>::U32, ready: impl FnMut(u32) -> bool) -> u32 {
     Sim::spin_until(word, ready, SpinLimit::NONE).expect("a spin without limits ends with a value")
 }
 
@@ -87,15 +87,9 @@ impl KernelQueuedLock {
         self.nodes[next as usize - 1].granted.store(1, Release);
     }
 
-    /// Exchanges the tail; the last one's number + 1. (The kernel exchanges half a word, which cannot fail.)
+    /// Exchanges the tail; the last one's number + 1.
     fn join(&self, me: u32) -> u32 {
-        let mut word = self.word.load(Relaxed);
-        loop {
-            let new = word & !TAIL | (me + 1) << TAIL_SHIFT;
-            match self.word.compare_exchange(word, new, Acquire, Relaxed) {
-                Ok(_) => return word >> TAIL_SHIFT,
-                Err(found) => word = found,
-            }
-        }
+        let tail = u16::try_from(me + 1).expect("a simulation has fewer threads");
+        u16::from_le_bytes(self.word.swap_part(2, tail.to_le_bytes())).into()
     }
 }

@@ -1,0 +1,102 @@
+//! Published curves as blind tests: the machines were made from other sources before any figure was predicted.
+
+use super::lockhammer::{self, Effort, Point};
+use super::oversubscribed::{self, Curve};
+use super::published::{self, Published};
+use anyhow::Result;
+
+/// Simulated milliseconds of each run with more threads than CPUs.
+const OVERSUBSCRIBED_MS: [u64; 2] = [100, 20];
+
+/// How many runs the curves take.
+///
+/// # Errors
+/// The published figures cannot be read.
+pub fn runs(quick: bool) -> Result<usize> {
+    let published = published::read()?;
+    Ok(lockhammer::count(&published.lockhammer, effort(quick)) + oversubscribed::count(&published.oversubscription))
+}
+
+/// What was predicted, beside what was published.
+pub(super) struct Blind {
+    published: Published,
+    pub(super) points: Vec<Point>,
+    pub(super) curves: Vec<Curve>,
+}
+
+fn effort(quick: bool) -> Effort {
+    if quick { Effort::QUICK } else { Effort::FULL }
+}
+
+impl Blind {
+    /// Predicts all curves, or a few points of each; calls `tick` after each run.
+    pub(super) fn predict(quick: bool, mut tick: impl FnMut()) -> Result<Blind> {
+        let published = published::read()?;
+        let points = lockhammer::predict(&published.lockhammer, effort(quick), &mut tick)?;
+        let ms = OVERSUBSCRIBED_MS[usize::from(quick)];
+        let curves = oversubscribed::predict(&published.oversubscription, ms, &mut tick)?;
+        Ok(Blind { published, points, curves })
+    }
+
+    /// The results in a few lines.
+    pub(super) fn summary(&self) -> String {
+        format!(
+            "{HAMMER}{}\n{OVER}{}",
+            lockhammer::summary(&self.points),
+            oversubscribed::table(&self.published.oversubscription, &self.curves)
+        )
+    }
+}
+
+/// The page of the curves alone, with all points.
+///
+/// # Errors
+/// A machine file is wrong, or threads get nowhere.
+pub fn page(command: &str, commit: Option<&str>, quick: bool, tick: impl FnMut()) -> Result<String> {
+    let blind = Blind::predict(quick, tick)?;
+    Ok(format!(
+        "# Published curves, predicted\n\nWritten by `{command}`, commit {}; do not edit.\n{}\n## Every point\n\n\
+         Published / predicted, nanoseconds for each acquisition, by threads.\n{}",
+        commit.unwrap_or("unknown"),
+        blind.summary(),
+        lockhammer::tables(&blind.points),
+    ))
+}
+
+const HAMMER: &str = "\n## LockHammer's curves\n\n\
+    Two anonymous x86 servers, as Arm published them in 2018, from 8 threads on: their machine files hold latencies \
+    that others measured on such hosts, and none was fitted to these curves. Points within 35% of the published \
+    median and the median error, by lock; pairs of locks, of those that the published figures separate by 20%.\n\n";
+
+const OVER: &str = "\n## More threads than CPUs\n\n\
+    Microseconds for each section on 104 CPUs, published by FlexGuard (SOSP 2025) and predicted, by threads. Only \
+    ratios are comparable: what the published axis means is not said. A curve breaks where it rises by more than 50 \
+    times from one column to the next.\n\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// What holds of the predictions whatever the figures are: who is worst, who stays flat, who breaks where.
+    #[test]
+    fn the_shapes_of_the_curves_hold() {
+        let mut ticks = 0;
+        let blind = Blind::predict(true, || ticks += 1).expect("the files are built in");
+        assert_eq!(ticks, runs(true).expect("the figures are built in"));
+        let growth = |lock: &str| {
+            let mut ends: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+            let held = blind.points.iter().filter(|p| p.lock == lock && p.section == (1000, 0));
+            held.for_each(|p| ends.entry(&p.machine).or_default().push(p.predicted_ns));
+            ends.into_values().map(|ns| ns[1] / ns[0]).fold(0.0, f64::max)
+        };
+        assert!(growth("swap_mutex") > 1.5 && growth("queued_spinlock") < 1.2, "exchanges pile up, a queue does not");
+        let over = &blind.published.oversubscription;
+        for curve in &blind.curves {
+            let spins_in_line = ["mcs", "ticket_spinlock"].contains(&curve.lock.as_str());
+            let at = |threads| curve.predicted_us[over.threads.iter().position(|n| *n == threads).expect("a column")];
+            let jump = at(110) / at(104);
+            assert!(if spins_in_line { jump > 4.0 } else { jump < 1.5 }, "{}: {:?}", curve.lock, curve.predicted_us);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Locks with more threads than CPUs: where the curves break.
+//!
+//! A section reads and writes two lines, the time outside is 100 turns of an empty loop, nobody is pinned. The figure
+//! is the time for each completed section. What the published axis means is not said, so only ratios are judged.
+
+use super::lockhammer::find;
+use super::published::Oversubscription;
+use super::small_locks::PlaceLock;
+use anyhow::{Context, Result};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use turnwise::platform::{Platform, Word};
+use turnwise_sim::spec::{self, Machine};
+use turnwise_sim::{Affinity, Config, Sim, Simulation};
+
+/// 100 turns of an empty loop at about 3 GHz.
+const OUTSIDE_NS: u64 = 35;
+/// A curve breaks where it rises by more than this factor from one column to the next.
+const BREAK: f64 = 50.0;
+
+/// The two lines that a section reads and writes.
+#[repr(align(64))]
+struct Line(<Sim as Platform>::U32);
+
+/// One lock's curve.
+pub(super) struct Curve {
+    pub(super) lock: String,
+    pub(super) published_us: Option<Vec<f64>>,
+    pub(super) predicted_us: Vec<f64>,
+}
+
+/// The number of threads at which a curve breaks first.
+pub(super) fn breaks_at(threads: &[u32], us: &[f64]) -> Option<u32> {
+    let step = us.windows(2).position(|pair| pair[1] > BREAK * pair[0]);
+    step.map(|step| threads[step + 1])
+}
+
+/// How many runs there are.
+pub(super) fn count(published: &Oversubscription) -> usize {
+    published.threads.len() * (published.us.len() + 1)
+}
+
+/// Predicts the curves: those of the data, and a ticket lock's.
+///
+/// # Errors
+/// A machine or a lock is missing, or threads get nowhere.
+pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMut()) -> Result<Vec<Curve>> {
+    let machine = Arc::new(spec::load(&published.machine)?);
+    let mut rows: BTreeMap<&str, Option<&Vec<f64>>> =
+        published.us.iter().map(|(lock, us)| (lock.as_str(), Some(us))).collect();
+    rows.insert("ticket_spinlock", None);
+    let mut curves = Vec::new();
+    for (lock, published_us) in rows {
+        let mut predicted_us = Vec::new();
+        for &threads in &published.threads {
+            let us = once(&machine, find(lock)?, threads, ms * 1_000_000);
+            predicted_us.push(us.with_context(|| format!("{lock} with {threads} threads"))?);
+            tick();
+        }
+        curves.push(Curve { lock: lock.to_owned(), published_us: published_us.cloned(), predicted_us });
+    }
+    Ok(curves)
+}
+
+fn once(machine: &Arc<Machine>, place: PlaceLock, threads: u32, duration_ns: u64) -> Result<f64> {
+    let mut simulation = Simulation::new(Config::new(Arc::clone(machine), 1), threads as usize);
+    let lock = place(&mut simulation, threads);
+    let word = || Line(<Sim as Platform>::U32::new(0));
+    let data = Rc::new([simulation.place("data", word()), simulation.place("data", word())]);
+    let done = Rc::new(Cell::new(0_u64));
+    for _ in 0..threads {
+        let (lock, data, done) = (Rc::clone(&lock), Rc::clone(&data), Rc::clone(&done));
+        simulation.spawn(Affinity::Any, move || {
+            while Sim::time_ns() < duration_ns {
+                lock.acquire();
+                data.iter().for_each(|line| line.0.store(line.0.load(Relaxed) + 1, Relaxed));
+                if Sim::time_ns() < duration_ns {
+                    done.set(done.get() + 1);
+                }
+                lock.release();
+                Sim::progress();
+                Sim::compute(OUTSIDE_NS);
+            }
+        });
+    }
+    simulation.run()?;
+    Ok(duration_ns as f64 / 1_000.0 / done.get().max(1) as f64)
+}
+
+/// The table, and where each curve breaks.
+pub(super) fn table(published: &Oversubscription, curves: &[Curve]) -> String {
+    let mut text = String::from("| lock | |");
+    published.threads.iter().for_each(|threads| text += &format!(" {threads} |"));
+    text += &format!(" breaks at |\n|---|---|{}---|\n", "---|".repeat(published.threads.len()));
+    for curve in curves {
+        for (what, us) in [("published", curve.published_us.as_ref()), ("predicted", Some(&curve.predicted_us))] {
+            let Some(us) = us else { continue };
+            text += &format!("| `{}` | {what} |", curve.lock);
+            us.iter().for_each(|us| text += &format!(" {us:.3} |"));
+            let broken = breaks_at(&published.threads, us);
+            text += &format!(" {} |\n", broken.map_or("nowhere".to_owned(), |threads| threads.to_string()));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_breaks_where_it_jumps() {
+        assert_eq!(breaks_at(&[100, 104, 110], &[0.7, 0.8, 9e4]), Some(110));
+        assert_eq!(breaks_at(&[100, 104, 110], &[3.3, 3.8, 5.2]), None);
+    }
+}

@@ -1,0 +1,243 @@
+//! Locks of published curves, each in the shape in which it was measured: which accesses, in which order. They exist to
+//! be compared with what was published of them, and have no other use.
+//!
+//! | name | what |
+//! |---|---|
+//! | `swap_mutex` | exchanges again and again until the old value is 0; neither looks nor pauses |
+//! | `ticket_spinlock` | Linux's: two halves of a word, drawn from one, served by a plain store to the other |
+//! | `queued_spinlock` | Linux's: `qspinlock.rs` |
+//! | `osq_lock` | Linux's queue of spinners, taken as a lock, from which nobody departs |
+//! | `incdec_refcount` | an addition, a subtraction: nobody waits |
+//! | `cas_lockref` | the same by compare-exchange, tried until it succeeds |
+//! | `cas_rw_lock` | readers only: a compare-exchange to enter, an addition to leave |
+//! | `mcs` | [`turnwise::McsLock`]'s algorithm: MCS |
+//! | `futex` | free, held, or held with sleepers: an exchange and a sleep; also glibc's ordinary mutex |
+
+use super::qspinlock::{KernelQueuedLock, spin_until};
+use std::rc::Rc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use turnwise::platform::{IntWord, Lane, Platform, Word};
+use turnwise_sim::{Placed, Sim, Simulation};
+
+type U32 = <Sim as Platform>::U32;
+
+/// A lock as a thread of a benchmark uses it.
+pub(super) trait SmallLock {
+    fn acquire(&self);
+    fn release(&self);
+}
+
+/// Places a lock in a simulation of this many threads.
+pub(super) type PlaceLock = fn(&mut Simulation, u32) -> Rc<dyn SmallLock>;
+
+/// Each lock by its name in `published.toml`.
+pub(super) const LOCKS: [(&str, PlaceLock); 10] = [
+    ("cas_lockref", |s, _| Rc::new(Lockref(word(s, 0)))),
+    ("cas_rw_lock", |s, _| Rc::new(Readers(word(s, READERS)))),
+    ("futex", |s, _| Rc::new(Futex(word(s, FREE)))),
+    ("glibc", |s, _| Rc::new(Futex(word(s, FREE)))),
+    ("incdec_refcount", |s, _| Rc::new(Refcount(word(s, 0)))),
+    ("mcs", |s, threads| Rc::new(Queue::place(s, threads))),
+    ("osq_lock", |s, threads| Rc::new(Osq(Queue::place(s, threads)))),
+    ("queued_spinlock", |s, threads| Rc::new(KernelQueuedLock::place(s, threads))),
+    ("swap_mutex", |s, _| Rc::new(Swap(word(s, 0)))),
+    ("ticket_spinlock", |s, _| Rc::new(Ticket(word(s, 0)))),
+];
+
+fn word(simulation: &mut Simulation, value: u32) -> Placed<U32> {
+    simulation.place("lock", U32::new(value))
+}
+
+impl SmallLock for KernelQueuedLock {
+    fn acquire(&self) {
+        self.lock();
+    }
+    fn release(&self) {
+        self.unlock();
+    }
+}
+
+struct Swap(Placed<U32>);
+
+impl SmallLock for Swap {
+    fn acquire(&self) {
+        while self.0.swap(1, Acquire) != 0 {}
+    }
+    fn release(&self) {
+        self.0.store(0, Release);
+    }
+}
+
+/// The upper half is drawn from, the lower half is served.
+struct Ticket(Placed<U32>);
+
+impl SmallLock for Ticket {
+    fn acquire(&self) {
+        let drawn = self.0.fetch_add(1 << 16, Acquire);
+        let mine = drawn >> 16;
+        if drawn & 0xffff != mine {
+            spin_until(&self.0, |word| word & 0xffff == mine);
+        }
+    }
+    fn release(&self) {
+        let served = self.0.load(Relaxed) as u16;
+        self.0.store_part(0, served.wrapping_add(1).to_le_bytes());
+    }
+}
+
+struct Refcount(Placed<U32>);
+
+impl SmallLock for Refcount {
+    fn acquire(&self) {
+        self.0.fetch_add(1, Acquire);
+    }
+    fn release(&self) {
+        self.0.fetch_sub(1, Release);
+    }
+}
+
+/// Loads the word and exchanges it for the next, until that succeeds.
+fn exchange(word: &U32, next: impl Fn(u32) -> u32) {
+    loop {
+        let old = word.load(Relaxed);
+        if word.compare_exchange(old, next(old), Acquire, Relaxed).is_ok() {
+            return;
+        }
+    }
+}
+
+struct Lockref(Placed<U32>);
+
+impl SmallLock for Lockref {
+    fn acquire(&self) {
+        exchange(&self.0, |count| count + 1);
+    }
+    fn release(&self) {
+        exchange(&self.0, |count| count - 1);
+    }
+}
+
+/// How many readers there may be.
+const READERS: u32 = 0x2000_0000;
+
+struct Readers(Placed<U32>);
+
+impl SmallLock for Readers {
+    fn acquire(&self) {
+        self.0.load(Relaxed); // that no writer has it
+        exchange(&self.0, |free| free - 1);
+    }
+    fn release(&self) {
+        self.0.fetch_add(1, Release);
+    }
+}
+
+/// A thread's place in a queue; 0 is nobody, `n` is thread `n - 1`.
+#[repr(align(128))]
+struct Node {
+    next: U32,
+    granted: U32,
+}
+
+/// An MCS lock whose nodes belong to threads.
+struct Queue {
+    tail: Placed<U32>,
+    nodes: Vec<Placed<Node>>,
+}
+
+impl Queue {
+    fn place(simulation: &mut Simulation, threads: u32) -> Queue {
+        let node = || Node { next: U32::new(0), granted: U32::new(0) };
+        let nodes = (0..threads).map(|_| simulation.place("node", node())).collect();
+        Queue { tail: word(simulation, 0), nodes }
+    }
+
+    fn mine(&self) -> (u32, &Node) {
+        let me = Sim::thread();
+        (me + 1, &self.nodes[me as usize])
+    }
+
+    fn grant(&self, next: u32) {
+        self.nodes[next as usize - 1].granted.store(1, Release);
+    }
+
+    fn leave_empty(&self, me: u32) -> bool {
+        self.tail.compare_exchange(me, 0, Release, Relaxed).is_ok()
+    }
+}
+
+impl SmallLock for Queue {
+    fn acquire(&self) {
+        let (me, node) = self.mine();
+        node.granted.store(0, Relaxed);
+        node.next.store(0, Relaxed);
+        if let Some(prev) = self.tail.swap(me, Acquire).checked_sub(1) {
+            self.nodes[prev as usize].next.store(me, Release);
+            spin_until(&node.granted, |granted| granted != 0);
+        }
+    }
+
+    fn release(&self) {
+        let (me, node) = self.mine();
+        let mut next = node.next.load(Acquire);
+        if next == 0 {
+            if self.leave_empty(me) {
+                return;
+            }
+            next = spin_until(&node.next, |next| next != 0);
+        }
+        self.grant(next);
+    }
+}
+
+/// The same, but a release tries to empty the queue before it looks for a successor, whom it takes by exchange.
+struct Osq(Queue);
+
+impl SmallLock for Osq {
+    fn acquire(&self) {
+        self.0.acquire();
+    }
+
+    fn release(&self) {
+        let (me, node) = self.0.mine();
+        if self.0.leave_empty(me) {
+            return;
+        }
+        let mut next = node.next.swap(0, Acquire);
+        while next == 0 {
+            if self.0.tail.load(Relaxed) == me && self.0.leave_empty(me) {
+                return;
+            }
+            if node.next.load(Relaxed) == 0 {
+                Sim::relax();
+            } else {
+                next = node.next.swap(0, Acquire);
+            }
+        }
+        self.0.grant(next);
+    }
+}
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Held, and somebody may sleep.
+const CONTENDED: u32 = 2;
+
+struct Futex(Placed<U32>);
+
+impl SmallLock for Futex {
+    fn acquire(&self) {
+        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() {
+            return;
+        }
+        while self.0.swap(CONTENDED, Acquire) != FREE {
+            Sim::park(&self.0, CONTENDED, Lane::Waiters, None);
+        }
+    }
+
+    fn release(&self) {
+        if self.0.swap(FREE, Release) == CONTENDED {
+            Sim::wake(&*self.0, Lane::Waiters, 1);
+        }
+    }
+}
