@@ -106,8 +106,6 @@ impl Calibration {
             rmw_shared: self.table("coherence.rmw_shared", true)?,
             memory: self.table("coherence.memory", false)?,
             read_occupancy: self.cost("coherence.read_occupancy")?,
-            invalidate_per_sharer: None,
-            busy: None,
         })
     }
 

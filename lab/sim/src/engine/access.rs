@@ -5,12 +5,12 @@
 //! to its buffer (`posted.rs`).
 //!
 //! A thread that spins looks once, and then is parked on its lines, which costs no events. When one of them is written,
-//! all who watch it read it again, in the order in which their requests arrive at its home; those whose predicate now
-//! holds are resumed when their copy has come, for the others only the line is busy.
+//! all who watch it read it again; those whose predicate now holds are resumed when their copy has come, for the others
+//! only the line is busy. Whose request comes first is drawn by lot.
 
 use super::charge::{Doing, Kind};
 use super::cpu::{Activity, Request};
-use super::lines::{Miss, Op, Reader};
+use super::lines::Op;
 use super::queue::What;
 use super::thread::{SpinEnded, Watch};
 use super::trace::Happened;
@@ -71,51 +71,41 @@ impl Engine {
     #[inline(never)]
     fn miss(&mut self, line: u32, op: Op) -> Flow {
         let cpu = self.current_cpu;
-        let Miss { latency, travel, .. } = self.lines.miss(line, cpu, op);
+        let (latency, _) = self.lines.latency(line, cpu, op);
         let more = self.perturbation(latency);
-        let request = Request { line, op, travel };
-        let mut arrival = self.now + travel + more;
+        let travel = latency / 2;
         if self.now + latency + more < self.queue.next_time() {
             // Nothing else happens before it is served.
             self.now += travel;
-            match self.serve(cpu, request) {
-                Ok(done) => return self.go_on_at(done + more),
-                Err(again) => arrival = again + more,
-            }
+            let done = self.serve(cpu, Request { line, op, travel }) + more;
+            return self.go_on_at(done);
         }
-        self.cpu().request = Some(request);
+        self.cpu().request = Some(Request { line, op, travel });
         self.cpu().activity = Activity::Operation;
-        self.queue.push(arrival, What::Arrive { cpu });
+        self.queue.push(self.now + travel + more, What::Arrive { cpu });
         Flow::Suspend
     }
 
     /// A request arrives.
     pub(super) fn arrive(&mut self, cpu: u32) {
         let Some(request) = self.cpus[cpu as usize].request.take() else { return };
-        match self.serve(cpu, request) {
-            Ok(done) => {
-                let generation = self.cpus[cpu as usize].generation;
-                self.queue.push(done, What::Resume { cpu, generation });
-            }
-            Err(again) => {
-                self.cpus[cpu as usize].request = Some(request);
-                self.queue.push(again, What::Arrive { cpu });
-            }
-        }
+        let done = self.serve(cpu, request);
+        let generation = self.cpus[cpu as usize].generation;
+        self.queue.push(done, What::Resume { cpu, generation });
     }
 
-    /// Serves a store that its CPU does not wait for: when it is done, or when its request comes again.
-    pub(super) fn serve_store(&mut self, cpu: u32, line: u32, travel: Ps) -> Result<Ps, Ps> {
+    /// Serves a store that its CPU does not wait for, and returns when it is done.
+    pub(super) fn serve_store(&mut self, cpu: u32, line: u32, travel: Ps) -> Ps {
         self.serve(cpu, Request { line, op: Op::Store, travel })
     }
 
-    fn serve(&mut self, cpu: u32, request: Request) -> Result<Ps, Ps> {
+    fn serve(&mut self, cpu: u32, request: Request) -> Ps {
         let Request { line, op, travel } = request;
-        let served = self.lines.serve(line, cpu, op, self.now, travel)?;
+        let served = self.lines.serve(line, cpu, op, self.now, travel);
         if let Some(class) = served.from {
             self.count_transfer(cpu, line, class);
         }
-        Ok(served.done)
+        served.done
     }
 
     fn count_transfer(&mut self, cpu: u32, line: u32, class: Class) {
@@ -137,50 +127,64 @@ impl Engine {
         }
     }
 
-    /// Their requests are on the way.
+    /// Their requests are on the way: each notices at its next look, and the nearest arrives first.
     #[inline(never)]
     fn send_watchers(&mut self, line: u32) {
-        let first = self.lines.call_watchers(line, self.now);
-        self.queue.push(first, What::Refill { line });
+        let watchers = self.lines.entry(line).watchers.len() as Ps;
+        let look = self.machine.cpu.pause / watchers;
+        let notice = self.chance.u64(0..=look);
+        let arrival = self.now + notice + self.lines.nearest(line);
+        self.lines.entry(line).refill = true;
+        self.queue.push(arrival, What::Refill { line });
     }
 
-    /// The requests of those who watch a line arrive.
+    /// The requests of all who watch a line arrive.
     pub(super) fn refill(&mut self, line: u32) {
         self.lines.entry(line).refill = false;
         let watchers = std::mem::take(&mut self.lines.entry(line).watchers);
         if watchers.is_empty() {
             return;
         }
-        let mut readers: Vec<Reader> = self.lines.readers(line, &watchers).collect();
-        readers.iter_mut().for_each(|reader| reader.ready = self.ready(reader.cpu));
-        let mut served = Vec::with_capacity(readers.len());
-        let later = self.lines.refill(line, &mut readers, self.now, |reader, from, at| served.push((reader, from, at)));
-        self.lines.entry(line).watchers = watchers;
-        if let Some(later) = later {
-            self.lines.entry(line).refill = true;
-            self.queue.push(later.max(self.now), What::Refill { line });
-        }
-        self.counts.accesses += served.len() as u64;
-        for (Reader { cpu, ready, .. }, from, at) in served {
-            if let Some(class) = from {
+        self.counts.accesses += watchers.len() as u64;
+        for &cpu in &watchers {
+            if self.lines.hit(line, cpu, Op::Load, self.now).is_none() {
+                let class = self.lines.source(line, cpu);
                 self.count_transfer(cpu, line, class);
             }
-            if ready {
-                self.end_spin(cpu, SpinEnded::Reloaded);
-                let generation = self.cpus[cpu as usize].generation;
-                self.cpus[cpu as usize].activity = Activity::Operation;
-                self.queue.push(at, What::Resume { cpu, generation });
-            }
+        }
+        let winners = self.draw_winners(&watchers);
+        let mut told = Vec::with_capacity(winners.len());
+        self.lines.refill(line, &watchers, &winners, self.now, |cpu, at| told.push((cpu, at)));
+        self.lines.entry(line).watchers = watchers;
+        for (cpu, at) in told {
+            self.end_spin(cpu, SpinEnded::Reloaded);
+            let generation = self.cpus[cpu as usize].generation;
+            self.cpus[cpu as usize].activity = Activity::Operation;
+            self.queue.push(at, What::Resume { cpu, generation });
         }
     }
 
-    /// Whether the thread that spins on this CPU need wait no longer.
-    fn ready(&mut self, cpu: u32) -> bool {
-        let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
-        let watch = self.threads[thread as usize].watch.as_mut().expect("it watches a line");
-        // SAFETY: the thread is suspended in the function that owns the predicate (contract of `Watch::new`), which
-        // looks at words only.
-        unsafe { (*watch.ready)() }
+    /// The CPUs whose threads need wait no longer, each with its place among all who read.
+    fn draw_winners(&mut self, watchers: &[u32]) -> Vec<(u32, u32)> {
+        let mut winners: Vec<(u32, u32)> = Vec::new();
+        for &cpu in watchers {
+            let thread = self.cpus[cpu as usize].thread.expect("a thread spins there");
+            let watch = self.threads[thread as usize].watch.as_mut().expect("it watches a line");
+            // SAFETY: the thread is suspended in the function that owns the predicate (contract of `Watch::new`), which
+            // looks at words only.
+            if unsafe { (*watch.ready)() } {
+                winners.push((cpu, 0));
+            }
+        }
+        if winners.is_empty() {
+            return winners;
+        }
+        let mut places: Vec<u32> = (0..watchers.len() as u32).collect();
+        for (index, winner) in winners.iter_mut().enumerate() {
+            places.swap(index, self.chance.usize(index..watchers.len()));
+            winner.1 = places[index];
+        }
+        winners
     }
 
     /// The running thread spins until one of its lines is written so that it is ready, or until `until`. The caller

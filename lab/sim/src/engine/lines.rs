@@ -1,13 +1,9 @@
 //! Cache lines: who has a copy, who gets the next one, and when.
 //!
-//! Each line has a directory entry at its home, which serves requests in the order of their arrival. A transfer has
-//! three legs of equal length: from the requester to the home, from the home to the owner (or to the sharers, to
-//! invalidate their copies), and from there to the requester. What the home itself answers, out of memory or its copy,
-//! has two. The first leg is the request's *travel*; a request that then waits has it behind it. A transfer of a line
-//! that a cache has modified, or that is to be written, occupies the entry from its start to its end, as the home cannot
-//! serve the next before it knows that ownership has moved; a read of a line that caches share occupies it for a moment
-//! only. Where the protocol refuses requests to a line in transfer ([`Busy::Nack`]), they come again after a round trip.
-//! Caches never evict.
+//! Each line has a directory entry at its home. A request travels there for half of its latency; the entry serves
+//! requests in the order of their arrival. A transfer of a line that a cache has modified, or that is to be written,
+//! occupies the entry for its whole latency, since ownership must have moved before the next can be served; a read of a
+//! line that caches share occupies it for a moment only. Caches never evict.
 //!
 //! | owner | sharers | state of the caches |
 //! |---|---|---|
@@ -17,11 +13,14 @@
 //!
 //! Invariant 1: an owner excludes sharers (one writer or many readers).
 //!
-//! The entry is ahead of the caches: as a request is served, it names the new owner. The one before keeps the line until
-//! the home's call reaches it, one leg later. In that time it can try a failed exchange once more, or write a second
-//! word of the line, as on hardware.
+//! The entry is ahead of the caches: as a request is served, it names the new owner, who gets the line only after all
+//! those before. A CPU that has just got a line, for which others stand in line already, keeps it until the home's call
+//! reaches it, which is on its way by then: for up to a quarter of the next transfer's latency, drawn by lot, its
+//! *tenure*. In that time it can try a failed exchange once more, or write a second word of the line, as on hardware.
+//! Without tenures a loop around a compare-exchange succeeds once in as many transfers as there are CPUs; with them
+//! about every other time.
 
-use crate::spec::{Busy, ByClass, Class, Coherence, Machine, Protocol, Ps};
+use crate::spec::{ByClass, Class, Coherence, Machine, Protocol, Ps};
 use std::sync::Arc;
 
 /// What is done to a line.
@@ -42,42 +41,18 @@ pub(crate) struct Line {
     owner: u32,
     /// The CPU that answers reads of a shared line.
     forwarder: u32,
+    /// The CPU that was served last.
+    last: u32,
     /// The node of its memory: that of who touched it first.
     home: u32,
     /// Nodes in which CPUs share it.
     nodes: u64,
     /// Until then the entry is busy with those who came before.
     busy_until: Ps,
-    /// Until then the line is in transfer.
-    moves_until: Ps,
     /// CPUs that spin on it.
     pub(crate) watchers: Vec<u32>,
     /// It was written, and the watchers' requests are on the way.
     pub(crate) refill: bool,
-    /// When that was.
-    written: Ps,
-    /// What makes each watcher's moment of noticing differ, from write to write.
-    salt: u64,
-}
-
-/// A miss as things stand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Miss {
-    pub(crate) latency: Ps,
-    /// How much of it passes until the request is at the home.
-    pub(crate) travel: Ps,
-    /// Where the line comes from, if it comes from another cache.
-    pub(crate) from: Option<Class>,
-}
-
-/// A CPU that watches a line, and reads it again.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader {
-    pub(crate) cpu: u32,
-    /// Whether what it will read ends its wait.
-    pub(crate) ready: bool,
-    /// When its request arrives: what orders the readers. Those before the write is done wait for it.
-    pub(crate) arrives: Ps,
 }
 
 /// What a served request costs.
@@ -96,18 +71,19 @@ struct CpuPosition {
     node: u32,
 }
 
-/// A line that a CPU owned, and until when it has it although the entry names another.
+/// A line that a CPU got, and until when it has it although the entry names another.
 #[derive(Clone, Copy)]
 struct Tenure {
     line: u32,
     until: Ps,
+    exclusive: bool,
 }
 
 /// The directory.
 pub(crate) struct Lines {
     machine: Arc<Machine>,
     places: Vec<CpuPosition>,
-    /// The last line that was taken from each CPU.
+    /// The last line that each CPU was served.
     tenures: Vec<Tenure>,
     /// How far nodes are apart, row by row.
     between_nodes: Vec<Class>,
@@ -124,7 +100,7 @@ impl Lines {
         let stride = topology.cpus().div_ceil(64) as usize;
         let place = |c| CpuPosition { core: topology.core(c), cluster: topology.cluster(c), node: topology.node(c) };
         let places: Vec<CpuPosition> = (0..topology.cpus()).map(place).collect();
-        let tenures = vec![Tenure { line: NOBODY, until: 0 }; places.len()];
+        let tenures = vec![Tenure { line: NOBODY, until: 0, exclusive: false }; places.len()];
         let nodes = 0..topology.nodes;
         let between_nodes = nodes.clone().flat_map(|a| nodes.clone().map(move |b| (a, b)));
         let between_nodes = between_nodes.map(|(a, b)| topology.between_nodes(a, b)).collect();
@@ -157,21 +133,9 @@ impl Lines {
     pub(crate) fn create(&mut self, line: u32, home: u32) {
         while self.entries.len() <= line as usize {
             let watchers = Vec::new();
-            let (owner, forwarder) = (NOBODY, NOBODY);
-            let (busy_until, moves_until, written) = (0, 0, 0);
-            let (nodes, refill, salt) = (0, false, 0);
-            self.entries.push(Line {
-                owner,
-                forwarder,
-                home,
-                nodes,
-                busy_until,
-                moves_until,
-                watchers,
-                refill,
-                written,
-                salt,
-            });
+            let (owner, forwarder, last) = (NOBODY, NOBODY, NOBODY);
+            let line = Line { owner, forwarder, last, home, nodes: 0, busy_until: 0, watchers, refill: false };
+            self.entries.push(line);
             self.sharers.resize(self.entries.len() * self.stride, 0);
         }
     }
@@ -204,7 +168,8 @@ impl Lines {
     #[inline(always)]
     pub(crate) fn hit(&self, line: u32, cpu: u32, op: Op, now: Ps) -> Option<Ps> {
         let tenure = &self.tenures[cpu as usize];
-        let owned = (tenure.line == line && now < tenure.until) || self.entries[line as usize].owner == cpu;
+        let keeps = tenure.line == line && now < tenure.until && (tenure.exclusive || op == Op::Load);
+        let owned = keeps || self.entries[line as usize].owner == cpu;
         match op {
             Op::Load if owned || self.shares(line, cpu) => Some(self.machine.cpu.load_hit),
             Op::Store if owned => Some(self.machine.cpu.store_hit),
@@ -274,54 +239,23 @@ impl Lines {
         }
     }
 
-    /// A miss of this CPU as things stand.
-    pub(crate) fn miss(&self, line: u32, cpu: u32, op: Op) -> Miss {
+    /// The latency of a miss as things stand, and where the line comes from.
+    pub(crate) fn latency(&self, line: u32, cpu: u32, op: Op) -> (Ps, Option<Class>) {
         let entry = &self.entries[line as usize];
         let costs = &self.machine.coherence;
         if entry.owner != NOBODY {
             let class = self.class(line, cpu, entry.owner);
-            return three_legs(self.modified(op).at(class), class);
+            return (self.modified(op).at(class), Some(class));
         }
         if entry.nodes == 0 {
-            let latency = costs.memory.at(self.nodes_apart(self.node(cpu), entry.home));
-            return Miss { latency, travel: latency / 2, from: None };
+            return (costs.memory.at(self.nodes_apart(self.node(cpu), entry.home)), None);
         }
         let (table, class) = match op {
-            Op::Load => {
-                let class = self.reader_class(line, cpu);
-                let latency = costs.load_shared.at(class);
-                return Miss { latency, travel: latency / 2, from: Some(class) };
-            }
+            Op::Load => (&costs.load_shared, self.reader_class(line, cpu)),
             Op::Store => (&costs.store_shared, self.farthest_sharer(line, cpu)),
             Op::Rmw => (&costs.rmw_shared, self.farthest_sharer(line, cpu)),
         };
-        three_legs(table.at(class) + self.further_invalidations(line, cpu), class)
-    }
-
-    /// What it takes longer to invalidate all copies than to invalidate one.
-    fn further_invalidations(&self, line: u32, cpu: u32) -> Ps {
-        let each = self.machine.coherence.invalidate_per_sharer;
-        if each == 0 {
-            return 0;
-        }
-        Ps::from(self.caches_with_copies(line, cpu).saturating_sub(1)) * each
-    }
-
-    /// How many clusters have copies, or single CPUs of the own cluster: a directory knows no more of the others.
-    fn caches_with_copies(&self, line: u32, cpu: u32) -> u32 {
-        let topology = &self.machine.topology;
-        let size = topology.cores_per_cluster * topology.threads_per_core;
-        let own = self.places[cpu as usize].cluster;
-        let of_own = (own * size..(own + 1) * size).filter(|&other| other != cpu && self.shares(line, other));
-        let nodes = self.entries[line as usize].nodes;
-        if topology.clusters_per_node == 1 {
-            return of_own.count().min(1) as u32 + (nodes & !(1 << own)).count_ones();
-        }
-        let shared = |cluster: u32| (cluster * size..(cluster + 1) * size).any(|other| self.shares(line, other));
-        let per_node = topology.clusters_per_node;
-        let clusters = (0..topology.nodes).filter(|node| nodes >> node & 1 != 0);
-        let clusters = clusters.flat_map(|node| node * per_node..(node + 1) * per_node);
-        of_own.count().min(1) as u32 + clusters.filter(|&cluster| cluster != own && shared(cluster)).count() as u32
+        (table.at(class), Some(class))
     }
 
     /// A latency as it is this time.
@@ -330,39 +264,34 @@ impl Lines {
         if most == 0 { latency } else { latency - most + self.chance.u64(0..=2 * most) }
     }
 
-    /// Serves a request that arrives `now` after `travel` on the way; or says when it comes again.
-    pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Result<Served, Ps> {
+    /// Serves a request that arrives `now` after `travel` on the way.
+    pub(crate) fn serve(&mut self, line: u32, cpu: u32, op: Op, now: Ps, travel: Ps) -> Served {
         if let Some(cost) = self.hit(line, cpu, op, now) {
-            return Ok(Served { done: now + cost, from: None }); // another of its requests was faster
+            return Served { done: now + cost, from: None }; // another of its requests was faster
         }
-        if self.refuses(line, now) {
-            return Err(now + self.vary(2 * travel).max(1));
-        }
-        let Miss { latency, travel: leg, from } = self.miss(line, cpu, op);
+        let (latency, from) = self.latency(line, cpu, op);
         let latency = self.vary(latency);
         let shared_read = op == Op::Load && self.entries[line as usize].nodes != 0;
         let read_occupancy = self.machine.coherence.read_occupancy;
         let entry = &mut self.entries[line as usize];
-        let start = entry.busy_until.max(now);
-        let done = start + latency - travel.min(leg).min(latency);
-        if shared_read {
-            entry.busy_until = start + read_occupancy;
+        let rest = latency - travel.min(latency / 2);
+        let done = if entry.busy_until <= now {
+            now + rest
         } else {
-            (entry.busy_until, entry.moves_until) = (done, done);
-        }
-        if entry.owner != NOBODY {
-            self.tenures[entry.owner as usize] = Tenure { line, until: start + leg };
-        }
+            let last = std::mem::replace(&mut entry.last, NOBODY);
+            if last != NOBODY && last != cpu && self.tenures[last as usize].line == line {
+                self.tenures[last as usize].until = entry.busy_until + self.chance.u64(0..=latency / 4);
+            }
+            entry.busy_until + if shared_read { rest } else { latency }
+        };
+        entry.last = cpu;
+        entry.busy_until = if shared_read { entry.busy_until.max(now) + read_occupancy } else { done };
+        self.tenures[cpu as usize] = Tenure { line, until: 0, exclusive: op != Op::Load };
         match op {
             Op::Load => self.hand_copy(line, cpu),
             Op::Store | Op::Rmw => self.hand_over(line, cpu),
         }
-        Ok(Served { done, from })
-    }
-
-    /// Whether the home turns away a request that arrives now.
-    fn refuses(&self, line: u32, now: Ps) -> bool {
-        self.machine.coherence.busy == Busy::Nack && self.entries[line as usize].moves_until > now
+        Served { done, from }
     }
 
     /// `cpu` gets the line for itself.
@@ -390,120 +319,61 @@ impl Lines {
         self.add_sharer(line, cpu);
     }
 
-    /// The line was written `now`. When the first of the watchers' reads arrives.
-    pub(crate) fn call_watchers(&mut self, line: u32, now: Ps) -> Ps {
-        let salt = self.chance.u64(..);
-        let entry = &mut self.entries[line as usize];
-        (entry.refill, entry.written, entry.salt) = (true, now, salt);
-        let watchers = std::mem::take(&mut entry.watchers);
-        let first = self.readers(line, &watchers).map(|reader| reader.arrives).min().unwrap_or(now);
-        self.entries[line as usize].watchers = watchers;
-        first.max(now)
-    }
-
-    /// The reads of these watchers: an invalidation goes to each, one after another, and a request comes back when the
-    /// spin loop notices it, after its pause. The write was done when the last had answered.
-    pub(crate) fn readers(&self, line: u32, watchers: &[u32]) -> impl Iterator<Item = Reader> {
-        let Line { home, written, salt, moves_until, .. } = self.entries[line as usize];
-        let leg = move |cpu: u32| self.machine.coherence.load_modified.at(self.nodes_apart(self.node(cpu), home)) / 3;
-        let farthest = watchers.iter().map(|&cpu| leg(cpu)).max().unwrap_or(0);
-        let nodes = watchers.iter().fold(0_u64, |nodes, &cpu| nodes | 1 << self.node(cpu)).count_ones();
-        let caches = watchers.len().min((nodes * self.machine.topology.clusters_per_node) as usize) as Ps;
-        let calls = caches.saturating_sub(1) * self.machine.coherence.invalidate_per_sharer;
-        let (pause, nack) = (self.machine.cpu.pause, self.machine.coherence.busy == Busy::Nack);
-        watchers.iter().map(move |&cpu| {
-            let round_trip = 2 * leg(cpu);
-            let called = round_trip + up_to(calls, !salt, cpu);
-            let mut arrives = (written + called + up_to(pause, salt, cpu)).saturating_sub(2 * farthest + calls);
-            if nack && arrives < moves_until {
-                arrives += (moves_until - arrives).div_ceil(round_trip.max(1)) * round_trip.max(1);
-            }
-            Reader { cpu, ready: false, arrives }
-        })
-    }
-
-    /// Serves reads of those who watch a line, in the order of their arrival: the first takes it from whoever has it,
-    /// the others follow at the occupancy of a read. Calls `served` for each, with the time at which it has its copy,
-    /// and with where that comes from, unless it had one before. Whoever is ready may write the line again before the
-    /// last have read it: the time at which to go on with those, if there are any.
+    /// Serves the reads of all who watch a line, which arrive at about the same time: the first takes it from whoever
+    /// has it, the others follow at the occupancy of a read. Gives each of `winners` (CPU, place in the line) to
+    /// `tell`, with the time at which it has its copy; for the others nothing else happens.
     pub(crate) fn refill(
         &mut self,
         line: u32,
-        readers: &mut Vec<Reader>,
+        watchers: &[u32],
+        winners: &[(u32, u32)],
         now: Ps,
-        mut served: impl FnMut(Reader, Option<Class>, Ps),
-    ) -> Option<Ps> {
-        readers.sort_unstable_by_key(|reader| (reader.arrives, reader.cpu));
+        mut tell: impl FnMut(u32, Ps),
+    ) {
+        let leader = winners.iter().find(|w| w.1 == 0).map_or(watchers[0], |w| w.0);
         let occupancy = self.machine.coherence.read_occupancy;
-        let (soon, last) = (now + self.machine.cpu.load_hit, self.entries[line as usize].busy_until);
-        // Reads that stand in line behind the write that calls them: the copies are on the way, or there.
-        let mut behind = readers.len() as Ps;
-        readers.retain(|reader| {
-            let copy = self.hit(line, reader.cpu, Op::Load, now).is_some();
-            behind -= 1;
-            if copy {
-                served(*reader, None, soon.max(last.saturating_sub(behind * occupancy)));
-            }
-            !copy
-        });
-        match readers.first()?.arrives {
-            first if first > now => Some(first),
-            _ => self.read_in_turn(line, readers, now, served),
+        let count = watchers.len() as Ps;
+        if watchers.iter().all(|&cpu| self.hit(line, cpu, Op::Load, now).is_some()) {
+            // Their reads stand in line behind the write that calls them: the copies are on the way, or there.
+            let (last, soon) = (self.entries[line as usize].busy_until, now + self.machine.cpu.load_hit);
+            let copy = |place: u32| last.saturating_sub((count - 1 - Ps::from(place)) * occupancy);
+            return winners.iter().for_each(|&(cpu, place)| tell(cpu, soon.max(copy(place))));
         }
-    }
-
-    fn read_in_turn(
-        &mut self,
-        line: u32,
-        readers: &[Reader],
-        now: Ps,
-        mut served: impl FnMut(Reader, Option<Class>, Ps),
-    ) -> Option<Ps> {
-        let (leader, others) = readers.split_first()?;
-        let travel = self.miss(line, leader.cpu, Op::Load).travel;
-        let (done, from) = match self.serve(line, leader.cpu, Op::Load, now, travel) {
-            Ok(Served { done, from }) => (done, from),
-            Err(again) => return Some(again),
-        };
-        served(*leader, from, done);
-        if !others.is_empty() {
-            self.share(line, leader.cpu);
-        }
-        let mut free = self.entries[line as usize].busy_until;
-        // When the next request of one that is ready may arrive.
-        let mut closes = if leader.ready { done + travel } else { Ps::MAX };
-        let mut postponed = None;
-        for reader in others {
-            if reader.ready && reader.arrives > free.min(closes) {
-                postponed = postponed.or(Some(reader.arrives));
+        let first = self.serve(line, leader, Op::Load, now, Ps::MAX).done;
+        for &(cpu, place) in winners {
+            if place == 0 {
+                tell(cpu, first);
                 continue;
             }
-            let class = self.reader_class(line, reader.cpu).max(Class::SAME_CLUSTER);
-            let done = free.max(reader.arrives) + self.machine.coherence.load_shared.at(class) / 2;
-            if reader.arrives <= free {
-                free += self.machine.coherence.read_occupancy;
-            }
-            if reader.ready {
-                closes = closes.min(done + travel);
-            }
-            served(*reader, Some(class), done);
-            self.add_sharer(line, reader.cpu);
+            let class = self.reader_class(line, cpu).max(Class::SAME_CLUSTER);
+            let way = self.machine.coherence.load_shared.at(class) / 2;
+            tell(cpu, first + Ps::from(place - 1) * occupancy + way);
         }
-        let entry = &mut self.entries[line as usize];
-        entry.busy_until = entry.busy_until.max(free);
-        postponed
-    }
-
-    /// Whoever has the line alone has it as a sharer from now on; `reader` answers if nobody else does.
-    fn share(&mut self, line: u32, reader: u32) {
-        let entry = &mut self.entries[line as usize];
-        let owner = std::mem::replace(&mut entry.owner, NOBODY);
-        if entry.forwarder == NOBODY {
-            entry.forwarder = reader;
+        for &cpu in watchers {
+            self.add_sharer(line, cpu);
         }
+        let owner = std::mem::replace(&mut self.entries[line as usize].owner, NOBODY);
         if owner != NOBODY {
             self.add_sharer(line, owner);
         }
+        let entry = &mut self.entries[line as usize];
+        if entry.forwarder == NOBODY {
+            entry.forwarder = leader;
+        }
+        entry.busy_until = entry.busy_until.max(first + (count - 1) * occupancy);
+    }
+
+    /// Half the way of the request of whoever is nearest to the line.
+    pub(crate) fn nearest(&self, line: u32) -> Ps {
+        let entry = &self.entries[line as usize];
+        let way = |&cpu: &u32| self.latency(line, cpu, Op::Load).0 / 2;
+        // The nearest of many is about as near as the nearest of some.
+        entry.watchers.iter().take(16).map(way).min().unwrap_or(0)
+    }
+
+    /// Where `cpu` gets its copy from, for the count of transfers.
+    pub(crate) fn source(&self, line: u32, cpu: u32) -> Class {
+        self.latency(line, cpu, Op::Load).1.unwrap_or(Class::SAME_NODE)
     }
 
     /// The invariant, for tests.
@@ -521,18 +391,6 @@ impl Lines {
         }
         Ok(())
     }
-}
-
-/// A transfer by way of the home and of whoever has the line.
-fn three_legs(latency: Ps, class: Class) -> Miss {
-    Miss { latency, travel: latency / 3, from: Some(class) }
-}
-
-/// A time up to `most`, different for each CPU and for each salt.
-fn up_to(most: Ps, salt: u64, cpu: u32) -> Ps {
-    let mixed = (salt ^ u64::from(cpu)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32;
-    (mixed * (most + 1)) >> 32
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 //! - A thread that leaves its CPU takes nothing along: its stores happen at once; so do stores to memory that is freed.
 
 use super::cpu::{Activity, Posted, StoreBuffer};
-use super::lines::{Miss, Op};
+use super::lines::Op;
 use super::queue::What;
 use super::{Engine, Flow};
 
@@ -44,9 +44,9 @@ impl Engine {
         buffer.made = buffer.made.wrapping_add(1);
         store.number = buffer.made;
         if self.store_misses(store.line) {
-            let Miss { latency, travel, .. } = self.lines.miss(store.line, cpu, Op::Store);
+            let (latency, _) = self.lines.latency(store.line, cpu, Op::Store);
             let more = self.perturbation(latency);
-            store.travel = travel;
+            store.travel = latency / 2;
             self.queue.push(self.now + store.travel + more, What::StoreArrives { cpu, number: store.number });
         } else {
             store.ready = true;
@@ -83,10 +83,8 @@ impl Engine {
     pub(super) fn store_arrives(&mut self, cpu: u32, number: u32) {
         let store = self.cpus[cpu as usize].stores.waiting.iter().find(|store| store.number == number);
         let Some((line, travel)) = store.map(|store| (store.line, store.travel)) else { return };
-        match self.serve_store(cpu, line, travel) {
-            Ok(done) => self.queue.push(done, What::StoreDone { cpu, number }),
-            Err(again) => self.queue.push(again, What::StoreArrives { cpu, number }),
-        }
+        let done = self.serve_store(cpu, line, travel);
+        self.queue.push(done, What::StoreDone { cpu, number });
     }
 
     /// The line of a store has come: it happens, and those behind it that are ready, unless one before it is not.

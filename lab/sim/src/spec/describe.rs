@@ -1,6 +1,6 @@
 //! A machine for people, as numbers with their sources; and as a fingerprint.
 
-use super::{Busy, ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
+use super::{ByClass, Class, Machine, OnCpuView, Protocol, Ps, Topology};
 
 /// One number of a machine, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,7 +131,7 @@ impl Machine {
         let costs = &self.coherence;
         let table = |key, times| Entry::times(key, times, &self.topology, Class::SAME_CORE);
         let line = u64::from(costs.line_bytes);
-        let mut entries = vec![
+        vec![
             Entry::new("coherence.protocol", costs.protocol.name().to_owned(), vec![costs.protocol as u64]),
             Entry::new("coherence.line_bytes", format!("{line} bytes"), vec![line]),
             table("coherence.load_modified", &costs.load_modified),
@@ -142,14 +142,7 @@ impl Machine {
             table("coherence.rmw_shared", &costs.rmw_shared),
             Entry::times("coherence.memory", &costs.memory, &self.topology, Class::SAME_NODE),
             Entry::time("coherence.read_occupancy", costs.read_occupancy),
-        ];
-        if costs.invalidate_per_sharer > 0 {
-            entries.push(Entry::time("coherence.invalidate_per_sharer", costs.invalidate_per_sharer));
-        }
-        if costs.busy == Busy::Nack {
-            entries.push(Entry::new("coherence.busy", costs.busy.name().to_owned(), vec![costs.busy as u64]));
-        }
-        entries
+        ]
     }
 
     fn system_entries(&self) -> Vec<Entry> {
@@ -200,17 +193,6 @@ impl Protocol {
             Protocol::Mesi => "mesi",
             Protocol::Mesif => "mesif",
             Protocol::Moesi => "moesi",
-        }
-    }
-}
-
-impl Busy {
-    /// As machine files write it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Busy::Queue => "queue",
-            Busy::Nack => "nack",
         }
     }
 }

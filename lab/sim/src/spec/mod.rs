@@ -86,17 +86,6 @@ pub enum Protocol {
     Moesi,
 }
 
-/// What becomes of a request for a line that is in transfer.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Busy {
-    /// It waits at the home, in the order of arrival.
-    #[default]
-    Queue,
-    /// The home turns it away, and the requester sends it again.
-    Nack,
-}
-
 /// What moving cache lines costs. A miss takes the time of its table at the distance of the cache or memory that
 /// answers.
 #[derive(Clone, PartialEq, Debug)]
@@ -121,10 +110,6 @@ pub struct Coherence {
     pub memory: ByClass,
     /// How long a read of a shared line keeps others that read it waiting.
     pub read_occupancy: Ps,
-    /// By how much each further cache with a copy prolongs a write to a shared line. 0: all are told at once.
-    pub invalidate_per_sharer: Ps,
-    /// What becomes of a request for a line that is in transfer.
-    pub busy: Busy,
     /// By how many thousandths a transfer takes more or less than its table says, drawn each time. In machine files
     /// [`SPREAD_PERMILLE`]; tests of exact costs do without.
     pub spread_permille: u32,

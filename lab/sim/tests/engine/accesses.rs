@@ -217,9 +217,8 @@ fn exclusive_transfers_stand_in_line() {
         times.retain(|time| time.1 - time.0 >= latency); // one has it
         assert!(times.is_sorted_by_key(|time| time.1), "not in the order of arrival: {times:?}");
         assert_eq!(times[0].1 - times[0].0, latency, "alone: {times:?}");
-        // Two legs of three: requests that wait are at the home already.
         for pair in times.windows(2) {
-            assert_eq!(pair[1].1 - pair[0].1, latency - latency / 3, "{what:?}: {times:?}");
+            assert_eq!(pair[1].1 - pair[0].1, latency, "{what:?}: {times:?}");
         }
     }
 }

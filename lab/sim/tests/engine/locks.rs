@@ -318,7 +318,7 @@ fn nobody_is_left_asleep_by_waiters_that_spin_again() {
         |simulation| simulation.place("mutex", Mutex::<u64, Sim>::new_in(0)),
         |lock| {
             let mut count = lock.lock();
-            Sim::compute(300);
+            Sim::compute(50);
             *count += 1;
         },
     );
@@ -326,7 +326,7 @@ fn nobody_is_left_asleep_by_waiters_that_spin_again() {
         |simulation| simulation.place("rwsem", RwSem::<u64, Sim>::new_in(0)),
         |lock| {
             let mut count = lock.write();
-            Sim::compute(300);
+            Sim::compute(50);
             *count += 1;
         },
     );

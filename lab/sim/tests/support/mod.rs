@@ -1,7 +1,7 @@
 //! A small machine for tests, with round numbers.
 
 use std::sync::Arc;
-use turnwise_sim::spec::{Busy, ByClass, Coherence, Cpu, Machine, NS, OnCpuView, Protocol, System, Topology};
+use turnwise_sim::spec::{ByClass, Coherence, Cpu, Machine, NS, OnCpuView, Protocol, System, Topology};
 
 fn table(ns: [u64; 4]) -> ByClass {
     ByClass(ns.iter().map(|ns| ns * NS).collect())
@@ -23,8 +23,6 @@ pub fn machine(nodes: u32, cores: u32) -> Machine {
         rmw_shared: table([10, 50, 50, 150]),
         memory: table([80, 80, 80, 160]),
         read_occupancy: 15 * NS,
-        invalidate_per_sharer: 0,
-        busy: Busy::Queue,
         spread_permille: 0,
     };
     let cpu = Cpu {

@@ -179,10 +179,10 @@ const LEFT_OUT: &str = "\n## What the model leaves out\n\n\
     programs; of the kernel's own locks only the futex bucket. A hypervisor can be had as stalls (`--perturb`).\n\
     - **Preemption that a kernel forbids**: the documents' kernel locks are simulated as a program's, and a thread \
     that has or queues for one can lose its CPU. With more threads than CPUs that makes them worse than they were.\n\
-    - **Legs of equal length**: a transfer has three, wherever the home is. The shape of queues (a request that waits \
-    has its first leg behind it, an owner keeps its line for a leg, the nearest watcher reads first) is that of \
-    protocols with a home and was written without a look at a table; the store buffer and the spread of latencies (8% \
-    either way) were added after a look at this page's first table.\n\
+    - **The home's call**: how long a CPU keeps a line that others wait for is a choice of the model (up to a quarter \
+    of a transfer), and tight loops without work depend on it. Nothing and a half were tried before, and this page's \
+    first table was looked at: it is not a blind test of that choice, of the store buffer or of the spread of \
+    latencies (8% either way), which came after it.\n\
     - **SGI's figures** need the document's workload (a barrier, then all open the same file): not there yet.\n";
 
 #[cfg(test)]

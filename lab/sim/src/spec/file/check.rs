@@ -3,7 +3,7 @@
 use super::error::Fault;
 use super::numbers::{Numbers, Zero};
 use super::{CoherenceTable, CpuTable, MachineFile, SystemTable, topology};
-use crate::spec::{Busy, Coherence, Cpu, Machine, SPREAD_PERMILLE, System, Topology};
+use crate::spec::{Coherence, Cpu, Machine, SPREAD_PERMILLE, System, Topology};
 
 /// Smallest and largest cache line: a word of ours, and larger than any that was built.
 const LINE_BYTES: std::ops::RangeInclusive<u32> = 8..=4096;
@@ -74,11 +74,7 @@ impl CoherenceTable {
             let remedy = format!("give a power of two from {} to {}", LINE_BYTES.start(), LINE_BYTES.end());
             return Err(Fault::new("coherence.line_bytes", problem, remedy));
         }
-        let busy = match self.busy {
-            Some(Busy::Nack) => ", requests to a busy line are turned away",
-            _ => "",
-        };
-        let value = format!("{}, {} bytes a line{busy}", self.protocol.name(), self.line_bytes);
+        let value = format!("{}, {} bytes a line", self.protocol.name(), self.line_bytes);
         numbers.note("coherence", value, &self.source, self.provisional)?;
         let mut table = |name: &str, table| numbers.table(&format!("coherence.{name}"), table, topology, Zero::Refused);
         Ok(Coherence {
@@ -92,11 +88,6 @@ impl CoherenceTable {
             rmw_shared: table("rmw_shared", &self.rmw_shared)?,
             memory: numbers.node_table("coherence.memory", &self.memory, topology)?,
             read_occupancy: numbers.cost("coherence.read_occupancy", &self.read_occupancy, Zero::Fine)?,
-            invalidate_per_sharer: match &self.invalidate_per_sharer {
-                Some(cost) => numbers.cost("coherence.invalidate_per_sharer", cost, Zero::Fine)?,
-                None => 0,
-            },
-            busy: self.busy.unwrap_or_default(),
             spread_permille: SPREAD_PERMILLE,
         })
     }

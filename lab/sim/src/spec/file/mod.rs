@@ -13,7 +13,7 @@ mod write;
 pub(super) use error::SORT;
 pub use error::SpecError;
 
-use super::{Busy, Machine, OnCpuView, Protocol};
+use super::{Machine, OnCpuView, Protocol};
 use serde::{Deserialize, Serialize};
 
 /// A machine file.
@@ -117,12 +117,6 @@ pub struct CoherenceTable {
     pub memory: Table,
     /// How long a read of a shared line keeps others that read it waiting.
     pub read_occupancy: Cost,
-    /// By how much each further cache with a copy prolongs a write to a shared line; without it, all are told at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub invalidate_per_sharer: Option<Cost>,
-    /// What becomes of a request for a line that is in transfer; without it, it waits at the home.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy: Option<Busy>,
 }
 
 /// `[system]`.
