@@ -1,8 +1,8 @@
 //! LockHammer's curves as a blind test: its protocol on machines that were made from other sources.
 //!
-//! Each thread has a CPU of its own, in the order of the data, and acquires the lock a fixed number of times; in between
-//! it computes, and touches nothing. The figure is the time of the whole run, shared out over all acquisitions. A round's
-//! own cost without a lock is taken from the data and added to the time outside.
+//! Each thread has a CPU of its own, in the order of the data, and acquires the lock a fixed number of times; in
+//! between it computes, and touches nothing. The figure is the time of the whole run, shared out over all
+//! acquisitions. A round's own cost without a lock is taken from the data and added to the time outside.
 
 use super::Judged;
 use super::published::Curves;
