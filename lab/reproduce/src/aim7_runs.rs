@@ -1,7 +1,7 @@
 //! AIM7 on the documents' machine, as both documents that measured it have it.
 
 use super::Context;
-use super::report::{Row, figure};
+use super::report::Row;
 use anyhow::{Context as _, Result, anyhow};
 use std::ops::Range;
 use std::sync::Arc;
@@ -143,16 +143,13 @@ impl Sample {
         (n > 1.0).then(|| (squares / (n - 1.0) / n).sqrt())
     }
 
-    /// The row with our mean and, where there are several seeds, its standard error and the range as a remark.
+    /// The row with our mean and, where there are several seeds, its standard error and their range.
     pub(super) fn fill(&self, row: Row, of: impl Fn(&Outcome) -> f64) -> Row {
-        let row = row.ours(self.mean(&of)).give_or_take(self.standard_error(&of));
-        let values: Vec<f64> = self.0.iter().map(of).collect();
-        match Spread::of(&values) {
-            Some(Spread { min, max, .. }) if values.len() > 1 => {
-                row.remark(format!("{} to {}", figure(min), figure(max)))
-            }
-            _ => row,
-        }
+        let values: Vec<f64> = self.0.iter().map(&of).collect();
+        let spread = Spread::of(&values).filter(|_| values.len() > 1);
+        row.ours(self.mean(&of))
+            .give_or_take(self.standard_error(&of))
+            .from_to(spread.map(|spread| (spread.min, spread.max)))
     }
 
     /// The change of a mean from `before` to this, per cent, and its standard error. Seeds of both are the same, but

@@ -3,13 +3,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `report.rs` | what comes out |
-//! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not
-//! known |
+//! | `report.rs`, `score.rs` | what comes out, and how much of it is right |
+//! | `whys.rs` | what may explain the misses, and what would settle it |
+//! | `here.rs`, `pool.rs`, `fit.rs` | a workload on this machine; many runs; constants that are not known |
 //! | `bracket.rs` | one constant whose figure may fall off a cliff |
 //! | `aim7_runs.rs` | AIM7 on the documents' machine |
 //! | `locks.rs` | locks of the catalogue, by name |
-//! | `scaling.rs` | curves to 1024 CPUs |
+//! | `scaling.rs` | curves from 1 to 1024 CPUs |
 //! | `mutex_spinners/`, `rwsem_stealing/`, `dcache/`, `spin_backoff/`, `handoff_spin/` | the documents |
 
 mod aim7_runs;
@@ -24,7 +24,9 @@ pub mod pool;
 pub mod report;
 mod rwsem_stealing;
 mod scaling;
+mod score;
 mod spin_backoff;
+mod whys;
 
 use anyhow::{Context as _, Result};
 use pool::{Pool, Progress, Turns};
@@ -164,6 +166,7 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use report::Verdict;
     use std::collections::HashSet;
     use turnwise_bench::published;
 
@@ -195,6 +198,13 @@ mod tests {
         }
         assert!(!report.left_out.is_empty() && !report.bars.is_empty());
         assert!(report.bars.iter().all(|bar| bar.met == bar.why.is_none() || bar.why.is_none()));
+        for claim in report.claims.iter().filter(|claim| claim.verdict != Verdict::Holds) {
+            let explained = report.whys.iter().any(|why| why.is_about(claim));
+            assert!(explained, "whys.rs has nothing about the claim: {}", claim.what);
+        }
+        for row in rows.iter().filter(|row| row.met() == Some(false)) {
+            assert!(report.whys.iter().any(|why| why.covers(row)), "whys.rs has nothing about the row {}", row.key);
+        }
         let json = serde_json::to_string(&report).expect("it has a JSON form");
         serde_json::from_str::<DocumentReport>(&json).expect("which can be read back");
     }

@@ -1,5 +1,7 @@
 //! What a reproduction found: one type, from which the text, the JSON, the HTML and the Markdown are made.
 
+pub use crate::score::Score;
+pub use crate::whys::{Miss, Why};
 pub use turnwise_present::figures::plain as figure;
 
 use anyhow::Result;
@@ -24,8 +26,11 @@ pub struct Reproduction {
     pub seed: u64,
     /// Whether it is a short version.
     pub quick: bool,
-    /// This machine: what ran on metal ran here.
+    /// This machine.
     pub host: Machine,
+    /// How many rows, bars and claims came out.
+    #[serde(default)]
+    pub score: Score,
     /// The documents.
     pub documents: Vec<DocumentReport>,
 }
@@ -57,10 +62,17 @@ pub struct DocumentReport {
     pub tables: Vec<Table>,
     /// What was asked of the whole document.
     pub bars: Vec<Bar>,
-    /// What goes beyond the document, and the same workload on metal.
+    /// Other runs: of other machines, other constants, and on metal.
     pub listings: Vec<Listing>,
     /// Curves.
     pub plots: Vec<Plot>,
+    /// The same workload on a modern machine of 1 to 1024 CPUs, with today's locks and the document's; the first is the
+    /// one to look at.
+    #[serde(default)]
+    pub beyond: Vec<Plot>,
+    /// What may explain the misses.
+    #[serde(default)]
+    pub whys: Vec<Why>,
     /// Why bars were missed, and what to know about the figures.
     pub notes: Vec<String>,
     /// What a short version left out.
@@ -158,10 +170,16 @@ pub struct Row {
     /// The standard error of ours, where it is a mean of several seeds.
     #[serde(default)]
     pub standard_error: Option<f64>,
+    /// Our least and our greatest figure, where there are several seeds.
+    #[serde(default)]
+    pub range: Option<(f64, f64)>,
     /// With today's locks.
     pub today: Option<f64>,
     /// A number was fitted on it.
     pub fitted: bool,
+    /// Little can go wrong with it, whatever the locks do: nobody waits for them there.
+    #[serde(default)]
+    pub routine: bool,
     /// Why it is not judged, though it has figures and a number was not fitted on it.
     #[serde(default)]
     pub unjudged: Option<String>,
@@ -188,9 +206,21 @@ impl Row {
     }
 
     fn new(key: String, label: String, said: String, published: Option<f64>) -> Row {
-        let ours = None;
-        let (standard_error, today, fitted, unjudged, bound, remark) = (None, None, false, None, None, None);
-        Row { key, label, said, published, ours, standard_error, today, fitted, unjudged, bound, remark }
+        Row {
+            key,
+            label,
+            said,
+            published,
+            ours: None,
+            standard_error: None,
+            range: None,
+            today: None,
+            fitted: false,
+            routine: false,
+            unjudged: None,
+            bound: None,
+            remark: None,
+        }
     }
 
     /// Sets our figure.
@@ -223,6 +253,18 @@ impl Row {
         Row { standard_error, ..self }
     }
 
+    /// With the least and the greatest of our figures, if there are several.
+    #[must_use]
+    pub fn from_to(self, range: Option<(f64, f64)>) -> Row {
+        Row { range, ..self }
+    }
+
+    /// With which little can go wrong, if so.
+    #[must_use]
+    pub fn routine_if(self, routine: bool) -> Row {
+        Row { routine, ..self }
+    }
+
     /// Which is shown, but not judged, for this reason.
     #[must_use]
     pub fn unjudged(self, why: impl Into<String>) -> Row {
@@ -250,6 +292,15 @@ impl Row {
         let error = self.standard_error.unwrap_or(0.0);
         let holds = [ours - error, ours, ours + error].into_iter().all(|ours| bound.holds(published, ours));
         (!self.fitted && self.unjudged.is_none()).then_some(holds)
+    }
+
+    /// Whether it tells something: it is judged, and a simulation in which nothing happens would miss it, or this one
+    /// did.
+    #[must_use]
+    pub fn informative(&self) -> bool {
+        let nothing_misses =
+            self.published.zip(self.bound).is_some_and(|(published, bound)| !bound.holds(published, 0.0));
+        self.met().is_some_and(|met| !met || (nothing_misses && !self.routine))
     }
 
     /// The error as a column shows it: in points where the bound is in points.
@@ -407,8 +458,13 @@ impl DocumentReport {
     /// Rows that were judged, and how many of them kept their bounds.
     #[must_use]
     pub fn judged(&self) -> (usize, usize) {
-        let met: Vec<bool> = self.tables.iter().flat_map(|table| &table.rows).filter_map(Row::met).collect();
+        let met: Vec<bool> = self.rows().filter_map(Row::met).collect();
         (met.iter().filter(|met| **met).count(), met.len())
+    }
+
+    /// All rows of all tables.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.tables.iter().flat_map(|table| &table.rows)
     }
 }
 
@@ -433,6 +489,16 @@ mod tests {
         let row = Row::derived("a / b", "ratio", 2.0).ours(2.3).within(Bound::Share(0.25));
         assert_eq!(row.clone().give_or_take(Some(0.1)).met(), Some(true));
         assert_eq!(row.give_or_take(Some(0.3)).met(), Some(false));
+    }
+
+    #[test]
+    fn a_row_that_nothing_would_meet_tells_something() {
+        let change = |published, ours| Row::derived("a", "a change", published).ours(ours).within(Bound::Points(10.0));
+        assert!(change(34.0, 30.0).informative() && !change(34.0, 30.0).routine_if(true).informative());
+        assert!(!change(3.0, 0.0).informative() && change(3.0, 20.0).informative());
+        assert!(!change(34.0, 30.0).fitted_if(true).informative());
+        let time = |ours| Row::derived("a", "a time", 5.0).ours(ours).within(Bound::Factor(1.5));
+        assert!(time(5.0).informative() && time(9.0).routine_if(true).informative());
     }
 
     #[test]

@@ -52,12 +52,19 @@ pub struct SimMachine {
     pub fingerprint: String,
     /// Numbers that are recalled or guessed: keys of the machine file.
     pub provisional: Vec<String>,
+    /// Numbers of the machine file in all; 0 in reports of before they were counted.
+    #[serde(default)]
+    pub numbers: u32,
+    /// How many of them are recalled or guessed.
+    #[serde(default)]
+    pub from_memory: u32,
 }
 
 impl SimMachine {
     /// Describes this machine.
     #[must_use]
     pub fn of(machine: &Machine) -> SimMachine {
+        let numbers = machine.numbers();
         SimMachine {
             name: machine.name.clone(),
             title: machine.title.clone(),
@@ -65,6 +72,8 @@ impl SimMachine {
             nodes: machine.topology.nodes,
             fingerprint: machine.fingerprint(),
             provisional: machine.provisional().into_iter().map(str::to_owned).collect(),
+            numbers: numbers.len() as u32,
+            from_memory: numbers.iter().filter(|number| number.provisional).count() as u32,
         }
     }
 }

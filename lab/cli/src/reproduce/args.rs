@@ -7,10 +7,10 @@ use turnwise_reproduce::DOCUMENTS;
 /// Print every figure that the case studies published beside what their workloads give in simulation
 ///
 /// Runs the workloads of the case studies on the locks before and after each change, on simulated machines like
-/// those that they were measured on, and prints machine, workload, facts, what was fitted on which rows, and for each
-/// published row: published, ours, error. What was fitted are constants of workloads, never latencies, and fewer than
-/// there are rows. The same workload runs on this machine, too, and with today's locks. The same command gives the same
-/// figures on every host, but for those on metal.
+/// those that they were measured on. First comes what the case studies claim and whether it holds, then a picture of each
+/// with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
+/// workloads, never latencies, and fewer than there are rows. Today's locks have tables of their own. The same command
+/// gives the same figures on every host, but for those of --metal.
 ///
 /// A missed bar is reported, but is not an error. Exit status: 0 fine, 2 bad usage or I/O.
 #[derive(clap::Args)]
@@ -28,11 +28,11 @@ pub(crate) struct Args {
     /// Simulations to run in parallel [default: the CPUs of the host]; the figures do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Skip the runs on this machine
+    /// Also run the workloads on this machine
     #[arg(long)]
-    pub(crate) no_metal: bool,
+    pub(crate) metal: bool,
     /// Show a report that --json wrote, and run nothing
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "no_metal"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["documents", "quick", "seed", "jobs", "metal"])]
     pub(crate) from: Option<PathBuf>,
     /// Also write the report as JSON; - prints it instead of the text
     #[arg(long, value_name = "FILE")]
@@ -50,7 +50,7 @@ Examples:
   turnwise-lab reproduce
   turnwise-lab reproduce spin_backoff handoff_spin --quick
   turnwise-lab reproduce --json report.json --markdown report.md
-  turnwise-lab reproduce rwsem_stealing --no-metal --json rwsem.json --html rwsem.html";
+  turnwise-lab reproduce rwsem_stealing --json rwsem.json --html rwsem.html";
 
 impl Args {
     /// The command line that repeats this, without the paths of this host.
@@ -59,7 +59,7 @@ impl Args {
         words.extend(self.documents.iter().cloned());
         words.extend(self.quick.then(|| "--quick".to_owned()));
         words.extend((self.seed != 1).then(|| format!("--seed {}", self.seed)));
-        words.extend(self.no_metal.then(|| "--no-metal".to_owned()));
+        words.extend(self.metal.then(|| "--metal".to_owned()));
         words.join(" ")
     }
 }

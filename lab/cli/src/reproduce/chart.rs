@@ -19,7 +19,7 @@ const SIGNS: [&str; 4] = ["●", "■", "▲", "◆"];
 pub(crate) fn figure(plot: &Plot) -> String {
     let mut text = format!("<h3>{}</h3>\n<div class=\"legend\">", escaped(&plot.title));
     for (place, series) in plot.series.iter().enumerate() {
-        let style = if series.published { "published" } else { "ours" };
+        let style = if series.published { "published" } else { "simulated" };
         let (sign, name) = (SIGNS[place % SIGNS.len()], escaped(&series.name));
         let _ = write!(text, "<span><b style=\"color:var(--c{})\">{sign}</b>{name} ({style})</span>", place % COLOURS);
     }

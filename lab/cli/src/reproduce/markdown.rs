@@ -1,76 +1,47 @@
 //! The report as a page of the documentation.
 
-use super::view;
-use std::fmt::Write;
-use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
+use super::outline::{self, Block, TITLE};
+use super::{dumbbell, view};
+use turnwise_reproduce::report::{Listing, Reproduction};
 
 /// The page.
 pub(crate) fn page(report: &Reproduction) -> String {
-    let mut text = format!(
-        "# The case studies, reproduced\n\n\
-         Written by {}; do not edit. [How it works](../reproduce.md).\n\n\
-         Facts go in, predictions come out. What was fitted are constants of workloads, on the rows named; latencies \
-         never. Error: (ours - published) / published, or the difference in points. `today` is the same workload with \
-         the locks of this project.\n",
-        view::origin(report)
-    );
-    if report.quick {
-        text += "\n**Short version (`--quick`)**: each case study says what it left out.\n";
-    }
-    let _ = write!(text, "\n{}", table(&view::claims(report), "##"));
-    let _ = write!(text, "\n{}", table(&view::summary(report), "##"));
-    for document in &report.documents {
-        text += &section(document);
-    }
+    let mut text =
+        format!("# {TITLE}\n\nWritten by {}; do not edit. [How it works](../reproduce.md).\n", view::origin(report));
+    outline::outline(report).iter().for_each(|block| text += &shown(block));
     text
 }
 
-fn section(document: &DocumentReport) -> String {
-    let mut text = format!("\n## {}\n\n{}.\n\n", document.name, document.title);
-    let machine = &document.machine;
-    let _ = writeln!(text, "- **Published on**: {}", escaped(&document.published_on));
-    let _ = writeln!(text, "- **Simulated**: `{}`, {}", machine.name, escaped(&machine.title));
-    let _ = writeln!(text, "- **Workload**: {}", escaped(&document.workload));
-    let provisional: Vec<String> = machine.provisional.iter().map(|key| format!("`{key}`")).collect();
-    let _ = writeln!(text, "- **Recalled or guessed numbers of the machine**: {}", provisional.join(", "));
-    let fitted: Vec<String> = document.fitted.iter().map(view::fitted).collect();
-    let fitted = if fitted.is_empty() { "nothing".to_owned() } else { fitted.join("; ") };
-    let _ = writeln!(text, "- **Fitted**: {fitted}");
-    let _ = writeln!(text, "- **Chosen**: {}", escaped(&document.chosen.join("; ")));
-    let _ = writeln!(text, "- **Score**: {}", view::score(document));
-    text += &items("Facts", document.facts.iter().cloned());
-    for published in &document.tables {
-        let _ = write!(text, "\n{}", table(&view::table(published), "###"));
-        if let Some(today) = view::today(published) {
-            let _ = writeln!(text, "\n{today}.");
+fn shown(block: &Block<'_>) -> String {
+    match block {
+        // The page has one title; parts of level 1 have their case studies below them.
+        Block::Heading(_, title) => format!("\n## {}\n", escaped(title)),
+        Block::Score(line) => format!("\n**{}.**\n", escaped(line)),
+        Block::Text(text) => format!("\n{}\n", escaped(text)),
+        Block::List(_, items) if items.is_empty() => String::new(),
+        Block::List(title, items) => {
+            let title = if title.is_empty() { "\n".to_owned() } else { format!("\n### {title}\n\n") };
+            items.iter().fold(title, |text, item| text + "- " + &escaped(item) + "\n")
         }
-    }
-    text += &items("Bars", document.bars.iter().map(view::bar));
-    text += &items("Notes", document.notes.iter().cloned());
-    for listing in &document.listings {
-        let _ = write!(text, "\n{}", table(listing, "###"));
-    }
-    text += &items("Left out", document.left_out.iter().cloned());
-    text
-}
-
-fn items(title: &str, items: impl Iterator<Item = String>) -> String {
-    let mut text = String::new();
-    for item in items {
-        if text.is_empty() {
-            let _ = writeln!(text, "\n### {title}\n");
+        Block::Table(listing) => format!("\n### {}\n\n{}", escaped(&listing.title), rows(listing)),
+        Block::Folded(listing) => {
+            let (title, rows) = (escaped(&listing.title), rows(listing));
+            format!("\n<details><summary>{title}</summary>\n\n{rows}\n</details>\n")
         }
-        let _ = writeln!(text, "- {}", escaped(&item));
+        Block::Dots(panels) => {
+            let lines: Vec<String> = dumbbell::lines(panels).iter().map(|line| line.trim_end().to_owned()).collect();
+            format!("\n```text\n{}\n```\n", lines.join("\n"))
+        }
+        Block::Curves(_) => String::new(),
     }
-    text
 }
 
-fn table(listing: &Listing, level: &str) -> String {
+fn rows(listing: &Listing) -> String {
     let row = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let mut text = format!("{level} {}\n\n{}", listing.title, row(&listing.columns));
+    let mut text = row(&listing.columns);
     text += &format!("|{}\n", "---|".repeat(listing.columns.len()));
     listing.rows.iter().for_each(|cells| text += &row(cells));
     text

@@ -3,13 +3,20 @@
 //! | file | what |
 //! |---|---|
 //! | `args.rs`, `progress.rs` | the command line; how far it is |
-//! | `view.rs` | tables as columns of text |
-//! | `text.rs`, `markdown.rs`, `html.rs`, `chart.rs` | what comes out |
+//! | `outline.rs` | what is shown, in which order |
+//! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
+//! | `dumbbell.rs` | published and simulated figures as dots, in text |
+//! | `text.rs`, `markdown.rs`, `html.rs` | what comes out |
+//! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
 mod args;
 mod chart;
+mod dots;
+mod dumbbell;
 mod html;
 mod markdown;
+mod notes;
+mod outline;
 mod progress;
 mod text;
 mod view;
@@ -23,7 +30,7 @@ use std::process::ExitCode;
 use turnwise_present::json;
 use turnwise_present::machine::{self, Machine};
 use turnwise_present::output_file::OutputFile;
-use turnwise_reproduce::report::{FORMAT, Reproduction};
+use turnwise_reproduce::report::{FORMAT, Reproduction, Score};
 use turnwise_reproduce::{DOCUMENTS, Document, Options};
 
 /// Runs the documents and writes what came out.
@@ -52,8 +59,10 @@ fn output_file(flag: &str, file: Option<&Path>) -> Result<Option<OutputFile>> {
 fn read(file: &Path) -> Result<Reproduction> {
     let complaint = || format!("{} is not a report of `turnwise-lab reproduce --json`", file.display());
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
+    let mut report: Reproduction = serde_json::from_str(&text).with_context(complaint)?;
     ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+    // Reports of before it was written have none.
+    report.score = Score::of(&report.documents);
     Ok(report)
 }
 
@@ -62,10 +71,11 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
     let jobs = args.jobs.map_or(host.cpus, usize::from);
     let wanted = |document: &&Document| args.documents.is_empty() || args.documents.iter().any(|n| n == document.name);
     let documents: Vec<&'static Document> = DOCUMENTS.iter().filter(wanted).collect();
-    let options = Options { seed: args.seed, quick: args.quick, metal: !args.no_metal, jobs };
+    let options = Options { seed: args.seed, quick: args.quick, metal: args.metal, jobs };
     let bars = Bars::new();
     let documents = turnwise_reproduce::run_all(&documents, options, &bars);
     bars.clear();
+    let documents = documents?;
     Ok(Reproduction {
         format: FORMAT.to_owned(),
         command: args.command(),
@@ -73,6 +83,7 @@ fn reproduction(args: &Args) -> Result<Reproduction> {
         seed: args.seed,
         quick: args.quick,
         host,
-        documents: documents?,
+        score: Score::of(&documents),
+        documents,
     })
 }

@@ -1,9 +1,10 @@
 //! The report for a terminal.
 
-use super::view;
+use super::outline::{self, Block};
+use super::{dumbbell, view};
 use std::fmt::Write;
 use turnwise_present::table::{self, Cell, CellAlignment};
-use turnwise_reproduce::report::{DocumentReport, Listing, Reproduction};
+use turnwise_reproduce::report::{Listing, Reproduction};
 
 /// Longer lines and cells are wrapped.
 const WIDTH: u16 = 120;
@@ -11,56 +12,25 @@ const WIDTH: u16 = 120;
 /// All of it.
 pub(crate) fn text(report: &Reproduction) -> String {
     let mut text = filled(&view::origin(report).replace('`', ""), "", "  ") + "\n";
-    let _ = write!(text, "\n{}", drawn(&view::claims(report)));
-    for document in &report.documents {
-        text += &section(document);
-    }
-    if report.documents.len() > 1 {
-        let _ = write!(text, "\n{}", drawn(&view::summary(report)));
-    }
+    outline::outline(report).iter().for_each(|block| text += &shown(block));
     text
 }
 
-fn section(document: &DocumentReport) -> String {
-    let mut text = format!("\n{}\n{}\n", document.name, "=".repeat(document.name.len()));
-    let about = [
-        document.title.clone(),
-        format!("published on: {}", document.published_on),
-        format!("simulated: {} ({})", document.machine.name, document.machine.title),
-        format!("workload: {}", document.workload),
-    ];
-    about.iter().for_each(|line| text += &(filled(line, "", "  ") + "\n"));
-    text += &items("facts", document.facts.iter().cloned());
-    match document.fitted.as_slice() {
-        [] => text += "fitted: nothing\n",
-        all => text += &items("fitted", all.iter().map(view::fitted)),
-    }
-    text += &items("chosen", document.chosen.iter().cloned());
-    for table in &document.tables {
-        let _ = write!(text, "\n{}", drawn(&view::table(table)));
-        if let Some(today) = view::today(table) {
-            let _ = writeln!(text, "{}", filled(&today, "", "  "));
+fn shown(block: &Block<'_>) -> String {
+    match block {
+        Block::Heading(1, title) => format!("\n{title}\n{}\n", "=".repeat(title.chars().count())),
+        Block::Heading(_, title) => format!("\n{title}\n{}\n", "-".repeat(title.chars().count())),
+        Block::Score(line) => filled(line, "", "  ") + "\n",
+        Block::Text(text) => filled(text, "", "") + "\n",
+        Block::List(_, items) if items.is_empty() => String::new(),
+        Block::List(title, items) => {
+            let title = if title.is_empty() { String::new() } else { format!("\n{title}\n") };
+            items.iter().fold(title, |text, item| text + &filled(item, "- ", "  ") + "\n")
         }
+        Block::Table(listing) | Block::Folded(listing) => format!("\n{}", drawn(listing)),
+        Block::Dots(panels) => dumbbell::lines(panels).iter().map(|line| format!("{}\n", line.trim_end())).collect(),
+        Block::Curves(_) => String::new(),
     }
-    for listing in &document.listings {
-        let _ = write!(text, "\n{}", drawn(listing));
-    }
-    let _ = writeln!(text, "\n{}", view::score(document));
-    text += &items("bars", document.bars.iter().map(view::bar));
-    text += &items("notes", document.notes.iter().cloned());
-    text += &items("left out (--quick)", document.left_out.iter().cloned());
-    text
-}
-
-fn items(title: &str, items: impl Iterator<Item = String>) -> String {
-    let mut text = String::new();
-    for item in items {
-        if text.is_empty() {
-            let _ = writeln!(text, "{title}:");
-        }
-        let _ = writeln!(text, "{}", filled(&item, "  - ", "    "));
-    }
-    text
 }
 
 /// Breaks text into lines that fit.
@@ -79,5 +49,7 @@ fn drawn(listing: &Listing) -> String {
         }));
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    format!("{}\n{}\n", listing.title, lines.join("\n"))
+    let mut text = String::new();
+    let _ = writeln!(text, "{}\n{}", listing.title, lines.join("\n"));
+    text
 }

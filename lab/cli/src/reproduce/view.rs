@@ -1,43 +1,48 @@
-//! A document's tables as columns of text: what all of text, Markdown and HTML show.
+//! A document's tables as columns of text, and what there is to say about it: what all of text, Markdown and HTML show.
 
-use turnwise_reproduce::report::{Bar, DocumentReport, Fitted, Listing, Reproduction, Row, Table, Verdict, figure};
+use super::notes::Notes;
+use turnwise_reproduce::report::{
+    Bar, DocumentReport, Fitted, Listing, Miss, Plot, Reproduction, Row, Score, Table, figure,
+};
 
 /// A published table, with the columns that it needs.
-pub(crate) fn table(table: &Table) -> Listing {
+pub(crate) fn table(table: &Table, notes: &Notes<'_>) -> Listing {
     if table.rows.iter().all(|row| row.published.is_none()) {
         return in_words(table);
     }
-    let mut columns = vec!["row", "published", "ours", "error", "bound", ""];
-    let today = table.rows.iter().any(|row| row.today.is_some());
-    columns.extend(today.then_some("today"));
-    let remarks = table.rows.iter().any(|row| row.remark.is_some());
-    columns.extend(remarks.then_some("remark"));
+    let seeds = table.rows.iter().any(|row| row.range.is_some());
+    let noted = table.rows.iter().any(|row| !notes.cell(row).is_empty());
+    let mut columns = vec!["row", "published", "simulated"];
+    columns.extend(seeds.then_some("seeds"));
+    columns.extend(["error", "bound", "verdict"]);
+    columns.extend(noted.then_some("notes"));
     let mut listing = Listing::new(&format!("{} [{}]", table.title, table.unit), &columns);
-    listing.rows = table.rows.iter().map(|row| cells(row, today, remarks)).collect();
+    for row in &table.rows {
+        let mut cells = vec![row.label.clone(), row.said.clone(), ours(row)];
+        let range = row.range.map(|(low, high)| format!("{} to {}", figure(low), figure(high)));
+        cells.extend(seeds.then(|| range.unwrap_or_default()));
+        let bound = row.bound.map_or_else(String::new, |bound| bound.words());
+        cells.extend([row.error_text(), bound, verdict(row).to_owned()]);
+        cells.extend(noted.then(|| notes.cell(row)));
+        listing.rows.push(cells);
+    }
     listing
 }
 
 /// A table that is all words.
 fn in_words(table: &Table) -> Listing {
-    let mut listing = Listing::new(&table.title, &["about", "published", "ours"]);
+    let mut listing = Listing::new(&table.title, &["about", "published", "simulated"]);
     let cells = |row: &Row| vec![row.label.clone(), row.said.clone(), row.remark.clone().unwrap_or_default()];
     listing.rows = table.rows.iter().map(cells).collect();
     listing
 }
 
-fn cells(row: &Row, today: bool, remarks: bool) -> Vec<String> {
-    let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
-    let mut cells = vec![
-        row.label.clone(),
-        row.said.clone(),
-        ours(row),
-        row.error_text(),
-        row.bound.map_or_else(String::new, |bound| bound.words()),
-        row.verdict().to_owned(),
-    ];
-    cells.extend(today.then(|| shown(row.today)));
-    cells.extend(remarks.then(|| row.remark.clone().unwrap_or_default()));
-    cells
+/// A verdict in a word or two: why a row is not judged is in its notes.
+fn verdict(row: &Row) -> &str {
+    match row.met() {
+        None if !row.fitted && row.unjudged.is_some() => "not judged",
+        _ => row.verdict(),
+    }
 }
 
 /// Our figure, with its standard error where it is a mean.
@@ -46,14 +51,85 @@ fn ours(row: &Row) -> String {
     row.standard_error.map_or(ours.clone(), |error| format!("{ours} \u{b1} {}", figure(error)))
 }
 
-/// What the column of today's locks stands for.
-pub(crate) fn today(table: &Table) -> Option<String> {
-    table.today.as_ref().map(|what| format!("today: {what}"))
+/// Today's locks beside those of a table; of neighbours that have the same figure the last, which has all patches.
+pub(crate) fn today(table: &Table) -> Option<Listing> {
+    let what = table.today.as_ref()?;
+    let title = format!("{} [{}]: {what}, simulated on the document's machine", table.title, table.unit);
+    let mut listing = Listing::new(&title, &["row", "the document's lock", "today's"]);
+    for (place, row) in table.rows.iter().enumerate() {
+        let next = table.rows.get(place + 1).and_then(|row| row.today);
+        if let Some((today, ours)) = row.today.zip(row.ours).filter(|(today, _)| next != Some(*today)) {
+            listing.rows.push(vec![row.label.clone(), figure(ours), figure(today)]);
+        }
+    }
+    (!listing.rows.is_empty()).then_some(listing)
 }
 
-/// `4.00 us, fitted on spin_backoff.rows[0].spin[0]`.
-pub(crate) fn fitted(fitted: &Fitted) -> String {
-    format!("{}: {} {}, on {}", fitted.what, figure(fitted.value), fitted.unit, fitted.on)
+/// Curves as a table.
+pub(crate) fn curves(plot: &Plot) -> Listing {
+    let title = format!("{}, {}, by {}", plot.title, plot.y, plot.x);
+    let mut listing = Listing::new(&title, &["lock"]);
+    let points = plot.series.first().map_or(&[][..], |series| &series.points);
+    listing.columns.extend(points.iter().map(|point| figure(point.0)));
+    for series in &plot.series {
+        let cells = series.points.iter().map(|point| figure(point.1));
+        listing.rows.push(std::iter::once(series.name.clone()).chain(cells).collect());
+    }
+    listing
+}
+
+/// One paragraph about a document.
+pub(crate) fn about(document: &DocumentReport) -> String {
+    let score = Score::of(std::slice::from_ref(document));
+    let Score { rows_met, rows_judged, bars_met, bars, .. } = score;
+    format!(
+        "{} Simulated on {}. {rows_met} of {rows_judged} judged rows, {bars_met} of {bars} bars; {} fitted, {} chosen.",
+        ended(&document.title),
+        document.machine.name,
+        document.fitted.len(),
+        document.chosen.len()
+    )
+}
+
+/// A sentence has a full stop.
+fn ended(text: &str) -> String {
+    if text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
+}
+
+/// What was missed, the physics, and what would settle it.
+pub(crate) fn miss(miss: &Miss<'_>) -> String {
+    let claims = miss.claims.iter().map(|claim| format!("\"{}\"", claim.what));
+    let rows = (miss.missed > 0).then(|| format!("{} of {} rows", miss.missed, miss.judged));
+    let missed: Vec<String> = rows.into_iter().chain(claims).collect();
+    let why = miss.why;
+    format!("Missed {}: {}. To settle it: {}.", missed.join(", "), why.physics, why.experiment)
+}
+
+/// Where a document was measured, what was simulated, and what was fitted.
+pub(crate) fn setting(document: &DocumentReport) -> Vec<String> {
+    let machine = &document.machine;
+    let of_all = if machine.numbers == 0 { String::new() } else { format!(" of {}", machine.numbers) };
+    let guessed = if machine.numbers == 0 { machine.provisional.len() as u32 } else { machine.from_memory };
+    let fitted: Vec<String> = document.fitted.iter().map(|number| fitted(document, number)).collect();
+    let fitted = if fitted.is_empty() { "nothing".to_owned() } else { fitted.join("; ") };
+    vec![
+        format!("Published on: {}", document.published_on),
+        format!(
+            "Simulated: {} ({}); {guessed}{of_all} machine numbers are from memory or guessed",
+            machine.name, machine.title
+        ),
+        format!("Workload: {}", document.workload),
+        format!("Fitted: {fitted}"),
+        format!("Chosen: {}", document.chosen.join("; ")),
+    ]
+}
+
+/// `what a job computes: 2.91 ms, on "AIM7 fserver: 200-1000 users, nodes: 1, patches 1 and 2"`.
+fn fitted(document: &DocumentReport, fitted: &Fitted) -> String {
+    let row = document.rows().find(|row| row.key == fitted.on || row.key.ends_with(&fitted.on));
+    let on = row.map_or_else(|| fitted.on.clone(), |row| format!("\"{}\"", row.label));
+    let amount = format!("{} {}", figure(fitted.value), fitted.unit);
+    format!("{}: {}, on {on}", fitted.what, amount.trim_end())
 }
 
 /// A bar, in two or three sentences.
@@ -63,31 +139,10 @@ pub(crate) fn bar(bar: &Bar) -> String {
     format!("{verdict}: {}: {}{why}", bar.asked, bar.found)
 }
 
-/// How many rows kept their bounds, and how many numbers were fitted on how many rows.
-pub(crate) fn score(document: &DocumentReport) -> String {
-    let (met, all) = document.judged();
-    let rows: usize = document.tables.iter().map(|table| table.rows.len()).sum();
-    let fitted = match document.fitted.len() {
-        0 => "nothing fitted".to_owned(),
-        1 => "1 number fitted".to_owned(),
-        n => format!("{n} numbers fitted"),
-    };
-    let chosen = document.chosen.len();
-    format!("{rows} rows, {fitted}, {chosen} chosen; {met} of {all} judged rows within their bounds")
-}
-
 /// What the documents say, and whether it holds: a line each.
 pub(crate) fn claims(report: &Reproduction) -> Listing {
-    let all: Vec<_> = report.documents.iter().flat_map(|document| &document.claims).collect();
-    let of = |verdict| all.iter().filter(|claim| claim.verdict == verdict).count();
-    let title = format!(
-        "{} claims: {} hold, {} more in direction, {} do not",
-        all.len(),
-        of(Verdict::Holds),
-        of(Verdict::Direction),
-        of(Verdict::Fails)
-    );
-    let mut listing = Listing::new(&title, &["case study", "claim", "published", "simulated", "holds"]);
+    let columns = ["case study", "claim", "published", "simulated", "holds"];
+    let mut listing = Listing::new("What the case studies claim", &columns);
     for document in &report.documents {
         let mut name = document.name.as_str();
         for claim in &document.claims {
@@ -95,26 +150,6 @@ pub(crate) fn claims(report: &Reproduction) -> Listing {
             listing.rows.push(cells.map(str::to_owned).to_vec());
             name = "";
         }
-    }
-    listing
-}
-
-/// One line for each document.
-pub(crate) fn summary(report: &Reproduction) -> Listing {
-    let mut listing = Listing::new(
-        "All case studies",
-        &["case study", "machine", "fitted, chosen", "rows within bounds", "bars met"],
-    );
-    for document in &report.documents {
-        let (met, all) = document.judged();
-        let bars = document.bars.iter().filter(|bar| bar.met).count();
-        listing.rows.push(vec![
-            document.name.clone(),
-            document.machine.name.clone(),
-            format!("{}, {}", document.fitted.len(), document.chosen.len()),
-            format!("{met} of {all}"),
-            format!("{bars} of {}", document.bars.len()),
-        ]);
     }
     listing
 }

@@ -31,6 +31,8 @@ fn machine() -> SimMachine {
         nodes: 8,
         fingerprint: "f".to_owned(),
         provisional: vec!["coherence.load_modified".to_owned()],
+        numbers: 25,
+        from_memory: 1,
     }
 }
 

@@ -185,7 +185,7 @@ fn curves_of_the_case_studies_have_colours_of_their_own() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let html = directory.path().join("report.html");
     let mut command = Command::new(env!("CARGO_BIN_EXE_turnwise-lab"));
-    command.args(["reproduce", "handoff_spin", "--quick", "--no-metal", "--html"]).arg(&html);
+    command.args(["reproduce", "handoff_spin", "--quick", "--html"]).arg(&html);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("LD_PRELOAD").status();
     assert!(status.expect("turnwise-lab starts").success());
     let mut browser = Browser::open(name, &html);
@@ -193,7 +193,29 @@ fn curves_of_the_case_studies_have_colours_of_their_own() {
     let colours = format!("new Set({strokes}.filter(stroke => stroke.startsWith('rgb'))).size");
     assert_eq!(browser.value(&format!("{strokes}.length")), 9, "2 published curves, 7 locks");
     assert_eq!(browser.value(&colours), 8, "as many as the page has");
-    let claims = "document.querySelector('section h2').textContent";
-    assert!(browser.value(claims).as_str().is_some_and(|title| title.starts_with("4 claims")));
+    let score = "document.querySelector('.score').textContent";
+    assert!(browser.value(score).as_str().is_some_and(|line| line.contains(" of 4 claims hold")));
+    let rings = "[...document.querySelectorAll('.dots .there')].length";
+    assert_eq!(browser.value(rings), browser.value("document.querySelectorAll('.dots .row').length"));
+    for (scheme, dark) in [("light", false), ("dark", true)] {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        browser.ask("Emulation.setEmulatedMedia", features);
+        let rates = browser.value(include_str!("../../../../crates/profile/tests/browser/contrast.js"));
+        assert_eq!(rates["back"].as_f64().expect("a number") < 0.2, dark, "{scheme}: {rates}");
+        let drawn =
+            |element: &str, style: &str| format!("getComputedStyle(document.querySelector('{element}')).{style}");
+        let theme = |colour: &str| {
+            format!(
+                "(() => {{ const e = document.createElement('i'); e.style.color = 'var({colour})'; \
+                 document.body.append(e); const c = getComputedStyle(e).color; e.remove(); return c; }})()"
+            )
+        };
+        let of_theme =
+            [(".dots .here", "fill", "--c0"), (".dots .there", "stroke", "--c1"), (".dots .label", "fill", "--ink")];
+        for (element, style, colour) in of_theme {
+            let (seen, wanted) = (browser.value(&drawn(element, style)), browser.value(&theme(colour)));
+            assert_eq!(seen, wanted, "{scheme}: {element}");
+        }
+    }
     assert_eq!(browser.complaints, Vec::<String>::new(), "the page has no errors");
 }

@@ -8,12 +8,12 @@ fn a_document_is_reproduced_in_all_forms() {
     let directory = scratch();
     let file = |name: &str| shown(&directory.path().join(name)).to_owned();
     let (json, html, markdown) = (file("r.json"), file("r.html"), file("r.md"));
-    let command = ["reproduce", "spin_backoff", "--quick", "--no-metal", "--seed", "7"];
+    let command = ["reproduce", "spin_backoff", "--quick", "--seed", "7"];
     let outputs = ["--json", &json, "--html", &html, "--markdown", &markdown];
     let (text, errors) = expect(0, &[&command[..], &outputs].concat());
     assert!(errors.is_empty(), "no bars without a terminal: {errors}");
     for part in
-        ["altix-64", "fitted:", "64 CPUs, inode-lock-backoff, user", "967.31", "bars:", "left out (--quick):", "seed 7"]
+        ["altix-64", "Fitted: ", "64 CPUs, inode-lock-backoff, user", "967.31", "\nBars\n", "\nLeft out\n", "seed 7"]
     {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
@@ -23,15 +23,26 @@ fn a_document_is_reproduced_in_all_forms() {
     let report: Value = serde_json::from_str(&read("r.json")).expect("a JSON document");
     assert_eq!(report["format"], "turnwise-reproduction/1");
     assert_eq!((&report["seed"], &report["quick"]), (&Value::from(7), &Value::from(true)));
+    assert_eq!(report["score"]["claims"].as_u64(), report["documents"][0]["claims"].as_array().map(|c| c.len() as u64));
     assert_eq!(report["documents"][0]["tables"][0]["rows"].as_array().map(Vec::len), Some(24));
     let page = read("r.html");
     assert!(page.contains("<svg") && page.contains("default-src 'none'") && !page.contains("<script"), "{page}");
     assert!(page.contains("All open and read the same file: wall time"));
     let page = read("r.md");
     assert!(page.starts_with("# The case studies, reproduced\n"), "{page}");
+    let fitted = "acquisitions between two barriers: ";
+    let told = page.lines().find(|line| line.contains(fitted)).expect(fitted);
+    assert!(told.contains("on \"8 CPUs, inode-lock-spin, user\""), "the row's label, not its key: {told}");
+    let (judged, met) = (&report["score"]["rows_judged"], &report["score"]["rows_met"]);
+    for form in [&text, &page] {
+        assert!(form.contains(&format!("{met} of {judged} judged rows lie within their bounds")), "{form}");
+        let (answer, _) = form.split_once("Appendix: every row").expect("an appendix");
+        assert!(answer.contains("To settle it:") && answer.contains("back-off") && !answer.contains("967.31"));
+        assert!(answer.lines().count() < 60, "one of five documents: {answer}");
+    }
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| 8 CPUs, inode-lock-spin, wall |")).collect();
     assert!(rows.len() == 1 && rows[0].contains("| 3.99 |") && rows[0].contains("fitted"), "{page}");
-    assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7 --no-metal"), "{page}");
+    assert!(page.contains("turnwise-lab reproduce spin_backoff --quick --seed 7"), "{page}");
     assert!(!page.contains("on metal here"), "{page}");
     let (text_again, _) = expect(0, &["reproduce", "--from", &json, "--markdown", &file("again.md")]);
     assert!(text_again == text && read("again.md") == page, "the report can be shown again");

@@ -7,6 +7,7 @@ use super::Context;
 use super::aim7_runs::{self, Constants, Run, Sample};
 use super::bracket::{self, Nearest, Tried};
 use super::report::{Bar, Bound, Claim, DocumentReport, Fitted, Listing, Row, Table, Verdict, figure as digits};
+use super::scaling::Scaling;
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise_aim7::Comm;
@@ -142,10 +143,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let title = "What the fit tried: spin locks, % of busy time";
     let tried_listing = bracket::listing(title, "a job computes, ms", 1e6, &tried);
     let branches = branches(wanted, &tried);
-    let mut listings = vec![kernels(&profiled, &plain), branches, commands(&profiled), tried_listing];
-    let (mut plots, mut notes) = (Vec::new(), notes(&published, &profiled, &tried));
+    let listings = vec![kernels(&profiled, &plain), branches, commands(&profiled), tried_listing];
+    let (mut beyond, mut notes) = (Vec::new(), notes(&published, &profiled, &tried));
     if !context.quick {
-        today::to_1024(context, compute_ns)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
+        beyond.extend(today::to_1024(context, compute_ns)?.iter().map(Scaling::plot));
         notes.push(today::note());
     }
     let key = format!("{NAME}.raw_spin_lock_percent[3].percent[0]");
@@ -167,7 +168,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: tables(&published, &profiled)?,
         bars: bars(&published, &profiled, &plain),
         listings,
-        plots,
+        plots: Vec::new(),
+        beyond,
+        whys: crate::whys::of(NAME),
         notes,
         left_out: context.choose(
             vec![

@@ -3,7 +3,7 @@
 use super::{EXCHANGES, LOCKS, SCALE, SPIN_LOCKS, TODAY, plan};
 use crate::Context;
 use crate::aim7_runs::{Run, Sample};
-use crate::scaling::{self, FEW, Scaling};
+use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
 
 /// The document's two kernels, and today's locks.
@@ -16,29 +16,31 @@ const MEASURED_NS: u64 = 4_000_000;
 /// Paths made for the profiler, jobs a minute, and the time that the dentry cache's locks and counts take.
 pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scaling>> {
     let machine = scaling::machine_of_a_kernel()?;
-    let run = |locks, cpus: u32| Run {
-        nodes: scaling::nodes(&machine, cpus),
-        users: cpus,
-        ramp_ns: RAMP_NS,
-        warm_up_ns: WARM_UP_NS,
-        measured_ns: MEASURED_NS,
-        whole: false,
-        ..plan(context, &machine, locks, compute_ns, true)
+    let run = |locks, cpus: u32| {
+        let (part, nodes) = scaling::part(&machine, cpus);
+        Run {
+            nodes,
+            users: cpus,
+            ramp_ns: RAMP_NS,
+            warm_up_ns: WARM_UP_NS,
+            measured_ns: MEASURED_NS * scaling::longer(&machine, cpus),
+            whole: false,
+            ..plan(context, &part, locks, compute_ns, true)
+        }
     };
-    let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| FEW.map(|cpus| run(locks, cpus))).collect();
+    let runs: Vec<Run> = KERNELS.iter().flat_map(|&locks| COUNTS.map(|cpus| run(locks, cpus))).collect();
     let outcomes =
         context.pool.map_longest_first("dcache: 1024 CPUs", &runs, Run::cost, |run| Ok(Sample(vec![run.run()?])))?;
     let title = |what: &str| format!("high_systime, a user for each CPU: {what}");
     let curves = |what: &str, unit: &'static str, of: &dyn Fn(&Sample) -> f64| {
-        let mut scaling = Scaling::new(&title(what), unit, "CPUs", &FEW);
-        for (locks, row) in KERNELS.iter().zip(outcomes.chunks(FEW.len())) {
+        let mut scaling = Scaling::new(&title(what), unit, "CPUs");
+        for (locks, row) in KERNELS.iter().zip(outcomes.chunks(COUNTS.len())) {
             scaling.push(locks, row.iter().map(of));
         }
         scaling
     };
-    let seconds = MEASURED_NS as f64 / 1e9;
     Ok(vec![
-        curves("paths made", "thousand/s", &|kernel| kernel.counts()[1] as f64 / seconds / 1e3),
+        curves("paths made", "thousand/s", &|kernel| paths_per_s(kernel) / 1e3),
         curves("jobs", "thousand/min", &|kernel| kernel.mean(|outcome| outcome.jpm / 1e3)),
         curves("time in spin locks and counts", "% of busy time", &|kernel| {
             kernel.mean(|outcome| (outcome.busy_share(SPIN_LOCKS) + outcome.busy_share(EXCHANGES)) * 100.0)
@@ -46,11 +48,16 @@ pub(super) fn to_1024(context: &Context<'_>, compute_ns: f64) -> Result<Vec<Scal
     ])
 }
 
+/// Paths made in a second of the window.
+fn paths_per_s(kernel: &Sample) -> f64 {
+    kernel.counts()[1] as f64 / kernel.0.iter().map(|outcome| outcome.seconds).sum::<f64>()
+}
+
 /// What these curves are.
 pub(super) fn note() -> String {
     format!(
-        "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms after \
-         {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
+        "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms, \
+         on 1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
          a {SCALE}th; one seed. What users share beside the dentry cache has one lock each in this model, on \
          machines of every size: the trees of the family that all users' memory is forked from, the areas of each \
          file that is mapped, the zone of pages.",

@@ -146,9 +146,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let mut listings = curves.techniques();
     listings.push(tables::overlaps(context, &machine)?);
     listings.push(tables::desktop(context)?);
-    let mut plots = vec![curves.plot(&published)];
+    let mut beyond = Vec::new();
     if !context.quick {
-        tables::to_1024(context)?.show(&mut listings, &mut plots);
+        beyond.push(tables::to_1024(context)?.plot());
     }
     if context.metal {
         listings.push(context.pool.alone(|| tables::metal(context)));
@@ -168,7 +168,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: vec![curves.table(&published)?, curves.unchanged()?],
         bars: curves.bars(&published),
         listings,
-        plots,
+        plots: vec![curves.plot(&published)],
+        beyond,
+        whys: crate::whys::of(NAME),
         notes: vec![crate::page(NAME)],
         left_out: context.choose(
             vec!["four fifths of the rounds (20 threads: of the slices); threads to 1024 (mesh-1024)".to_owned()],

@@ -6,7 +6,7 @@ use super::{CPUS, Curves, LOCKS, NAME, NO_SPIN, Run, SPIN, SPIN_LOCK, TODAY, all
 use crate::Context;
 use crate::locks::with_lock;
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
-use crate::scaling::{self, MANY, Scaling};
+use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
@@ -191,10 +191,10 @@ pub(super) fn to_1024(context: &Context<'_>) -> Result<Scaling> {
         shape: shape(threads, (ROUNDS / threads).max(20)),
         seed: context.seed,
     };
-    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| MANY.map(|threads| run(lock, threads))).collect();
+    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| COUNTS.map(|threads| run(lock, threads))).collect();
     let shown = context.pool.map("handoff_spin: 1024 CPUs", &runs, |run| with_lock::<Sim, _>(run.lock, run))?;
-    let mut scaling = Scaling::new("time for an acquisition", "ns", "threads", &MANY);
-    for (lock, row) in LOCKS.into_iter().zip(shown.chunks(MANY.len())) {
+    let mut scaling = Scaling::new("time for an acquisition", "ns", "threads");
+    for (lock, row) in LOCKS.into_iter().zip(shown.chunks(COUNTS.len())) {
         scaling.push(lock, row.iter().map(|shown| shown.each_ns));
     }
     Ok(scaling)

@@ -14,6 +14,7 @@ mod today;
 
 use super::Context;
 use super::report::DocumentReport;
+use super::scaling::Scaling;
 use anyhow::Result;
 use model::Model;
 use turnwise_bench::published;
@@ -33,10 +34,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     tables.push(tables::in_words(context, &model)?);
     let bars = cells.bars(&tables[3]);
     let mut listings = vec![cells.chain()?, model.tried()];
-    let (mut plots, mut notes) = (vec![cells.plot()], vec![crate::page(NAME)]);
+    let (mut beyond, mut notes) = (Vec::new(), vec![crate::page(NAME)]);
     if !context.quick {
         listings.push(tables::placements(context, &model)?);
-        today::to_1024(context, &model)?.iter().for_each(|curves| curves.show(&mut listings, &mut plots));
+        beyond.extend(today::to_1024(context, &model)?.iter().map(Scaling::plot));
         notes.push(today::note());
     }
     if context.metal {
@@ -57,7 +58,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables,
         bars,
         listings,
-        plots,
+        plots: vec![cells.plot()],
+        beyond,
+        whys: crate::whys::of(NAME),
         notes,
         left_out: context.choose(
             vec![

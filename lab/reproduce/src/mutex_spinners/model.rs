@@ -27,7 +27,7 @@ const SLICE_NS: u64 = 3_000_000;
 /// user is no part of the crowd at them, and its CPU is busy.
 const SLICES: u64 = 2;
 /// Where that is: with fewer nodes hardly anybody waits, and every window is alike.
-const CROWDED_NODES: u32 = 4;
+pub(super) const CROWDED_NODES: u32 = 4;
 /// The users of the rows that the constants are fitted on: of many more than CPUs the fewest, and so the fastest.
 const FITTED_USERS: u32 = 600;
 /// Directories for the users' files: what AIM7's script makes.

@@ -3,9 +3,8 @@
 use super::model::{DIRECTORIES, Model, TODAY, VARIANTS};
 use crate::Context;
 use crate::aim7_runs::Run;
-use crate::scaling::{self, FEW, Scaling};
+use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
-use std::sync::Arc;
 
 /// The document has 19; with these, too, all CPUs are busy until a lock is in the way.
 const USERS_PER_CPU: u32 = 2;
@@ -22,23 +21,26 @@ const NAMES: [&str; 4] = ["baseline", "patch 1", "patches 1 and 2", "turnwise"];
 pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scaling>> {
     let machine = scaling::machine_of_a_kernel()?;
     let locks = [VARIANTS[0], VARIANTS[1], VARIANTS[2], TODAY];
-    let run = |(directories, file_systems), locks, cpus: u32| Run {
-        machine: Arc::clone(&machine),
-        directories,
-        file_systems,
-        ramp_ns: RAMP_NS,
-        warm_up_ns: WARM_UP_NS,
-        measured_ns: MEASURED_NS,
-        whole: false,
-        ..model.run(context, "fserver", locks, scaling::nodes(&machine, cpus), USERS_PER_CPU * cpus)
+    let run = |(directories, file_systems), locks, cpus: u32| {
+        let (part, nodes) = scaling::part(&machine, cpus);
+        Run {
+            machine: part,
+            directories,
+            file_systems,
+            ramp_ns: RAMP_NS,
+            warm_up_ns: WARM_UP_NS,
+            measured_ns: MEASURED_NS * scaling::longer(&machine, cpus),
+            whole: false,
+            ..model.run(context, "fserver", locks, nodes, USERS_PER_CPU * cpus)
+        }
     };
     let rows = || PLACES.iter().flat_map(|&(directories, systems, _)| locks.map(|l| ((directories, systems), l)));
-    let runs: Vec<Run> = rows().flat_map(|(place, locks)| FEW.map(|cpus| run(place, locks, cpus))).collect();
+    let runs: Vec<Run> = rows().flat_map(|(place, locks)| COUNTS.map(|cpus| run(place, locks, cpus))).collect();
     let outcomes = context.pool.map_longest_first("mutex_spinners: 1024 CPUs", &runs, Run::cost, Run::run)?;
-    let mut of_all = outcomes.chunks(FEW.len());
+    let mut of_all = outcomes.chunks(COUNTS.len());
     let scaling = PLACES.map(|(_, _, place)| {
         let title = format!("AIM7 fserver, {USERS_PER_CPU} users for each CPU, {place}");
-        let mut scaling = Scaling::new(&title, "thousand jobs/min", "CPUs", &FEW);
+        let mut scaling = Scaling::new(&title, "thousand jobs/min", "CPUs");
         for (name, row) in NAMES.into_iter().zip(of_all.by_ref()) {
             scaling.push(name, row.iter().map(|outcome| outcome.jpm / 1e3));
         }
@@ -50,8 +52,8 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
 /// What these curves are.
 pub(super) fn note() -> String {
     format!(
-        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms after \
-         {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
+        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms, on 1 and \
+         4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
          1500; one seed.",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,

@@ -33,10 +33,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let model = Model::fitted(context, CPUS, Model::HOLD_NS, wanted)?;
     let found = Found::run(context, &model)?;
     let mut listings = vec![found.listing(), tables::robustness(context, &found, wanted)?];
-    let mut plots = vec![found.plot()];
+    let mut beyond = Vec::new();
     if !context.quick {
         listings.push(tables::by_hold(context, wanted)?);
-        tables::to_1024(context, &model)?.show(&mut listings, &mut plots);
+        beyond.push(tables::to_1024(context, &model)?.plot());
     }
     if context.metal {
         listings.push(context.pool.alone(|| tables::metal(context, &model))?);
@@ -64,7 +64,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: found.tables(&published)?,
         bars: found.bars(),
         listings,
-        plots,
+        plots: vec![found.plot()],
+        beyond,
+        whys: crate::whys::of(NAME),
         notes: notes(),
         left_out: context.choose(
             vec!["32 and 64 CPUs, other hold times, 1024 CPUs; three quarters of the simulated time".to_owned()],

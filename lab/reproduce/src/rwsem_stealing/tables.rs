@@ -7,7 +7,7 @@ use crate::Context;
 use crate::here::{here, voluntary};
 use crate::locks::{WithLock, with_lock};
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
-use crate::scaling::{self, FEW, Scaling};
+use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::RawLock;
@@ -229,10 +229,10 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
         shape: model.shape(cpus, END_NS),
         seed: context.seed,
     };
-    let runs: Vec<Run> = SOME.iter().flat_map(|&lock| FEW.map(|cpus| run(lock, cpus))).collect();
+    let runs: Vec<Run> = SOME.iter().flat_map(|&lock| COUNTS.map(|cpus| run(lock, cpus))).collect();
     let shown = context.pool.map("rwsem_stealing: 1024 CPUs", &runs, Run::run)?;
-    let mut scaling = Scaling::new("forks, a user for each CPU", "thousand/s", "CPUs", &FEW);
-    for (lock, row) in SOME.iter().zip(shown.chunks(FEW.len())) {
+    let mut scaling = Scaling::new("forks, a user for each CPU", "thousand/s", "CPUs");
+    for (lock, row) in SOME.iter().zip(shown.chunks(COUNTS.len())) {
         scaling.push(lock, row.iter().map(|shown| shown.forks_per_s / 1e3));
     }
     Ok(scaling)

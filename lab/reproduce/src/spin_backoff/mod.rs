@@ -29,9 +29,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
     let curves = tables::Curves::run(context, &model)?;
     let mut listings = vec![curves.beyond(), tables::inode(context, &model)?];
     listings.push(tables::baseline(&model.published));
-    let mut plots = vec![curves.plot(&model)];
+    let mut beyond = Vec::new();
     if !context.quick {
-        tables::to_1024(context, &model)?.show(&mut listings, &mut plots);
+        beyond.push(tables::to_1024(context, &model)?.plot());
     }
     if context.metal {
         listings.push(context.pool.alone(|| tables::metal(&model))?);
@@ -50,7 +50,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<DocumentReport> {
         tables: curves.tables(&model)?,
         bars: curves.bars(),
         listings,
-        plots,
+        plots: vec![curves.plot(&model)],
+        beyond,
+        whys: crate::whys::of(name),
         notes: vec![crate::page(name)],
         left_out: context.choose(vec!["three of five seeds; curves to 1024 CPUs (mesh-1024)".to_owned()], Vec::new()),
     })

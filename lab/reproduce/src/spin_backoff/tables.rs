@@ -6,7 +6,7 @@ use super::model::{BACK_OFF, Constants, LOCKS, Model, ON, RWSEM, Run, SPIN, TODA
 use crate::Context;
 use crate::here::here;
 use crate::report::{Bar, Bound, Claim, Listing, Plot, Row, Series, Table, Verdict, figure as digits};
-use crate::scaling::{self, MANY, Scaling};
+use crate::scaling::{self, COUNTS, Scaling};
 use anyhow::Result;
 use std::sync::Arc;
 use turnwise::platform::Native;
@@ -277,12 +277,12 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Scaling> {
         watched: false,
         inode: false,
     };
-    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| MANY.map(|threads| run(lock, threads))).collect();
+    let runs: Vec<Run> = LOCKS.iter().flat_map(|&lock| COUNTS.map(|threads| run(lock, threads))).collect();
     let took = context.pool.map("spin_backoff: 1024 CPUs", &runs, Run::run)?;
-    let mut scaling = Scaling::new("time for an acquisition", "us", "threads", &MANY);
-    for (lock, row) in LOCKS.iter().zip(took.chunks(MANY.len())) {
+    let mut scaling = Scaling::new("time for an acquisition", "us", "threads");
+    for (lock, row) in LOCKS.iter().zip(took.chunks(COUNTS.len())) {
         let acquisitions = |threads: u32| f64::from(threads * constants.acquisitions);
-        scaling.push(lock, row.iter().zip(MANY).map(|(took, n)| took.wall_ns / 1e3 / acquisitions(n)));
+        scaling.push(lock, row.iter().zip(COUNTS).map(|(took, n)| took.wall_ns / 1e3 / acquisitions(n)));
     }
     Ok(scaling)
 }

@@ -1,0 +1,173 @@
+//! A document's informative rows as dots on an axis for each table: what was published, what was simulated, and the range
+//! of seeds.
+
+use turnwise_reproduce::report::{DocumentReport, Row, figure};
+
+/// Figures that differ by more than this factor have a logarithmic axis.
+const LINEAR_MAX: f64 = 20.0;
+/// Rows of a document that text has room for.
+const MOST: usize = 14;
+/// Columns of text.
+const WIDTH: usize = 118;
+const LABEL_MAX: usize = 52;
+/// Columns of the two figures and the verdict behind the dots.
+const FIGURES: usize = 30;
+
+/// The rows of a table.
+pub(crate) struct Panel<'a> {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<&'a Row>,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    log: bool,
+}
+
+/// The tables of a document that have such rows.
+pub(crate) fn panels(document: &DocumentReport) -> Vec<Panel<'_>> {
+    let panel = |table: &'_ turnwise_reproduce::report::Table| format!("{} [{}]", table.title, table.unit);
+    let tables = document.tables.iter().map(|table| {
+        let rows: Vec<&Row> = table.rows.iter().filter(|row| row.informative()).collect();
+        (panel(table), rows)
+    });
+    tables.filter(|(_, rows)| !rows.is_empty()).map(|(title, rows)| Panel::new(title, rows)).collect()
+}
+
+/// Ours at its least and at its greatest: of all seeds, else by the standard error.
+pub(crate) fn range(row: &Row) -> Option<(f64, f64)> {
+    row.range.or_else(|| row.ours.zip(row.standard_error).map(|(ours, error)| (ours - error, ours + error)))
+}
+
+impl<'a> Panel<'a> {
+    fn new(title: String, rows: Vec<&'a Row>) -> Panel<'a> {
+        let values = rows.iter().flat_map(|row| {
+            let ends = range(row).map(|(low, high)| [low, high]);
+            row.published.into_iter().chain(row.ours).chain(ends.into_iter().flatten())
+        });
+        let (least, most) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let log = least > 0.0 && most > LINEAR_MAX * least;
+        let (low, high) = if log { (least, most) } else { (least.min(0.0), most.max(0.0)) };
+        let title = if log { format!("{title}, logarithmic") } else { title };
+        Panel { title, rows, low, high, log }
+    }
+
+    /// Where on the axis, from 0 to 1.
+    pub(crate) fn at(&self, value: f64) -> f64 {
+        let share = if self.log {
+            (value / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE)
+        };
+        share.clamp(0.0, 1.0)
+    }
+
+    /// Where zero is, if it is between the ends.
+    pub(crate) fn zero(&self) -> Option<f64> {
+        (self.low < 0.0 && self.high > 0.0).then(|| self.at(0.0))
+    }
+}
+
+/// The panels as lines of text, at most so many rows of them all; of each table the first.
+pub(crate) fn lines(panels: &[Panel<'_>]) -> Vec<String> {
+    let shares = shares(&panels.iter().map(|panel| panel.rows.len()).collect::<Vec<_>>());
+    let shown = panels.iter().zip(&shares).flat_map(|(panel, share)| &panel.rows[..*share]);
+    let label = shown.map(|row| row.label.chars().count()).max().unwrap_or(0).min(LABEL_MAX);
+    let label = panels.iter().map(|panel| panel.title.chars().count()).max().unwrap_or(0).min(LABEL_MAX).max(label);
+    let width = WIDTH - label - FIGURES;
+    let mut lines = Vec::new();
+    for (panel, share) in panels.iter().zip(shares) {
+        let (low, high) = (figure(panel.low), figure(panel.high));
+        let gap = width.saturating_sub(low.chars().count());
+        let title = cut(&panel.title, label);
+        lines.push(format!("{title:label$}  {low}{high:>gap$}  {:>10} {:>10}", "published", "simulated"));
+        lines.extend(panel.rows[..share].iter().map(|row| line(panel, row, label, width)));
+    }
+    let (all, shown) = (panels.iter().map(|panel| panel.rows.len()).sum::<usize>(), lines.len() - panels.len());
+    if shown < all {
+        lines.push(format!("... and {} more informative rows in the appendix", all - shown));
+    }
+    lines
+}
+
+/// How many rows of each table are shown: one of each in turn while there is room.
+fn shares(rows: &[usize]) -> Vec<usize> {
+    let mut shares = vec![0; rows.len()];
+    let mut left = MOST;
+    while left > 0 && shares.iter().zip(rows).any(|(share, rows)| share < rows) {
+        for (share, rows) in shares.iter_mut().zip(rows) {
+            if left > 0 && *share < *rows {
+                (*share, left) = (*share + 1, left - 1);
+            }
+        }
+    }
+    shares
+}
+
+fn line(panel: &Panel<'_>, row: &Row, label: usize, width: usize) -> String {
+    let place = |value: f64| (panel.at(value) * (width as f64 - 1.0)).round() as usize;
+    let (published, ours) = (row.published.unwrap_or(0.0), row.ours.unwrap_or(0.0));
+    let mut cells = vec![' '; width];
+    let mut draw = |from: usize, to: usize, sign: char| cells[from.min(to)..=from.max(to)].fill(sign);
+    if let Some(zero) = panel.zero() {
+        let zero = (zero * (width as f64 - 1.0)).round() as usize;
+        draw(zero, zero, '\u{2502}');
+    }
+    let (there, here) = (place(published), place(ours));
+    draw(there, here, '\u{b7}');
+    if let Some((low, high)) = range(row) {
+        draw(place(low), place(high), '\u{2500}');
+    }
+    draw(there, there, 'o');
+    draw(here, here, if there == here { '\u{25c9}' } else { '\u{25cf}' });
+    let dots: String = cells.into_iter().collect();
+    let (name, there, here) = (cut(&row.label, label), figure(published), figure(ours));
+    format!("{name:label$}  {dots}  {there:>10} {here:>10}  {}", row.verdict())
+}
+
+/// As much of a text as there is room for.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['\u{2026}']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use turnwise_reproduce::report::Bound;
+
+    fn row(published: f64, ours: f64) -> Row {
+        Row::derived("a", "a row", published).ours(ours).within(Bound::Share(0.25))
+    }
+
+    #[test]
+    fn dots_lie_where_their_figures_are() {
+        let (near, far) = (row(100.0, 100.0), row(50.0, 0.0).from_to(Some((0.0, 25.0))));
+        let lines = lines(&[Panel::new("t [s]".to_owned(), vec![&near, &far])]);
+        let dots = |line: &str| line.chars().skip(5 + 2).take(WIDTH - 5 - FIGURES).collect::<Vec<char>>();
+        let (first, second) = (dots(&lines[1]), dots(&lines[2]));
+        assert_eq!(first.iter().position(|c| *c == '\u{25c9}'), Some(first.len() - 1), "{lines:#?}");
+        assert_eq!(second[0], '\u{25cf}');
+        let published = second.iter().position(|c| *c == 'o').expect("it is there");
+        assert!(published.abs_diff(second.len() / 2) <= 1 && second[second.len() / 8] == '\u{2500}', "{lines:#?}");
+        assert!(lines[1].ends_with("met") && lines[2].ends_with("missed"), "{lines:#?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{lines:#?}");
+    }
+
+    #[test]
+    fn each_table_has_its_share_of_the_rows() {
+        assert_eq!(shares(&[30, 1, 2]), [11, 1, 2]);
+        assert_eq!(shares(&[2, 0, 3]), [2, 0, 3]);
+        assert_eq!(shares(&[30, 30, 30]), [5, 5, 4]);
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_where_figures_are_far_apart() {
+        let (small, large) = (row(1.0, 10.0), row(100.0, 100.0));
+        let panel = Panel::new(String::new(), vec![&small, &large]);
+        assert_eq!([1.0, 10.0, 100.0].map(|value| panel.at(value)), [0.0, 0.5, 1.0]);
+        let signed = row(-10.0, 10.0);
+        assert_eq!(Panel::new(String::new(), vec![&signed]).zero(), Some(0.5));
+    }
+}

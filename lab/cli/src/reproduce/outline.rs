@@ -1,0 +1,98 @@
+//! What a report shows, in which order: the same in text, Markdown and HTML. First the answer: claims, a picture for each
+//! document, and what explains its misses. Then the appendix, with every row.
+
+use super::dumbbell::{self, Panel};
+use super::notes::Notes;
+use super::view;
+use turnwise_reproduce::report::{DocumentReport, Listing, Plot, Reproduction};
+
+/// The title of all of it.
+pub(crate) const TITLE: &str = "The case studies, reproduced";
+/// The title of what follows the answer.
+pub(crate) const APPENDIX: &str = "Appendix: every row";
+/// The title of what goes beyond the documents.
+pub(crate) const TODAY: &str = "Appendix: today's locks under the same workloads";
+
+/// Why bounds are what they are.
+const BOUNDS: &str = "Bounds: 25% is the error of simulators of this class (Sniper: \"within 25%\"); a change, between two \
+                      such figures, may be off by 10 points, a small share of the time by 1 point; nanoseconds on a \
+                      machine of which only the class is known by a factor 1.5; 6.6% is what a formula of two terms \
+                      reaches.";
+
+/// A part of the report.
+pub(crate) enum Block<'a> {
+    /// Starts a part of this name, of level 1 or 2.
+    Heading(u8, String),
+    /// The one line to remember.
+    Score(String),
+    /// A paragraph.
+    Text(String),
+    /// A list, under its title if it has one.
+    List(&'static str, Vec<String>),
+    /// A table under its title.
+    Table(Listing),
+    /// A table that one has to ask for.
+    Folded(Listing),
+    /// Published and simulated figures as dots.
+    Dots(Vec<Panel<'a>>),
+    /// Curves, where they can be drawn.
+    Curves(&'a Plot),
+}
+
+/// The whole report.
+pub(crate) fn outline(report: &Reproduction) -> Vec<Block<'_>> {
+    let mut blocks = vec![Block::Score(report.score.to_string()), Block::Text(BOUNDS.to_owned())];
+    if report.quick {
+        blocks.push(Block::Text("Short version (--quick): each case study says what it left out.".to_owned()));
+    }
+    blocks.push(Block::Table(view::claims(report)));
+    report.documents.iter().for_each(|document| answer(document, &mut blocks));
+    blocks.push(Block::Heading(1, APPENDIX.to_owned()));
+    report.documents.iter().for_each(|document| rows(document, &mut blocks));
+    blocks.push(Block::Heading(1, TODAY.to_owned()));
+    report.documents.iter().for_each(|document| today(document, &mut blocks));
+    blocks
+}
+
+/// The picture of a document, and what may explain its misses.
+fn answer<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+    blocks.push(Block::Heading(2, document.name.clone()));
+    blocks.push(Block::Text(view::about(document)));
+    let panels = dumbbell::panels(document);
+    if !panels.is_empty() {
+        blocks.push(Block::Dots(panels));
+    }
+    blocks.push(Block::List("", document.misses().iter().map(view::miss).collect()));
+}
+
+/// All rows of a document, and all that went into them.
+fn rows<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+    let notes = Notes::of(document);
+    blocks.push(Block::Heading(2, format!("{}: all rows", document.name)));
+    blocks.push(Block::List("", view::setting(document)));
+    blocks.extend(document.plots.iter().map(Block::Curves));
+    for table in &document.tables {
+        blocks.push(Block::Table(view::table(table, &notes)));
+    }
+    blocks.push(Block::List("Bars", document.bars.iter().map(view::bar).collect()));
+    blocks.push(Block::List("Notes", notes.numbered()));
+    blocks.push(Block::List("Facts", document.facts.clone()));
+    blocks.push(Block::List("Left out", document.left_out.clone()));
+    blocks.extend(document.listings.iter().cloned().map(Block::Folded));
+}
+
+/// Today's locks: beside the document's own, and from 1 to 1024 CPUs.
+fn today<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
+    let tables: Vec<Listing> = document.tables.iter().filter_map(view::today).collect();
+    if tables.is_empty() && document.beyond.is_empty() {
+        return;
+    }
+    blocks.push(Block::Heading(2, format!("{}: today's locks", document.name)));
+    for (number, plot) in document.beyond.iter().enumerate() {
+        blocks.push(if number == 0 { Block::Curves(plot) } else { Block::Folded(view::curves(plot)) });
+        if number == 0 {
+            blocks.push(Block::Table(view::curves(plot)));
+        }
+    }
+    blocks.extend(tables.into_iter().map(Block::Table));
+}

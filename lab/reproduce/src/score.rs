@@ -1,0 +1,55 @@
+//! How much of a reproduction is right: rows, bars and claims.
+
+use crate::report::{DocumentReport, Verdict};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How many came out, of how many.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Score {
+    /// Rows that kept their bounds.
+    pub rows_met: usize,
+    /// Rows that were judged.
+    pub rows_judged: usize,
+    /// Bars that were met.
+    pub bars_met: usize,
+    /// All bars.
+    pub bars: usize,
+    /// Claims that hold in direction and in size.
+    pub claims_held: usize,
+    /// Claims that hold in direction only.
+    pub claims_in_direction: usize,
+    /// All claims.
+    pub claims: usize,
+}
+
+impl Score {
+    /// The score of these documents together.
+    #[must_use]
+    pub fn of(documents: &[DocumentReport]) -> Score {
+        let mut score = Score::default();
+        for document in documents {
+            let (met, judged) = document.judged();
+            let claims = |verdict| document.claims.iter().filter(|claim| claim.verdict == verdict).count();
+            score.rows_met += met;
+            score.rows_judged += judged;
+            score.bars_met += document.bars.iter().filter(|bar| bar.met).count();
+            score.bars += document.bars.len();
+            score.claims_held += claims(Verdict::Holds);
+            score.claims_in_direction += claims(Verdict::Direction);
+            score.claims += document.claims.len();
+        }
+        score
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Score { rows_met, rows_judged, bars_met, bars, claims_held, claims_in_direction, claims } = self;
+        write!(
+            f,
+            "{claims_held} of {claims} claims hold, {claims_in_direction} more in direction; {rows_met} of \
+             {rows_judged} judged rows lie within their bounds; {bars_met} of {bars} bars are met"
+        )
+    }
+}
