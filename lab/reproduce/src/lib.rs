@@ -26,7 +26,7 @@ mod rwsem_stealing;
 mod scaling;
 mod score;
 mod spin_backoff;
-mod whys;
+pub mod whys;
 
 use anyhow::{Context as _, Result};
 use pool::{Pool, Progress, Turns};

@@ -358,7 +358,7 @@ impl Verdict {
     pub fn words(self) -> &'static str {
         match self {
             Verdict::Holds => "yes",
-            Verdict::Direction => "direction yes, size no",
+            Verdict::Direction => "in direction",
             Verdict::Fails => "NO",
         }
     }

@@ -68,7 +68,8 @@ impl DocumentReport {
 type Entry = (&'static [&'static str], &'static [&'static str], &'static str, &'static str);
 
 /// What is known about a document's misses.
-pub(crate) fn of(document: &str) -> Vec<Why> {
+#[must_use]
+pub fn of(document: &str) -> Vec<Why> {
     let entries = match document {
         "mutex_spinners" => MUTEX_SPINNERS,
         "rwsem_stealing" => RWSEM_STEALING,
@@ -90,9 +91,10 @@ const MUTEX_SPINNERS: &[Entry] = &[
     (
         &["mutex_spinners.profile", "mutex_spinners.mutex_percent", "mutex_spinners.queued"],
         &["queue for one"],
-        "the document's crowd waits as readers of the journal's lock, in bursts; ours waits at a mutex, because commits \
-         and wake-ups are cheaper here",
-        "time jbd2's commits on a 3.7 kernel with RAM disks (its tracepoints), and give the model's commits that length",
+        "the document's crowd waits as readers of the journal's lock, in bursts; ours waits at a mutex, because \
+         commits and wake-ups are cheaper here",
+        "time jbd2's commits on a 3.7 kernel with RAM disks (its tracepoints), and give the model's commits that \
+         length",
     ),
     (
         &["mutex_spinners.workloads[5]"],
@@ -104,15 +106,15 @@ const MUTEX_SPINNERS: &[Entry] = &[
     (
         &["mutex_spinners.workloads", "mutex_spinners.note_low_users"],
         &["change nothing", "nor on 4"],
-        "with one file system every job visits the same list of orphans, so the mutex is contended where the document's \
-         16 file systems have nobody waiting",
+        "with one file system every job visits the same list of orphans, so the mutex is contended where the \
+         document's 16 file systems have nobody waiting",
         "find what stops 16 file systems: `perf lock` on a 3.7 kernel, or commits that O_SYNC writes force",
     ),
     (
         &["mutex_spinners"],
         &["help on 8 nodes", "falls from 4 to 8"],
-        "the figures of 4 and 8 nodes hang on when the journal's transactions fill, which is a cliff here: seeds differ \
-         by tens of per cent",
+        "the figures of 4 and 8 nodes hang on when the journal's transactions fill, which is a cliff here: seeds \
+         differ by tens of per cent",
         "count commits and their causes under fserver on a 3.7 kernel, on 4 nodes and on 8",
     ),
 ];
@@ -122,7 +124,8 @@ const RWSEM_STEALING: &[Entry] = &[(
     &["double", "keep more", "sleep less"],
     "sleeping and waking cost next to nothing in the model, so a woken writer that finds the lock taken sleeps again, \
      and the convoys of seven root locks run side by side",
-    "measure how long the ancestor's tree is held, and what blocking costs: `perf lock` on a 3.8 kernel under fork_test",
+    "measure how long the ancestor's tree is held, and what blocking costs: `perf lock` on a 3.8 kernel under \
+     fork_test",
 )];
 
 const DCACHE: &[Entry] = &[
@@ -152,8 +155,8 @@ const SPIN_BACKOFF: &[Entry] = &[
             "b of",
         ],
         &["back off gain", "another type"],
-        "what grows with the square of the CPUs is the spinning itself in the model, and back-off takes it away; on the \
-         Altix it stayed, so something else grew",
+        "what grows with the square of the CPUs is the spinning itself in the model, and back-off takes it away; on \
+         the Altix it stayed, so something else grew",
         "count misses of the lock's line and of its neighbours with an Itanium's counters, with and without back-off",
     ),
     (
@@ -176,8 +179,8 @@ const HANDOFF_SPIN: &[Entry] = &[
     (
         &["handoff_spin"],
         &["4 threads", "20 threads", "without contention"],
-        "wake-ups are too cheap here: idle CPUs poll when they are asked, where the document's may have halted or shared \
-         a core with a polling one",
+        "wake-ups are too cheap here: idle CPUs poll when they are asked, where the document's may have halted or \
+         shared a core with a polling one",
         "the same run with the idle loop's polling switched off, and on 4 cores instead of 4 hyper-threads",
     ),
 ];

@@ -6,6 +6,7 @@
 //! | `subject.rs` | what can be measured, and by which command |
 //! | `record.rs`, `json.rs` | a folder in `bench/runs`; the form of its files |
 //! | `page.rs` | the page around a report |
+//! | `score.rs` | the README's line about the reproduction |
 //! | `svg.rs`, `locks.rs`, `rows.rs` | pictures: what they share; of benchmarks; of the reproduction |
 
 mod json;
@@ -13,6 +14,7 @@ mod locks;
 mod page;
 pub(crate) mod record;
 mod rows;
+mod score;
 mod subject;
 pub(crate) mod svg;
 
@@ -146,6 +148,9 @@ fn write(from: &Path, subject: &Subject, body: &str, pages: &Path) -> Result<()>
         Source::Programs => programs::picture(from)?,
     };
     let page = page::page(subject, body, from, pages)?;
+    if matches!(subject.source, Source::Reproduce) && pages == Path::new(PAGES) {
+        score::tell(&subject.report(from), Path::new("README.md"))?;
+    }
     for (kind, text) in [("svg", picture), ("md", page)] {
         let file = pages.join(format!("{}.{kind}", subject.name));
         std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;

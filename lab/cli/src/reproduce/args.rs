@@ -7,8 +7,8 @@ use turnwise_reproduce::DOCUMENTS;
 /// Print every figure that the case studies published beside what their workloads give in simulation
 ///
 /// Runs the workloads of the case studies on the locks before and after each change, on simulated machines like
-/// those that they were measured on. First comes what the case studies claim and whether it holds, then a picture of each
-/// with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
+/// those that they were measured on. First comes what the case studies claim and whether it holds, then a picture of
+/// each with what may explain its misses, then every row with its bound, the facts and what was fitted: constants of
 /// workloads, never latencies, and fewer than there are rows. Today's locks have tables of their own. The same command
 /// gives the same figures on every host, but for those of --metal.
 ///

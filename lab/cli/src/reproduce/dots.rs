@@ -26,8 +26,8 @@ pub(crate) fn figure(panels: &[Panel<'_>]) -> String {
     let height: f64 = panels.iter().map(|panel| HEAD + FOOT + ROW * panel.rows.len() as f64).sum();
     let mut text = "<div class=\"legend\"><span><b style=\"color:var(--c1)\">\u{25cb}</b>published</span>\
                     <span><b style=\"color:var(--c0)\">\u{25cf}</b>simulated</span>\
-                    <span><b style=\"color:var(--c0);opacity:.4\">\u{25ac}</b>from seed to seed, or standard error</span>\
-                    </div>\n<div class=\"chart dots\">"
+                    <span><b style=\"color:var(--c0);opacity:.4\">\u{25ac}</b>from seed to seed, or standard \
+                    error</span></div>\n<div class=\"chart dots\">"
         .to_owned();
     let _ = writeln!(
         text,

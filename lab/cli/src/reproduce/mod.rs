@@ -5,7 +5,7 @@
 //! | `args.rs`, `progress.rs` | the command line; how far it is |
 //! | `outline.rs` | what is shown, in which order |
 //! | `view.rs`, `notes.rs` | tables as columns of text; numbers for notes |
-//! | `dumbbell.rs` | published and simulated figures as dots, in text |
+//! | `dumbbell.rs`, `letters.rs` | published and simulated figures as dots, and curves, in text |
 //! | `text.rs`, `markdown.rs`, `html.rs` | what comes out |
 //! | `chart.rs`, `dots.rs` | curves and dots as SVG |
 
@@ -14,6 +14,7 @@ mod chart;
 mod dots;
 mod dumbbell;
 mod html;
+mod letters;
 mod markdown;
 mod notes;
 mod outline;

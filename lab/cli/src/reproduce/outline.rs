@@ -1,5 +1,5 @@
-//! What a report shows, in which order: the same in text, Markdown and HTML. First the answer: claims, a picture for each
-//! document, and what explains its misses. Then the appendix, with every row.
+//! What a report shows, in which order: the same in text, Markdown and HTML. First the answer: claims, a picture for
+//! each document, and what explains its misses. Then the appendix, with every row.
 
 use super::dumbbell::{self, Panel};
 use super::notes::Notes;
@@ -14,9 +14,8 @@ pub(crate) const APPENDIX: &str = "Appendix: every row";
 pub(crate) const TODAY: &str = "Appendix: today's locks under the same workloads";
 
 /// Why bounds are what they are.
-const BOUNDS: &str = "Bounds: 25% is the error of simulators of this class (Sniper: \"within 25%\"); a change, between two \
-                      such figures, may be off by 10 points, a small share of the time by 1 point; nanoseconds on a \
-                      machine of which only the class is known by a factor 1.5; 6.6% is what a formula of two terms \
+const BOUNDS: &str = "Bounds: 25% is the error of simulators of this class (Sniper); 10 points for a change, 1 for a \
+                      small share; a factor 1.5 where only the machine's class is known; 6.6% is what a n + b n^2 \
                       reaches.";
 
 /// A part of the report.
@@ -35,8 +34,10 @@ pub(crate) enum Block<'a> {
     Folded(Listing),
     /// Published and simulated figures as dots.
     Dots(Vec<Panel<'a>>),
-    /// Curves, where they can be drawn.
+    /// Curves, on pages that can draw them.
     Curves(&'a Plot),
+    /// Curves that are drawn everywhere.
+    Picture(&'a Plot),
 }
 
 /// The whole report.
@@ -88,11 +89,7 @@ fn today<'a>(document: &'a DocumentReport, blocks: &mut Vec<Block<'a>>) {
         return;
     }
     blocks.push(Block::Heading(2, format!("{}: today's locks", document.name)));
-    for (number, plot) in document.beyond.iter().enumerate() {
-        blocks.push(if number == 0 { Block::Curves(plot) } else { Block::Folded(view::curves(plot)) });
-        if number == 0 {
-            blocks.push(Block::Table(view::curves(plot)));
-        }
-    }
+    blocks.extend(document.beyond.first().map(Block::Picture));
+    blocks.extend(document.beyond.iter().map(|plot| Block::Folded(view::curves(plot))));
     blocks.extend(tables.into_iter().map(Block::Table));
 }

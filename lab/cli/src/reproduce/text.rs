@@ -1,7 +1,7 @@
 //! The report for a terminal.
 
 use super::outline::{self, Block};
-use super::{dumbbell, view};
+use super::{dumbbell, letters, view};
 use std::fmt::Write;
 use turnwise_present::table::{self, Cell, CellAlignment};
 use turnwise_reproduce::report::{Listing, Reproduction};
@@ -19,7 +19,7 @@ pub(crate) fn text(report: &Reproduction) -> String {
 fn shown(block: &Block<'_>) -> String {
     match block {
         Block::Heading(1, title) => format!("\n{title}\n{}\n", "=".repeat(title.chars().count())),
-        Block::Heading(_, title) => format!("\n{title}\n{}\n", "-".repeat(title.chars().count())),
+        Block::Heading(_, title) => format!("\n== {title} ==\n"),
         Block::Score(line) => filled(line, "", "  ") + "\n",
         Block::Text(text) => filled(text, "", "") + "\n",
         Block::List(_, items) if items.is_empty() => String::new(),
@@ -30,6 +30,7 @@ fn shown(block: &Block<'_>) -> String {
         Block::Table(listing) | Block::Folded(listing) => format!("\n{}", drawn(listing)),
         Block::Dots(panels) => dumbbell::lines(panels).iter().map(|line| format!("{}\n", line.trim_end())).collect(),
         Block::Curves(_) => String::new(),
+        Block::Picture(plot) => format!("\n{}\n{}\n", plot.title, letters::lines(plot).join("\n")),
     }
 }
 
@@ -52,4 +53,76 @@ fn drawn(listing: &Listing) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n{}", listing.title, lines.join("\n"));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::markdown;
+    use super::*;
+    use turnwise_present::machine::Machine;
+    use turnwise_reproduce::report::{Bound, Claim, DocumentReport, FORMAT, Row, Score, Table, Verdict};
+    use turnwise_reproduce::{DOCUMENTS, whys};
+    use turnwise_simbench::report::SimMachine;
+
+    /// A document that misses all of its claims and of its rows, of which it has as many as the real one.
+    fn document(name: &str, tables: usize, rows: usize, claims: usize) -> DocumentReport {
+        let whys = whys::of(name);
+        let missed = |number: usize| {
+            let key = whys[number % whys.len()].rows[0].clone();
+            Row::derived(key, "1100-2000 users, 8 nodes, patch 1 to patches 1 and 2", 34.0)
+                .ours(90.0)
+                .within(Bound::Points(10.0))
+        };
+        let table = |_| Table {
+            title: "What the patches change".to_owned(),
+            unit: "%".to_owned(),
+            today: None,
+            rows: (0..rows).map(missed).collect(),
+        };
+        let claim = "spinning while the owner runs speeds 4 threads up";
+        DocumentReport {
+            name: name.to_owned(),
+            title: "mutex: queue mutex spinners with an MCS lock (Linux, April 2013)".to_owned(),
+            published_on: String::new(),
+            machine: SimMachine::of(&turnwise_sim::spec::load("westmere-ex-80").expect("it comes with the simulator")),
+            workload: String::new(),
+            claims: vec![Claim::new(claim, "+4%, +4%, +4%", "+16%, +25%, +30%", Verdict::Fails); claims],
+            facts: Vec::new(),
+            fitted: Vec::new(),
+            chosen: Vec::new(),
+            tables: (0..tables).map(table).collect(),
+            bars: Vec::new(),
+            listings: Vec::new(),
+            plots: Vec::new(),
+            beyond: Vec::new(),
+            whys,
+            notes: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_answer_fits_150_lines_whatever_is_missed() {
+        let shapes = [(5, 20, 5), (1, 4, 3), (2, 5, 2), (2, 20, 2), (1, 4, 4)];
+        let shaped = |(document, (tables, rows, claims)): (&turnwise_reproduce::Document, _)| {
+            self::document(document.name, tables, rows, claims)
+        };
+        let documents: Vec<DocumentReport> = DOCUMENTS.iter().zip(shapes).map(shaped).collect();
+        let report = Reproduction {
+            format: FORMAT.to_owned(),
+            command: "turnwise-lab reproduce".to_owned(),
+            commit: Some("0123456789ab".to_owned()),
+            seed: 1,
+            quick: false,
+            host: Machine::here(),
+            score: Score::of(&documents),
+            documents,
+        };
+        for form in [text(&report), markdown::page(&report)] {
+            let (answer, _) = form.split_once(outline::APPENDIX).expect("an appendix");
+            let lines = answer.lines().count();
+            assert!(lines <= 150, "{lines} lines:\n{answer}");
+            assert_eq!(answer.matches("To settle it:").count(), 11, "{answer}");
+        }
+    }
 }

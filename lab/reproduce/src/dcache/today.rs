@@ -57,10 +57,10 @@ fn paths_per_s(kernel: &Sample) -> f64 {
 pub(super) fn note() -> String {
     format!(
         "The curves on {} are predictions, with the constant fitted on the document's machine: windows of {} ms, \
-         on 1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the other; a user for each CPU, not 1000; jobs of \
-         a {SCALE}th; one seed. What users share beside the dentry cache has one lock each in this model, on \
-         machines of every size: the trees of the family that all users' memory is forked from, the areas of each \
-         file that is mapped, the zone of pages.",
+         on 1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after \
+         the other; a user for each CPU, not 1000; jobs of a {SCALE}th; one seed. What users share beside the dentry \
+         cache has one lock each in this model, on machines of every size: the trees of the family that all users' \
+         memory is forked from, the areas of each file that is mapped, the zone of pages.",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,
         WARM_UP_NS / 1_000_000,

@@ -52,9 +52,9 @@ pub(super) fn to_1024(context: &Context<'_>, model: &Model) -> Result<Vec<Scalin
 /// What these curves are.
 pub(super) fn note() -> String {
     format!(
-        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms, on 1 and \
-         4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the other; {USERS_PER_CPU} users for each CPU, not \
-         1500; one seed.",
+        "The curves on {} are predictions, with the constants fitted on the document's machine: windows of {} ms, on \
+         1 and 4 CPUs of 16 and 4 times as much, after {} ms, in the first {} of which users are forked one after the \
+         other; {USERS_PER_CPU} users for each CPU, not 1500; one seed.",
         scaling::MACHINE,
         MEASURED_NS / 1_000_000,
         WARM_UP_NS / 1_000_000,

@@ -203,9 +203,12 @@ fn verdict(points: &[Point]) -> String {
     )
 }
 
+/// The points of a section, by lock.
+type Rows<'a> = BTreeMap<&'a str, Vec<&'a Point>>;
+
 /// Every point, published and predicted.
 pub(super) fn tables(points: &[Point]) -> String {
-    let mut cells: BTreeMap<(&str, (u64, u64)), BTreeMap<&str, Vec<&Point>>> = BTreeMap::new();
+    let mut cells: BTreeMap<(&str, (u64, u64)), Rows<'_>> = BTreeMap::new();
     for point in points {
         cells.entry((&point.machine, point.section)).or_default().entry(&point.lock).or_default().push(point);
     }

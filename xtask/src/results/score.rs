@@ -1,0 +1,61 @@
+//! The README's line about the reproduction: made of the raw report, as its page is.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::path::Path;
+
+/// What stands around the line.
+const BEGIN: &str = "<!-- score: `cargo xtask results reproduction` writes this line -->\n";
+const END: &str = "<!-- end of the score -->\n";
+
+/// Writes the report's score into the README. Reports of before it was in them leave the README as it is.
+pub(super) fn tell(report: &Path, readme: &Path) -> Result<()> {
+    let report = super::json::read(report)?;
+    let Some(line) = line(&report["score"]) else { return Ok(()) };
+    let text = std::fs::read_to_string(readme).with_context(|| format!("cannot read {}", readme.display()))?;
+    let told = told(&text, &line).with_context(|| format!("{} has no place for the score", readme.display()))?;
+    std::fs::write(readme, told).with_context(|| format!("cannot write {}", readme.display()))
+}
+
+/// The score in words.
+fn line(score: &Value) -> Option<String> {
+    let count = |name: &str| score[name].as_u64();
+    let (held, near, claims) = (count("claims_held")?, count("claims_in_direction")?, count("claims")?);
+    let (rows, judged) = (count("rows_met")?, count("rows_judged")?);
+    let (bars, all) = (count("bars_met")?, count("bars")?);
+    Some(format!(
+        "**{held} of {claims} claims hold, {near} more in direction; {rows} of {judged} judged rows lie within their\n\
+         bounds; {bars} of {all} bars are met.**\n"
+    ))
+}
+
+/// The README with this line; `None` if it has no place for one.
+fn told(readme: &str, line: &str) -> Option<String> {
+    let (before, rest) = readme.split_once(BEGIN)?;
+    let (_, behind) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}{line}{END}{behind}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_readme_tells_the_score_of_the_report() {
+        let counts = json!({"claims_held": 10, "claims_in_direction": 3, "claims": 16, "rows_met": 95,
+            "rows_judged": 125, "bars_met": 11, "bars": 15});
+        let line = line(&counts).expect("a score");
+        assert!(line.starts_with("**10 of 16 claims hold, 3 more in direction; 95 of 125 judged rows"), "{line}");
+        assert!(line.lines().all(|line| line.chars().count() <= 100), "{line}");
+        let readme = format!("above\n{BEGIN}old\n{END}below\n");
+        assert_eq!(told(&readme, &line), Some(format!("above\n{BEGIN}{line}{END}below\n")));
+        assert_eq!((told("above\n", &line), super::line(&Value::Null)), (None, None));
+    }
+
+    #[test]
+    fn the_readme_of_this_repository_has_a_place_for_it() {
+        let readme = std::fs::read_to_string("../README.md").expect("it is there");
+        assert!(told(&readme, "x\n").is_some());
+    }
+}
