@@ -11,7 +11,7 @@ const MOST: usize = 12;
 const WIDTH: usize = 118;
 const LABEL_MAX: usize = 52;
 /// Columns of the two figures and the verdict behind the dots.
-const FIGURES: usize = 30;
+const FIGURES: usize = 33;
 
 /// The rows of a table.
 pub(crate) struct Panel<'a> {
