@@ -12,7 +12,7 @@ const TOP: f64 = 112.0;
 const ROW: f64 = 20.0;
 /// How far the machines of one program lie apart.
 const APART: f64 = 7.0;
-/// The axis is logarithmic, has these lines, and goes at least from [0] to [1].
+/// The speeds that the axis shows at least, which is logarithmic, and its lines.
 const SPEEDS: [f64; 2] = [0.36, 4.6];
 const LINES: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 4.0];
 /// As many as the style has colours for.
