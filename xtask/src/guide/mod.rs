@@ -31,17 +31,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let pages = chosen(page::load(Path::new("docs/guide"))?, &args.page)?;
     let reader = Reader::new()?;
-    let mut fine = true;
+    let mut wrong = Vec::new();
     for page in &pages {
         match reader.read(page) {
             Ok(steps) => println!("{}: {steps} steps, as it says", page.name),
-            Err(error) => {
-                fine = false;
-                println!("{}: {error:#}", page.name);
-            }
+            Err(error) => wrong.push(format!("{}: {error:#}", page.name)),
         }
     }
-    Ok(fine)
+    // Last, where whoever reads the end of a log finds it.
+    wrong.iter().for_each(|error| println!("{error}"));
+    Ok(wrong.is_empty())
 }
 
 fn chosen(pages: Vec<Page>, names: &[String]) -> Result<Vec<Page>> {
