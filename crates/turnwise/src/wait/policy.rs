@@ -125,9 +125,6 @@ table! {
     /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
     /// spinners again.
     restless = 3 failures, 1..=1_000_000;
-    /// About what moving the word's line costs a waiter whose exchange failed: its rest depends on this. Neither two
-    /// CPUs nor 80 simulated ones show a difference without (`docs/lab/0021-two-mechanisms-gone.md`).
-    line_ns = 100 ns, 0..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
     /// `many_cpus` on it must have been woken before, too.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;
