@@ -99,6 +99,9 @@ pub struct LockReport {
     /// Operations of the least busy thread over those of the busiest, within a sample and among those with the same
     /// role.
     pub fairness: Option<Spread>,
+    /// Where some threads only read and some only write: what the role with fewer threads got of the operations, over
+    /// its share of the threads. 1 is fair; 0: it starved.
+    pub share: Option<Spread>,
     /// Voluntary context switches of the process per operation.
     pub voluntary: Option<Spread>,
     /// Involuntary context switches of the process per operation.
@@ -228,6 +231,7 @@ pub(crate) mod tests {
             op_ns: Spread::of(&rounds),
             cpu_ns: None,
             fairness: None,
+            share: None,
             voluntary: None,
             involuntary: None,
             rounds_voluntary_per_s: Vec::new(),

@@ -5,6 +5,7 @@
 //! collapses, count.
 
 use crate::probe::{Probe, Recorder, Timed, Untimed};
+use crate::situation::Situation;
 use anyhow::Context;
 use hdrhistogram::Histogram;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -106,6 +107,8 @@ pub struct Plan {
     pub section: Section,
     /// Who reads and who writes.
     pub roles: Roles,
+    /// What else there is.
+    pub situation: Situation,
     /// Thread `n` stays on the `n`th of the process's CPUs, and again from the first.
     pub pinned: bool,
     /// How long they run before the measured interval.
@@ -184,6 +187,9 @@ pub trait Workload: Copy + Send + Sync + 'static {
         false
     }
 
+    /// The threads have been told to stop: those that wait for others to do something wait no longer.
+    fn stop(_shared: &Self::Shared) {}
+
     /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
     /// was.
     ///
@@ -204,6 +210,8 @@ pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
 trait ThreadBody: Sync {
     /// What a thread does all day.
     fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
+    /// Ends the waits of threads for each other.
+    fn stop(&self);
     /// Whether the lock kept its promise.
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
@@ -222,6 +230,10 @@ impl<W: Workload> ThreadBody for Trial<W> {
         }
     }
 
+    fn stop(&self) {
+        W::stop(self.lock.lock());
+    }
+
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()> {
         W::check(self.lock.lock(), done, torn)
     }
@@ -229,7 +241,7 @@ impl<W: Workload> ThreadBody for Trial<W> {
 
 /// On lines of its own, so that nothing else slows the lock down.
 #[repr(align(128))]
-struct Apart<T>(T);
+pub(crate) struct Apart<T>(pub(crate) T);
 
 /// One lock, at another address than in the samples before: what an adaptive lock has learnt about an address, and the
 /// next sample's threads may inherit with a recycled thread slot, does not carry over.
@@ -318,10 +330,12 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
         let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
         if threads.is_err() {
             arena.stop.0.store(true, Relaxed);
+            body.stop();
         }
         arena.gate.open();
         let threads = threads.with_context(|| format!("cannot start {} threads", plan.threads))?;
         let (stopped, mut outcome) = observe(&arena);
+        body.stop();
         let shares: Vec<_> = threads.into_iter().map(|t| t.join().expect("a workload does not panic")).collect();
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))

@@ -59,6 +59,7 @@ impl Samples {
             op_ns: spread(elapsed_ns),
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
             fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
+            share: self.roles_share(),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
@@ -95,6 +96,22 @@ impl Samples {
             Roles::Mixed { .. } => fairness(&totals),
             Roles::Apart { writers, .. } => fairness(&totals[..writers]).min(fairness(&totals[writers..])),
         }
+    }
+
+    /// What the role with fewer threads got of the operations, over its share of the threads. A role that rests after
+    /// its operations has no fair share.
+    fn roles_share(&self) -> Option<Spread> {
+        let Roles::Apart { writers, rest: 0 } = self.roles else { return None };
+        let share = |outcome: &Outcome| {
+            let threads = outcome.ops.len();
+            let (few, kind) = match threads - writers {
+                readers if readers < writers => (readers, Kind::Read),
+                _ => (writers, Kind::Write),
+            };
+            let got = outcome.count(kind) as f64 / outcome.total().max(1) as f64;
+            got * threads as f64 / few as f64
+        };
+        Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
     }
 
     fn notes(&self) -> Vec<String> {
@@ -142,6 +159,7 @@ fn samples(n: u32) -> String {
 mod tests {
     use super::*;
     use crate::run::Section;
+    use crate::situation::Situation;
     use crate::subject::SUBJECTS;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -152,7 +170,16 @@ mod tests {
 
     fn collect(roles: Roles, outcomes: &[Outcome]) -> Samples {
         let section = Section::Tight;
-        let plan = Plan { threads: 2, section, roles, pinned: false, warm_up: SECOND, duration: SECOND, timed: false };
+        let plan = Plan {
+            threads: 2,
+            section,
+            roles,
+            situation: Situation::PLAIN,
+            pinned: false,
+            warm_up: SECOND,
+            duration: SECOND,
+            timed: false,
+        };
         let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], roles);
         for outcome in outcomes {
             samples.add(outcome.clone(), &plan, SECOND);
@@ -187,8 +214,27 @@ mod tests {
         assert_eq!(median(&report.reads), Some(1e6));
         assert_eq!(median(&report.writes), Some(1e8));
         assert_eq!(report.fairness.map(|s| s.median), Some(1.0), "each is alone in its role");
+        assert_eq!(report.share.map(|s| s.median), Some(2.0 * 10.0 / 1010.0));
         assert!(report.notes.is_empty());
         let starved = collect(samples.roles, &[outcome([writes(0), reads], Duration::ZERO)]).report(1);
         assert_eq!(starved.notes, ["1 sample without a write, counted as one each"]);
+        assert_eq!(starved.share.map(|s| s.median), Some(0.0));
+    }
+
+    #[test]
+    fn the_share_is_that_of_the_fewer_threads_and_one_is_fair() {
+        let reads = |read| Counts { read, write: 0 };
+        let share = |writers, ops: &[Counts]| {
+            let outcome = Outcome { ops: ops.to_vec(), ..outcome([writes(0); 2], Duration::ZERO) };
+            let share = collect(Roles::Apart { writers, rest: 0 }, &[outcome]).report(1).share;
+            share.map(|share| share.median)
+        };
+        assert_eq!(share(1, &[writes(5), reads(5), reads(5), reads(5)]), Some(1.0));
+        assert_eq!(share(1, &[writes(15), reads(5), reads(5), reads(5)]), Some(2.0));
+        assert_eq!(share(3, &[writes(4), writes(4), writes(4), reads(0)]), Some(0.0));
+        let rests = Roles::Apart { writers: 1, rest: 3 };
+        let report = collect(rests, &[outcome([writes(1), reads(9)], Duration::ZERO)]).report(1);
+        assert_eq!(report.share, None, "a writer that rests has no fair share");
+        assert_eq!(collect(Roles::WRITE, &[outcome([writes(1); 2], Duration::ZERO)]).report(1).share, None);
     }
 }

@@ -9,7 +9,7 @@ use crate::load::exclusive::Protected;
 pub static SUBJECT: Subject = Subject {
     name: "mutex",
     help: "mutexes",
-    groups: &[&MUTEX, &ON_CPU],
+    groups: &[&MUTEX, &MANY, &ON_CPU],
     default: &["mutex"],
     scenarios: SCENARIOS,
     figures: &[
@@ -32,6 +32,14 @@ static MUTEX: Group = Group {
     locks: LOCKS,
     default: &["mutex", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
     reference: &[],
+};
+
+static MANY: Group = Group {
+    name: "many",
+    help: "all scenarios with many locks, of which each thread takes any",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread"],
+    reference: &["pthread"],
 };
 
 static ON_CPU: Group = Group {
@@ -70,6 +78,12 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("mcs"),
 ];
 
+/// Sections as long as those that wait for a disk.
+const fn many(name: &'static str, locks: usize, help: &'static str) -> Scenario {
+    let times = Times::Sleep { inside_ns: 1_000_000 };
+    Scenario { times, ..Scenario::tight(&MANY, name, 32, help).locks(locks) }
+}
+
 static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&MUTEX, "uncontended", 1, "1 thread, increment only"),
     Scenario::tight(&MUTEX, "tight-2", 2, "2 threads, increment only"),
@@ -86,6 +100,8 @@ static SCENARIOS: &[Scenario] = &[
         times: Times::Sleep { inside_ns: 100_000 },
         ..Scenario::tight(&MUTEX, "sleep", 8, "8 threads, 100 us asleep inside")
     },
+    many("many-16", 16, "32 threads, 16 locks, 1 ms asleep inside"),
+    many("many-64", 64, "32 threads, 64 locks, 1 ms asleep inside"),
     Scenario::tight(&ON_CPU, "on-cpu-2-short", 2, "2 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-4-short", 4, "4 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-8-short", 8, "8 threads, 50 ns inside, 100 ns outside").busy(50, 100),

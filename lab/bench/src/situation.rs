@@ -1,0 +1,15 @@
+//! What is peculiar about a scenario, beside its threads and what they do.
+
+/// What else there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Situation {
+    /// Locks, any of which a thread takes for an operation.
+    pub locks: usize,
+    /// Threads wait for each other's turns, and not for a lock alone.
+    pub turns: bool,
+}
+
+impl Situation {
+    /// One lock, and nothing else.
+    pub const PLAIN: Situation = Situation { locks: 1, turns: false };
+}
