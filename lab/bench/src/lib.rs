@@ -11,7 +11,8 @@
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | fairness |
-//! | `situation.rs` | what is peculiar about a scenario: many locks |
+//! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
+//! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
@@ -24,6 +25,7 @@ pub mod documents;
 pub mod environment;
 pub mod figure;
 pub mod load;
+mod neighbour;
 pub mod options;
 pub mod probe;
 pub mod published;

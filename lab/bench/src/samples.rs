@@ -1,7 +1,8 @@
 //! From the samples of a lock to its report.
 
-use crate::report::{KindReport, LockReport, Waits};
+use crate::report::{Beside, KindReport, LockReport, Waits};
 use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
+use crate::situation::Neighbour;
 use crate::stats::fairness;
 use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
@@ -21,17 +22,28 @@ pub struct Samples {
     pub gave_up: Option<String>,
     /// Samples of either pass that lasted more than twice as long as asked for.
     pub disturbed: u32,
+    /// What ran beside them.
+    pub neighbour: Neighbour,
 }
 
 impl Samples {
     /// Starts with no samples.
     #[must_use]
     pub fn none(lock: &'static LockInfo, roles: Roles) -> Samples {
-        Samples { lock, roles, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 }
+        Samples {
+            lock,
+            roles,
+            plain: Vec::new(),
+            waits: None,
+            gave_up: None,
+            disturbed: 0,
+            neighbour: Neighbour::Nobody,
+        }
     }
 
     /// Adds a sample; gives the lock up if its threads needed longer than `drain_max` to stop.
     pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
+        self.neighbour = plan.situation.neighbour;
         self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
         if outcome.drain > drain_max {
             let drain = outcome.drain;
@@ -60,6 +72,7 @@ impl Samples {
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
             fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
             share: self.roles_share(),
+            beside: self.beside(),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
@@ -114,6 +127,25 @@ impl Samples {
         Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
     }
 
+    /// What the thread got whose CPU is shared with a busy process; of threads that roam, the one that got least.
+    fn beside(&self) -> Option<Beside> {
+        let of_one = |shares: Vec<f64>| match self.neighbour {
+            Neighbour::Nobody => None,
+            Neighbour::Free => shares.into_iter().min_by(f64::total_cmp),
+            Neighbour::OnLastThread => shares.last().copied(),
+        };
+        let cpu = |o: &Outcome| {
+            of_one(o.cpu_of_threads.iter().map(|cpu| cpu.as_secs_f64() / o.elapsed.as_secs_f64()).collect())
+        };
+        let operations = |o: &Outcome| {
+            let fair = o.total().max(1) as f64 / o.ops.len() as f64;
+            of_one(o.ops.iter().map(|ops| ops.total() as f64 / fair).collect())
+        };
+        let cpu: Vec<f64> = self.plain.iter().filter_map(cpu).collect();
+        let operations: Vec<f64> = self.plain.iter().filter_map(operations).collect();
+        Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
+    }
+
     fn notes(&self) -> Vec<String> {
         let stalled = self.plain.iter().filter(|o| o.total() == 0).count() as u32;
         let stalled = (stalled > 0).then(|| format!("{} without any operation, counted as one each", samples(stalled)));
@@ -165,7 +197,16 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn outcome(ops: [Counts; 2], drain: Duration) -> Outcome {
-        Outcome { elapsed: SECOND, ops: ops.to_vec(), cpu: SECOND, voluntary: 3, involuntary: 4, drain, waits: None }
+        Outcome {
+            elapsed: SECOND,
+            ops: ops.to_vec(),
+            cpu_of_threads: vec![SECOND, SECOND / 4],
+            cpu: SECOND,
+            voluntary: 3,
+            involuntary: 4,
+            drain,
+            waits: None,
+        }
     }
 
     fn collect(roles: Roles, outcomes: &[Outcome]) -> Samples {
@@ -203,6 +244,16 @@ mod tests {
         assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
         assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
         assert!(report.reads.is_none());
+    }
+
+    #[test]
+    fn a_disturbed_thread_has_its_shares() {
+        let sample = outcome([writes(100), writes(300)], Duration::ZERO);
+        let beside = |neighbour| Samples { neighbour, ..collect(Roles::WRITE, std::slice::from_ref(&sample)) }.beside();
+        let shares = |neighbour| beside(neighbour).map(|beside| (beside.cpu.median, beside.operations.median));
+        assert_eq!(shares(Neighbour::OnLastThread), Some((0.25, 1.5)), "those of the last thread");
+        assert_eq!(shares(Neighbour::Free), Some((0.25, 0.5)), "the least of each");
+        assert!(beside(Neighbour::Nobody).is_none());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use turnwise_bench::load::monitor::{self, Broadcast, Inside, Monitor, Pattern, P
 use turnwise_bench::load::shared::{self, Record, SharedLock};
 use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section};
 use turnwise_bench::samples::Samples;
-use turnwise_bench::situation::Situation;
+use turnwise_bench::situation::{Neighbour, Situation};
 use turnwise_bench::stats::fairness;
 use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
 
@@ -332,4 +332,42 @@ fn many_locks_let_threads_in_side_by_side() {
     // Behind one lock, one section at a time, each 20 ms long at least.
     let most = (0..5).map(|_| total(64)).max().unwrap_or(0);
     assert!(most > total(1), "{most} sections behind 64 locks");
+}
+
+/// Lets a thread in late that comes from any CPU but the first one's.
+struct FirstCpuOnly {
+    lock: std::sync::Mutex<Protected>,
+    first: std::sync::OnceLock<i32>,
+}
+
+impl Lock<Protected> for FirstCpuOnly {
+    fn new(value: Protected) -> Self {
+        FirstCpuOnly { lock: std::sync::Mutex::new(value), first: std::sync::OnceLock::new() }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+        // SAFETY: no pointers are involved.
+        let cpu = unsafe { libc::sched_getcpu() };
+        if *self.first.get_or_init(|| cpu) != cpu {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        f(&mut self.lock.lock().expect("nobody panics"))
+    }
+}
+
+#[test]
+fn a_disturbed_thread_that_is_let_in_late_shows_in_its_share() {
+    let situation = Situation { neighbour: Neighbour::OnLastThread, ..Situation::PLAIN };
+    let plan = Plan { situation, pinned: true, duration: Duration::from_millis(300), ..MOMENT };
+    let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], Roles::WRITE);
+    let outcome = exclusive::sample::<FirstCpuOnly>(&plan).expect("it excludes");
+    // CPU time is read a moment after the clock.
+    let (elapsed, slack) = (outcome.elapsed, Duration::from_millis(100));
+    assert!(outcome.cpu_of_threads.iter().all(|cpu| *cpu <= elapsed + slack), "{outcome:?}");
+    samples.add(outcome, &plan, Duration::MAX);
+    let share = samples.report(1).beside.expect("there was a neighbour").operations.median;
+    // Either thread may have been the first; with one CPU neither is late.
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        assert!(!(0.2..1.8).contains(&share), "{share}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Comparison;
 use crate::load::{counted, exclusive, monitor, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
-use crate::situation::Situation;
+use crate::situation::{Neighbour, Situation};
 use crate::work::steps_for;
 use std::time::Duration;
 use turnwise_catalogue::RefCount;
@@ -242,6 +242,12 @@ impl Scenario {
     /// Sets how many locks there are.
     pub(crate) const fn locks(self, locks: usize) -> Scenario {
         Scenario { situation: Situation { locks, ..self.situation }, ..self }
+    }
+
+    /// Sets what runs beside it; whoever shares a CPU stays there.
+    pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
+        let pinned = matches!(neighbour, Neighbour::OnLastThread);
+        Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
     }
 
     /// Marks its threads as such that wait for each other's turns.
