@@ -109,8 +109,8 @@ table! {
     /// How many failed spins in a row count as chance: after them a thread leaves spins out.
     skips_forgiven = 1 spins, 0..=100;
     /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
-    /// have become short. Two CPUs show no difference without; on 80 simulated ones mutexes are 1.3 to 1.5 times as
-    /// fast without (`docs/lab/0021-two-mechanisms-gone.md`).
+    /// have become short. With sections that sleep, 8 threads on 4 locks and 2 CPUs take 2.7 times the CPU time without
+    /// (`docs/lab/0028-contenders-not-cpus.md`).
     skip_bits_max = 6 doublings, 0..=7;
     /// The share of successes (256 is all) from which on most spins on a lock end with it: its sections are short.
     score_pays = 128 shares, 0..=256;
