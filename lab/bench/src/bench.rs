@@ -125,6 +125,7 @@ impl Runner<'_> {
             threads: scenario.threads,
             section: scenario.section(),
             roles: scenario.roles(),
+            situation: scenario.situation,
             pinned: scenario.pinned,
             warm_up,
             duration,

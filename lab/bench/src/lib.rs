@@ -4,13 +4,15 @@
 //! |---|---|
 //! | `subject/` | what is compared: a table of locks, groups and scenarios for each sort of locks |
 //! | `adapt/` | locks of all kinds, in the shape that the workloads want |
-//! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references |
+//! | `load/` | what the threads do: exclusive locks, readers and writers, counts of references, monitors |
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | fairness |
+//! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
+//! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
 //! | `setting.rs` | `--set`: other numbers of waiting |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
@@ -23,6 +25,7 @@ pub mod documents;
 pub mod environment;
 pub mod figure;
 pub mod load;
+mod neighbour;
 pub mod options;
 pub mod probe;
 pub mod published;
@@ -31,6 +34,7 @@ pub mod run;
 pub mod samples;
 pub mod setting;
 pub mod simulated;
+pub mod situation;
 pub mod stats;
 pub mod subject;
 pub mod work;

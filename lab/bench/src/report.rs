@@ -99,6 +99,11 @@ pub struct LockReport {
     /// Operations of the least busy thread over those of the busiest, within a sample and among those with the same
     /// role.
     pub fairness: Option<Spread>,
+    /// Where some threads only read and some only write: what the role with fewer threads got of the operations, over
+    /// its share of the threads. 1 is fair; 0: it starved.
+    pub share: Option<Spread>,
+    /// Beside a busy process: what the disturbed thread got.
+    pub beside: Option<Beside>,
     /// Voluntary context switches of the process per operation.
     pub voluntary: Option<Spread>,
     /// Involuntary context switches of the process per operation.
@@ -119,6 +124,15 @@ pub struct LockReport {
     pub writes: Option<KindReport>,
     /// What to know about these figures: fewer samples than asked for, a disturbed machine.
     pub notes: Vec<String>,
+}
+
+/// What a thread got whose CPU is shared with a busy process; of threads that roam, the least that one got.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Beside {
+    /// Its CPU time over the interval: beside one busy process half of it is fair.
+    pub cpu: Spread,
+    /// Its operations over the mean of all threads.
+    pub operations: Spread,
 }
 
 /// The operations of one kind.
@@ -228,6 +242,8 @@ pub(crate) mod tests {
             op_ns: Spread::of(&rounds),
             cpu_ns: None,
             fairness: None,
+            share: None,
+            beside: None,
             voluntary: None,
             involuntary: None,
             rounds_voluntary_per_s: Vec::new(),

@@ -4,10 +4,12 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
 //! collapses, count.
 
+use crate::neighbour::{BusyProcess, nth_cpu, stay_on};
 use crate::probe::{Probe, Recorder, Timed, Untimed};
+use crate::situation::{Neighbour, Situation};
 use anyhow::Context;
 use hdrhistogram::Histogram;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -106,6 +108,8 @@ pub struct Plan {
     pub section: Section,
     /// Who reads and who writes.
     pub roles: Roles,
+    /// What else there is.
+    pub situation: Situation,
     /// Thread `n` stays on the `n`th of the process's CPUs, and again from the first.
     pub pinned: bool,
     /// How long they run before the measured interval.
@@ -126,6 +130,8 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Operations of each thread in the interval.
     pub ops: Vec<Counts>,
+    /// CPU time of each thread in the interval.
+    pub cpu_of_threads: Vec<Duration>,
     /// CPU time of the whole process in the interval, user and system.
     pub cpu: Duration,
     /// Context switches of the process in the interval: a thread slept or yielded.
@@ -184,6 +190,9 @@ pub trait Workload: Copy + Send + Sync + 'static {
         false
     }
 
+    /// The threads have been told to stop: those that wait for others to do something wait no longer.
+    fn stop(_shared: &Self::Shared) {}
+
     /// Whether the lock kept its promise. `done` is what all threads did, in the interval or not; `torn`: one of them
     /// was.
     ///
@@ -204,6 +213,8 @@ pub fn sample<W: Workload>(plan: &Plan, work: W) -> anyhow::Result<Outcome> {
 trait ThreadBody: Sync {
     /// What a thread does all day.
     fn run_thread(&self, context: &ThreadContext<'_>, probe: Option<Timed>) -> Share;
+    /// Ends the waits of threads for each other.
+    fn stop(&self);
     /// Whether the lock kept its promise.
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()>;
 }
@@ -222,6 +233,10 @@ impl<W: Workload> ThreadBody for Trial<W> {
         }
     }
 
+    fn stop(&self) {
+        W::stop(self.lock.lock());
+    }
+
     fn check(&self, done: Counts, torn: bool) -> anyhow::Result<()> {
         W::check(self.lock.lock(), done, torn)
     }
@@ -229,7 +244,7 @@ impl<W: Workload> ThreadBody for Trial<W> {
 
 /// On lines of its own, so that nothing else slows the lock down.
 #[repr(align(128))]
-struct Apart<T>(T);
+pub(crate) struct Apart<T>(pub(crate) T);
 
 /// One lock, at another address than in the samples before: what an adaptive lock has learnt about an address, and the
 /// next sample's threads may inherit with a recycled thread slot, does not carry over.
@@ -258,6 +273,8 @@ struct Arena<'a> {
     plan: &'a Plan,
     stop: Apart<AtomicBool>,
     tallies: Vec<Tally>,
+    /// The clocks of the threads' CPU time; zero: not begun.
+    clocks: Vec<AtomicI32>,
     gate: Gate,
 }
 
@@ -302,26 +319,35 @@ fn measure(plan: &Plan, body: &dyn ThreadBody) -> anyhow::Result<Outcome> {
         plan,
         stop: Apart(AtomicBool::new(false)),
         tallies: (0..plan.threads).map(|_| Apart(ByKind::default())).collect(),
+        clocks: (0..plan.threads).map(|_| AtomicI32::new(0)).collect(),
         gate: Gate::default(),
+    };
+    let _busy = match plan.situation.neighbour {
+        Neighbour::Nobody => None,
+        Neighbour::Free => Some(BusyProcess::start(None)?),
+        Neighbour::OnLastThread => Some(BusyProcess::start(nth_cpu(plan.threads - 1))?),
     };
     let (mut outcome, shares) = thread::scope(|scope| {
         let start = |number| {
             let probe = plan.timed.then(Timed::new);
             let context = ThreadContext { arena: &arena, number, tally: &arena.tallies[number] };
             thread::Builder::new().spawn_scoped(scope, move || {
-                if plan.pinned {
-                    pin(number);
+                if let Some(cpu) = nth_cpu(number).filter(|_| plan.pinned) {
+                    stay_on(cpu);
                 }
+                context.arena.clocks[number].store(own_clock(), Relaxed);
                 body.run_thread(&context, probe)
             })
         };
         let threads: Result<Vec<_>, _> = (0..plan.threads).map(start).collect();
         if threads.is_err() {
             arena.stop.0.store(true, Relaxed);
+            body.stop();
         }
         arena.gate.open();
         let threads = threads.with_context(|| format!("cannot start {} threads", plan.threads))?;
         let (stopped, mut outcome) = observe(&arena);
+        body.stop();
         let shares: Vec<_> = threads.into_iter().map(|t| t.join().expect("a workload does not panic")).collect();
         outcome.drain = stopped.elapsed();
         anyhow::Ok((outcome, shares))
@@ -380,43 +406,43 @@ fn operate<W: Workload, P: Recorder>(bout: &Trial<W>, context: &ThreadContext<'_
     Share { done, torn: W::torn(&local), waits: probe.into_waits() }
 }
 
-/// Keeps the calling thread on one CPU; where that is not allowed, it roams.
-fn pin(number: usize) {
-    // SAFETY: all bytes zero is a valid, empty set.
-    let (mut all, mut one): (libc::cpu_set_t, libc::cpu_set_t) = unsafe { std::mem::zeroed() };
-    // SAFETY: `all` is writable and has the size given.
-    unsafe { libc::sched_getaffinity(0, size_of_val(&all), &mut all) };
-    // SAFETY: the numbers are within the set.
-    let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
-    if let Some(&cpu) = cpus.get(number % cpus.len().max(1)) {
-        // SAFETY: the number is within the set; `one` is readable and has the size given.
-        unsafe {
-            libc::CPU_SET(cpu, &mut one);
-            libc::sched_setaffinity(0, size_of_val(&one), &one);
-        }
-    }
-}
-
 /// What the sampling thread does. Returns when the threads were told to stop, too.
 fn observe(arena: &Arena<'_>) -> (Instant, Outcome) {
     thread::sleep(arena.plan.warm_up);
-    let begin = Snapshot::take(&arena.tallies);
+    let begin = Snapshot::take(arena);
     thread::sleep(arena.plan.duration);
-    let end = Snapshot::take(&arena.tallies);
+    let end = Snapshot::take(arena);
     arena.stop.0.store(true, Relaxed);
     (Instant::now(), end.since(&begin))
+}
+
+/// The clock of the calling thread's CPU time; zero if there is none.
+fn own_clock() -> libc::clockid_t {
+    let mut clock = 0;
+    // SAFETY: the thread is the calling one; `clock` is writable.
+    unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) };
+    clock
+}
+
+/// What such a clock shows, while its thread is there.
+fn cpu_time(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable.
+    let known = clock != 0 && unsafe { libc::clock_gettime(clock, &mut time) } == 0;
+    if known { Duration::new(time.tv_sec as u64, time.tv_nsec as u32) } else { Duration::ZERO }
 }
 
 struct Snapshot {
     at: Instant,
     ops: Vec<Counts>,
+    cpu_of_threads: Vec<Duration>,
     cpu: Duration,
     voluntary: u64,
     involuntary: u64,
 }
 
 impl Snapshot {
-    fn take(tallies: &[Tally]) -> Snapshot {
+    fn take(arena: &Arena<'_>) -> Snapshot {
         // SAFETY: all bytes zero is a valid rusage.
         let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
         // SAFETY: `usage` is writable.
@@ -425,7 +451,8 @@ impl Snapshot {
         let ops = |t: &Tally| Counts { read: t.0.read.load(Relaxed), write: t.0.write.load(Relaxed) };
         Snapshot {
             at: Instant::now(),
-            ops: tallies.iter().map(ops).collect(),
+            ops: arena.tallies.iter().map(ops).collect(),
+            cpu_of_threads: arena.clocks.iter().map(|clock| cpu_time(clock.load(Relaxed))).collect(),
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
             voluntary: usage.ru_nvcsw as u64,
             involuntary: usage.ru_nivcsw as u64,
@@ -435,9 +462,12 @@ impl Snapshot {
     fn since(self, begin: &Snapshot) -> Outcome {
         let ops =
             |(end, begin): (&Counts, &Counts)| Counts { read: end.read - begin.read, write: end.write - begin.write };
+        let threads = self.cpu_of_threads.iter().zip(&begin.cpu_of_threads);
+        let cpu_of_threads = threads.map(|(end, begin)| end.saturating_sub(*begin));
         Outcome {
             elapsed: self.at - begin.at,
             ops: self.ops.iter().zip(&begin.ops).map(ops).collect(),
+            cpu_of_threads: cpu_of_threads.collect(),
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,
             involuntary: self.involuntary - begin.involuntary,

@@ -1,7 +1,8 @@
 //! From the samples of a lock to its report.
 
-use crate::report::{KindReport, LockReport, Waits};
+use crate::report::{Beside, KindReport, LockReport, Waits};
 use crate::run::{Counts, Kind, Outcome, Plan, Roles, WaitTimes};
+use crate::situation::Neighbour;
 use crate::stats::fairness;
 use crate::subject::{LockInfo, Waiting};
 use std::time::Duration;
@@ -21,17 +22,28 @@ pub struct Samples {
     pub gave_up: Option<String>,
     /// Samples of either pass that lasted more than twice as long as asked for.
     pub disturbed: u32,
+    /// What ran beside them.
+    pub neighbour: Neighbour,
 }
 
 impl Samples {
     /// Starts with no samples.
     #[must_use]
     pub fn none(lock: &'static LockInfo, roles: Roles) -> Samples {
-        Samples { lock, roles, plain: Vec::new(), waits: None, gave_up: None, disturbed: 0 }
+        Samples {
+            lock,
+            roles,
+            plain: Vec::new(),
+            waits: None,
+            gave_up: None,
+            disturbed: 0,
+            neighbour: Neighbour::Nobody,
+        }
     }
 
     /// Adds a sample; gives the lock up if its threads needed longer than `drain_max` to stop.
     pub fn add(&mut self, mut outcome: Outcome, plan: &Plan, drain_max: Duration) {
+        self.neighbour = plan.situation.neighbour;
         self.disturbed += u32::from(outcome.elapsed > 2 * plan.duration);
         if outcome.drain > drain_max {
             let drain = outcome.drain;
@@ -59,6 +71,8 @@ impl Samples {
             op_ns: spread(elapsed_ns),
             cpu_ns: spread(|o| o.cpu.as_secs_f64() * 1e9),
             fairness: Spread::of(&self.plain.iter().map(|o| self.fairness(&o.ops)).collect::<Vec<_>>()),
+            share: self.roles_share(),
+            beside: self.beside(),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
             rounds_voluntary_per_s: padded(&per_s, rounds),
@@ -95,6 +109,41 @@ impl Samples {
             Roles::Mixed { .. } => fairness(&totals),
             Roles::Apart { writers, .. } => fairness(&totals[..writers]).min(fairness(&totals[writers..])),
         }
+    }
+
+    /// What the role with fewer threads got of the operations, over its share of the threads. A role that rests after
+    /// its operations has no fair share.
+    fn roles_share(&self) -> Option<Spread> {
+        let Roles::Apart { writers, rest: 0 } = self.roles else { return None };
+        let share = |outcome: &Outcome| {
+            let threads = outcome.ops.len();
+            let (few, kind) = match threads - writers {
+                readers if readers < writers => (readers, Kind::Read),
+                _ => (writers, Kind::Write),
+            };
+            let got = outcome.count(kind) as f64 / outcome.total().max(1) as f64;
+            got * threads as f64 / few as f64
+        };
+        Spread::of(&self.plain.iter().map(share).collect::<Vec<_>>())
+    }
+
+    /// What the thread got whose CPU is shared with a busy process; of threads that roam, the one that got least.
+    fn beside(&self) -> Option<Beside> {
+        let of_one = |shares: Vec<f64>| match self.neighbour {
+            Neighbour::Nobody => None,
+            Neighbour::Free => shares.into_iter().min_by(f64::total_cmp),
+            Neighbour::OnLastThread => shares.last().copied(),
+        };
+        let cpu = |o: &Outcome| {
+            of_one(o.cpu_of_threads.iter().map(|cpu| cpu.as_secs_f64() / o.elapsed.as_secs_f64()).collect())
+        };
+        let operations = |o: &Outcome| {
+            let fair = o.total().max(1) as f64 / o.ops.len() as f64;
+            of_one(o.ops.iter().map(|ops| ops.total() as f64 / fair).collect())
+        };
+        let cpu: Vec<f64> = self.plain.iter().filter_map(cpu).collect();
+        let operations: Vec<f64> = self.plain.iter().filter_map(operations).collect();
+        Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
     }
 
     fn notes(&self) -> Vec<String> {
@@ -142,17 +191,36 @@ fn samples(n: u32) -> String {
 mod tests {
     use super::*;
     use crate::run::Section;
+    use crate::situation::Situation;
     use crate::subject::SUBJECTS;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn outcome(ops: [Counts; 2], drain: Duration) -> Outcome {
-        Outcome { elapsed: SECOND, ops: ops.to_vec(), cpu: SECOND, voluntary: 3, involuntary: 4, drain, waits: None }
+        Outcome {
+            elapsed: SECOND,
+            ops: ops.to_vec(),
+            cpu_of_threads: vec![SECOND, SECOND / 4],
+            cpu: SECOND,
+            voluntary: 3,
+            involuntary: 4,
+            drain,
+            waits: None,
+        }
     }
 
     fn collect(roles: Roles, outcomes: &[Outcome]) -> Samples {
         let section = Section::Tight;
-        let plan = Plan { threads: 2, section, roles, pinned: false, warm_up: SECOND, duration: SECOND, timed: false };
+        let plan = Plan {
+            threads: 2,
+            section,
+            roles,
+            situation: Situation::PLAIN,
+            pinned: false,
+            warm_up: SECOND,
+            duration: SECOND,
+            timed: false,
+        };
         let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], roles);
         for outcome in outcomes {
             samples.add(outcome.clone(), &plan, SECOND);
@@ -179,6 +247,16 @@ mod tests {
     }
 
     #[test]
+    fn a_disturbed_thread_has_its_shares() {
+        let sample = outcome([writes(100), writes(300)], Duration::ZERO);
+        let beside = |neighbour| Samples { neighbour, ..collect(Roles::WRITE, std::slice::from_ref(&sample)) }.beside();
+        let shares = |neighbour| beside(neighbour).map(|beside| (beside.cpu.median, beside.operations.median));
+        assert_eq!(shares(Neighbour::OnLastThread), Some((0.25, 1.5)), "those of the last thread");
+        assert_eq!(shares(Neighbour::Free), Some((0.25, 0.5)), "the least of each");
+        assert!(beside(Neighbour::Nobody).is_none());
+    }
+
+    #[test]
     fn kinds_and_roles_are_kept_apart() {
         let reads = Counts { read: 1000, write: 0 };
         let samples = collect(Roles::Apart { writers: 1, rest: 0 }, &[outcome([writes(10), reads], Duration::ZERO)]);
@@ -187,8 +265,27 @@ mod tests {
         assert_eq!(median(&report.reads), Some(1e6));
         assert_eq!(median(&report.writes), Some(1e8));
         assert_eq!(report.fairness.map(|s| s.median), Some(1.0), "each is alone in its role");
+        assert_eq!(report.share.map(|s| s.median), Some(2.0 * 10.0 / 1010.0));
         assert!(report.notes.is_empty());
         let starved = collect(samples.roles, &[outcome([writes(0), reads], Duration::ZERO)]).report(1);
         assert_eq!(starved.notes, ["1 sample without a write, counted as one each"]);
+        assert_eq!(starved.share.map(|s| s.median), Some(0.0));
+    }
+
+    #[test]
+    fn the_share_is_that_of_the_fewer_threads_and_one_is_fair() {
+        let reads = |read| Counts { read, write: 0 };
+        let share = |writers, ops: &[Counts]| {
+            let outcome = Outcome { ops: ops.to_vec(), ..outcome([writes(0); 2], Duration::ZERO) };
+            let share = collect(Roles::Apart { writers, rest: 0 }, &[outcome]).report(1).share;
+            share.map(|share| share.median)
+        };
+        assert_eq!(share(1, &[writes(5), reads(5), reads(5), reads(5)]), Some(1.0));
+        assert_eq!(share(1, &[writes(15), reads(5), reads(5), reads(5)]), Some(2.0));
+        assert_eq!(share(3, &[writes(4), writes(4), writes(4), reads(0)]), Some(0.0));
+        let rests = Roles::Apart { writers: 1, rest: 3 };
+        let report = collect(rests, &[outcome([writes(1), reads(9)], Duration::ZERO)]).report(1);
+        assert_eq!(report.share, None, "a writer that rests has no fair share");
+        assert_eq!(collect(Roles::WRITE, &[outcome([writes(1); 2], Duration::ZERO)]).report(1).share, None);
     }
 }

@@ -1,9 +1,14 @@
 //! Every scenario with every lock, for a moment: do the figures make sense?
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use turnwise_bench::adapt::monitors::Pair;
 use turnwise_bench::load::exclusive::{self, Lock, Protected};
+use turnwise_bench::load::monitor::{self, Broadcast, Inside, Monitor, Pattern, PingPong, Queue, Tell};
 use turnwise_bench::load::shared::{self, Record, SharedLock};
 use turnwise_bench::run::{Kind, Outcome, Plan, Roles, Section};
+use turnwise_bench::samples::Samples;
+use turnwise_bench::situation::{Neighbour, Situation};
 use turnwise_bench::stats::fairness;
 use turnwise_bench::subject::{SUBJECTS, Scenario, Waiting};
 
@@ -11,6 +16,7 @@ const MOMENT: Plan = Plan {
     threads: 2,
     section: Section::Tight,
     roles: Roles::WRITE,
+    situation: Situation::PLAIN,
     pinned: false,
     warm_up: Duration::from_millis(1),
     duration: Duration::from_millis(4),
@@ -19,7 +25,8 @@ const MOMENT: Plan = Plan {
 
 fn plan(scenario: &Scenario, timed: bool) -> Plan {
     let (section, roles) = (scenario.section(), scenario.roles());
-    Plan { threads: scenario.threads, section, roles, pinned: scenario.pinned, timed, ..MOMENT }
+    let Scenario { threads, situation, pinned, .. } = *scenario;
+    Plan { threads, section, roles, situation, pinned, timed, ..MOMENT }
 }
 
 fn check(name: &str, plan: &Plan, outcome: &Outcome) {
@@ -76,6 +83,11 @@ fn figures_are_sane(subject: &str) {
 #[test]
 fn mutex_figures_are_sane() {
     figures_are_sane("mutex");
+}
+
+#[test]
+fn condvar_figures_are_sane() {
+    figures_are_sane("condvar");
 }
 
 #[test]
@@ -198,4 +210,164 @@ fn a_lock_that_lets_a_reader_in_beside_a_writer_is_caught() {
     let plan = Plan { roles: Roles::Mixed { read_percent: 50 }, duration: Duration::from_millis(100), ..MOMENT };
     let error = shared::sample::<HalfOpen>(&plan).expect_err("a reader saw half a write");
     assert!(error.to_string().contains("half a write"), "{error:#}");
+}
+
+/// A writer gets in when no reader has been for a tenth of a second, which is never.
+struct ReadersFirst {
+    lock: std::sync::RwLock<Record>,
+    reads: std::sync::atomic::AtomicU64,
+}
+
+impl SharedLock for ReadersFirst {
+    fn new(value: Record) -> Self {
+        ReadersFirst { lock: std::sync::RwLock::new(value), reads: 0.into() }
+    }
+
+    fn read<R>(&self, f: impl FnOnce(&Record) -> R) -> R {
+        self.reads.fetch_add(1, Relaxed);
+        f(&self.lock.read().expect("nobody panics"))
+    }
+
+    fn write<R>(&self, f: impl FnOnce(&mut Record) -> R) -> R {
+        loop {
+            let before = self.reads.load(Relaxed);
+            std::thread::sleep(Duration::from_millis(100));
+            if self.reads.load(Relaxed) == before {
+                return f(&mut self.lock.write().expect("nobody panics"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_starves_its_writer_shows_no_share() {
+    let roles = Roles::Apart { writers: 1, rest: 0 };
+    let plan = Plan { threads: 3, roles, duration: Duration::from_millis(300), ..MOMENT };
+    let lock = &SUBJECTS[0].groups[0].locks[0];
+    let mut samples = Samples::none(lock, roles);
+    let outcome = shared::sample::<ReadersFirst>(&plan).expect("it excludes");
+    samples.add(outcome, &plan, Duration::MAX);
+    let report = samples.report(1);
+    let share = report.share.expect("the roles have shares").median;
+    assert!(share < 0.01, "{share}");
+    assert!(report.reads.is_some() && report.writes.is_some(), "both sides have their times");
+}
+
+/// Hears nothing but what is for all, and so never a thread's turn.
+struct Deaf<M>(M);
+
+impl<T: 'static, M: Monitor<T>> Monitor<T> for Deaf<M> {
+    fn new(value: T) -> Self {
+        Deaf(M::new(value))
+    }
+
+    fn enter<R>(&self, on: usize, wait: impl FnMut(&mut T) -> bool, f: impl FnOnce(&mut T) -> (R, Tell)) -> R {
+        self.0.enter(on, wait, |data| match f(data) {
+            (result, Tell::One(_)) => (result, Tell::Nobody),
+            other => other,
+        })
+    }
+}
+
+/// Waits for nothing.
+struct Hasty<M>(M);
+
+impl<T: 'static, M: Monitor<T>> Monitor<T> for Hasty<M> {
+    fn new(value: T) -> Self {
+        Hasty(M::new(value))
+    }
+
+    fn enter<R>(&self, on: usize, _wait: impl FnMut(&mut T) -> bool, f: impl FnOnce(&mut T) -> (R, Tell)) -> R {
+        self.0.enter(on, |_| false, f)
+    }
+}
+
+type Std<T> = Pair<std::sync::Mutex<T>, std::sync::Condvar>;
+type Turn<T> = Inside<<T as Pattern>::State>;
+
+#[test]
+fn threads_that_are_not_told_take_no_turn() {
+    let plan = Plan { duration: Duration::from_millis(50), ..MOMENT };
+    let outcome = monitor::sample::<Deaf<Std<Turn<PingPong>>>, PingPong>(&plan).expect("it ends when it is told to");
+    // The first turn is the first thread's; the second one finds its turn there only if it comes later.
+    assert!(outcome.total() <= 2, "{outcome:?}");
+}
+
+#[test]
+fn a_wait_that_ends_too_early_is_caught() {
+    let plan = Plan { duration: Duration::from_millis(50), ..MOMENT };
+    let early = |outcome: anyhow::Result<Outcome>| {
+        let error = outcome.expect_err("nobody waits").to_string();
+        assert!(error.contains("a wait ended although"), "{error}");
+    };
+    early(monitor::sample::<Hasty<Std<Turn<PingPong>>>, PingPong>(&plan));
+    early(monitor::sample::<Hasty<Std<Turn<Broadcast>>>, Broadcast>(&Plan { threads: 3, ..plan }));
+}
+
+#[test]
+fn turns_are_taken_evenly() {
+    let plan = Plan { threads: 4, duration: Duration::from_millis(100), timed: true, ..MOMENT };
+    let ops = |outcome: anyhow::Result<Outcome>| -> Vec<u64> {
+        outcome.expect("it excludes").ops.iter().map(|ops| ops.total()).collect()
+    };
+    let near = |a: u64, b: u64, slack: u64| assert!(a.abs_diff(b) <= slack, "{a} and {b}");
+    let two = ops(monitor::sample::<Std<Turn<PingPong>>, PingPong>(&Plan { threads: 2, ..plan }));
+    // The sampling thread reads one count after the other, and other turns happen in between if it is preempted.
+    near(two[0], two[1], 2 + (two[0] + two[1]) / 2);
+    let queue = ops(monitor::sample::<Std<Turn<Queue>>, Queue>(&plan));
+    near(queue[0] + queue[1], queue[2] + queue[3], 64 + queue.iter().sum::<u64>() / 2);
+    let all = ops(monitor::sample::<Std<Turn<Broadcast>>, Broadcast>(&plan));
+    all.iter().for_each(|one| near(*one, all[0], 2 + all[0] / 2));
+}
+
+#[test]
+fn many_locks_let_threads_in_side_by_side() {
+    let section = Section::Sleep(Duration::from_millis(20));
+    let plan = Plan { threads: 8, section, duration: Duration::from_millis(400), ..MOMENT };
+    let total = |locks| {
+        let plan = Plan { situation: Situation { locks, ..Situation::PLAIN }, ..plan };
+        let outcome = exclusive::sample::<std::sync::Mutex<Protected>>(&plan).expect("it excludes");
+        outcome.total()
+    };
+    // Behind one lock, one section at a time, each 20 ms long at least.
+    let most = (0..5).map(|_| total(64)).max().unwrap_or(0);
+    assert!(most > total(1), "{most} sections behind 64 locks");
+}
+
+/// Lets a thread in late that comes from any CPU but the first one's.
+struct FirstCpuOnly {
+    lock: std::sync::Mutex<Protected>,
+    first: std::sync::OnceLock<i32>,
+}
+
+impl Lock<Protected> for FirstCpuOnly {
+    fn new(value: Protected) -> Self {
+        FirstCpuOnly { lock: std::sync::Mutex::new(value), first: std::sync::OnceLock::new() }
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&mut Protected) -> R) -> R {
+        // SAFETY: no pointers are involved.
+        let cpu = unsafe { libc::sched_getcpu() };
+        if *self.first.get_or_init(|| cpu) != cpu {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        f(&mut self.lock.lock().expect("nobody panics"))
+    }
+}
+
+#[test]
+fn a_disturbed_thread_that_is_let_in_late_shows_in_its_share() {
+    let situation = Situation { neighbour: Neighbour::OnLastThread, ..Situation::PLAIN };
+    let plan = Plan { situation, pinned: true, duration: Duration::from_millis(300), ..MOMENT };
+    let mut samples = Samples::none(&SUBJECTS[0].groups[0].locks[0], Roles::WRITE);
+    let outcome = exclusive::sample::<FirstCpuOnly>(&plan).expect("it excludes");
+    // CPU time is read a moment after the clock.
+    let (elapsed, slack) = (outcome.elapsed, Duration::from_millis(100));
+    assert!(outcome.cpu_of_threads.iter().all(|cpu| *cpu <= elapsed + slack), "{outcome:?}");
+    samples.add(outcome, &plan, Duration::MAX);
+    let share = samples.report(1).beside.expect("there was a neighbour").operations.median;
+    // Either thread may have been the first; with one CPU neither is late.
+    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+        assert!(!(0.2..1.8).contains(&share), "{share}");
+    }
 }

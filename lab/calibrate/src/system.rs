@@ -60,11 +60,11 @@ impl Sleeping<'_> {
         let wake = match other {
             Some(other) => {
                 let busy = self.wake_up(cpu, other, Beside::Spinner, NAP_NS, 200)?;
-                let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and a line";
+                let how = "futex wake-up of a sleeper whose CPU is busy, less a system call and three lines";
                 Figure::measured(
                     "system.wake",
                     At::All,
-                    &self.call(&busy, self.bucket(cpu, other)),
+                    &self.call(&busy, self.lines(3, cpu, other)),
                     Pick::Median,
                     how,
                     500.0,
@@ -89,16 +89,16 @@ impl Sleeping<'_> {
         wake_ups(Plan { waker: waker.cpu, sleeper: sleeper.cpu, beside, slept_ns, samples })
     }
 
-    /// What the call takes beyond a system call that wakes nobody, and beyond `bucket_ns`.
-    fn call(&self, wake_ups: &[Wakeup], bucket_ns: f64) -> Vec<f64> {
-        let known = self.clock_ns + self.syscall_ns + bucket_ns;
+    /// What the call takes beyond a system call that wakes nobody, and beyond `lines_ns`.
+    fn call(&self, wake_ups: &[Wakeup], lines_ns: f64) -> Vec<f64> {
+        let known = self.clock_ns + self.syscall_ns + lines_ns;
         wake_ups.iter().map(|wake| (wake.call_ns - known).max(0.0)).collect()
     }
 
-    /// What it costs to take the lock of the futex's hash bucket from the sleeper's CPU, who used it last: the
-    /// simulator charges for it by itself.
-    fn bucket(&self, a: Cpu, b: Cpu) -> f64 {
-        find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
+    /// What it costs to take so many lines from the sleeper's CPU, which used them last: the simulator charges for them
+    /// by itself. A waker takes three: the lock of the futex's hash bucket, the sleeper's line and its queue's.
+    fn lines(&self, count: u32, a: Cpu, b: Cpu) -> f64 {
+        f64::from(count) * find(self.known, "coherence.rmw_modified", At::Class(self.grid.class(a, b)))
     }
 
     fn context_switch(&self, cpu: Cpu, wake_ns: f64) -> Result<Figure> {
@@ -111,7 +111,7 @@ impl Sleeping<'_> {
 
     fn interrupt(&self, class: Class, (a, b): (Cpu, Cpu), wake_ns: f64) -> Result<Figure> {
         let idle = self.wake_up(a, b, Beside::Nothing, NAP_NS, 100)?;
-        let calls = self.call(&idle, self.bucket(a, b));
+        let calls = self.call(&idle, self.lines(3, a, b));
         let samples: Vec<f64> = calls.iter().map(|call| (call - wake_ns).max(0.0)).collect();
         let how = "futex wake-up of a sleeper whose CPU has been idle for 100 us, less that of one whose CPU is busy";
         Ok(Figure::measured("system.ipi", At::Class(class), &samples, Pick::Median, how, 1_000.0))
@@ -127,7 +127,8 @@ impl Sleeping<'_> {
         };
         let at = At::Class(self.grid.class(cpu, other));
         let kernel = find(known, "system.wake", At::All) + find(known, "system.context_switch", At::All);
-        let charged = self.syscall_ns + self.bucket(cpu, other) + kernel + find(known, "system.ipi", at);
+        // The sleeper's CPU takes the line of its queue back.
+        let charged = self.syscall_ns + self.lines(4, cpu, other) + kernel + find(known, "system.ipi", at);
         let mut exits: Vec<Figure> = Vec::new();
         for (nap_ns, samples) in NAPS {
             let woken = self.wake_up(cpu, other, Beside::Nothing, nap_ns, samples)?;

@@ -92,16 +92,16 @@ const MUTEX_SPINNERS: &[Entry] = &[
         &["mutex_spinners.profile", "mutex_spinners.mutex_percent", "mutex_spinners.queued"],
         &["queue for one"],
         "the document's crowd waits as readers of the journal's lock, in bursts; ours waits at a mutex, because \
-         commits and wake-ups are cheaper here",
+         commits are cheaper here",
         "time jbd2's commits on a 3.7 kernel with RAM disks (its tracepoints), and give the model's commits that \
          length",
     ),
     (
         &["mutex_spinners.workloads[5]"],
         &[],
-        "`short` contends where hundreds of children leave at once, at the start and the end of a run, which a window \
-         of steady state does not contain",
-        "simulate whole runs of `short`",
+        "`short` contends where hundreds of children leave at once, at the end of a run; whole runs have that here, \
+         too, but the mutexes that they take are held too briefly for the second patch to matter",
+        "`perf lock` on a 3.7 kernel under `short`: which mutex is contended, and how long it is held",
     ),
     (
         &["mutex_spinners.workloads", "mutex_spinners.note_low_users"],
@@ -122,10 +122,10 @@ const MUTEX_SPINNERS: &[Entry] = &[
 const RWSEM_STEALING: &[Entry] = &[(
     &[""],
     &["double", "keep more", "sleep less"],
-    "sleeping and waking cost next to nothing in the model, so a woken writer that finds the lock taken sleeps again, \
-     and the convoys of seven root locks run side by side",
-    "measure how long the ancestor's tree is held, and what blocking costs: `perf lock` on a 3.8 kernel under \
-     fork_test",
+    "a lock that is handed over in order waits for a sleeper's wake-up each time, at seven root locks side by side; in \
+     the model that loses more than it did there, so that stealing gains more, and keeps more CPUs busy",
+    "measure how long the ancestor's tree is held, and how often its lock goes to a sleeper: `perf lock` on a 3.8 \
+     kernel under fork_test",
 )];
 
 const DCACHE: &[Entry] = &[
@@ -179,8 +179,8 @@ const HANDOFF_SPIN: &[Entry] = &[
     (
         &["handoff_spin"],
         &["4 threads", "20 threads", "without contention"],
-        "wake-ups are too cheap here: idle CPUs poll when they are asked, where the document's may have halted or \
-         shared a core with a polling one",
-        "the same run with the idle loop's polling switched off, and on 4 cores instead of 4 hyper-threads",
+        "wake-ups are too cheap here: idle CPUs still poll when they are asked, where the document's may have halted, \
+         so that each wake-up left the guest for an interrupt",
+        "the same run with the idle loop's polling switched off",
     ),
 ];

@@ -66,7 +66,7 @@ impl Workload {
         }
         match times(name)? {
             Some(times) => Ok(Workload::of(times)),
-            None => scenario(name).map(Workload::of_scenario),
+            None => Workload::of_scenario(scenario(name)?),
         }
     }
 
@@ -75,14 +75,20 @@ impl Workload {
         Workload { text: String::new(), times, mix, jitter, threads: None, pinned: None }
     }
 
-    fn of_scenario(scenario: &Scenario) -> Workload {
-        Workload {
+    fn of_scenario(scenario: &Scenario) -> Result<Workload> {
+        ensure!(
+            scenario.is_plain(),
+            "workload '{}' ({}) is for this machine alone: the simulator has one lock and sections",
+            scenario.name,
+            scenario.help
+        );
+        Ok(Workload {
             mix: scenario.mix,
             jitter: Jitter::percent(BENCH_JITTER),
             threads: u32::try_from(scenario.threads).ok(),
             pinned: Some(scenario.pinned),
             ..Workload::of(scenario.times)
-        }
+        })
     }
 
     fn set(&mut self, option: &str) -> Result<()> {
@@ -214,7 +220,7 @@ mod tests {
     #[test]
     fn every_scenario_of_the_benchmark_can_be_named() {
         for subject in SUBJECTS {
-            for scenario in subject.scenarios {
+            for scenario in subject.scenarios.iter().filter(|scenario| scenario.is_plain()) {
                 let workload = parsed(&format!("{}:{}", subject.name, scenario.name));
                 assert_eq!((workload.times, workload.mix), (scenario.times, scenario.mix));
                 assert_eq!(workload.threads.map(|n| n as usize), Some(scenario.threads));
@@ -230,6 +236,8 @@ mod tests {
     fn what_is_wrong_is_said() {
         let cases = [
             ("", "nor INSIDE/OUTSIDE"),
+            ("mutex:many-16", "for this machine alone"),
+            ("ping-pong-2", "for this machine alone"),
             ("thight", "neither 'tight'"),
             ("100/", "'100/' is neither"),
             ("1/5000000000", "5000000000 ns is too long: at most 4000000000"),
@@ -239,7 +247,7 @@ mod tests {
             ("tight,jitter=-1", "jitter=-1"),
             ("tight,writers=few", "writers=few is not a number of threads"),
             ("tight,reads=1", "'reads' is not known"),
-            ("mutexes:tight-2", "no subject 'mutexes': mutex, rwlock"),
+            ("mutexes:tight-2", "no subject 'mutexes': mutex, condvar, rwlock"),
             ("mutex:tight-3", "`turnwise-lab bench mutex --list`"),
         ];
         for (text, hint) in cases {

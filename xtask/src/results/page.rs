@@ -9,8 +9,11 @@ pub(super) fn page(subject: &Subject, body: &str, from: &Path, pages: &Path) -> 
     let raw = relative(pages, from).to_str().context("a folder's name is not text")?.to_owned();
     let folder = from.file_name().and_then(|name| name.to_str()).context("a folder of reports has no name")?;
     let name = subject.name;
-    // What the laboratory wrote may have its own title.
-    let body = body.strip_prefix(&format!("# {}\n", subject.title)).unwrap_or(body).trim_start();
+    // What the laboratory wrote may have a title of its own.
+    let body = match body.split_once('\n') {
+        Some((title, rest)) if title.starts_with("# ") => rest.trim_start(),
+        _ => body.trim_start(),
+    };
     Ok(format!(
         "# {}\n\nThe raw report is [{name}.json]({raw}/{name}.json), and [env.json]({raw}/env.json) says how it was \
          made; `cargo xtask results --from bench/runs/{folder}` makes this page and its picture of them again.\n\n\
@@ -42,9 +45,11 @@ mod tests {
     #[test]
     fn a_page_has_one_title_and_its_picture() {
         let subject = SUBJECTS.iter().find(|subject| subject.name == "reproduction").unwrap();
-        let page = page(subject, "# The documents, reproduced\n\nText.\n", Path::new("r/x"), Path::new("p")).unwrap();
-        assert_eq!(page.matches("# The documents").count(), 1);
-        assert!(page.starts_with("# The documents, reproduced\n\nThe raw report is [reproduction.json](../r/x/"));
-        assert!(page.ends_with("](reproduction.svg)\n\nText.\n"), "{page}");
+        for title in ["# The documents, reproduced\n\n", "# The case studies, reproduced\n\n", ""] {
+            let page = page(subject, &format!("{title}Text.\n"), Path::new("r/x"), Path::new("p")).unwrap();
+            assert_eq!(page.lines().filter(|line| line.starts_with("# ")).count(), 1, "{page}");
+            assert!(page.starts_with("# The documents, reproduced\n\nThe raw report is [reproduction.json](../r/x/"));
+            assert!(page.ends_with("](reproduction.svg)\n\nText.\n"), "{page}");
+        }
     }
 }

@@ -368,7 +368,7 @@ impl Waiter {
             } else {
                 // Another thread changed the word. Where dozens do, each loses most of its exchanges and keeps the
                 // owner from its own: let some go first.
-                P::rest(backoff.next_ns(policy().line_ns as u32));
+                P::rest(backoff.next_ns(0));
             }
             restless += 1;
             if restless >= policy().restless && !timed_out {

@@ -5,9 +5,7 @@
 use super::raw::{BLOCKED, GRANTED, HANDOFF, OWNER, RawMutex, WAITERS};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{
-    SpinHistory, backoff_on_few_cpus, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum,
-};
+use crate::wait::{SpinHistory, caller_is_late, many_cpus, policy, spin_limit, spin_ns, yield_quantum};
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Spins for the lock behind the queue of spinners; `true`: acquired.
@@ -30,9 +28,11 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
         return false;
     }
     let limit = spin_limit::<P>(deadline);
+    let owner = || lock.word.load(Relaxed) & OWNER;
+    let before = owner();
     let end = spin_queued(lock, me, limit, &mut history);
     private.node_busy.set(false);
-    history.ended::<P, _>(&end, limit);
+    history.ended::<P, _>(&end, limit, owner() == before);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
@@ -122,8 +122,7 @@ fn spin_first<P: Platform>(
             continue;
         }
         let owner = Token::new(word & OWNER);
-        let limit =
-            SpinLimit { until: Some(until), owner, backoff: backoff_on_few_cpus::<P>(backoff), ..SpinLimit::NONE };
+        let limit = SpinLimit { until: Some(until), owner, backoff: Some(backoff), ..SpinLimit::NONE };
         P::spin_until(&lock.word, |now| (now ^ word) & BLOCKED != 0, limit)?;
     }
 }
@@ -139,7 +138,8 @@ pub(super) fn spin_woken<P: Platform>(lock: &RawMutex<P>) {
     }
     let until = Some(P::now().saturating_add(policy().spin_woken_ns));
     let limit = SpinLimit { until, owner: Some(owner), backoff: Some(PollBackoff::new()), ..SpinLimit::NONE };
-    if P::spin_until(&lock.word, |now| now & OWNER == 0, limit) == Err(SpinEnd::Deadline) {
+    let end = P::spin_until(&lock.word, |now| now & OWNER == 0, limit);
+    if end == Err(SpinEnd::Deadline) && lock.word.load(Relaxed) & OWNER == owner.get() {
         history.learn(false);
     }
 }

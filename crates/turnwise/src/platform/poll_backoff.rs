@@ -33,7 +33,7 @@ impl PollBackoff {
         PollBackoff { taken: 2 }
     }
 
-    /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`.
+    /// Returns the next rest in nanoseconds, where fetching a line takes `line_ns`; 0 gives the shortest rests.
     pub fn next_ns(&mut self, line_ns: u32) -> u32 {
         self.taken = (self.taken + 1).min(Self::COUNTED);
         match self.taken {

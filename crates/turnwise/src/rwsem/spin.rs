@@ -5,7 +5,7 @@
 use super::raw::{COUNT, HANDOFF, HELD, NOT_UPGRADABLE, Prefer, RawRwSem, WRITER};
 use crate::events::Event;
 use crate::platform::{Deadline, Me, OnCpu, Platform, PollBackoff, SpinEnd, SpinLimit, Token, Word};
-use crate::wait::{SpinHistory, backoff_on_few_cpus, caller_is_late, policy, spin_limit, spin_ns, yield_quantum};
+use crate::wait::{SpinHistory, caller_is_late, policy, spin_limit, spin_ns, yield_quantum};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The times at which a spin that begins now ends.
@@ -31,19 +31,19 @@ fn owner<P: Platform>(lock: &RawRwSem<P>, word: u32) -> u32 {
     if word & WRITER != 0 { lock.owner.load(Relaxed) } else { 0 }
 }
 
+/// Returns what [`owner`] says now: 0 also while readers have the lock.
+fn owner_now<P: Platform>(lock: &RawRwSem<P>) -> u32 {
+    owner(lock, lock.word.load(Relaxed))
+}
+
 fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
-    let owner = Token::new(owner(lock, lock.word.load(Relaxed)));
+    let owner = Token::new(owner_now(lock));
     owner.is_some_and(|owner| P::on_cpu(owner) == OnCpu::NotRunning)
 }
 
 /// Limits a spin to the time `until`, and to while the writer runs, if there is one.
 fn limit<P: Platform>(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
-    SpinLimit {
-        until: Some(until),
-        owner: Token::new(owner),
-        backoff: backoff_on_few_cpus::<P>(backoff),
-        ..SpinLimit::NONE
-    }
+    SpinLimit { until: Some(until), owner: Token::new(owner), backoff: Some(backoff), ..SpinLimit::NONE }
 }
 
 /// Spins for a read lock; `true`: acquired. Readers need no queue: one writer's release lets them all in.
@@ -60,8 +60,9 @@ pub(super) fn read<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, deadline: Op
         return false;
     }
     let until = Until::now::<P>(deadline);
+    let before = owner_now(lock);
     let end = read_spinning(lock, prefer, until.long);
-    history.ended::<P, _>(&end, until.limit);
+    history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -122,11 +123,12 @@ fn queued<P: Platform>(
         return false;
     }
     let until = Until::now::<P>(deadline);
+    let before = owner_now(lock);
     let end = behind_queue(lock, me, until, &mut history, |until, tries, backoff| {
         first(lock, barred, until, tries, backoff, take)
     });
     private.node_busy.set(false);
-    history.ended::<P, _>(&end, until.limit);
+    history.ended::<P, _>(&end, until.limit, owner_now(lock) == before);
     count_end(lock, &end);
     end.is_ok()
 }
@@ -218,7 +220,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     if history.attempt() {
         let until = Until::now::<P>(deadline);
         let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit::<P>(0, until.long, PollBackoff::new()));
-        history.ended::<P, _>(&end, until.limit);
+        history.ended::<P, _>(&end, until.limit, true);
     }
 }
 
@@ -233,8 +235,10 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
     if !history.attempt() {
         return;
     }
-    let limit = limit::<P>(owner(lock, word), P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
-    if P::spin_until(&lock.word, |now| now & barred == 0, limit) == Err(SpinEnd::Deadline) {
+    let before = owner(lock, word);
+    let limit = limit::<P>(before, P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
+    let end = P::spin_until(&lock.word, |now| now & barred == 0, limit);
+    if end == Err(SpinEnd::Deadline) && owner_now(lock) == before {
         history.learn(false);
     }
 }

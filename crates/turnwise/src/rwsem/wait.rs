@@ -131,7 +131,7 @@ impl Waiter {
                     continue;
                 }
             } else {
-                P::rest(backoff.next_ns(policy().line_ns as u32)); // so that others' exchanges succeed
+                P::rest(backoff.next_ns(0)); // so that others' exchanges succeed
             }
             restless += 1;
             if restless >= policy().restless && !timed_out {

@@ -23,7 +23,7 @@ pub(crate) use stamp::Stamp;
 
 use crate::platform::Platform;
 #[cfg(feature = "spin")]
-use crate::platform::{Deadline, PollBackoff, SpinEnd};
+use crate::platform::{Deadline, SpinEnd};
 
 /// Whether there are enough CPUs for a crowd to compete for a lock without sharing CPUs ([`Policy::many_cpus`]).
 #[inline]
@@ -36,14 +36,6 @@ pub(crate) fn many_cpus<P: Platform>() -> bool {
 pub(crate) fn spin_ns<P: Platform>() -> u64 {
     let policy = policy();
     policy.spin_ns.max(u64::from(P::cpus()) * policy.spin_ns_per_cpu)
-}
-
-/// Returns how a spinner stays away from the lock's word. Rests leave the line to an owner that takes the lock again at
-/// once, which pays where it mostly does; among many CPUs others come in between, and while the first in line rests,
-/// all of them wait for a free lock.
-#[cfg(feature = "spin")]
-pub(crate) fn backoff_on_few_cpus<P: Platform>(backoff: PollBackoff) -> Option<PollBackoff> {
-    (!many_cpus::<P>()).then_some(backoff)
 }
 
 /// Returns when a wait with this deadline must stop spinning, on [`Platform::now`].

@@ -109,8 +109,8 @@ table! {
     /// How many failed spins in a row count as chance: after them a thread leaves spins out.
     skips_forgiven = 1 spins, 0..=100;
     /// How many times at most it doubles the number that it leaves out: one attempt in 64 finds out whether sections
-    /// have become short. Two CPUs show no difference without; on 80 simulated ones mutexes are 1.3 to 1.5 times as
-    /// fast without (`docs/lab/0021-two-mechanisms-gone.md`).
+    /// have become short. With sections that sleep, 8 threads on 4 locks and 2 CPUs take 2.7 times the CPU time without
+    /// (`docs/lab/0028-contenders-not-cpus.md`).
     skip_bits_max = 6 doublings, 0..=7;
     /// The share of successes (256 is all) from which on most spins on a lock end with it: its sections are short.
     score_pays = 128 shares, 0..=256;
@@ -125,9 +125,6 @@ table! {
     /// How many failures in a row to take the lock, to announce itself or to fall asleep make a waiter join the line of
     /// spinners again.
     restless = 3 failures, 1..=1_000_000;
-    /// About what moving the word's line costs a waiter whose exchange failed: its rest depends on this. Neither two
-    /// CPUs nor 80 simulated ones show a difference without (`docs/lab/0021-two-mechanisms-gone.md`).
-    line_ns = 100 ns, 0..=1_000_000;
     /// A waiter that has waited this long, was woken, and finds the lock taken again claims the next turn. From
     /// `many_cpus` on it must have been woken before, too.
     claim_after_ns = 4_000_000 ns, 0..=1_000_000_000_000;

@@ -91,14 +91,16 @@ impl<'a> SpinHistory<'a> {
         self.cell.set(self.record);
     }
 
-    /// Learns from how a spin ended. An owner found off its CPU says nothing about the length of sections, and the
-    /// caller's deadline, `limit`, nothing at all.
-    pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64) {
+    /// Learns from how a spin ended. A budget spent on one owner shows that sections are long; one spent while the lock
+    /// went from owner to owner (`one_owner` is false) shows a long line, and who sleeps instead is woken by those that
+    /// have the lock. An owner found off its CPU says nothing about the length of sections, and the caller's deadline,
+    /// `limit`, nothing at all.
+    pub(crate) fn ended<P: Platform, T>(&mut self, end: &Result<T, SpinEnd>, limit: u64, one_owner: bool) {
         match end {
             end if caller_is_late::<P, T>(end, limit) => return,
             Ok(_) => self.record.learn(true),
-            Err(SpinEnd::Deadline) => self.record.learn(false),
-            Err(SpinEnd::NotRunning) => self.record.rate(false),
+            Err(SpinEnd::Deadline) if one_owner => self.record.learn(false),
+            Err(_) => self.record.rate(false),
         }
         self.cell.set(self.record);
     }
@@ -137,7 +139,7 @@ impl<'a> SpinHistory<'a> {
         }
         let stays = is_off();
         if stays {
-            self.ended::<P, ()>(&Err(SpinEnd::NotRunning), u64::MAX);
+            self.ended::<P, ()>(&Err(SpinEnd::NotRunning), u64::MAX, true);
         }
         stays
     }
@@ -145,7 +147,9 @@ impl<'a> SpinHistory<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::SpinRecord;
+    use super::{SpinHistory, SpinRecord};
+    use crate::platform::{DefaultPlatform, SpinEnd};
+    use core::cell::Cell;
 
     #[test]
     fn spinning_is_given_up_after_failures_and_tried_again_now_and_then() {
@@ -158,6 +162,19 @@ mod tests {
         assert_eq!(left_out, 63);
         record.learn(true);
         assert!(record.attempt());
+    }
+
+    #[test]
+    fn only_a_budget_spent_on_one_owner_leaves_spins_out() {
+        let cell = Cell::new(SpinRecord::NEW);
+        let after = |one_owner| {
+            let mut history = SpinHistory { cell: &cell, record: SpinRecord::NEW };
+            let end: Result<(), _> = Err(SpinEnd::Deadline);
+            (0..10).for_each(|_| history.ended::<DefaultPlatform, _>(&end, u64::MAX, one_owner));
+            history.attempt()
+        };
+        assert!(!after(true), "sections are long: a spin is left out");
+        assert!(after(false), "the line is long: nothing is known of the sections");
     }
 
     #[test]

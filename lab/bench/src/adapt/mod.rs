@@ -2,6 +2,7 @@
 
 pub mod counters;
 pub mod listed;
+pub mod monitors;
 pub mod mutexes;
 pub mod pthread;
 pub mod raw;

@@ -1,6 +1,7 @@
 //! Threads that want a lock for themselves.
 
 use super::body::Load;
+use super::many;
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
@@ -34,6 +35,9 @@ pub struct Protected {
 /// # Errors
 /// When a thread cannot be started, or when the lock let two threads in at the same time.
 pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
+    if plan.situation.locks > 1 {
+        return many::sample::<L>(plan);
+    }
     match plan.section {
         Section::Tight => run::sample(plan, Load::<(Exclusive, Native, L), _>::of(Tight)),
         Section::Work { inside, outside } => {
@@ -46,15 +50,11 @@ pub fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
 /// The section in the world `W`, where it costs nothing to look at run time which section it is: one copy of the
 /// threads' loop for each lock.
 pub fn any_section<W: Environment, L: Lock<Protected>>(section: Section, jitter: W::Jitter) -> impl Workload {
-    Load::<(Exclusive, W, L), _>::of(match section {
-        Section::Tight => Any::Tight(Tight),
-        Section::Work { inside, outside } => Any::Work(Work { inside, outside, jitter }),
-        Section::Sleep(time) => Any::Sleep(Sleep(time)),
-    })
+    Load::<(Exclusive, W, L), _>::of(Any::of(section, jitter))
 }
 
 /// The two halves of an operation.
-trait Body<W: Environment>: Copy + Send + Sync + 'static {
+pub(super) trait Body<W: Environment>: Copy + Send + Sync + 'static {
     /// In the thread, before the first operation.
     fn prepare(self) {}
     fn inside(self, data: &mut Protected);
@@ -69,7 +69,7 @@ fn touch<W: Environment>(data: &mut Protected, write: bool) {
 }
 
 #[derive(Clone, Copy)]
-struct Tight;
+pub(super) struct Tight;
 impl<W: Environment> Body<W> for Tight {
     #[inline(always)]
     fn inside(self, data: &mut Protected) {
@@ -80,7 +80,7 @@ impl<W: Environment> Body<W> for Tight {
 }
 
 #[derive(Clone, Copy)]
-struct Work<S> {
+pub(super) struct Work<S> {
     inside: u32,
     outside: u32,
     jitter: S,
@@ -105,7 +105,7 @@ impl<W: Environment> Body<W> for Work<W::Jitter> {
 }
 
 #[derive(Clone, Copy)]
-struct Sleep(Duration);
+pub(super) struct Sleep(Duration);
 impl<W: Environment> Body<W> for Sleep {
     fn prepare(self) {
         W::prepare_to_sleep();
@@ -124,11 +124,22 @@ impl<W: Environment> Body<W> for Sleep {
 
 /// Any of them. Out of line: the locks share it.
 #[derive(Clone, Copy)]
-enum Any<S> {
+pub(super) enum Any<S> {
     Tight(Tight),
     Work(Work<S>),
     Sleep(Sleep),
 }
+
+impl<S> Any<S> {
+    pub(super) fn of(section: Section, jitter: S) -> Any<S> {
+        match section {
+            Section::Tight => Any::Tight(Tight),
+            Section::Work { inside, outside } => Any::Work(Work { inside, outside, jitter }),
+            Section::Sleep(time) => Any::Sleep(Sleep(time)),
+        }
+    }
+}
+
 impl<W: Environment> Body<W> for Any<W::Jitter> {
     fn prepare(self) {
         if let Any::Sleep(sleep) = self {
@@ -201,7 +212,12 @@ impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusiv
 }
 
 impl Protected {
-    fn check(self, total: u64) -> anyhow::Result<()> {
+    /// The counts of both together.
+    pub(super) fn and(self, more: Protected) -> Protected {
+        Protected { count: self.count + more.count, mirror: self.mirror + more.mirror, chain: 0 }
+    }
+
+    pub(super) fn check(self, total: u64) -> anyhow::Result<()> {
         ensure!(
             self.count == total && (self.mirror == total || self.mirror == 0),
             "the lock let two threads in at once: {total} critical sections, but the data behind it count {} and {}",

@@ -3,5 +3,7 @@
 mod body;
 pub mod counted;
 pub mod exclusive;
+pub(crate) mod many;
+pub mod monitor;
 pub mod names;
 pub mod shared;

@@ -1,6 +1,7 @@
 //! What can be benchmarked: subjects, their scenarios in groups, and the locks that run in each group. One record for
 //! each, from which the lists, the filters and the reports derive.
 
+pub mod condvar;
 pub mod lineage;
 pub mod mutex;
 pub mod refcount;
@@ -11,8 +12,9 @@ pub mod vfs;
 
 use crate::adapt::listed::{AsItself, CountUnder, Sample};
 use crate::documents::Comparison;
-use crate::load::{counted, exclusive, shared};
+use crate::load::{counted, exclusive, monitor, shared};
 use crate::run::{Outcome, Plan, Roles, Section};
+use crate::situation::{Neighbour, Situation};
 use crate::work::steps_for;
 use std::time::Duration;
 use turnwise_catalogue::RefCount;
@@ -68,6 +70,14 @@ impl LockInfo {
         help: &'static str,
     ) -> LockInfo {
         LockInfo::by(shared::sample::<L>, name, waiting, help)
+    }
+
+    /// A peer for threads that wait for each other.
+    pub(crate) const fn monitor<M: monitor::Monitor<monitor::Inside<T::State>>, T: monitor::Pattern>(
+        name: &'static str,
+        help: &'static str,
+    ) -> LockInfo {
+        LockInfo::by(monitor::sample::<M, T>, name, Waiting::Sleeps, help)
     }
 
     /// A peer that counts references.
@@ -192,6 +202,8 @@ pub struct Scenario {
     pub times: Times,
     /// The mix of reads and writes.
     pub mix: Mix,
+    /// What else there is.
+    pub situation: Situation,
     /// Each thread stays on one CPU.
     pub pinned: bool,
     /// The scenario before it, which differs by its number of threads: their rounds are interleaved, so that it can be
@@ -208,7 +220,8 @@ impl Scenario {
         help: &'static str,
     ) -> Scenario {
         let (times, mix) = (Times::Tight, Mix::Write);
-        Scenario { name, help, group, threads, times, mix, pinned: false, scales: None }
+        let situation = Situation::PLAIN;
+        Scenario { name, help, group, threads, times, mix, situation, pinned: false, scales: None }
     }
 
     /// Marks it as the scenario of the name `from`, with more threads.
@@ -224,6 +237,28 @@ impl Scenario {
     /// Sets the mix of readers and writers.
     pub(crate) const fn mix(self, mix: Mix) -> Scenario {
         Scenario { mix, ..self }
+    }
+
+    /// Sets how many locks there are.
+    pub(crate) const fn locks(self, locks: usize) -> Scenario {
+        Scenario { situation: Situation { locks, ..self.situation }, ..self }
+    }
+
+    /// Sets what runs beside it; whoever shares a CPU stays there.
+    pub(crate) const fn beside(self, neighbour: Neighbour) -> Scenario {
+        let pinned = matches!(neighbour, Neighbour::OnLastThread);
+        Scenario { situation: Situation { neighbour, ..self.situation }, pinned, ..self }
+    }
+
+    /// Marks its threads as such that wait for each other's turns.
+    pub(crate) const fn turns(self) -> Scenario {
+        Scenario { situation: Situation { turns: true, ..self.situation }, ..self }
+    }
+
+    /// Whether threads, one lock and sections are all of it, so that it can be simulated.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.situation == Situation::PLAIN
     }
 
     /// The section in calibrated steps.
@@ -274,6 +309,7 @@ pub struct Subject {
 /// Every subject.
 pub static SUBJECTS: &[&Subject] = &[
     &mutex::SUBJECT,
+    &condvar::SUBJECT,
     &rwlock::SUBJECT,
     &seqlock::SUBJECT,
     &refcount::SUBJECT,

@@ -4,18 +4,21 @@ use super::{Group, LockInfo, Scenario, Subject, Times, Waiting::*};
 use crate::adapt::pthread::{Adaptive, Normal, PthreadMutex};
 use crate::blind::Blind;
 use crate::load::exclusive::Protected;
+use crate::situation::Neighbour;
 
 /// The mutex and its peers.
 pub static SUBJECT: Subject = Subject {
     name: "mutex",
     help: "mutexes",
-    groups: &[&MUTEX, &ON_CPU],
+    groups: &[&MUTEX, &MANY, &BESIDE, &ON_CPU],
     default: &["mutex"],
     scenarios: SCENARIOS,
     figures: &[
         "per op",
         "CPU per op",
         "fairness",
+        "disturbed: CPU",
+        "disturbed: ops",
         "p50 wait",
         "p99 wait",
         "p99.9 wait",
@@ -32,6 +35,22 @@ static MUTEX: Group = Group {
     locks: LOCKS,
     default: &["mutex", "std", "parking_lot", "pthread", "pthread-adaptive", "spin"],
     reference: &[],
+};
+
+static MANY: Group = Group {
+    name: "many",
+    help: "all scenarios with many locks, of which each thread takes any",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread"],
+    reference: &["pthread"],
+};
+
+static BESIDE: Group = Group {
+    name: "beside",
+    help: "all scenarios beside a busy process",
+    locks: LOCKS,
+    default: &["mutex", "std", "parking_lot", "pthread"],
+    reference: &["pthread"],
 };
 
 static ON_CPU: Group = Group {
@@ -70,6 +89,16 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("mcs"),
 ];
 
+const fn beside(name: &'static str, threads: usize, help: &'static str) -> Scenario {
+    Scenario::tight(&BESIDE, name, threads, help).busy(50, 100).beside(Neighbour::Free)
+}
+
+/// Sections as long as those that wait for a disk.
+const fn many(name: &'static str, locks: usize, help: &'static str) -> Scenario {
+    let times = Times::Sleep { inside_ns: 1_000_000 };
+    Scenario { times, ..Scenario::tight(&MANY, name, 32, help).locks(locks) }
+}
+
 static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&MUTEX, "uncontended", 1, "1 thread, increment only"),
     Scenario::tight(&MUTEX, "tight-2", 2, "2 threads, increment only"),
@@ -86,6 +115,15 @@ static SCENARIOS: &[Scenario] = &[
         times: Times::Sleep { inside_ns: 100_000 },
         ..Scenario::tight(&MUTEX, "sleep", 8, "8 threads, 100 us asleep inside")
     },
+    many("many-16", 16, "32 threads, 16 locks, 1 ms asleep inside"),
+    many("many-64", 64, "32 threads, 64 locks, 1 ms asleep inside"),
+    beside("beside-pinned", 2, "2 threads on a CPU each, 1 us inside, 1 us outside; a busy process on the second's")
+        .busy(1_000, 1_000)
+        .beside(Neighbour::OnLastThread),
+    beside("beside-pinned-short", 2, "2 threads on a CPU each, 50 ns inside, 100 ns outside; likewise")
+        .beside(Neighbour::OnLastThread),
+    beside("beside-free", 2, "2 threads, 50 ns inside, 100 ns outside, and a busy process, all free to move"),
+    beside("beside-free-8", 8, "8 threads, 50 ns inside, 100 ns outside, and a busy process, likewise"),
     Scenario::tight(&ON_CPU, "on-cpu-2-short", 2, "2 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-4-short", 4, "4 threads, 50 ns inside, 100 ns outside").busy(50, 100),
     Scenario::tight(&ON_CPU, "on-cpu-8-short", 8, "8 threads, 50 ns inside, 100 ns outside").busy(50, 100),

@@ -16,6 +16,7 @@ pub static SUBJECT: Subject = Subject {
         "per op",
         "CPU per op",
         "fairness",
+        "share of the few",
         "per read",
         "per write",
         "longest read wait",
@@ -53,6 +54,11 @@ const fn mix(name: &'static str, threads: usize, read_percent: u8, help: &'stati
     Scenario::tight(&RWLOCK, name, threads, help).busy(50, 100).mix(Mix::Mixed(read_percent))
 }
 
+/// Some threads only write, the others only read.
+const fn apart(scenario: Scenario, writers: usize) -> Scenario {
+    scenario.mix(Mix::Apart { writers, rest_ns: 0 })
+}
+
 static SCENARIOS: &[Scenario] = &[
     Scenario::tight(&RWLOCK, "uncontended-read", 1, "1 thread, reads").mix(Mix::Mixed(100)),
     Scenario::tight(&RWLOCK, "uncontended-write", 1, "1 thread, writes"),
@@ -68,6 +74,10 @@ static SCENARIOS: &[Scenario] = &[
     mix("32x95/5", 32, 95, "32 threads, 95% reads, 50 ns inside, 100 ns outside"),
     mix("32x50/50", 32, 50, "32 threads, 50% reads, 50 ns inside, 100 ns outside"),
     mix("32x0/100", 32, 0, "32 threads, all writes, 50 ns inside, 100 ns outside"),
-    mix("1w7r", 8, 0, "1 writer and 7 readers, 50 ns inside, 100 ns outside")
-        .mix(Mix::Apart { writers: 1, rest_ns: 0 }),
+    apart(mix("1w7r", 8, 0, "1 writer and 7 readers, 50 ns inside, 100 ns outside"), 1),
+    apart(mix("1w31r", 32, 0, "1 writer and 31 readers, 50 ns inside, 100 ns outside"), 1),
+    apart(mix("1r7w", 8, 0, "1 reader and 7 writers, 50 ns inside, 100 ns outside"), 7),
+    apart(Scenario::tight(&RWLOCK, "tight-1w7r", 8, "1 writer and 7 readers, nothing but the lock"), 1),
+    apart(Scenario::tight(&RWLOCK, "tight-1w31r", 32, "1 writer and 31 readers, nothing but the lock"), 1),
+    apart(Scenario::tight(&RWLOCK, "tight-1r7w", 8, "1 reader and 7 writers, nothing but the lock"), 7),
 ];

@@ -108,7 +108,7 @@ impl Engine {
         served.done
     }
 
-    fn count_transfer(&mut self, cpu: u32, line: u32, class: Class) {
+    pub(super) fn count_transfer(&mut self, cpu: u32, line: u32, class: Class) {
         let remote = class > Class::SAME_NODE;
         self.counts.transfers += 1;
         self.counts.remote_transfers += u64::from(remote);

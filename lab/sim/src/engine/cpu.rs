@@ -1,10 +1,16 @@
 //! What the engine knows about a CPU: its thread, its run queue, its store buffer, its request on the way.
 
 use super::charge::Doing;
-use super::lines::Op;
-use crate::spec::Ps;
+use super::lines::{NOBODY, Op};
+use crate::spec::{NS, Ps};
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
+
+/// CPUs whose idle times are shorter on average look for no thread elsewhere: Linux's `sysctl_sched_migration_cost`.
+pub(super) const MIGRATION_COST: Ps = 500_000 * NS;
+
+/// Idle times count up to there.
+const LONGEST_IDLE: Ps = 2 * MIGRATION_COST;
 
 /// What a CPU is up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,12 +54,27 @@ pub(crate) struct Cpu {
     pub(super) slice_start: Ps,
     pub(super) slice_generation: u32,
     pub(super) idle_since: Ps,
+    /// How long it expects to be idle: a running mean of its idle times; `None` before the first.
+    pub(super) expected_idle: Option<Ps>,
+    /// The same as the scheduler has it, which counts no time beyond [`LONGEST_IDLE`] (`avg_idle`).
+    pub(super) mean_idle: Ps,
+    /// The line of its queue, and until when that is locked.
+    pub(super) queue_line: u32,
+    pub(super) locked_until: Ps,
 }
 
 impl Cpu {
     /// How long it has had nothing to do.
     pub(crate) fn idle_for(&self, now: Ps) -> Option<Ps> {
         (self.activity == Activity::Idle).then(|| now - self.idle_since)
+    }
+
+    /// An idle time is over. Linux's two means of them weigh the last one by an eighth: `avg_idle` of a run queue, and
+    /// the correction factor of the `menu` governor, as long as the next timer is always as far away.
+    pub(super) fn was_idle(&mut self, time: Ps) {
+        let mean = |last: Ps| last - last / 8 + time / 8;
+        self.expected_idle = Some(self.expected_idle.map_or(time, mean));
+        self.mean_idle = if time > LONGEST_IDLE { LONGEST_IDLE } else { mean(self.mean_idle) };
     }
 
     pub(crate) fn has_ready(&self) -> bool {
@@ -75,6 +96,10 @@ impl Cpu {
             slice_start: 0,
             slice_generation: 0,
             idle_since: 0,
+            expected_idle: None,
+            mean_idle: LONGEST_IDLE,
+            queue_line: NOBODY,
+            locked_until: 0,
         }
     }
 }

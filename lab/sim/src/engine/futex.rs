@@ -86,20 +86,12 @@ impl Engine {
         Some(thread)
     }
 
-    /// What waking this thread costs the waker.
-    pub(crate) fn wake_cost(&self, thread: u32) -> Ps {
-        let (system, cpu) = (&self.machine.system, self.last_cpu(thread));
-        let sleeping = self.cpus[cpu as usize].idle_for(self.now).is_some_and(|time| time >= system.idle_poll);
-        let ipi = system.ipi.at(self.machine.topology.between(self.current_cpu, cpu));
-        self.on_its_core(self.current_cpu, system.wake) + if sleeping { ipi } else { 0 }
-    }
-
-    /// A thread that was taken out of its bucket becomes ready.
-    pub(crate) fn rouse(&mut self, thread: u32, how: Parked, by: Option<u32>) {
+    /// A thread that was taken out of its bucket becomes ready on a CPU.
+    pub(crate) fn rouse(&mut self, thread: u32, cpu: u32, how: Parked, by: Option<u32>) {
         self.threads[thread as usize].parked = how;
-        let cpu = self.last_cpu(thread);
-        self.trace_of(cpu, thread, Happened::Woken { by });
-        self.make_ready(thread);
+        let last = self.last_cpu(thread);
+        self.trace_of(last, thread, Happened::Woken { by });
+        self.make_ready(thread, cpu);
     }
 
     /// Moves sleepers of ordinary lane; how many.
@@ -127,6 +119,7 @@ impl Engine {
         if let Some(word) = word {
             self.bucket(word).queue.retain(|sleeper| sleeper.0 != thread);
         }
-        self.rouse(thread, Parked::TimedOut, None);
+        let cpu = self.choose_cpu(thread, None);
+        self.rouse(thread, cpu, Parked::TimedOut, None);
     }
 }

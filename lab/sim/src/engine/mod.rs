@@ -26,7 +26,9 @@
 //! | `memory.rs`, `lines.rs` | which word is on which line; who has the line |
 //! | `heap.rs`, `grace.rs`, `objects.rs` | objects that come and go; when nobody sees them any more |
 //! | `access.rs`, `posted.rs` | accesses, and spinning on lines; the store buffer |
-//! | `sched.rs`, `futex.rs` | run queues, slices, preemption, migration; sleep and wake-up |
+//! | `sched.rs`, `place.rs` | slices, preemption, migration; where a woken thread goes |
+//! | `runqueue.rs` | run queues as memory |
+//! | `futex.rs` | sleep and wake-up |
 //! | `preempt.rs` | sections in which a thread keeps its CPU |
 //! | `charge.rs`, `trace.rs`, `holders.rs`, `stuck.rs` | profile, trace, hand-offs, deadlocks |
 
@@ -41,10 +43,12 @@ mod lines;
 mod memory;
 mod objects;
 mod perturb;
+mod place;
 mod posted;
 mod preempt;
 mod queue;
 mod run;
+mod runqueue;
 mod sched;
 mod stuck;
 mod thread;
@@ -73,9 +77,9 @@ use cpu::Cpu;
 use holders::Known;
 use lines::Lines;
 use memory::LineTable;
+use place::IdleCpus;
 use queue::{Queue, What};
 use rustc_hash::FxHashMap;
-use sched::IdleCpus;
 use std::cell::Cell;
 use std::sync::Arc;
 use thread::Thread;

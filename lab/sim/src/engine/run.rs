@@ -7,8 +7,8 @@ use super::lines::Lines;
 use super::memory::{LineTable, Placed, Region, StackOf};
 use super::objects::Memory;
 use super::perturb::{self, Perturb};
+use super::place::IdleCpus;
 use super::queue::{Queue, What};
-use super::sched::IdleCpus;
 use super::stuck::{Stuck, StuckKind};
 use super::thread::{At, Thread};
 use super::trace::{Happened, TraceEvent};
@@ -342,6 +342,7 @@ impl Engine {
         for (index, (ns, _)) in (0..).zip(actions) {
             self.queue.push(ns * NS, What::Action { index });
         }
+        self.create_queues();
         for thread in 0..self.threads.len() as u32 {
             let cpu = self.threads[thread as usize].cpu;
             self.enqueue(cpu, thread);

@@ -3,10 +3,12 @@
 //!
 //! - A thread has its CPU for a slice: the latency divided by the number of threads there, but not less than the
 //!   granularity. Slices end only where somebody waits, and so cost nothing elsewhere.
-//! - A woken thread goes to the CPU that it was on, or to an idle one as near as possible; it preempts a thread that is
+//! - A woken thread goes to the CPU that it was on, or to one beside it (`place.rs`); it preempts a thread that is
 //!   ahead of it by more than the wake-up granularity.
-//! - A CPU without threads takes one that waits elsewhere, and at the end of a slice a crowded CPU gives one away; both
-//!   where migration is on and the thread is not bound.
+//! - A CPU without threads takes one that waits elsewhere, if it is often idle for long (`runqueue.rs`), and at the end
+//!   of a slice a crowded CPU gives one away; both where migration is on and the thread is not bound.
+//! - A CPU without threads switches to its idle thread, which takes as long as any switch, and then decides how deep it
+//!   sleeps: by how long its idle times were, as Linux's `menu` governor does.
 
 use super::charge::Doing;
 use super::cpu::Activity;
@@ -14,63 +16,11 @@ use super::queue::What;
 use super::thread::{At, SpinEnded};
 use super::trace::Happened;
 use super::{Engine, Flow};
-use crate::spec::{Class, Ps, Topology};
-
-/// CPUs that have nothing to do, by node.
-pub(crate) struct IdleCpus {
-    per_node: u32,
-    words_per_node: usize,
-    words: Vec<u64>,
-    nodes: u64,
-}
-
-impl IdleCpus {
-    pub(crate) fn new(topology: &Topology) -> IdleCpus {
-        let per_node = topology.cpus_per_node();
-        let words_per_node = per_node.div_ceil(64) as usize;
-        IdleCpus { per_node, words_per_node, words: vec![0; words_per_node * topology.nodes as usize], nodes: 0 }
-    }
-
-    fn place(&self, cpu: u32) -> (usize, u64) {
-        let (node, within) = (cpu / self.per_node, cpu % self.per_node);
-        (node as usize * self.words_per_node + (within >> 6) as usize, 1 << (within & 63))
-    }
-
-    pub(crate) fn insert(&mut self, cpu: u32) {
-        let (word, bit) = self.place(cpu);
-        self.words[word] |= bit;
-        self.nodes |= 1 << (cpu / self.per_node);
-    }
-
-    fn remove(&mut self, cpu: u32) {
-        let (word, bit) = self.place(cpu);
-        self.words[word] &= !bit;
-        let node = cpu / self.per_node;
-        if self.first_of(node).is_none() {
-            self.nodes &= !(1 << node);
-        }
-    }
-
-    fn first_of(&self, node: u32) -> Option<u32> {
-        let start = node as usize * self.words_per_node;
-        let words = &self.words[start..start + self.words_per_node];
-        let (index, word) = words.iter().enumerate().find(|(_, word)| **word != 0)?;
-        Some(node * self.per_node + index as u32 * 64 + word.trailing_zeros())
-    }
-
-    /// An idle CPU as near to this one as possible.
-    fn nearest(&self, cpu: u32, topology: &Topology) -> Option<u32> {
-        let own = cpu / self.per_node;
-        let nodes = (0..topology.nodes).filter(|node| self.nodes >> node & 1 != 0);
-        let node = nodes.min_by_key(|&node| (topology.between_nodes(own, node), node))?;
-        self.first_of(node)
-    }
-}
+use crate::spec::Ps;
 
 impl Engine {
-    /// Makes a thread ready; `by` the running thread or an alarm. The caller charges the waker.
-    pub(super) fn make_ready(&mut self, thread: u32) {
-        let cpu = self.choose_cpu(thread);
+    /// Makes a thread ready on a CPU; by the running thread or an alarm. The caller charges the waker.
+    pub(super) fn make_ready(&mut self, thread: u32, cpu: u32) {
         self.raise_floor(cpu);
         let latency = self.machine.system.latency;
         let floor = self.cpus[cpu as usize].min_vruntime.saturating_sub(latency / 2);
@@ -97,18 +47,10 @@ impl Engine {
         c.min_vruntime = c.min_vruntime.max(least);
     }
 
-    fn choose_cpu(&self, thread: u32) -> u32 {
-        let t = &self.threads[thread as usize];
-        let idle = |cpu: u32| self.cpus[cpu as usize].activity == Activity::Idle;
-        if t.bound || !self.machine.system.migration || idle(t.cpu) {
-            return t.cpu;
-        }
-        self.idle.nearest(t.cpu, &self.machine.topology).unwrap_or(t.cpu)
-    }
-
     pub(super) fn enqueue(&mut self, cpu: u32, thread: u32) {
         self.threads[thread as usize].cpu = cpu;
         self.cpus[cpu as usize].ready.push(thread);
+        self.idle.remove(cpu);
         self.waiting += 1;
     }
 
@@ -116,12 +58,10 @@ impl Engine {
     fn notice(&mut self, cpu: u32, woken: Option<u32>) {
         match self.cpus[cpu as usize].activity {
             Activity::Idle => {
-                self.idle.remove(cpu);
+                let exit = self.idle_exit(cpu);
                 let c = &mut self.cpus[cpu as usize];
                 c.activity = Activity::Wakes;
-                let asleep = self.now - c.idle_since;
-                let exits = &self.machine.system.idle_exit;
-                let exit = exits.iter().rev().find(|(after, _)| asleep >= *after).map_or(0, |exit| exit.1);
+                c.was_idle(self.now - c.idle_since);
                 let exit = self.on_its_core(cpu, exit);
                 self.queue.push(self.now + exit, What::Dispatch { cpu });
             }
@@ -129,6 +69,15 @@ impl Engine {
             _ if woken.is_some_and(|thread| self.is_behind(cpu, thread)) => self.preempt(cpu),
             _ => self.arm_slice(cpu),
         }
+    }
+
+    /// How long an idle CPU takes to notice a thread. One that polls sleeps deeper the longer it was idle; others
+    /// decided when they became idle.
+    fn idle_exit(&self, cpu: u32) -> Ps {
+        let (system, c) = (&self.machine.system, &self.cpus[cpu as usize]);
+        let time = if system.idle_poll > 0 { Some(self.now - c.idle_since) } else { c.expected_idle };
+        let reached = |&&(after, _): &&(Ps, Ps)| time.is_none_or(|time| time >= after);
+        system.idle_exit.iter().rev().find(reached).map_or(0, |exit| exit.1)
     }
 
     /// Whether a woken thread may take the CPU from the one that has it.
@@ -243,6 +192,7 @@ impl Engine {
         }
         self.set_on_cpu(cpu, thread, 0);
         self.dispatch(cpu);
+        self.threads[thread as usize].off_at = self.cpus[cpu as usize].locked_until;
     }
 
     fn set_on_cpu(&mut self, cpu: u32, thread: u32, on: u32) {
@@ -269,22 +219,34 @@ impl Engine {
         true
     }
 
-    /// The CPU takes its next thread, or is idle.
+    /// The CPU switches to its next thread, or to none.
     pub(super) fn dispatch(&mut self, cpu: u32) {
-        let Some(thread) = self.take_ready(cpu).or_else(|| self.steal(cpu)) else {
-            self.does(cpu, Doing::IDLE);
-            let c = &mut self.cpus[cpu as usize];
-            (c.activity, c.idle_since) = (Activity::Idle, self.now);
-            return self.idle.insert(cpu);
+        let (next, at) = match self.take_ready(cpu) {
+            Some(thread) => (Some(thread), self.now),
+            None => self.steal(cpu),
         };
+        if next.is_none() {
+            self.idle.insert(cpu);
+            if self.cpus[cpu as usize].activity == Activity::Wakes {
+                return self.becomes_idle(cpu);
+            }
+        }
         self.does(cpu, Doing::SWITCH);
         let c = &mut self.cpus[cpu as usize];
-        (c.thread, c.activity) = (Some(thread), Activity::Switches);
-        let t = &mut self.threads[thread as usize];
-        (t.at, t.cpu) = (At::Running, cpu);
-        self.set_on_cpu(cpu, thread, 1);
-        let switch = self.on_its_core(cpu, self.machine.system.context_switch);
-        self.queue.push(self.now + switch, What::Started { cpu });
+        (c.thread, c.activity) = (next, Activity::Switches);
+        if let Some(thread) = next {
+            let t = &mut self.threads[thread as usize];
+            (t.at, t.cpu) = (At::Running, cpu);
+            self.set_on_cpu(cpu, thread, 1);
+        }
+        let end = self.switch_from(cpu, at);
+        self.queue.push(end, What::Started { cpu });
+    }
+
+    fn becomes_idle(&mut self, cpu: u32) {
+        self.does(cpu, Doing::IDLE);
+        let c = &mut self.cpus[cpu as usize];
+        (c.activity, c.idle_since) = (Activity::Idle, self.now);
     }
 
     /// The thread that had the least CPU time.
@@ -298,20 +260,7 @@ impl Engine {
         Some(thread)
     }
 
-    /// A thread that waits for another CPU, as near as possible.
-    fn steal(&mut self, cpu: u32) -> Option<u32> {
-        if self.waiting == 0 || !self.machine.system.migration {
-            return None;
-        }
-        let topology = &self.machine.topology;
-        let movable = |from: &&u32| self.cpus[**from as usize].ready.iter().any(|&t| !self.threads[t as usize].bound);
-        let near = |from: u32| topology.between(cpu, from).max(Class::SAME_NODE);
-        let crowd = |from: u32| self.cpus[from as usize].ready.len();
-        let from = self.allowed.iter().filter(movable).min_by_key(|&&f| (near(f), usize::MAX - crowd(f), f))?;
-        self.take_movable(*from, cpu)
-    }
-
-    fn take_movable(&mut self, from: u32, to: u32) -> Option<u32> {
+    pub(super) fn take_movable(&mut self, from: u32, to: u32) -> Option<u32> {
         let threads = &self.threads;
         let ready = &mut self.cpus[from as usize].ready;
         let place = ready.iter().position(|&t| !threads[t as usize].bound)?;
@@ -328,9 +277,8 @@ impl Engine {
         if !self.machine.system.migration {
             return;
         }
-        let load = |c: u32| self.cpus[c as usize].ready.len() + usize::from(self.cpus[c as usize].thread.is_some());
-        let Some(&to) = self.allowed.iter().min_by_key(|&&c| (load(c), c)) else { return };
-        if load(to) + 2 <= load(cpu)
+        let Some(&to) = self.allowed.iter().min_by_key(|&&c| (self.load(c), c)) else { return };
+        if self.load(to) + 2 <= self.load(cpu)
             && let Some(thread) = self.take_movable(cpu, to)
         {
             self.enqueue(to, thread);
@@ -338,18 +286,31 @@ impl Engine {
         }
     }
 
-    /// The CPU has switched to its thread, which goes on, if it does not go on computing.
+    /// The CPU has switched to its thread, which goes on, if it does not go on computing; or to none.
     pub(super) fn started(&mut self, cpu: u32) -> Option<u32> {
         self.settle(cpu);
         let c = &mut self.cpus[cpu as usize];
         c.slice_start = self.now;
-        let thread = c.thread?;
+        let Some(thread) = c.thread else {
+            self.is_without_thread(cpu);
+            return None;
+        };
         self.trace_of(cpu, thread, Happened::Runs);
         self.arm_slice(cpu);
         self.run_on(cpu, thread);
         match self.threads[thread as usize].rest.take() {
             Some((rest, doing)) if self.busy_again(doing, rest) == Flow::Suspend => None,
             _ => Some(thread),
+        }
+    }
+
+    /// A CPU has switched to its idle thread: it sleeps, unless a thread has come meanwhile.
+    fn is_without_thread(&mut self, cpu: u32) {
+        if self.cpus[cpu as usize].has_ready() {
+            self.cpus[cpu as usize].was_idle(0);
+            self.dispatch(cpu);
+        } else {
+            self.becomes_idle(cpu);
         }
     }
 }

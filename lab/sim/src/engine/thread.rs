@@ -40,6 +40,8 @@ pub(crate) struct Thread {
     pub(crate) watch: Option<Watch>,
     pub(crate) parked: Parked,
     pub(crate) asks: Option<(u32, Ps)>,
+    /// When its CPU had switched away from it, or will have.
+    pub(super) off_at: Ps,
     /// The place in the source of its last park.
     pub(crate) parked_at: Option<&'static std::panic::Location<'static>>,
 }
@@ -57,6 +59,7 @@ impl Thread {
             parked: Parked::Woken,
             alarm: 0,
             asks: None,
+            off_at: 0,
             parked_at: None,
             sections: Sections::default(),
             scope: Scope::default(),

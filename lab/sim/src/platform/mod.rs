@@ -287,6 +287,11 @@ fn wake_sleepers(futex: usize, lane: Lane, count: u32, at: &'static Location<'st
 
 /// Wakes a thread that has been taken out of its bucket.
 fn rouse(thread: u32, at: &'static Location<'static>) {
-    engine::step(|e| e.spend(Doing::new(Kind::System, at), e.wake_cost(thread)));
-    engine::with(|e| e.rouse(thread, Parked::Woken, Some(e.current)));
+    let doing = Doing::new(Kind::System, at);
+    engine::step(|e| e.get_sleeper(thread, doing));
+    engine::step(|e| e.await_switch(thread, doing));
+    let cpu = engine::with(|e| e.choose_cpu(thread, Some(e.current_cpu)));
+    engine::step(|e| e.get_queue(cpu, doing));
+    engine::step(|e| e.queue_thread(cpu, doing));
+    engine::with(|e| e.rouse(thread, cpu, Parked::Woken, Some(e.current)));
 }

@@ -107,7 +107,9 @@ fn an_invalidation_costs_the_farthest_sharer() {
 
 #[test]
 fn transfers_are_counted_where_a_line_comes_from_a_cache() {
-    let machine = Arc::new(row(Protocol::Mesif));
+    let mut machine = row(Protocol::Mesif);
+    machine.system.migration = false; // CPUs without threads would look at the queues of others
+    let machine = Arc::new(machine);
     let (_, counted) = costs(&machine, &[(0, Store), (1, Load), (4, Load), (8, Load), (8, Load), (8, Store)]);
     assert_eq!((counted.transfers, counted.remote_transfers), (4, 2));
 }

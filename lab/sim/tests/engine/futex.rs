@@ -170,8 +170,8 @@ fn an_alarm_ends_a_sleep_at_its_time_and_a_wake_up_turns_it_off() {
     let theirs = word.clone();
     sim.spawn(Affinity::Cpu(0), move || {
         assert_eq!(Sim::park(&theirs, 0, Lane::Waiters, at(50_000)), Parked::TimedOut);
-        // Exit from idleness, switch, half a call.
-        assert_eq!(Sim::time_ps(), (50_000 + 1_000 + 1_000 + 100) * NS);
+        // Exit from idleness, deep because it was the first, switch, half a call.
+        assert_eq!(Sim::time_ps(), (50_000 + 20_000 + 1_000 + 100) * NS);
         assert_eq!(Sim::park(&theirs, 0, Lane::Waiters, at(200_000)), Parked::Woken);
         // The alarm at 200 us is not this sleep's.
         assert_eq!(Sim::park(&theirs, 0, Lane::Waiters, None), Parked::Woken);
@@ -265,8 +265,9 @@ fn a_waker_pays_for_each_sleeper_by_its_distance() {
         sim.spawn(Affinity::Cpu(0), move || {
             compute_until(50_000);
             let wake = took(|| assert_eq!(Sim::wake(&raw const *word, Lane::Waiters, 1), 1));
-            let bucket = if sleeper == 1 { 60 } else { 150 };
-            assert_eq!(wake, (200 + bucket + 500 + ipi) * NS, "CPU {sleeper}");
+            // The lines of the bucket, of the sleeper and of the queue that it goes to.
+            let line = if sleeper == 1 { 60 } else { 150 };
+            assert_eq!(wake, (200 + 3 * line + 500 + ipi) * NS, "CPU {sleeper}");
             // With nobody asleep a look at the bucket is enough.
             let idle = took(|| assert_eq!(Sim::wake(&raw const *word, Lane::Waiters, 1), 0));
             assert_eq!(idle, (200 + 2) * NS);

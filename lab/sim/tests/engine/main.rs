@@ -9,6 +9,7 @@
 //! | `time.rs` | no time is lost or made |
 //! | `futex.rs`, `spinning.rs` | nobody sleeps or spins for ever who was called |
 //! | `scheduler.rs`, `preempt.rs` | who has which CPU, and when; sections in which nobody is preempted |
+//! | `runqueue.rs` | what sleeping and waking cost: lines and locks of run queues, deep idleness, where threads go |
 //! | `determinism.rs` | a seed is a run |
 //! | `stuck.rs` | runs in which nobody gets on, and schedules that find them |
 //! | `locks.rs` | every lock of the library in random schedules |
@@ -20,6 +21,7 @@ mod heap;
 mod layout;
 mod locks;
 mod preempt;
+mod runqueue;
 mod scheduler;
 mod spinning;
 mod store_buffer;

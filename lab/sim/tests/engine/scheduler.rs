@@ -156,8 +156,9 @@ fn whoever_wakes_another_on_its_own_cpu_is_preempted_even_if_nothing_else_is_to_
 }
 
 #[test]
-fn a_woken_thread_goes_to_the_nearest_idle_cpu() {
-    for (busy, expected) in [(vec![], 0), (vec![0], 1), (vec![0, 1], 2)] {
+fn a_woken_thread_goes_to_an_idle_cpu_of_its_cache_only() {
+    // With its own CPU busy to the one beside; with that busy, too, it waits, and the other node stays idle.
+    for (busy, expected) in [(vec![], 0), (vec![0], 1), (vec![0, 1], 0)] {
         let sleeper: Body = Box::new(|| {
             Sim::sleep(MS / 2);
             Sim::compute(MS);
@@ -269,17 +270,6 @@ fn a_yield_with_nobody_waiting_costs_its_call() {
 }
 
 #[test]
-fn a_cpu_that_was_idle_for_longer_takes_longer_to_wake() {
-    for (sleep, exit) in [(100_000, 1_000), (900_000, 1_000), (1_100_000, 20_000), (5 * MS, 20_000)] {
-        let body: Body = Box::new(move || Sim::sleep(sleep));
-        let outcome = run(&support::shared(1, 1), vec![(Affinity::Any, body)]);
-        let woken = when(&outcome, 0, |what| what == Happened::Woken { by: None })[0].0;
-        assert_eq!((runs(&outcome, 0)[1].0 - woken) / NS, exit + 1_000, "after {sleep} ns");
-        assert_eq!(switches(&outcome.counters), (1, 0));
-    }
-}
-
-#[test]
 fn a_polling_cpu_needs_no_interrupt() {
     let mut machine = support::machine(1, 2);
     machine.system.idle_poll = 100_000 * NS;
@@ -292,7 +282,7 @@ fn a_polling_cpu_needs_no_interrupt() {
         sim.spawn(Affinity::Cpu(0), move || {
             compute_until(after);
             let wake = took(|| _ = Sim::wake(&raw const *word, turnwise::platform::Lane::Waiters, 1));
-            assert_eq!(wake, (200 + 60 + 500 + ipi) * NS, "after {after} ns");
+            assert_eq!(wake, (200 + 3 * 60 + 500 + ipi) * NS, "after {after} ns");
         });
         sim.run().unwrap();
     }

@@ -1,0 +1,100 @@
+//! A process that keeps a CPU busy beside a sample, and ends with the sample or with this process, however that ends.
+
+use anyhow::{Context, Result};
+use std::io::Error;
+
+/// A busy process.
+pub(crate) struct BusyProcess(libc::pid_t);
+
+impl BusyProcess {
+    /// Starts one, on this CPU if one is named. The kernel ends it with the calling thread.
+    pub(crate) fn start(cpu: Option<usize>) -> Result<BusyProcess> {
+        // SAFETY: no pointers are involved.
+        let parent = unsafe { libc::getpid() };
+        // SAFETY: the child makes system calls and computes, and so needs no lock that another thread had.
+        match unsafe { libc::fork() } {
+            -1 => Err(Error::last_os_error()).context("cannot start a busy process"),
+            0 => compute(parent, cpu),
+            child => Ok(BusyProcess(child)),
+        }
+    }
+}
+
+impl Drop for BusyProcess {
+    fn drop(&mut self) {
+        // SAFETY: the child was not waited for before, so the number is still its own; no status is asked for.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            libc::waitpid(self.0, std::ptr::null_mut(), 0);
+        }
+    }
+}
+
+/// What the child does.
+fn compute(parent: libc::pid_t, cpu: Option<usize>) -> ! {
+    // SAFETY: no pointers are involved.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // The parent may have ended before that.
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+    }
+    if let Some(cpu) = cpu {
+        stay_on(cpu);
+    }
+    let mut number = 1_u64;
+    loop {
+        number = std::hint::black_box(number.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
+    }
+}
+
+/// The CPUs that the calling thread may use; of these the `number`th, and again from the first.
+pub(crate) fn nth_cpu(number: usize) -> Option<usize> {
+    // SAFETY: all bytes zero is a valid, empty set.
+    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `all` is writable and has the size given.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&all), &mut all) };
+    // SAFETY: the numbers are within the set.
+    let cpus: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(|&n| unsafe { libc::CPU_ISSET(n, &all) }).collect();
+    cpus.get(number % cpus.len().max(1)).copied()
+}
+
+/// Keeps the calling thread on one CPU; where that is not allowed, it roams.
+pub(crate) fn stay_on(cpu: usize) {
+    // SAFETY: all bytes zero is a valid, empty set; the number is within it; it is readable and has the size given.
+    unsafe {
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut one);
+        libc::sched_setaffinity(0, size_of_val(&one), &one);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// CPU time of a process.
+    fn cpu_time(process: libc::pid_t) -> Option<Duration> {
+        let mut clock = 0;
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: both are writable.
+        let known = unsafe {
+            libc::clock_getcpuclockid(process, &mut clock) == 0 && libc::clock_gettime(clock, &mut time) == 0
+        };
+        known.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+
+    #[test]
+    fn a_busy_process_computes_until_it_is_dropped() {
+        let busy = BusyProcess::start(nth_cpu(0)).expect("a process can be started");
+        let (child, begin) = (busy.0, Instant::now());
+        while cpu_time(child).expect("it runs") < Duration::from_millis(5) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "it gets no CPU time");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(busy);
+        assert_eq!(cpu_time(child), None, "it is gone");
+    }
+}

@@ -1,0 +1,112 @@
+//! Where a woken thread goes, as Linux's fair scheduler decides it (`select_task_rq_fair` of 3.10): first to the CPU
+//! that it was on or to its waker's, by how many threads these have; from there to a CPU with nothing to do that has
+//! the same last-level cache. CPUs of other caches are not looked at: a woken thread can wait in a queue while one of
+//! them is idle.
+
+use super::Engine;
+use crate::spec::Topology;
+
+/// By how many per cent the CPU that a thread was on may have fewer threads than its waker's and still be left: half of
+/// what `imbalance_pct` of a scheduling domain, 125, is above 100.
+const IMBALANCE_PERCENT: usize = 112;
+
+/// CPUs that have nothing to do, by the last-level cache that they share.
+pub(crate) struct IdleCpus {
+    per_cache: u32,
+    per_core: u32,
+    words_per_cache: usize,
+    words: Vec<u64>,
+    /// How many there are, by cache.
+    counts: Vec<u32>,
+}
+
+impl IdleCpus {
+    pub(crate) fn new(topology: &Topology) -> IdleCpus {
+        let (per_core, per_cache) = (topology.threads_per_core, topology.cores_per_cluster * topology.threads_per_core);
+        let caches = (topology.cpus() / per_cache) as usize;
+        let words_per_cache = per_cache.div_ceil(64) as usize;
+        let words = vec![0; words_per_cache * caches];
+        IdleCpus { per_cache, per_core, words_per_cache, words, counts: vec![0; caches] }
+    }
+
+    fn place(&self, cpu: u32) -> (usize, u64) {
+        let (cache, within) = (cpu / self.per_cache, cpu % self.per_cache);
+        (cache as usize * self.words_per_cache + (within >> 6) as usize, 1 << (within & 63))
+    }
+
+    pub(crate) fn contains(&self, cpu: u32) -> bool {
+        let (word, bit) = self.place(cpu);
+        self.words[word] & bit != 0
+    }
+
+    pub(crate) fn insert(&mut self, cpu: u32) {
+        let (word, bit) = self.place(cpu);
+        if self.words[word] & bit == 0 {
+            self.words[word] |= bit;
+            self.counts[(cpu / self.per_cache) as usize] += 1;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, cpu: u32) {
+        let (word, bit) = self.place(cpu);
+        if self.words[word] & bit != 0 {
+            self.words[word] &= !bit;
+            self.counts[(cpu / self.per_cache) as usize] -= 1;
+        }
+    }
+
+    /// An idle CPU beside this one: of a core that is idle as a whole if there is one, and the next in the order of
+    /// their numbers.
+    fn beside(&self, cpu: u32) -> Option<u32> {
+        if self.counts[(cpu / self.per_cache) as usize] == 0 {
+            return None;
+        }
+        let first = cpu / self.per_cache * self.per_cache;
+        let from_here = (0..self.per_cache).map(|n| first + (cpu - first + n) % self.per_cache);
+        let mut idle = from_here.filter(|&other| self.contains(other));
+        if self.per_core == 1 {
+            return idle.next();
+        }
+        let idle: Vec<u32> = idle.collect();
+        let core_is_idle = |&&other: &&u32| {
+            let core = other / self.per_core * self.per_core;
+            (core..core + self.per_core).all(|thread| self.contains(thread))
+        };
+        idle.iter().find(core_is_idle).or(idle.first()).copied()
+    }
+}
+
+impl Engine {
+    /// The CPU for a thread that the one on `waker` wakes, or its alarm.
+    pub(crate) fn choose_cpu(&self, thread: u32, waker: Option<u32>) -> u32 {
+        let t = &self.threads[thread as usize];
+        if t.bound || !self.machine.system.migration {
+            return t.cpu;
+        }
+        let target = waker.filter(|&waker| self.is_pulled(t.cpu, waker)).unwrap_or(t.cpu);
+        if self.idle.contains(target) {
+            return target;
+        }
+        if self.share_cache(target, t.cpu) && self.idle.contains(t.cpu) {
+            return t.cpu;
+        }
+        self.idle.beside(target).unwrap_or(target)
+    }
+
+    /// Whether a thread leaves the CPU that it was on for its waker's (`wake_affine`).
+    fn is_pulled(&self, last: u32, waker: u32) -> bool {
+        last != waker && 100 * (self.load(waker) + 1) <= IMBALANCE_PERCENT * self.load(last)
+    }
+
+    /// Threads that a CPU has: the one that it runs, and those that wait.
+    pub(super) fn load(&self, cpu: u32) -> usize {
+        let cpu = &self.cpus[cpu as usize];
+        cpu.ready.len() + usize::from(cpu.thread.is_some())
+    }
+
+    /// Whether two CPUs share a last-level cache.
+    pub(super) fn share_cache(&self, a: u32, b: u32) -> bool {
+        let topology = &self.machine.topology;
+        topology.cluster(a) == topology.cluster(b)
+    }
+}
