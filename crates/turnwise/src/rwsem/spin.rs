@@ -42,7 +42,7 @@ fn owner_is_off_cpu<P: Platform>(lock: &RawRwSem<P>) -> bool {
 }
 
 /// Limits a spin to the time `until`, and to while the writer runs, if there is one.
-fn limit<P: Platform>(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
+fn limit(owner: u32, until: u64, backoff: PollBackoff) -> SpinLimit {
     SpinLimit { until: Some(until), owner: Token::new(owner), backoff: Some(backoff), ..SpinLimit::NONE }
 }
 
@@ -88,7 +88,7 @@ fn read_spinning<P: Platform>(lock: &RawRwSem<P>, prefer: Prefer, until: u64) ->
         } else {
             let owner = owner(lock, word);
             let over = |now: u32| now & WRITER == 0 || lock.owner.load(Relaxed) != owner;
-            P::spin_until(&lock.word, over, limit::<P>(owner, until, PollBackoff::new()))?;
+            P::spin_until(&lock.word, over, limit(owner, until, PollBackoff::new()))?;
         }
     }
 }
@@ -209,7 +209,7 @@ fn first<P: Platform>(
                 || (now ^ word) & (WRITER | HANDOFF) != 0
                 || owner != 0 && lock.owner.load(Relaxed) != owner
         };
-        P::spin_until(&lock.word, over, limit::<P>(owner, until, backoff))?;
+        P::spin_until(&lock.word, over, limit(owner, until, backoff))?;
     }
 }
 
@@ -219,7 +219,7 @@ pub(super) fn upgrade<P: Platform>(lock: &RawRwSem<P>, deadline: Option<Deadline
     let mut history = SpinHistory::of::<P>(&me.slot.private, core::ptr::from_ref(lock).addr());
     if history.attempt() {
         let until = Until::now::<P>(deadline);
-        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit::<P>(0, until.long, PollBackoff::new()));
+        let end = P::spin_until(&lock.word, |now| now & COUNT == 0, limit(0, until.long, PollBackoff::new()));
         history.ended::<P, _>(&end, until.limit, true);
     }
 }
@@ -236,7 +236,7 @@ pub(super) fn woken<P: Platform>(lock: &RawRwSem<P>, barred: u32) {
         return;
     }
     let before = owner(lock, word);
-    let limit = limit::<P>(before, P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
+    let limit = limit(before, P::now().saturating_add(policy().spin_woken_ns), PollBackoff::new());
     let end = P::spin_until(&lock.word, |now| now & barred == 0, limit);
     if end == Err(SpinEnd::Deadline) && owner_now(lock) == before {
         history.learn(false);
