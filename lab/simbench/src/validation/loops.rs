@@ -73,8 +73,8 @@ impl Data {
         if section.one_of > 0 {
             self.one_of[Sim::chance(section.one_of.into()) as usize].update();
         }
-        if section.counts_per_line > 0 {
-            self.counts[(thread / section.counts_per_line) as usize].update();
+        if let Some(line) = thread.checked_div(section.counts_per_line) {
+            self.counts[line as usize].update();
         }
     }
 }
