@@ -48,7 +48,7 @@ fn every_builtin_machine_loads_under_its_name() {
         assert!(machine.sources.len() > 25, "{name} has few sources");
         assert!(text.starts_with('#'), "{name} does not say what it is");
     }
-    assert_eq!(builtin().len(), 13);
+    assert_eq!(builtin().len(), 17);
 }
 
 #[test]
@@ -69,6 +69,10 @@ fn builtin_machines_have_the_shape_of_their_names() {
     assert_eq!(shape("lockhammer-x86-2"), (48, 1, 0));
     assert_eq!(shape("lockhammer-x86-3"), (88, 2, 1));
     assert_eq!(shape("xeon-5320-2s"), (104, 2, 1));
+    assert_eq!(shape("oracle-x5-4"), (144, 4, 1));
+    assert_eq!(shape("xeon-6148-2s"), (40, 2, 1));
+    assert_eq!(shape("core-i5-12500"), (12, 1, 0));
+    assert_eq!(shape("epyc-9754-2s"), (512, 2, 1));
     assert_eq!(shape("mesh-1024"), (1024, 64, 14));
 }
 

@@ -19,6 +19,10 @@ const FILES: &[(&str, &str)] = &[
     ("lockhammer-x86-2", include_str!("../../machines/lockhammer-x86-2.toml")),
     ("lockhammer-x86-3", include_str!("../../machines/lockhammer-x86-3.toml")),
     ("xeon-5320-2s", include_str!("../../machines/xeon-5320-2s.toml")),
+    ("oracle-x5-4", include_str!("../../machines/oracle-x5-4.toml")),
+    ("xeon-6148-2s", include_str!("../../machines/xeon-6148-2s.toml")),
+    ("core-i5-12500", include_str!("../../machines/core-i5-12500.toml")),
+    ("epyc-9754-2s", include_str!("../../machines/epyc-9754-2s.toml")),
     ("mesh-1024", include_str!("../../machines/mesh-1024.toml")),
 ];
 

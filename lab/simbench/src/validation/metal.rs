@@ -5,11 +5,12 @@ use crate::run::{Plan, run};
 use crate::{LOCKS, SimLock, Workload};
 use anyhow::{Result, ensure};
 use std::sync::Arc;
-use turnwise_bench::report::{LockReport, Report, ScenarioReport};
+use turnwise_bench::report::{LockReport, Method, Report, ScenarioReport};
+use turnwise_present::stats::median;
 use turnwise_sim::spec::Machine;
 
-/// Simulated time of each cell: some turns of each thread, where threads outnumber CPUs.
-const DURATION_NS: u64 = 100_000_000;
+/// A sample with fewer operations than this is one of several, as on metal: what one of them shows is chance.
+const FEW: f64 = 1_000.0;
 
 /// The simulated lock that a benchmark's lock is.
 fn simulated(bench: &str) -> Option<&'static SimLock> {
@@ -46,7 +47,7 @@ pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMu
     let mut judged = Judged::default();
     for Cell { scenario, metal, metal_ns, lock } in cells(report) {
         let fair = metal.fairness.map_or("-".to_owned(), |fair| format!("{:.2}", fair.median));
-        let row = match simulate(machine, lock, scenario)? {
+        let row = match simulate(machine, lock, scenario, &report.method)? {
             Some((ns, fairness)) => {
                 let error = ns / metal_ns - 1.0;
                 judged.add(error);
@@ -60,15 +61,34 @@ pub(super) fn table(report: &Report, machine: &Arc<Machine>, mut tick: impl FnMu
     Ok((text, judged))
 }
 
-/// Time per operation and fairness; `None` if the run got stuck.
-fn simulate(machine: &Arc<Machine>, lock: &'static SimLock, scenario: &ScenarioReport) -> Result<Option<(f64, f64)>> {
+/// Time per operation and fairness, from samples as long as those on metal; `None` if a run got stuck.
+fn simulate(
+    machine: &Arc<Machine>,
+    lock: &'static SimLock,
+    scenario: &ScenarioReport,
+    method: &Method,
+) -> Result<Option<(f64, f64)>> {
     let workload: Workload = format!("mutex:{}", scenario.name).parse()?;
-    let plan = Plan {
-        threads: workload.threads.unwrap_or(1),
-        pinned: workload.pinned.unwrap_or(false),
-        duration_ns: DURATION_NS,
-        warm_up_ns: 10_000_000,
-        ..Plan::new(Arc::clone(machine), lock, workload, 1)
+    let duration_ns = u64::from(method.sample_ms) * 1_000_000;
+    let sample = |seed| {
+        let plan = Plan {
+            threads: workload.threads.unwrap_or(1),
+            pinned: workload.pinned.unwrap_or(false),
+            duration_ns,
+            warm_up_ns: (duration_ns / 10).min(20_000_000), // as on metal
+            ..Plan::new(Arc::clone(machine), lock, workload.clone(), seed)
+        };
+        anyhow::Ok(run(&plan)?.cell.result.ok().map(|figures| (figures.op_ns, figures.fairness)))
     };
-    Ok(run(&plan)?.cell.result.ok().map(|figures| (figures.op_ns, figures.fairness)))
+    let Some(first) = sample(1)? else { return Ok(None) };
+    if duration_ns as f64 / first.0 >= FEW {
+        return Ok(Some(first));
+    }
+    let mut samples = vec![first];
+    for seed in 2..=u64::from(method.samples) {
+        let Some(more) = sample(seed)? else { return Ok(None) };
+        samples.push(more);
+    }
+    let (mut ns, mut fairness): (Vec<_>, Vec<_>) = samples.into_iter().unzip();
+    Ok(Some((median(&mut ns), median(&mut fairness))))
 }

@@ -8,6 +8,7 @@
 //! | `osv.rs` | OSv's mutex, published and simulated |
 //! | `blind.rs` | published curves as blind tests: which, and what is said of them |
 //! | `lockhammer.rs`, `oversubscribed.rs` | locks alone on two servers; with more threads than CPUs |
+//! | `servers.rs`, `loops.rs` | `locktorture`, semaphores and mutexes on servers; a loop of threads around a lock |
 //! | `published.rs`, `small_locks.rs` | the published figures; the locks that they are of |
 //! | `metal.rs` | `turnwise-lab bench mutex` here, measured and simulated |
 
@@ -15,11 +16,13 @@ pub mod blind;
 mod curves;
 mod handoff;
 mod lockhammer;
+mod loops;
 mod metal;
 mod osv;
 mod oversubscribed;
 mod published;
 mod qspinlock;
+mod servers;
 mod small_locks;
 
 use anyhow::Result;
@@ -154,7 +157,9 @@ fn on_metal(inputs: &Inputs, tick: &mut impl FnMut()) -> Result<String> {
     Ok(format!(
         "\n## Metal against simulator\n\n\
          `{}` (commit {}) on {} CPUs of {cpu}, and the same cells on the machine that `turnwise-lab calibrate` wrote \
-         there; 100 ms each, after 10 ms. The peers cannot be simulated: their code is not ours.\n\n{table}\n\
+         there; as long as a sample on metal and after the same warm-up, and where a sample has fewer than \
+         1000 operations the median of as many samples. The peers cannot be simulated: their code is not \
+         ours.\n\n{table}\n\
          {} of {} cells within 25%, {} within a factor 2; median error {:.0}%. Not measured here, but taken from \
          documents or guessed: `{provisional}`.\n",
         report.command,

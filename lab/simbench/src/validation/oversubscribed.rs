@@ -4,17 +4,12 @@
 //! is the time for each completed section. What the published axis means is not said, so only ratios are judged.
 
 use super::lockhammer::find;
+use super::loops::{self, Loops, Section};
 use super::published::Oversubscription;
-use super::small_locks::PlaceLock;
 use anyhow::{Context, Result};
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Platform, Word};
-use turnwise_sim::spec::{self, Machine};
-use turnwise_sim::{Affinity, Config, Sim, Simulation};
+use turnwise_sim::spec;
 
 /// Sections before this do not count: until then every thread has had a slice, and some have lost their CPUs.
 const WARM_UP_NS: u64 = 20_000_000;
@@ -22,10 +17,6 @@ const WARM_UP_NS: u64 = 20_000_000;
 const OUTSIDE_NS: u64 = 35;
 /// A curve breaks where it rises by more than this factor from one column to the next.
 const BREAK: f64 = 50.0;
-
-/// The two lines that a section reads and writes.
-#[repr(align(64))]
-struct Line(<Sim as Platform>::U32);
 
 /// One lock's curve.
 pub(super) struct Curve {
@@ -42,10 +33,10 @@ pub(super) fn breaks_at(threads: &[u32], us: &[f64]) -> Option<u32> {
 
 /// How many runs there are.
 pub(super) fn count(published: &Oversubscription) -> usize {
-    published.threads.len() * (published.us.len() + 1)
+    published.threads.len() * (published.us.len() + published.locks.len())
 }
 
-/// Predicts the curves: those of the data, and a ticket lock's.
+/// Predicts the curves: those of the data, and others on the same machine.
 ///
 /// # Errors
 /// A machine or a lock is missing, or threads get nowhere.
@@ -53,43 +44,26 @@ pub(super) fn predict(published: &Oversubscription, ms: u64, mut tick: impl FnMu
     let machine = Arc::new(spec::load(&published.machine)?);
     let mut rows: BTreeMap<&str, Option<&Vec<f64>>> =
         published.us.iter().map(|(lock, us)| (lock.as_str(), Some(us))).collect();
-    rows.insert("ticket_spinlock", None);
+    rows.extend(published.locks.iter().map(|lock| (lock.as_str(), None)));
     let mut curves = Vec::new();
     for (lock, published_us) in rows {
         let mut predicted_us = Vec::new();
         for &threads in &published.threads {
-            let us = once(&machine, find(lock)?, threads, ms * 1_000_000);
-            predicted_us.push(us.with_context(|| format!("{lock} with {threads} threads"))?);
+            let loops = Loops {
+                threads,
+                cpus: (0..machine.topology.cpus()).collect(),
+                pinned: false,
+                section: Section { written: 2, outside_ns: OUTSIDE_NS, ..Section::default() },
+                warm_up_ns: WARM_UP_NS,
+                duration_ns: ms * 1_000_000,
+            };
+            let ns = loops::once(&machine, find(lock)?, &loops);
+            predicted_us.push(ns.with_context(|| format!("{lock} with {threads} threads"))? / 1_000.0);
             tick();
         }
         curves.push(Curve { lock: lock.to_owned(), published_us: published_us.cloned(), predicted_us });
     }
     Ok(curves)
-}
-
-fn once(machine: &Arc<Machine>, place: PlaceLock, threads: u32, duration_ns: u64) -> Result<f64> {
-    let mut simulation = Simulation::new(Config::new(Arc::clone(machine), 1), threads as usize);
-    let lock = place(&mut simulation, threads);
-    let word = || Line(<Sim as Platform>::U32::new(0));
-    let data = Rc::new([simulation.place("data", word()), simulation.place("data", word())]);
-    let done = Rc::new(Cell::new(0_u64));
-    for _ in 0..threads {
-        let (lock, data, done) = (Rc::clone(&lock), Rc::clone(&data), Rc::clone(&done));
-        simulation.spawn(Affinity::Any, move || {
-            while Sim::time_ns() < WARM_UP_NS + duration_ns {
-                lock.acquire();
-                data.iter().for_each(|line| line.0.store(line.0.load(Relaxed) + 1, Relaxed));
-                if (WARM_UP_NS..WARM_UP_NS + duration_ns).contains(&Sim::time_ns()) {
-                    done.set(done.get() + 1);
-                }
-                lock.release();
-                Sim::progress();
-                Sim::compute(OUTSIDE_NS);
-            }
-        });
-    }
-    simulation.run()?;
-    Ok(duration_ns as f64 / 1_000.0 / done.get().max(1) as f64)
 }
 
 /// The table, and where each curve breaks.

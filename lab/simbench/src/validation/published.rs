@@ -1,5 +1,6 @@
 //! The published curves, as their file has them.
 
+use super::servers::Server;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -9,7 +10,8 @@ use std::collections::BTreeMap;
 #[serde(deny_unknown_fields)]
 pub(super) struct Published {
     pub(super) lockhammer: Vec<Curves>,
-    pub(super) oversubscription: Oversubscription,
+    pub(super) oversubscription: Vec<Oversubscription>,
+    pub(super) server: Vec<Server>,
 }
 
 /// One host and one section of LockHammer's data.
@@ -19,9 +21,9 @@ pub(super) struct Curves {
     pub(super) machine: String,
     pub(super) hold_ns: u64,
     pub(super) outside_ns: u64,
-    /// What a round takes that has no lock.
-    pub(super) loop_ns: u64,
     pub(super) threads: Vec<u32>,
+    /// The figures without a lock: mostly the end of threads, which the clock waits for.
+    pub(super) empty_ns: Vec<f64>,
     /// For each lock, one figure for each number of threads.
     pub(super) ns: BTreeMap<String, Vec<f64>>,
 }
@@ -32,7 +34,10 @@ pub(super) struct Curves {
 pub(super) struct Oversubscription {
     pub(super) machine: String,
     pub(super) threads: Vec<u32>,
+    /// Locks without figures.
+    pub(super) locks: Vec<String>,
     /// For each lock, one figure for each number of threads.
+    #[serde(default)]
     pub(super) us: BTreeMap<String, Vec<f64>>,
 }
 
@@ -44,9 +49,15 @@ pub(super) fn read() -> Result<Published> {
     let published: Published = toml::from_str(include_str!("published.toml")).context("published.toml")?;
     for curves in &published.lockhammer {
         complete(&curves.machine, &curves.threads, &curves.ns)?;
+        ensure!(curves.empty_ns.len() == curves.threads.len(), "published.toml: {}: empty_ns", curves.machine);
     }
-    let over = &published.oversubscription;
-    complete(&over.machine, &over.threads, &over.us)?;
+    for over in &published.oversubscription {
+        complete(&over.machine, &over.threads, &over.us)?;
+    }
+    for server in &published.server {
+        complete(&server.machine, &server.threads, &server.ns)?;
+        ensure!(server.threads.first() == Some(&1), "published.toml: {}: the first column is not 1", server.machine);
+    }
     Ok(published)
 }
 

@@ -12,6 +12,9 @@
 //! | `cas_rw_lock` | readers only: a compare-exchange to enter, an addition to leave |
 //! | `mcs` | [`turnwise::McsLock`]'s algorithm: MCS |
 //! | `futex` | free, held, or held with sleepers: an exchange and a sleep; also glibc's ordinary mutex |
+//! | `spin_then_futex` | the same after 20 rounds of 64 pauses, in which at most four threads are at a time |
+//! | `rwsem_writers` | Linux's readers-writer semaphore of 5.0, its writers: an addition, or the queue of spinners |
+//! | `rwsem_readers` | its readers, without writers: an addition each way, and a look at the owner |
 
 use super::qspinlock::{KernelQueuedLock, spin_until};
 use std::rc::Rc;
@@ -31,7 +34,7 @@ pub(super) trait SmallLock {
 pub(super) type PlaceLock = fn(&mut Simulation, u32) -> Rc<dyn SmallLock>;
 
 /// Each lock by its name in `published.toml`.
-pub(super) const LOCKS: [(&str, PlaceLock); 10] = [
+pub(super) const LOCKS: [(&str, PlaceLock); 13] = [
     ("cas_lockref", |s, _| Rc::new(Lockref(word(s, 0)))),
     ("cas_rw_lock", |s, _| Rc::new(Readers(word(s, READERS)))),
     ("futex", |s, _| Rc::new(Futex(word(s, FREE)))),
@@ -40,6 +43,9 @@ pub(super) const LOCKS: [(&str, PlaceLock); 10] = [
     ("mcs", |s, threads| Rc::new(Queue::place(s, threads))),
     ("osq_lock", |s, threads| Rc::new(Osq(Queue::place(s, threads)))),
     ("queued_spinlock", |s, threads| Rc::new(KernelQueuedLock::place(s, threads))),
+    ("rwsem_readers", |s, threads| Rc::new(Reads(Semaphore::place(s, threads)))),
+    ("rwsem_writers", |s, threads| Rc::new(Semaphore::place(s, threads))),
+    ("spin_then_futex", |s, _| Rc::new(SpinThenFutex::place(s))),
     ("swap_mutex", |s, _| Rc::new(Swap(word(s, 0)))),
     ("ticket_spinlock", |s, _| Rc::new(Ticket(word(s, 0)))),
 ];
@@ -225,9 +231,15 @@ const CONTENDED: u32 = 2;
 
 struct Futex(Placed<U32>);
 
+impl Futex {
+    fn take_free(&self) -> bool {
+        self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok()
+    }
+}
+
 impl SmallLock for Futex {
     fn acquire(&self) {
-        if self.0.compare_exchange(FREE, HELD, Acquire, Relaxed).is_ok() {
+        if self.take_free() {
             return;
         }
         while self.0.swap(CONTENDED, Acquire) != FREE {
@@ -239,5 +251,115 @@ impl SmallLock for Futex {
         if self.0.swap(FREE, Release) == CONTENDED {
             Sim::wake(&*self.0, Lane::Waiters, 1);
         }
+    }
+}
+
+/// Who spins, and for how long.
+const SPINNERS: u32 = 4;
+const ROUNDS: u32 = 20;
+const PAUSES: u32 = 64;
+
+/// A futex before which a few threads spin.
+struct SpinThenFutex {
+    futex: Futex,
+    spinners: Placed<U32>,
+}
+
+impl SpinThenFutex {
+    fn place(simulation: &mut Simulation) -> SpinThenFutex {
+        SpinThenFutex { futex: Futex(word(simulation, FREE)), spinners: word(simulation, 0) }
+    }
+
+    /// Spins, if few others do; whether it got the lock.
+    fn spin(&self) -> bool {
+        let spins = self.spinners.fetch_add(1, Relaxed) < SPINNERS;
+        let took = spins
+            && (0..ROUNDS).any(|_| {
+                (0..PAUSES).for_each(|_| Sim::relax());
+                self.futex.0.load(Relaxed) == FREE && self.futex.take_free()
+            });
+        self.spinners.fetch_sub(1, Relaxed);
+        took
+    }
+}
+
+impl SmallLock for SpinThenFutex {
+    fn acquire(&self) {
+        if !self.futex.take_free() && !self.spin() {
+            self.futex.acquire();
+        }
+    }
+    fn release(&self) {
+        self.futex.release();
+    }
+}
+
+/// The words of a readers-writer semaphore, on one line.
+#[repr(align(64))]
+struct SemaphoreWords {
+    /// A writer, or one that finds out whether it is, counts [`WRITER`], a reader 1.
+    count: U32,
+    /// The writer + 1; [`READ`] if readers have it.
+    owner: U32,
+}
+
+const WRITER: u32 = 1 << 16;
+const READ: u32 = u32::MAX;
+
+/// A readers-writer semaphore whose writers spin in a queue while the owner runs, which here it always does.
+struct Semaphore {
+    words: Placed<SemaphoreWords>,
+    spinners: Osq,
+}
+
+impl Semaphore {
+    fn place(simulation: &mut Simulation, threads: u32) -> Semaphore {
+        let words = SemaphoreWords { count: U32::new(0), owner: U32::new(0) };
+        Semaphore { words: simulation.place("lock", words), spinners: Osq(Queue::place(simulation, threads)) }
+    }
+
+    fn spin(&self) {
+        let SemaphoreWords { count, owner } = &*self.words;
+        self.spinners.acquire();
+        loop {
+            let found = owner.load(Relaxed);
+            if found != 0 {
+                spin_until(owner, |now| now != found);
+            }
+            if count.load(Relaxed) == 0 && count.compare_exchange(0, WRITER, Acquire, Relaxed).is_ok() {
+                break;
+            }
+            Sim::relax();
+        }
+        self.spinners.release();
+    }
+}
+
+impl SmallLock for Semaphore {
+    fn acquire(&self) {
+        if self.words.count.fetch_add(WRITER, Acquire) != 0 {
+            self.words.count.fetch_sub(WRITER, Relaxed);
+            self.words.owner.load(Relaxed); // whether to spin
+            self.spin();
+        }
+        self.words.owner.store(Sim::thread() + 1, Relaxed);
+    }
+    fn release(&self) {
+        self.words.owner.store(0, Relaxed);
+        self.words.count.fetch_sub(WRITER, Release);
+    }
+}
+
+struct Reads(Semaphore);
+
+impl SmallLock for Reads {
+    fn acquire(&self) {
+        self.0.words.count.fetch_add(1, Acquire);
+        if self.0.words.owner.load(Relaxed) != READ {
+            self.0.words.owner.store(READ, Relaxed);
+        }
+    }
+    fn release(&self) {
+        self.0.words.count.fetch_sub(1, Release);
     }
 }
