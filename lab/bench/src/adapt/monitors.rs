@@ -22,11 +22,7 @@ impl<T: Send + 'static> Monitor<T> for Pair<turnwise::Mutex<T>, turnwise::Condva
             self.conditions[on].wait(&mut guard);
         }
         let (result, tell) = f(&mut guard);
-        match tell {
-            Tell::Nobody => {}
-            Tell::One(condition) => self.conditions[condition].notify_one(),
-            Tell::All(condition) => self.conditions[condition].notify_all(),
-        }
+        tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
         result
     }
 }
@@ -43,11 +39,7 @@ impl<T: Send + 'static> Monitor<T> for Pair<std::sync::Mutex<T>, std::sync::Cond
             guard = self.conditions[on].wait(guard).expect(NO_PANIC);
         }
         let (result, tell) = f(&mut guard);
-        match tell {
-            Tell::Nobody => {}
-            Tell::One(condition) => self.conditions[condition].notify_one(),
-            Tell::All(condition) => self.conditions[condition].notify_all(),
-        }
+        tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
         result
     }
 }
@@ -66,15 +58,7 @@ impl<T: Send + 'static> Monitor<T> for Pair<parking_lot::Mutex<T>, parking_lot::
             self.conditions[on].wait(&mut guard);
         }
         let (result, tell) = f(&mut guard);
-        match tell {
-            Tell::Nobody => {}
-            Tell::One(condition) => {
-                self.conditions[condition].notify_one();
-            }
-            Tell::All(condition) => {
-                self.conditions[condition].notify_all();
-            }
-        }
+        tell.by(|on| self.conditions[on].notify_one(), |on| self.conditions[on].notify_all());
         result
     }
 }
@@ -124,11 +108,10 @@ impl<T: Send + 'static> Monitor<T> for PthreadMonitor<T> {
         let (result, tell) = f(unsafe { &mut *self.data.get() });
         // SAFETY: initialised; this thread acquired the mutex above.
         unsafe {
-            match tell {
-                Tell::Nobody => 0,
-                Tell::One(condition) => libc::pthread_cond_signal(self.conditions[condition].get()),
-                Tell::All(condition) => libc::pthread_cond_broadcast(self.conditions[condition].get()),
-            };
+            tell.by(
+                |on| libc::pthread_cond_signal(self.conditions[on].get()),
+                |on| libc::pthread_cond_broadcast(self.conditions[on].get()),
+            );
             libc::pthread_mutex_unlock(self.mutex.get());
         }
         result

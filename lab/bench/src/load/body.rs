@@ -112,3 +112,10 @@ impl<W: Environment> Body<W> for Any<W::Jitter> {
         }
     }
 }
+
+/// Draws the next lot of a thread: 32 bits, the upper half of Knuth's generator (MMIX).
+#[inline(always)]
+pub(super) fn lot(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+    *state >> 32
+}

@@ -186,18 +186,7 @@ impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusiv
 
     #[inline(always)]
     fn operate<P: Probe>(self, lock: &L, _local: &mut u64, probe: &mut P) -> Kind {
-        let address = ptr::from_ref(lock).cast();
-        probe.asks(address);
-        let asked = probe.mark();
-        let acquired = lock.with(|data| {
-            let acquired = probe.mark();
-            probe.acquired(address, Kind::Write);
-            self.body.inside(data);
-            probe.releases(address, Kind::Write);
-            acquired
-        });
-        probe.record(Kind::Write, asked, acquired);
-        Kind::Write
+        take::<W, L, P>(lock, self.body, probe)
     }
 
     #[inline(always)]
@@ -209,6 +198,23 @@ impl<W: Environment, L: Lock<Protected>, B: Body<W>> Workload for Load<(Exclusiv
     fn check(lock: &L, done: Counts, _torn: bool) -> anyhow::Result<()> {
         lock.with(|data| *data).check(done.write)
     }
+}
+
+/// Takes the lock once.
+#[inline(always)]
+pub(super) fn take<W: Environment, L: Lock<Protected>, P: Probe>(lock: &L, body: impl Body<W>, probe: &mut P) -> Kind {
+    let address = ptr::from_ref(lock).cast();
+    probe.asks(address);
+    let asked = probe.mark();
+    let acquired = lock.with(|data| {
+        let acquired = probe.mark();
+        probe.acquired(address, Kind::Write);
+        body.inside(data);
+        probe.releases(address, Kind::Write);
+        acquired
+    });
+    probe.record(Kind::Write, asked, acquired);
+    Kind::Write
 }
 
 impl Protected {

@@ -1,10 +1,9 @@
 //! Threads that take any of several locks, each for itself.
 
-use super::exclusive::{Any, Body, Lock, Protected};
+use super::body::{Load, lot};
+use super::exclusive::{Any, Body, Lock, Protected, take};
 use crate::probe::Probe;
 use crate::run::{self, Apart, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
-use std::marker::PhantomData;
-use std::ptr;
 use turnwise::platform::Native;
 
 /// Runs one sample of `plan` with as many fresh locks as it says.
@@ -12,73 +11,54 @@ use turnwise::platform::Native;
 /// # Errors
 /// When a thread cannot be started, or when a lock let two threads in at the same time.
 pub(crate) fn sample<L: Lock<Protected>>(plan: &Plan) -> anyhow::Result<Outcome> {
-    run::sample(plan, Many::<L> { section: plan.section, locks: plan.situation.locks, of: PhantomData })
+    run::sample(plan, work::<L>(plan.section, plan.situation.locks))
 }
 
-struct Many<L> {
-    section: Section,
+/// The kind of the workload.
+enum Many {}
+
+/// What an operation does, with one of so many locks.
+#[derive(Clone, Copy)]
+struct OneOf {
+    body: Any<()>,
     locks: usize,
-    of: PhantomData<fn() -> L>,
 }
 
-impl<L> Clone for Many<L> {
-    fn clone(&self) -> Self {
-        *self
-    }
+fn work<L>(section: Section, locks: usize) -> Load<(Many, L), OneOf> {
+    Load::of(OneOf { body: Any::of(section, ()), locks })
 }
-
-impl<L> Copy for Many<L> {}
 
 /// What a thread has for itself.
 struct Local {
     chain: u64,
-    chance: u64,
+    lots: u64,
 }
 
-impl<L> Many<L> {
-    fn body(self) -> Any<()> {
-        Any::of(self.section, ())
-    }
-}
-
-impl<L: Lock<Protected>> Workload for Many<L> {
+impl<L: Lock<Protected>> Workload for Load<(Many, L), OneOf> {
     type Shared = Vec<Apart<L>>;
     type Local = Local;
 
     fn shared(self) -> Self::Shared {
-        (0..self.locks).map(|_| Apart(L::new(Protected::default()))).collect()
+        (0..self.body.locks).map(|_| Apart(L::new(Protected::default()))).collect()
     }
 
     fn local(self, _roles: Roles, thread: usize) -> Local {
-        Local { chain: 1, chance: thread as u64 + 1 }
+        Local { chain: 1, lots: thread as u64 + 1 }
     }
 
     fn prepare(self) {
-        Body::<Native>::prepare(self.body());
+        Body::<Native>::prepare(self.body.body);
     }
 
     #[inline(always)]
     fn operate<P: Probe>(self, locks: &Self::Shared, local: &mut Local, probe: &mut P) -> Kind {
-        // Knuth's generator, MMIX; the upper half.
-        local.chance = local.chance.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let lock = &locks[(local.chance >> 32) as usize % locks.len()].0;
-        let address = ptr::from_ref(lock).cast();
-        probe.asks(address);
-        let asked = probe.mark();
-        let acquired = lock.with(|data| {
-            let acquired = probe.mark();
-            probe.acquired(address, Kind::Write);
-            Body::<Native>::inside(self.body(), data);
-            probe.releases(address, Kind::Write);
-            acquired
-        });
-        probe.record(Kind::Write, asked, acquired);
-        Kind::Write
+        let lock = &locks[lot(&mut local.lots) as usize % locks.len()].0;
+        take::<Native, L, P>(lock, self.body.body, probe)
     }
 
     #[inline(always)]
     fn rest(self, local: &mut Local) {
-        Body::<Native>::outside(self.body(), &mut local.chain);
+        Body::<Native>::outside(self.body.body, &mut local.chain);
     }
 
     /// Mutual exclusion: no increment was lost behind any of them.
@@ -95,8 +75,7 @@ mod tests {
     #[test]
     fn every_lock_is_taken_and_all_operations_count() {
         const OPERATIONS: u64 = 1600;
-        let section = Section::Work { inside: 1, outside: 1 };
-        let work = Many::<std::sync::Mutex<Protected>> { section, locks: 16, of: PhantomData };
+        let work = work::<std::sync::Mutex<Protected>>(Section::Work { inside: 1, outside: 1 }, 16);
         let locks = work.shared();
         let mut local = work.local(Roles::WRITE, 0);
         for _ in 0..OPERATIONS {
@@ -107,7 +86,7 @@ mod tests {
             assert!((60..140).any(|count| alone.check(count).is_ok()), "{alone:?} is far from a sixteenth");
         }
         let done = |write| Counts { read: 0, write };
-        assert!(Many::<std::sync::Mutex<Protected>>::check(&locks, done(OPERATIONS), false).is_ok());
-        assert!(Many::<std::sync::Mutex<Protected>>::check(&locks, done(OPERATIONS + 1), false).is_err());
+        let check = |total| <Load<(Many, std::sync::Mutex<Protected>), OneOf>>::check(&locks, done(total), false);
+        assert!(check(OPERATIONS).is_ok() && check(OPERATIONS + 1).is_err());
     }
 }

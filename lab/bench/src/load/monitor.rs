@@ -1,9 +1,9 @@
 //! Threads that wait for each other: a lock and two condition variables.
 
+use super::body::Load;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Workload};
 use anyhow::ensure;
-use std::marker::PhantomData;
 
 /// What is to be told, and to how many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +14,22 @@ pub enum Tell {
     One(usize),
     /// All of them.
     All(usize),
+}
+
+impl Tell {
+    /// Tells them, by these ways to tell; what those return is of no interest.
+    #[inline]
+    pub(crate) fn by<A, B>(self, one: impl FnOnce(usize) -> A, all: impl FnOnce(usize) -> B) {
+        match self {
+            Tell::Nobody => {}
+            Tell::One(condition) => {
+                one(condition);
+            }
+            Tell::All(condition) => {
+                all(condition);
+            }
+        }
+    }
 }
 
 /// A lock with data inside, and the condition variables 0 and 1.
@@ -148,21 +164,11 @@ pub struct Inside<S> {
 /// # Errors
 /// When a thread cannot be started, when turns got lost, or when a wait ended too early.
 pub fn sample<M: Monitor<Inside<T::State>>, T: Pattern>(plan: &Plan) -> anyhow::Result<Outcome> {
-    run::sample(plan, Turns::<M, T> { threads: plan.threads, of: PhantomData })
+    run::sample(plan, Load::<(Turns, M, T), _>::of(plan.threads))
 }
 
-struct Turns<M, T> {
-    threads: usize,
-    of: PhantomData<fn() -> (M, T)>,
-}
-
-impl<M, T> Clone for Turns<M, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<M, T> Copy for Turns<M, T> {}
+/// The kind of the workload; beside it, the number of threads.
+enum Turns {}
 
 /// What a thread has for itself.
 struct Local {
@@ -171,12 +177,12 @@ struct Local {
     turns: u64,
 }
 
-impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Turns<M, T> {
+impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Load<(Turns, M, T), usize> {
     type Shared = M;
     type Local = Local;
 
     fn shared(self) -> M {
-        M::new(Inside { state: T::state(self.threads), turns: 0, over: false, early: false })
+        M::new(Inside { state: T::state(self.body), turns: 0, over: false, early: false })
     }
 
     fn local(self, _roles: Roles, thread: usize) -> Local {
@@ -186,7 +192,7 @@ impl<T: Pattern, M: Monitor<Inside<T::State>>> Workload for Turns<M, T> {
     /// The wait is that for the turn.
     #[inline(always)]
     fn operate<P: Probe>(self, monitor: &M, local: &mut Local, probe: &mut P) -> Kind {
-        let (thread, threads, turn) = (local.thread, self.threads, local.turns);
+        let (thread, threads, turn) = (local.thread, self.body, local.turns);
         let asked = probe.mark();
         let acquired = monitor.enter(
             T::waits_on(thread, threads),

@@ -1,6 +1,6 @@
 //! Threads that read together and write alone.
 
-use super::body::{Any, Body, Tight, Work};
+use super::body::{Any, Body, Tight, Work, lot};
 use crate::environment::Environment;
 use crate::probe::Probe;
 use crate::run::{self, Counts, Kind, Outcome, Plan, Roles, Section, Workload};
@@ -77,8 +77,11 @@ impl Role {
             Role::Reads => Kind::Read,
             Role::Writes => Kind::Write,
             Role::Both(limit, state) => {
-                *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-                if *state >> 32 < *limit { Kind::Read } else { Kind::Write }
+                if lot(state) < *limit {
+                    Kind::Read
+                } else {
+                    Kind::Write
+                }
             }
         }
     }
