@@ -5,7 +5,7 @@
 mod support;
 
 use std::sync::Arc;
-use turnwise_sim::spec::Machine;
+use turnwise_sim::spec::{self, Machine};
 use turnwise_sim::{Happened, Perturb};
 use turnwise_simbench::report::{Cell, Figures};
 use turnwise_simbench::{LOCKS, Plan, SimLock, Sort, Workload, run};
@@ -210,4 +210,18 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(idle.notes.iter().any(|note| note.contains("no operation")), "{:?}", idle.notes);
     let deaf = figures(&plan(&machine, "mutex", "tight,read=10"));
     assert!(deaf.notes.iter().any(|note| note.contains("does not tell readers")), "{:?}", deaf.notes);
+}
+
+/// How spinners wait must not depend on how many CPUs the machine has: from 16 on they once never rested, and a section
+/// took three times as long as with 14.
+#[test]
+fn no_number_of_cpus_is_a_cliff() {
+    let machine = Arc::new(spec::load("sapphire-rapids-2s").expect("it is built in"));
+    for lock in ["mutex", "rwsem"] {
+        let ns: Vec<f64> = [8, 10, 12, 14, 16, 20]
+            .map(|cpus| figures(&on(cpus, Plan { duration_ns: 5 * SMALL_MS, ..plan(&machine, lock, "tight") })).op_ns)
+            .into();
+        let steps = ns.windows(2).map(|pair| pair[1] / pair[0]);
+        assert!(steps.clone().all(|step| step < 1.1), "{lock}: {ns:?}");
+    }
 }

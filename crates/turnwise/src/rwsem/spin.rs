@@ -31,7 +31,7 @@ fn owner<P: Platform>(lock: &RawRwSem<P>, word: u32) -> u32 {
     if word & WRITER != 0 { lock.owner.load(Relaxed) } else { 0 }
 }
 
-/// Returns what [`owner`] says now: 0 also while readers have the lock.
+/// Returns what [`owner`] says now: 0 also while readers have the lock, whose whole spell counts as one owner's.
 fn owner_now<P: Platform>(lock: &RawRwSem<P>) -> u32 {
     owner(lock, lock.word.load(Relaxed))
 }

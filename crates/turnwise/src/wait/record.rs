@@ -139,7 +139,8 @@ impl<'a> SpinHistory<'a> {
         }
         let stays = is_off();
         if stays {
-            self.ended::<P, ()>(&Err(SpinEnd::NotRunning), u64::MAX, true);
+            self.record.rate(false);
+            self.cell.set(self.record);
         }
         stays
     }
