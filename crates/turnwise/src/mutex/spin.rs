@@ -32,7 +32,7 @@ pub(super) fn spin<P: Platform>(lock: &RawMutex<P>, deadline: Option<Deadline>) 
     let before = owner();
     let end = spin_queued(lock, me, limit, &mut history);
     private.node_busy.set(false);
-    history.ended::<P, _>(&end, limit, before != 0 && owner() == before);
+    history.ended::<P, _>(&end, limit, owner() == before && before != 0);
     lock.counters.count(match end {
         Ok(how) => how,
         Err(SpinEnd::Deadline) => Event::SpinTimedOut,
