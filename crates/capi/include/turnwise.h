@@ -74,7 +74,7 @@ typedef struct tw_mutex {
 // with different mutexes, though one is quicker. Initialised by `TW_COND_INIT` or zero bytes: no thread waits.
 typedef struct tw_cond {
     // Private: programs do not access it.
-    uint32_t opaque[3];
+    uint32_t opaque[4];
 } tw_cond;
 
 // A readers-writer lock: many readers, or one writer; beside the readers one upgradable reader. Sleeping writers go
@@ -457,7 +457,7 @@ uint32_t tw_semaphore_available(const struct tw_semaphore *semaphore);
     _Static_assert(sizeof(type) == (size) && _Alignof(type) == (alignment), "the library has a different " #type)
 #endif
 TW_ASSERT_LAYOUT(tw_mutex, 8, 4);
-TW_ASSERT_LAYOUT(tw_cond, 12, 4);
+TW_ASSERT_LAYOUT(tw_cond, 16, 4);
 TW_ASSERT_LAYOUT(tw_rwsem, 12, 4);
 TW_ASSERT_LAYOUT(tw_spinlock, 4, 4);
 TW_ASSERT_LAYOUT(tw_seqrwlock, 24, 8);

@@ -18,7 +18,7 @@
     _Static_assert(sizeof(type) == (size) && _Alignof(type) == (alignment), "the library has a different " #type)
 #endif
 TW_ASSERT_LAYOUT(tw_mutex, 8, 4);
-TW_ASSERT_LAYOUT(tw_cond, 12, 4);
+TW_ASSERT_LAYOUT(tw_cond, 16, 4);
 TW_ASSERT_LAYOUT(tw_rwsem, 12, 4);
 TW_ASSERT_LAYOUT(tw_spinlock, 4, 4);
 TW_ASSERT_LAYOUT(tw_seqrwlock, 24, 8);

@@ -11,7 +11,7 @@ use turnwise::RawCondvar;
 #[repr(C)]
 pub struct tw_cond {
     /// Private: programs do not access it.
-    pub opaque: [u32; 3],
+    pub opaque: [u32; 4],
 }
 stands_for!(tw_cond, RawCondvar);
 
@@ -20,7 +20,7 @@ stands_for!(tw_cond, RawCondvar);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tw_cond_init(cond: *mut tw_cond) {
     // SAFETY: contract of `_init`: the pointer is to writable memory for the type, which nothing else uses yet.
-    unsafe { cond.write(tw_cond { opaque: [0; 3] }) }
+    unsafe { cond.write(tw_cond { opaque: [0; 4] }) }
 }
 
 /// Releases `mutex`, which the caller holds, waits for a signal, and acquires the mutex again.

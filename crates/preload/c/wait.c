@@ -28,7 +28,7 @@ struct waiter {
 };
 
 /* What `begin` answers, beside errno values. */
-enum { SLEEP = 0, FOREIGN = -1, FOREIGN_COND_ONLY = -2 };
+enum { SLEEP = 0, FOREIGN = -1, FOREIGN_COND_ONLY = -2, NOTIFIED = -3 };
 /* How the sleep ended, for `end`. */
 enum { BY_ITSELF = 0, WOKEN = 1, CANCELLED = 2 };
 /* No clock given: the condition variable's own. */
@@ -46,7 +46,7 @@ struct foreign_waits {
 
 /* The Rust half: src/exports/cond.rs, `Ops`, keeps the same order. */
 struct turnwise_ops {
-    /* Checks the arguments, finds the clock, arrives, releases the mutex. */
+    /* Checks the arguments, finds the clock, arrives, releases the mutex; may look for a notification. */
     int (*begin)(struct waiter *, clockid_t *clock, const struct timespec *time);
     /* Leaves, acquires the mutex; 0 or the mutex's error. */
     int (*end)(struct waiter *, int how);
@@ -201,7 +201,13 @@ static int wait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t own, con
 {
     struct waiter w = {.cond = cond, .mutex = mutex, .ops = ops};
     clockid_t clock = own;
-    int result = ops->begin(&w, &clock, time), relocked;
+    int result, relocked;
+    /* One that is notified as it looks does not sleep, and could be so for ever: act on a cancellation while the mutex
+     * is the caller's. */
+    pthread_testcancel();
+    result = ops->begin(&w, &clock, time);
+    if (result == NOTIFIED)
+        return ops->end(&w, BY_ITSELF);
     if (result == FOREIGN || result == FOREIGN_COND_ONLY)
         return wait_foreign(&w, result, own, clock, time);
     if (result != SLEEP)

@@ -3,12 +3,15 @@
 //! | bits of `word` | name | meaning |
 //! |---|---|---|
 //! | 0..32 | sequence | signals and broadcasts so far, modulo 2^32; the futex |
-//! | 32..64 | count | waiters that no signal has been counted for yet, or more |
+//! | 32..63 | count | waiters that no signal has been counted for yet, or more |
+//! | 63 | `LOOKING` | a waiter looks at the sequence, and is not counted: the next signal is its own |
 //!
 //! A waiter adds 1 to the count, which tells it the sequence, releases the mutex, and sleeps unless the sequence
 //! changed. A signal with count 0 does nothing; otherwise it takes 1 from the count, adds 1 to the sequence, and wakes
-//! the longest sleeper. "Unchanged", of a waiter: the sequence is still what it was as the waiter arrived. A wake-up is
-//! under way from the signal's exchange until a waiter that it woke has left, or passed it on.
+//! the longest sleeper. A waiter that finds nobody counted may look at the sequence for some microseconds before it is
+//! counted and sleeps ([`turnwise::wait::Lookout`]): a signal that finds it only adds 1 to the sequence and clears the
+//! flag, and need not call the kernel. "Unchanged", of a waiter: the sequence is still what it was as the waiter
+//! arrived. A wake-up is under way from the signal's exchange until a waiter that it woke has left, or passed it on.
 //!
 //! Invariants:
 //!
@@ -30,6 +33,9 @@
 //!    itself. So a cancellation wakes at most one other thread (but for real-time threads), and none without a signal.
 //! 5. From arrival to its last access a waiter is counted in `inside`; `destroy` waits until none is. So the object's
 //!    memory may be freed after `destroy`, as POSIX promises right after a broadcast.
+//! 6. While `LOOKING` is set by a thread of this process, that thread looks, or is about to look again or to clear the
+//!    flag. Whoever changes the sequence clears the flag in the same step, so the thread that set it either finds the
+//!    sequence changed, and was notified, or clears the flag and is counted, as unchanged, in one step.
 //!
 //! A broadcast moves no waiter to the mutex's queue: a moved waiter whose system call is restarted by a signal
 //! handler would look at a condition variable that may be gone. (The C library does not move waiters either.)
@@ -41,7 +47,7 @@
 
 mod protocol;
 
-pub(crate) use protocol::Leave;
+pub(crate) use protocol::{Arrival, Leave};
 
 use crate::layout::Cond;
 use crate::{policy, real};
@@ -50,15 +56,28 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicUsize};
 use libc::{c_int, pthread_cond_t, pthread_condattr_t};
 use protocol::Words;
-use turnwise::platform::Native;
+use turnwise::platform::{Deadline, Native};
 
 fn words(cond: &Cond) -> Words<'_, Native> {
-    Words { word: &cond.word, inside: &cond.inside }
+    Words { word: &cond.word, inside: &cond.inside, lookout: &cond.lookout }
 }
 
-/// Begins a wait, before the mutex is released; returns the sequence to sleep on.
-pub(crate) fn arrive(cond: &Cond) -> u32 {
+/// Begins a wait, before the mutex is released.
+pub(crate) fn arrive(cond: &Cond) -> Arrival {
     words(cond).arrive()
+}
+
+/// Looks for a notification for some microseconds, after an arrival with that; returns whether one came.
+pub(crate) fn look(cond: &Cond, seen: u32, deadline: Option<Deadline>) -> bool {
+    words(cond).look(seen, deadline)
+}
+
+/// Ends a wait whose mutex could not be released: nobody was told of it.
+pub(crate) fn give_up(cond: &Cond, arrival: Arrival) {
+    if arrival.looks {
+        words(cond).stop_looking(arrival.seen);
+    }
+    leave(cond, arrival.seen, Leave::ByItself);
 }
 
 /// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.
@@ -76,11 +95,13 @@ fn may_overtake() -> bool {
 }
 
 /// Wakes one waiter, if there is any.
+#[inline(always)]
 pub(crate) fn signal(cond: &Cond) {
     words(cond).signal();
 }
 
 /// Wakes all waiters, if there are any.
+#[inline(always)]
 pub(crate) fn broadcast(cond: &Cond) {
     words(cond).broadcast();
 }

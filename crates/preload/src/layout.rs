@@ -56,6 +56,8 @@ pub(crate) struct Cond {
     pub(crate) inside: AtomicU32,
     /// Bytes 12..16: the clock of timed waits, `CLOCK_REALTIME` (0) or `CLOCK_MONOTONIC` (1).
     pub(crate) clock: AtomicU32,
+    /// Bytes 16..20: whether it pays to look before a sleep.
+    pub(crate) lookout: turnwise::wait::Lookout<turnwise::platform::Native>,
 }
 
 /// `pthread_rwlock_t` (56 bytes).

@@ -1,35 +1,59 @@
-//! A condition variable in twelve bytes, for [`crate::Mutex`].
+//! A condition variable in sixteen bytes, for [`crate::Mutex`].
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `sequence` | bits 1..32: notifications so far, modulo 2^31; bit 0: `SEVERAL`; waiters sleep on it |
-//! | `waiters` | threads in [`RawCondvar::wait`] |
+//! | `sequence` | bits 2..32: notifications so far, modulo 2^30; bit 1: `LOOKING`; bit 0: `SEVERAL`; waiters sleep on it |
+//! | `waiters` | threads in [`RawCondvar::wait`], but for one that looks and those that were notified as they looked |
 //! | `mutex` | where the first waiter's mutex lies: distance from here in 4-byte words, 0: no thread waited yet |
+//! | `lookout` | what the looks so far have taught ([`crate::wait::Lookout`]) |
 //!
 //! A waiter reads the sequence, releases the mutex and sleeps on the sequence unless it changed. `notify_all` wakes one
 //! waiter and moves the others over to the mutex's sleepers, where each unlock wakes the next: no thundering herd.
 //! The woken one acquires the mutex as a woken thread ([`RawMutex::lock_as_woken`]), so its unlock wakes the next; a
 //! moved thread is thus never forgotten.
 //!
+//! A waiter that is the only one may set `LOOKING`, and look at the sequence for some microseconds. The next
+//! notification is its own: it clears the flag in the same exchange, and calls the kernel only if others are to be
+//! notified, too. In vain, the waiter counts itself among the sleepers, then clears the flag.
+//!
 //! Waiters may have different mutexes. The first one's is noted, for good. A waiter with a different one sets `SEVERAL`
 //! before it sleeps, and `notify_all` wakes all at once from then on. Since flag and notifications are one word, which
 //! the kernel compares as it moves the sleepers, no thread is moved to a mutex that is not its own.
 //!
 //! A waiter would miss a notification if the sequence came round to the same value between its look and its sleep:
-//! 2^31 notifications in some nanoseconds. With no waiters a notification is one load.
+//! 2^30 notifications in some nanoseconds, or in the microseconds of its look. With no waiters a notification is two
+//! loads.
 
 use crate::events::{Counters, Event, Kind};
 use crate::mutex::{MutexGuard, RawMutex};
 use crate::order::suspend;
 use crate::platform::{Deadline, DefaultPlatform, IntWord, Lane, Parked, Platform, Word};
 use crate::raw::RawLock;
-use core::sync::atomic::Ordering::Relaxed;
+use crate::wait::Lookout;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::time::Duration;
 
 /// The flag in the sequence that not all waiters had the noted mutex. It is never cleared.
 const SEVERAL: u32 = 1;
+/// The flag in the sequence that a waiter looks at it: the next notification is its own.
+const LOOKING: u32 = 2;
 /// One notification in the sequence.
-const NOTIFICATION: u32 = 2;
+const NOTIFICATION: u32 = 4;
+
+/// Whether no notification came between these two values of the sequence, whatever the flags.
+fn no_news(before: u32, now: u32) -> bool {
+    before / NOTIFICATION == now / NOTIFICATION
+}
+
+/// A notification that somebody waited for.
+struct Notified {
+    /// The sequence with it.
+    sequence: u32,
+    /// A waiter looked, and has it.
+    looked: bool,
+    /// Waiters sleep, or are about to.
+    slept: bool,
+}
 
 /// How a timed wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +72,7 @@ pub struct RawCondvar<P: Platform = DefaultPlatform> {
     sequence: P::U32,
     waiters: P::U32,
     mutex: P::U32,
+    lookout: Lookout<P>,
     counters: Counters<{ Kind::Condvar as usize }>,
 }
 
@@ -60,6 +85,7 @@ impl RawCondvar {
             sequence: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
             mutex: AtomicU32::new(0),
+            lookout: Lookout::new(),
             counters: Counters::new(),
         }
     }
@@ -78,6 +104,7 @@ impl<P: Platform> RawCondvar<P> {
             sequence: P::U32::new(0),
             waiters: P::U32::new(0),
             mutex: P::U32::new(0),
+            lookout: Lookout::new_in(),
             counters: Counters::new(),
         }
     }
@@ -88,23 +115,74 @@ impl<P: Platform> RawCondvar<P> {
     /// # Safety
     /// The caller holds `mutex`.
     pub unsafe fn wait(&self, mutex: &RawMutex<P>, deadline: Option<Deadline>) -> WaitTimeoutResult {
-        let sequence = self.prepare(mutex);
+        let sequence = self.note(mutex);
+        let looking = self.begin_to_look(sequence);
+        if looking.is_none() {
+            // A thread that notifies after it held the mutex after us sees this: the mutex orders the two.
+            self.waiters.fetch_add(1, Relaxed);
+        }
         // SAFETY: contract of `wait`: the caller holds the mutex.
         unsafe { mutex.unlock() };
+        if let Some(sequence) = looking
+            && self.look(sequence, deadline)
+        {
+            mutex.lock();
+            return WaitTimeoutResult(false);
+        }
         let parked = self.sleep(sequence, deadline);
         self.finish(mutex, parked)
     }
 
-    /// Begins [`RawCondvar::wait`]; returns the sequence for [`RawCondvar::sleep`]. The caller holds `mutex`.
-    fn prepare(&self, mutex: &RawMutex<P>) -> u32 {
-        // A thread that notifies after it held the mutex after us sees this: the mutex orders the two.
-        self.waiters.fetch_add(1, Relaxed);
+    /// Notes the waiter's mutex, or that there are several; returns the sequence. The caller holds the mutex.
+    fn note(&self, mutex: &RawMutex<P>) -> u32 {
         let sequence = self.sequence.load(Relaxed);
         if sequence & SEVERAL != 0 || self.is_noted(mutex) {
             return sequence;
         }
         // Also keeps a `notify_all` that is under way from moving us.
         self.sequence.fetch_or(SEVERAL, Relaxed) | SEVERAL
+    }
+
+    /// Sets `LOOKING` if nobody else waits and looks have paid; returns the sequence if it did. The caller holds its
+    /// mutex, which shows the flag to whoever notifies after it held the mutex after us.
+    fn begin_to_look(&self, sequence: u32) -> Option<u32> {
+        if P::cpus() < 2 || self.waiters.load(Relaxed) != 0 || self.is_looked_at(sequence) || !self.lookout.is_due() {
+            return None; // on one CPU, whoever will notify needs that
+        }
+        let without = sequence & !LOOKING;
+        if sequence != without {
+            // It was inherited in a `fork`. It goes before the notes change, which would make it one of this process.
+            self.sequence.compare_exchange(sequence, without, Relaxed, Relaxed).ok()?;
+        }
+        self.lookout.begin();
+        // Fails if another comes at the same time, with another mutex.
+        self.sequence.compare_exchange(without, without | LOOKING, Relaxed, Relaxed).ok()?;
+        Some(without | LOOKING)
+    }
+
+    /// Whether a thread of this process looks at the sequence.
+    fn is_looked_at(&self, sequence: u32) -> bool {
+        sequence & LOOKING != 0 && self.lookout.is_of_this_process()
+    }
+
+    /// Looks for a notification for some microseconds; returns whether one came. If not, the caller is counted among
+    /// the waiters, and goes to sleep.
+    fn look(&self, sequence: u32, deadline: Option<Deadline>) -> bool {
+        if self.lookout.watch(&self.sequence, |now| !no_news(sequence, now), deadline) {
+            return true;
+        }
+        self.waiters.fetch_add(1, Relaxed);
+        let mut now = self.sequence.load(Relaxed);
+        while no_news(sequence, now) {
+            // ORDERING condvar.looks: Release pairs with the Acquire in `notify`: who finds that nobody looks finds us
+            // among the waiters.
+            match self.sequence.compare_exchange(now, now & !LOOKING, Release, Relaxed) {
+                Ok(_) => return false,
+                Err(found) => now = found,
+            }
+        }
+        self.waiters.fetch_sub(1, Relaxed);
+        true
     }
 
     /// Notes where `mutex` lies if it is the first; returns whether it is the noted one.
@@ -119,14 +197,18 @@ impl<P: Platform> RawCondvar<P> {
 
     /// Sleeps until notified. The caller has released its mutex.
     fn sleep(&self, sequence: u32, deadline: Option<Deadline>) -> Parked {
+        let mut expected = sequence;
         loop {
-            let parked = P::park(&self.sequence, sequence, Lane::Waiters, deadline);
+            let parked = P::park(&self.sequence, expected, Lane::Waiters, deadline);
             self.counters.count_sleep(parked);
-            match parked {
-                // We were not notified, and cannot have been moved to the mutex.
-                Parked::Interrupted if self.sequence.load(Relaxed) == sequence => {}
-                parked => return parked,
+            if matches!(parked, Parked::Interrupted | Parked::Changed) {
+                let now = self.sequence.load(Relaxed);
+                if no_news(sequence, now) {
+                    expected = now; // nobody notified us, nor moved us to the mutex: at most a flag has changed
+                    continue;
+                }
             }
+            return parked;
         }
     }
 
@@ -139,11 +221,10 @@ impl<P: Platform> RawCondvar<P> {
         WaitTimeoutResult(parked == Parked::TimedOut)
     }
 
-    /// Wakes one waiter, if there is any: the longest sleeper, but threads with real-time priority first.
+    /// Wakes one waiter, if there is any: the one that has waited longest, but threads with real-time priority first.
+    #[inline]
     pub fn notify_one(&self) {
-        if self.waiters.load(Relaxed) != 0 {
-            self.counters.count(Event::Notified);
-            self.sequence.fetch_add(NOTIFICATION, Relaxed);
+        if let Some(Notified { looked: false, .. }) = self.notify() {
             P::wake(&raw const self.sequence, Lane::Waiters, 1);
         }
     }
@@ -151,15 +232,35 @@ impl<P: Platform> RawCondvar<P> {
     /// Wakes all waiters: one at once, each of the others when the mutex is free for it; all at once if there were ever
     /// waiters with different mutexes.
     pub fn notify_all(&self) {
-        if self.waiters.load(Relaxed) == 0 {
-            return;
-        }
-        self.counters.count(Event::Notified);
-        let sequence = self.sequence.fetch_add(NOTIFICATION, Relaxed).wrapping_add(NOTIFICATION);
+        let Some(Notified { sequence, slept: true, .. }) = self.notify() else { return };
         let mutex = if sequence & SEVERAL == 0 { self.mutex_word() } else { None };
         let moved = mutex.and_then(|word| P::requeue(&self.sequence, sequence, word));
         if moved.is_none() {
             P::wake(&raw const self.sequence, Lane::Waiters, u32::MAX);
+        }
+    }
+
+    /// Adds a notification, if anybody waits. Who looks has it with that.
+    fn notify(&self) -> Option<Notified> {
+        // ORDERING condvar.looks: Acquire pairs with the Release in `look`: a waiter that has cleared the flag is among
+        // the waiters that we see.
+        let mut before = self.sequence.load(Acquire);
+        let mut counted = false;
+        loop {
+            let looked = self.is_looked_at(before);
+            // A flag without its thread, from before a `fork`: the thread that forked may have been the one.
+            let slept = self.waiters.load(Relaxed) != 0 || before & LOOKING != 0 && !looked;
+            if !looked && !slept {
+                return None;
+            }
+            self.counters.count_if(!counted, Event::Notified); // first: who is notified may free the memory
+            counted = true;
+            let sequence = (before & !LOOKING).wrapping_add(NOTIFICATION);
+            // ORDERING condvar.looks: as above, if it fails.
+            match self.sequence.compare_exchange(before, sequence, Relaxed, Acquire) {
+                Ok(_) => return Some(Notified { sequence, looked, slept }),
+                Err(found) => before = found,
+            }
         }
     }
 

@@ -8,8 +8,8 @@ fn counters_that_are_off_take_no_room() {
     use turnwise::{RawCondvar, RawMcsLock, RawMutex, RawSeqRwLock};
     let raw_mutex = if cfg!(feature = "spin") { 8 } else { 4 };
     assert_eq!(size_of::<RawMutex>(), raw_mutex);
-    assert_eq!(size_of::<RawCondvar>(), 12);
-    assert_eq!(size_of::<Condvar>(), 12);
+    assert_eq!(size_of::<RawCondvar>(), 16);
+    assert_eq!(size_of::<Condvar>(), 16);
     assert_eq!(size_of::<RawMcsLock>(), size_of::<usize>());
     // The order checker puts classes into typed locks.
     if cfg!(not(feature = "order-check")) {

@@ -28,14 +28,16 @@ const SEMAPHORE: &[Field] = &[
     ("WAITERS", 1 << 31),
 ];
 /// A condition variable's sequence.
-const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("notifications", 0xffff_fffe)];
+const SEQUENCE: &[Field] = &[("SEVERAL", 1), ("LOOKING", 2), ("notifications", 0xffff_fffc)];
+/// What the looks at a condition variable have taught.
+const LOOKOUT: &[Field] = &[("GENERATION", 0xffff), ("LEFT_OUT", 0xff << 16), ("IN_VAIN", 0xff << 24)];
 const LOCKREF: &[Field] =
     &[("OWNER", 0xffff), ("HELD", 1 << 16), ("WAITERS", 1 << 17), ("count", 0x7fff_ffff << 32), ("DEAD", 1 << 63)];
 const QUEUED: &[Field] = &[("TAIL", 0xffff), ("HELD", 1 << 16)];
 const TICKET: &[Field] = &[("served", 0xffff), ("drawn", 0xffff << 16)];
 
 /// The preload library's condition variable: its word, and who may yet touch it.
-const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0xffff_ffff << 32)];
+const COND: &[Field] = &[("sequence", 0xffff_ffff), ("count", 0x7fff_ffff << 32), ("LOOKING", 1 << 63)];
 const INSIDE: &[Field] = &[("DESTROYER", 1), ("inside", 0xffff_fffe)];
 /// Of which process the line of a lock is.
 const LINE: &[Field] = &[("generation", 0x7fff_ffff), ("RENEWING", 1 << 31)];
@@ -49,6 +51,7 @@ pub fn on(lock: Lock, file: &str, line: &str) -> &'static [Field] {
         Lock::Mutex => MUTEX,
         Lock::RwSem if !line.contains(".owner.") => RWSEM,
         Lock::Semaphore => SEMAPHORE,
+        Lock::Condvar | Lock::PreloadCond if file == "lookout.rs" => LOOKOUT,
         Lock::Condvar if line.contains("sequence.") => SEQUENCE,
         Lock::LockRef if !line.contains("released.") => LOCKREF,
         Lock::Spin if file == "queued.rs" && line.contains(".word.") => QUEUED,

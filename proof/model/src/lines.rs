@@ -86,7 +86,10 @@ const SEMAPHORE: &[Line] = &[
 const CONDVAR: &[Line] = &[
     line("moved the waiters", "condvar.rs", "notify_all", Says("P::requeue")),
     line("woke all itself", "condvar.rs", "notify_all", Says("P::wake")),
-    line("came with another mutex", "condvar.rs", "prepare", Sets(1)),
+    line("came with another mutex", "condvar.rs", "note", Sets(1)),
+    line("notified who looked", "condvar.rs", "notify", Clears(2)),
+    line("looked in vain", "condvar.rs", "look", Clears(2)),
+    line("void look taken out", "condvar.rs", "begin_to_look", Clears(2)),
 ];
 
 const OSQ: &[Line] = &[

@@ -85,6 +85,9 @@ const SPARED: &[Spared] = &[
     ),
     spared(SEMAPHORE, "leave", TAKE, "WAITERS", "the next in line wakes one in vain, and clears it (step B)"),
     spared("cond/protocol.rs", "leave", "wake", WAKES_MORE, "only the thread that destroys it sleeps there"),
+    spared("wait/lookout.rs", "begin", "store", "GENERATION", "who notifies calls the kernel, though in vain"),
+    spared("wait/lookout.rs", "write", TAKE, "LEFT_OUT", LOOKS),
+    spared("wait/lookout.rs", "write", TAKE, "IN_VAIN", LOOKS),
     spared("checks/slots.rs", "pop_free", TAKE, "changes", AGAIN),
     spared("checks/slots.rs", "push_free", TAKE, "changes", AGAIN),
     spared("lockref/raw.rs", "take", TAKE, "HELD", "the owner's token stands for it: the lock half is not 0"),
@@ -113,6 +116,7 @@ const SPARED: &[Spared] = &[
 const SEMAPHORE: &str = "semaphore.rs";
 const AGAIN: &str =
     "a top that comes again was popped and pushed meanwhile: either count tells (without both, a check fails)";
+const LOOKS: &str = "whether a waiter looks before it sleeps: right either way";
 const RUNS: &str = "a hint for spinners: whether the owner runs";
 const WAKELESS: &str = "nobody sleeps for an owner that is not named: they yield";
 

@@ -33,14 +33,14 @@ impl Lock {
         match self {
             Lock::Osq => &["crates/turnwise/src/osq.rs"],
             Lock::Mutex => &["crates/turnwise/src/mutex"],
-            Lock::Condvar => &["crates/turnwise/src/condvar.rs"],
+            Lock::Condvar => &["crates/turnwise/src/condvar.rs", "crates/turnwise/src/wait/lookout.rs"],
             Lock::RwSem => &["crates/turnwise/src/rwsem"],
             Lock::Spin => &["crates/turnwise/src/spin", "crates/turnwise/src/backoff.rs"],
             Lock::SeqRwLock => &["crates/turnwise/src/seqrwlock"],
             Lock::LockRef => &["crates/turnwise/src/lockref"],
             Lock::Semaphore => &["crates/turnwise/src/semaphore.rs"],
             Lock::Reentrant => &["crates/turnwise/src/reentrant.rs"],
-            Lock::PreloadCond => &["crates/preload/src/cond"],
+            Lock::PreloadCond => &["crates/preload/src/cond", "crates/turnwise/src/wait/lookout.rs"],
             Lock::PreloadWord => &["crates/preload/src/word"],
             // The transcription that its check runs.
             Lock::Slots => &["proof/model/src/explicit/checks/slots.rs"],

@@ -8,9 +8,11 @@
 
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use turnwise::platform::{IntWord, Lane, Platform, Word};
+use turnwise::platform::{Deadline, IntWord, Lane, Platform, Word};
+use turnwise::wait::Lookout;
 
 const COUNT_ONE: u64 = 1 << 32;
+const LOOKING: u64 = 1 << 63;
 const DESTROYER: u32 = 1;
 const INSIDE_ONE: u32 = 2;
 
@@ -19,8 +21,10 @@ fn sequence(word: u64) -> u32 {
 }
 
 fn count(word: u64) -> u64 {
-    word >> 32
+    (word & !LOOKING) >> 32
 }
+
+/// The word after a notification, without `LOOKING`.
 
 fn next(word: u64, count: u64) -> u64 {
     count << 32 | u64::from(sequence(word).wrapping_add(1))
@@ -28,16 +32,37 @@ fn next(word: u64, count: u64) -> u64 {
 
 /// The words of a condition variable.
 pub(crate) struct Words<'a, P: Platform> {
-    /// The sequence and the count.
+    /// The sequence, the count, and `LOOKING`.
     pub(crate) word: &'a P::U64,
     /// Bit 0: a destroyer waits; bits 1..32: the number of threads that may yet touch the object.
     pub(crate) inside: &'a P::U32,
+    /// What the looks so far have taught.
+    pub(crate) lookout: &'a Lookout<P>,
+}
+
+/// How a wait has begun.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// The sequence, which the waiter has seen.
+    pub(crate) seen: u32,
+    /// Whether it looks before it sleeps: [`Words::look`].
+    pub(crate) looks: bool,
+}
+
+/// A notification that somebody waited for.
+struct Notified {
+    /// The word with it.
+    word: u64,
+    /// A waiter looked, and has it.
+    looked: bool,
+    /// Waiters sleep, or are about to.
+    slept: bool,
 }
 
 /// How a waiter's sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leave {
-    /// Its time was up, or it never slept.
+    /// Its time was up, it was notified as it looked, or it never slept.
     ByItself,
     /// Another thread woke it.
     Woken,
@@ -56,10 +81,55 @@ impl<P: Platform> Words<'_, P> {
         P::wake(self.futex(), Lane::Waiters, count)
     }
 
-    /// Begins a wait, before the mutex is released; returns the sequence to sleep on.
-    pub(crate) fn arrive(&self) -> u32 {
+    /// Begins a wait, before the mutex is released.
+    pub(crate) fn arrive(&self) -> Arrival {
         self.inside.fetch_add(INSIDE_ONE, Relaxed);
-        sequence(self.word.fetch_add(COUNT_ONE, Relaxed))
+        match self.begin_to_look() {
+            Some(seen) => Arrival { seen, looks: true },
+            None => Arrival { seen: sequence(self.word.fetch_add(COUNT_ONE, Relaxed)), looks: false },
+        }
+    }
+
+    /// Sets `LOOKING` if nobody else waits and looks have paid; returns the sequence if it did.
+    fn begin_to_look(&self) -> Option<u32> {
+        if P::cpus() < 2 {
+            return None; // whoever will signal needs that CPU
+        }
+        let word = self.word.load(Relaxed);
+        if count(word) > 0 || self.is_looked_at(word) || !self.lookout.is_due() {
+            return None;
+        }
+        let without = word & !LOOKING;
+        if word != without {
+            // It was inherited in a `fork`. It goes before the notes change, which would make it one of this process.
+            self.word.compare_exchange(word, without, Relaxed, Relaxed).ok()?;
+        }
+        self.lookout.begin();
+        self.word.compare_exchange(without, without | LOOKING, Relaxed, Relaxed).ok()?;
+        Some(sequence(without))
+    }
+
+    /// Whether a thread of this process looks at the sequence.
+    fn is_looked_at(&self, word: u64) -> bool {
+        word & LOOKING != 0 && self.lookout.is_of_this_process()
+    }
+
+    /// Looks for a notification for some microseconds, after an arrival with that; returns whether one came. If not,
+    /// the caller is counted, and goes to sleep.
+    pub(crate) fn look(&self, seen: u32, deadline: Option<Deadline>) -> bool {
+        self.lookout.watch(self.word, |now| sequence(now) != seen, deadline) || self.stop_looking(seen)
+    }
+
+    /// Clears `LOOKING` and counts the caller, who set it; returns whether it was notified instead.
+    pub(crate) fn stop_looking(&self, seen: u32) -> bool {
+        let mut word = self.word.load(Relaxed);
+        while sequence(word) == seen {
+            match self.word.compare_exchange(word, (word & !LOOKING) + COUNT_ONE, Relaxed, Relaxed) {
+                Ok(_) => return false,
+                Err(found) => word = found,
+            }
+        }
+        true
     }
 
     /// Ends a wait, after the sleep: the thread is no longer counted. The object may be gone afterwards.
@@ -103,32 +173,61 @@ impl<P: Platform> Words<'_, P> {
     }
 
     /// Wakes one waiter, if there is any.
+    #[inline(always)]
     pub(crate) fn signal(&self) {
-        let Some(word) = self.advance(|count| count - 1) else { return };
-        if self.wake(1) == 0 {
-            // Unchanged: no thread arrived since (arrivals raise the count), and none sleeps (invariant 1).
-            let _ = self.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
+        if self.is_waited_for() {
+            self.signal_waiter();
         }
     }
 
     /// Wakes all waiters, if there are any.
+    #[inline(always)]
     pub(crate) fn broadcast(&self) {
-        if self.advance(|_| 0).is_some() {
+        if self.is_waited_for() {
+            self.signal_waiters();
+        }
+    }
+
+    /// Whether any waiter is counted, or looks.
+    #[inline(always)]
+    fn is_waited_for(&self) -> bool {
+        self.word.load(Relaxed) >= COUNT_ONE
+    }
+
+    #[inline(never)]
+    fn signal_waiter(&self) {
+        let to_one = |count: u64, looked: bool| if looked { count } else { count.saturating_sub(1) };
+        let Some(Notified { word, looked: false, .. }) = self.advance(to_one) else { return };
+        if self.wake(1) == 0 {
+            // Unchanged: no thread arrived since (arrivals change the word), and none sleeps (invariant 1).
+            let _ = self.word.compare_exchange(word, u64::from(sequence(word)), Relaxed, Relaxed);
+        }
+    }
+
+    #[inline(never)]
+    fn signal_waiters(&self) {
+        if let Some(Notified { slept: true, .. }) = self.advance(|_, _| 0) {
             self.wake(u32::MAX);
         }
     }
 
-    /// Adds 1 to the sequence and changes the count, unless the count is 0; returns the new word.
-    fn advance(&self, change: impl Fn(u64) -> u64) -> Option<u64> {
+    /// Adds 1 to the sequence, clears `LOOKING`, and changes the count, which `change` is given with whether a thread
+    /// looks; does nothing if nobody waits.
+    fn advance(&self, change: impl Fn(u64, bool) -> u64) -> Option<Notified> {
         let mut old = self.word.load(Relaxed);
-        while count(old) > 0 {
-            let new = next(old, change(count(old)));
-            match self.word.compare_exchange(old, new, Relaxed, Relaxed) {
-                Ok(_) => return Some(new),
+        loop {
+            let looked = self.is_looked_at(old);
+            // A flag without its thread, from before a `fork`: the thread that forked may have been the one.
+            let slept = count(old) > 0 || old & LOOKING != 0 && !looked;
+            if !looked && !slept {
+                return None;
+            }
+            let word = next(old, change(count(old), looked));
+            match self.word.compare_exchange(old, word, Relaxed, Relaxed) {
+                Ok(_) => return Some(Notified { word, looked, slept }),
                 Err(found) => old = found,
             }
         }
-        None
     }
 
     /// Waits until no waiter touches the object any more. Like the C library's, it waits for ever while a thread

@@ -124,10 +124,12 @@ pub(super) static OPS: Ops = Ops { begin, end, unlock, lock, real_unlock, real_l
 const SLEEP: c_int = 0;
 const FOREIGN: c_int = -1;
 const FOREIGN_COND_ONLY: c_int = -2;
+/// Notified as it looked.
+const NOTIFIED: c_int = -3;
 /// The clock of a wait that does not name one.
 const OWN_CLOCK: clockid_t = -1;
 
-/// Checks the arguments, finds the clock, arrives, and releases the mutex.
+/// Checks the arguments, finds the clock, arrives, releases the mutex, and may look for a notification.
 ///
 /// # Safety
 /// `waiter` and `clock` are valid; `time` is valid or null.
@@ -163,12 +165,19 @@ unsafe fn begin_if(
     if foreign {
         return if mutex::is_foreign(with) { FOREIGN } else { FOREIGN_COND_ONLY };
     }
-    waiter.sequence = cond::arrive(cond);
+    let arrival = cond::arrive(cond);
+    waiter.sequence = arrival.seen;
     // SAFETY: contract of `begin_if`, which includes that of `unlock`.
     let unlocked = unsafe { unlock(waiter) };
     if unlocked != 0 {
-        cond::leave(cond, waiter.sequence, Leave::ByItself);
+        cond::give_up(cond, arrival);
         return unlocked;
+    }
+    if arrival.looks {
+        let deadline = time.and_then(|time| time::deadline(time::clock(*clock).ok()?, time).ok());
+        if cond::look(cond, arrival.seen, deadline) {
+            return NOTIFIED;
+        }
     }
     SLEEP
 }
@@ -202,7 +211,7 @@ unsafe extern "C" fn lock(waiter: *mut Waiter) -> c_int {
 /// Leaves the condition variable, and acquires the mutex again.
 ///
 /// # Safety
-/// `begin` returned `SLEEP` for `waiter`.
+/// `begin` returned `SLEEP` or `NOTIFIED` for `waiter`.
 unsafe extern "C" fn end(waiter: *mut Waiter, how: c_int) -> c_int {
     let how = match how {
         0 => Leave::ByItself,

@@ -1,9 +1,11 @@
 //! How the sleeping locks wait: for how long they spin, when they give their CPU away, when they promise the next turn.
 //!
 //! All numbers are in one table, [`Policy`]. What a thread learns about its waits is in `record.rs` and `quantum.rs`,
-//! and lives in its slot; `stamp.rs` marks promises with the process that they were made in. None of it is needed for
-//! correctness, but for the stamp: a thread without a slot never spins, and sleeps.
+//! and lives in its slot; what a condition variable learns is in `lookout.rs`; `stamp.rs` marks promises with the
+//! process that they were made in. None of it is needed for correctness, but for the marks of processes: a thread
+//! without a slot never spins, and sleeps.
 
+mod lookout;
 mod policy;
 mod stamp;
 
@@ -12,6 +14,7 @@ mod quantum;
 #[cfg(feature = "spin")]
 mod record;
 
+pub use lookout::Lookout;
 #[cfg(feature = "set-policy")]
 pub use policy::set_policy;
 pub use policy::{Field, Policy, policy};

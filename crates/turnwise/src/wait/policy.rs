@@ -131,6 +131,9 @@ table! {
     /// How many CPUs let a crowd compete for a lock without sharing CPUs. There more threads may sleep than get the
     /// lock within `claim_after_ns`, and a lock that is promised to a sleeper, or not looked at, leaves many CPUs idle.
     many_cpus = 16 CPUs, 1..=4_294_967_295;
+    /// How long the only waiter of a condition variable looks for its notification before it sleeps: about what a sleep
+    /// and the wake-up cost both sides together.
+    condvar_look_ns = 20_000 ns, 0..=1_000_000_000;
     /// The longest spin for the lock half of a [`LockRef`](crate::LockRef) before sleeping: about what a sleep and the
     /// wake-up cost both sides together.
     lockref_spin_ns = 20_000 ns, 0..=1_000_000_000;

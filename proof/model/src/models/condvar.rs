@@ -5,10 +5,10 @@
 
 use super::{Protected, SLEEP, Shows};
 use crate::check::{Lock, Model};
-use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, keep, rest, saw, spawn};
+use crate::platform::{Handle, Identity, Loom, LoomU32, Setup, forked, keep, rest, saw, spawn};
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
-use turnwise::platform::{Clock, Deadline, IntWord, Parked};
+use turnwise::platform::{Clock, Deadline, IntWord, Parked, Word};
 use turnwise::raw::RawLock;
 use turnwise::{RawCondvar, RawMutex};
 
@@ -17,10 +17,20 @@ const TIMED: Setup = Setup { alarms: 1, ..PLAIN };
 const RESTLESS: Setup = Setup { spurious: Some(Parked::Woken), ..PLAIN };
 const INTERRUPTED: Setup = Setup { spurious: Some(Parked::Interrupted), ..PLAIN };
 
+/// There are CPUs for one that looks.
+const LOOKS: Setup = Setup { cpus: 2, looks: 2, ..PLAIN };
+/// Who looks gives up at once, in one go with its release of the mutex.
+const GLANCES: Setup = Setup { looks: 1, ..LOOKS };
+const LOOKS_TIMED: Setup = Setup { alarms: 1, ..LOOKS };
+
 const LATE: Setup = Setup { late_requeue: true, ..PLAIN };
 const NEWEST: Setup = Setup { newest_first: true, ..PLAIN };
 
 const MOVED: Shows = &["moved a sleeper"];
+const LOOKED: Shows = &["notified who looked", "looked in vain", "slept"];
+const LOOKED_MOVED: Shows = &["notified who looked", "looked in vain", "moved the waiters"];
+const LOOKED_EITHER: Shows = &["notified who looked", "a coin in time", "no coin in time"];
+const VOID: Shows = &["slept", "void look taken out"];
 const TWICE: Shows = &["moved a sleeper", "woke all itself"];
 const EITHER: Shows = &["woken as the time was out", "a coin in time", "no coin in time"];
 
@@ -43,7 +53,19 @@ pub(super) const MODELS: &[Model] = &[
     model("condvar: one notified while all are", PLAIN, (1, 2), TWICE, two_notifiers),
     model("condvar: a timed waiter", TIMED, (2, 4), EITHER, timed),
     model("condvar: a timed waiter and a patient one", TIMED, (1, 2), EITHER, timed_and_patient),
+    model("condvar: one waiter that looks", LOOKS, (3, 6), LOOKED, || one(false)),
+    model("condvar: one waiter that looks, notified before the release", LOOKS, (3, 6), LOOKED, || one(true)),
+    model("condvar: one waiter that glances", GLANCES, (3, 6), SLEEP, || one(false)),
+    model("condvar: two waiters, of which one looks", LOOKS, (1, 2), LOOKED, || two(RawCondvar::notify_one)),
+    model("condvar: two waiters, of which one looks, all notified", LOOKS, (1, 2), LOOKED_MOVED, two_at_once),
+    model("condvar: two mutexes, one waiter looks", LOOKS, (1, 2), SLEEP, two_mutexes_at_once),
+    model("condvar: a timed waiter that looks", LOOKS_TIMED, (2, 4), LOOKED_EITHER, timed),
+    model("condvar: who looked vanished in a fork", LOOKS, (2, 3), SLEEP, || vanished(0)),
+    model("condvar: who looked vanished in a fork, and others come", LOOKS, (1, 2), VOID, || vanished(1)),
 ];
+
+/// The flag of a waiter that looks, in the condition variable's first word.
+const LOOKING: u32 = 2;
 
 /// Coins under a mutex, and who waits for them.
 struct Purse {
@@ -115,7 +137,10 @@ fn patient(purse: &'static Purse) -> Handle {
 
 /// One waiter, one coin.
 fn one(under_the_mutex: bool) {
-    let purse = Purse::keep();
+    one_at(Purse::keep(), under_the_mutex);
+}
+
+fn one_at(purse: &'static Purse, under_the_mutex: bool) {
     let waiter = patient(purse);
     if under_the_mutex {
         purse.mutex.lock();
@@ -128,6 +153,20 @@ fn one(under_the_mutex: bool) {
     }
     waiter.join();
     purse.empty_and_free();
+}
+
+/// In a forked child: the flag is set by a thread that does not exist here. `more` have waited since with a coin each,
+/// before the one that everybody waits for comes.
+fn vanished(more: u32) {
+    let purse = Purse::keep();
+    // SAFETY: the first word of a `repr(C)` condition variable.
+    let sequence = unsafe { &*ptr::from_ref(&purse.more).cast::<LoomU32>() };
+    sequence.fetch_or(LOOKING, Relaxed);
+    forked();
+    for _ in 0..=more {
+        one_at(purse, false);
+    }
+    assert_eq!(sequence.load(Relaxed) & LOOKING, 0, "the flag is left over");
 }
 
 /// Two waiters, a coin at a time.

@@ -9,9 +9,11 @@ use crate::platform::saw;
 use protocol::{Leave, Words};
 use std::cell::Cell;
 use std::ptr;
+use std::sync::atomic::Ordering::Relaxed;
 use turnwise::RawMutex;
 use turnwise::platform::{Lane, Parked, Platform, Word};
 use turnwise::raw::RawLock;
+use turnwise::wait::Lookout;
 
 #[path = "../../../../../crates/preload/src/cond/protocol.rs"]
 mod protocol;
@@ -34,6 +36,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("preload cond: one waiter has no time", TIMED, &["gave up"], |s, z| tokens(s, z, Kind::Hasty)),
     check("preload cond: a waiter may be cancelled", TIMED, &["cancelled"], |s, z| tokens(s, z, Kind::Cancels)),
     check("preload cond: sleepers wake for nothing", SIGNALS, &["waited"], |s, z| tokens(s, z, Kind::Signals)),
+    check("preload cond: who looked vanished in a fork", ONCE, &["waited"], |s, z| tokens(s, z, Kind::Inherits)),
     check("preload cond: destroyed after a broadcast", TWO, &["destroyed", "destroyer slept"], destroyed),
 ];
 
@@ -41,6 +44,8 @@ pub(super) const CHECKS: &[Check] = &[
 enum Kind {
     Signals,
     Broadcasts,
+    /// Signals, in a forked child where a thread looks that does not exist here.
+    Inherits,
     /// Signals; the last waiter has no time.
     Hasty,
     /// Signals; the last waiter may be cancelled as it sleeps.
@@ -58,20 +63,29 @@ struct Shared {
 struct Cond {
     word: ExplicitWord<u64>,
     inside: ExplicitWord<u32>,
+    lookout: Lookout<Explicit>,
 }
 
 impl Shared {
     fn keep(stage: &CheckSetup) -> &'static Shared {
         stage.keep(Shared {
             mutex: RawMutex::new_in(),
-            cond: Cond { word: Word::new(0), inside: Word::new(0) },
+            cond: Cond { word: Word::new(0), inside: Word::new(0), lookout: Lookout::new_in() },
             section: Section::new(),
             tokens: Cell::new(0),
         })
     }
 
+    /// Sets the flag of a thread that looks, in the notes of another process.
+    fn inherit_a_look(&self) {
+        // SAFETY: the notes are a word, and nothing else.
+        let notes = unsafe { &*ptr::from_ref(&self.cond.lookout).cast::<ExplicitWord<u32>>() };
+        notes.store(1, Relaxed);
+        self.cond.word.store(1 << 63, Relaxed);
+    }
+
     fn words(&self) -> Words<'_, Explicit> {
-        Words { word: &self.cond.word, inside: &self.cond.inside }
+        Words { word: &self.cond.word, inside: &self.cond.inside, lookout: &self.cond.lookout }
     }
 
     fn lock(&self) {
@@ -90,8 +104,15 @@ impl Shared {
     fn wait(&self, may_leave: Option<Kind>) -> bool {
         saw("waited");
         let words = self.words();
-        let seen = words.arrive();
+        let arrival = words.arrive();
+        let seen = arrival.seen;
         self.unlock();
+        if arrival.looks && words.look(seen, may_leave.map(|_| SOON)) {
+            saw("notified as it looked");
+            words.leave(seen, Leave::ByItself, || false);
+            self.lock();
+            return true;
+        }
         // SAFETY: the first half of the word, which a futex call looks at.
         let futex = unsafe { &*words.futex() };
         let parked = loop {
@@ -143,8 +164,8 @@ impl Shared {
     fn forgets_who_left(&self, only_one: bool) {
         assert!(!only_one || self.count() == 0, "the one waiter has left, and is still counted");
         let words = self.words();
-        (0..3).for_each(|_| _ = words.arrive());
-        words.signal();
+        let look = (0..3).filter(|_| words.arrive().looks).count();
+        (0..=look).for_each(|_| words.signal());
         assert_eq!(self.count(), 0, "counted after a signal that woke nobody");
     }
 
@@ -163,6 +184,9 @@ impl Shared {
 /// The first thread gives a token for each of the others, but for the last, if that leaves without.
 fn tokens(stage: &CheckSetup, size: Size, kind: Kind) {
     let shared = Shared::keep(stage);
+    if kind == Kind::Inherits {
+        shared.inherit_a_look();
+    }
     let leaves = matches!(kind, Kind::Hasty | Kind::Cancels);
     let waiters = size.threads as u32 - 1 - u32::from(leaves);
     stage.spawn(move || {

@@ -1,0 +1,161 @@
+//! Whether a waiter of a condition variable should look for its notification for a while before it sleeps.
+//!
+//! Where requests and answers go to and fro within microseconds, a waiter that looks saves two wake-ups. Only one looks
+//! at a time, and only if no other waits: so the longest waiter is still the first. The condition variable's word has a
+//! flag for it, and whoever notifies it takes the flag off in the same step and need not call the kernel.
+//!
+//! The flag is about a thread, which a child of `fork` does not have: so the notes name the process of the thread that
+//! set it last. They are written in the same word as what the looks so far have taught:
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0..16 | `GENERATION` | of the process in which a waiter last began to look ([`Platform::generation`], low bits) |
+//! | 16..24 | `LEFT_OUT` | waits that will still begin without a look |
+//! | 24..32 | `IN_VAIN` | looks in vain, as far as they count: one that was answered halves them |
+//!
+//! Invariant: while the flag is set, `GENERATION` is that of the process whose thread set it. It is written only while
+//! the flag is not set ([`Lookout::begin`]), and else kept ([`Lookout::write`]).
+
+use super::policy;
+use crate::platform::{Deadline, Platform, SpinLimit, Word};
+use core::sync::atomic::Ordering::Relaxed;
+
+const GENERATION: u32 = 0xffff;
+const LEFT_OUT: u32 = 0xff << 16;
+const IN_VAIN: u32 = 0xff << 24;
+
+/// The notes about the looks at one condition variable. Zero bytes: nobody has looked.
+#[repr(transparent)]
+pub struct Lookout<P: Platform> {
+    notes: P::U32,
+}
+
+impl Lookout<crate::platform::DefaultPlatform> {
+    /// Creates notes that say nothing yet.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a static's initial value")]
+    pub const fn new() -> Self {
+        Lookout { notes: core::sync::atomic::AtomicU32::new(0) }
+    }
+}
+
+impl<P: Platform> Lookout<P> {
+    /// Creates notes that say nothing yet, on any platform.
+    pub fn new_in() -> Self {
+        Lookout { notes: P::U32::new(0) }
+    }
+
+    /// Whether the flag, which the caller has found set, is that of a thread of this process.
+    pub fn is_of_this_process(&self) -> bool {
+        self.notes.load(Relaxed) & GENERATION == P::generation() & GENERATION
+    }
+
+    /// Decides whether the only waiter looks before it sleeps: after looks in vain only now and then.
+    pub fn is_due(&self) -> bool {
+        let notes = self.notes.load(Relaxed);
+        let left_out = (notes & LEFT_OUT) >> 16;
+        if left_out > 0 {
+            self.write(notes, left_out - 1, notes >> 24);
+        }
+        left_out == 0
+    }
+
+    /// Notes that the flag will be a thread's of this process. The caller has seen that it is clear, and sets it next.
+    pub fn begin(&self) {
+        let notes = self.notes.load(Relaxed);
+        let new = notes & !GENERATION | P::generation() & GENERATION;
+        if new != notes {
+            self.notes.store(new, Relaxed);
+        }
+    }
+
+    /// Looks at `word` until it is `notified`, for a bounded time and not beyond `deadline`; returns whether it was.
+    /// Learns whether it was in time.
+    #[track_caller]
+    pub fn watch<W: Word>(&self, word: &W, notified: impl FnMut(W::Value) -> bool, deadline: Option<Deadline>) -> bool {
+        let end = P::now().saturating_add(policy().condvar_look_ns);
+        let until = Some(deadline.map_or(end, |deadline| deadline.monotonic::<P>().min(end)));
+        let found = P::spin_until(word, notified, SpinLimit { until, ..SpinLimit::NONE }).is_ok();
+        // If it lost its CPU meanwhile, others had a better use for that, though it was notified when it came back.
+        self.learn(found && P::now() <= end);
+        found
+    }
+
+    fn learn(&self, found: bool) {
+        let policy = policy();
+        let notes = self.notes.load(Relaxed);
+        let before = notes >> 24;
+        let excess = |in_vain: u32| u64::from(in_vain).saturating_sub(policy.skips_forgiven);
+        // More in vain than leave out the most waits would only be forgotten later.
+        let in_vain = match found {
+            true => before / 2,
+            false if excess(before) * 2 < policy.skip_bits_max => (before + 1).min(IN_VAIN >> 24),
+            false => before,
+        };
+        let left_out = match excess(in_vain) {
+            0 => 0,
+            excess => 1 << (excess * 2).min(policy.skip_bits_max),
+        };
+        if notes & (LEFT_OUT | IN_VAIN) != left_out << 16 | in_vain << 24 {
+            self.write(notes, left_out, in_vain);
+        }
+    }
+
+    /// Writes what was learnt, unless the notes are no longer `notes`; the generation stays.
+    fn write(&self, notes: u32, left_out: u32, in_vain: u32) {
+        let new = notes & GENERATION | left_out << 16 | in_vain << 24;
+        let _ = self.notes.compare_exchange(notes, new, Relaxed, Relaxed);
+    }
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::platform::Native;
+
+    /// Returns how many waits in a row would begin without a look.
+    fn left_out(lookout: &Lookout<Native>) -> usize {
+        (0..1000).take_while(|_| !lookout.is_due()).count()
+    }
+
+    #[test]
+    fn looks_in_vain_are_left_out_and_tried_again_now_and_then() {
+        let lookout = Lookout::new();
+        assert_eq!(left_out(&lookout), 0);
+        lookout.learn(false);
+        assert_eq!(left_out(&lookout), 0, "one is forgiven");
+        let after = [(); 5].map(|()| {
+            lookout.learn(false);
+            left_out(&lookout)
+        });
+        assert_eq!(after, [4, 16, 64, 64, 64]);
+        (0..1000).for_each(|_| lookout.learn(false));
+        assert_eq!(left_out(&lookout), 64, "the count saturates");
+        let after = [(); 3].map(|()| {
+            lookout.learn(true);
+            left_out(&lookout)
+        });
+        assert_eq!(after, [4, 0, 0], "answers count as quickly");
+    }
+
+    #[test]
+    fn what_was_learnt_leaves_the_generation_alone() {
+        let lookout = Lookout::new();
+        let inherited = Native::generation() + 1;
+        lookout.notes.store(inherited & GENERATION, Relaxed);
+        lookout.learn(false);
+        lookout.learn(true);
+        assert!(!lookout.is_of_this_process());
+        lookout.begin();
+        assert!(lookout.is_of_this_process());
+    }
+
+    #[test]
+    fn a_look_ends_at_the_callers_deadline() {
+        let (lookout, word) = (Lookout::<Native>::new(), core::sync::atomic::AtomicU32::new(0));
+        let begin = Native::now();
+        let passed = Some(Deadline { clock: crate::platform::Clock::Monotonic, at: begin });
+        assert!(!lookout.watch(&word, |value| value != 0, passed));
+        assert!(lookout.watch(&word, |value| value == 0, passed), "what is there is seen");
+    }
+}
