@@ -56,7 +56,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
             scenarios.push(report);
         }
     }
-    Ok(Report {
+    let mut report = Report {
         format: FORMAT.to_owned(),
         subject: args.subject.name.to_owned(),
         command: std::env::args().collect::<Vec<_>>().join(" "),
@@ -65,7 +65,10 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
         method: runner.method,
         documents: comparisons(args, &cases, &scenarios),
         scenarios,
-    })
+        verdicts: Vec::new(),
+    };
+    report.verdicts = report.judge();
+    Ok(report)
 }
 
 fn comparisons(args: &Options, cases: &[ScenarioLocks], reports: &[ScenarioReport]) -> Vec<DocumentRow> {

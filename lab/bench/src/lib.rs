@@ -8,6 +8,7 @@
 //! | `run.rs`, `probe.rs` | one sample: threads, one lock, a fixed time; what is recorded of an acquisition |
 //! | `options.rs`, `bench.rs` | what to compare; rounds of samples, interleaved |
 //! | `samples.rs`, `report.rs`, `figure.rs` | what comes out of it |
+//! | `verdict.rs` | what all cells come to: the geometric mean, the worst, the least fair |
 //! | `published.rs`, `published.toml` | what the five documents published |
 //! | `documents.rs` | that, beside what was measured |
 //! | `stats.rs` | fairness |
@@ -37,4 +38,5 @@ pub mod simulated;
 pub mod situation;
 pub mod stats;
 pub mod subject;
+pub mod verdict;
 pub mod work;

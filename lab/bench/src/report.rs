@@ -1,6 +1,7 @@
 //! What a benchmark found: one type, from which the text, the Markdown and the JSON are made.
 
 use crate::documents::DocumentRow;
+use crate::verdict::Verdict;
 use anyhow::{Context, Result, ensure};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct Report {
     pub scenarios: Vec<ScenarioReport>,
     /// What documents published, beside what was measured; empty for subjects without documents.
     pub documents: Vec<DocumentRow>,
+    /// What it all comes to, for each of our locks. Reports from before there were any are judged when they are read.
+    #[serde(default)]
+    pub verdicts: Vec<Verdict>,
 }
 
 impl Report {
@@ -41,8 +45,11 @@ impl Report {
     pub fn read(file: &Path) -> Result<Report> {
         let complaint = || format!("{} is not a report of `turnwise-lab bench --json`", file.display());
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let report: Report = serde_json::from_str(&text).with_context(complaint)?;
+        let mut report: Report = serde_json::from_str(&text).with_context(complaint)?;
         ensure!(report.format == FORMAT, "{}: its format is {}, not {FORMAT}", complaint(), report.format);
+        if report.verdicts.is_empty() {
+            report.verdicts = report.judge();
+        }
         Ok(report)
     }
 }
@@ -222,6 +229,20 @@ impl ScenarioReport {
         self.locks.iter().find(|l| l.name == name)
     }
 
+    /// How many times as fast a lock is as another one, paired by round; `None`: they have no round in common.
+    #[must_use]
+    pub fn speed(&self, lock: &LockReport, other: &LockReport) -> Option<Spread> {
+        Spread::of_ratios(&other.rounds_ns, &lock.rounds_ns)
+    }
+
+    /// The peer that is fastest here. Peers that only spin do not count, unless `ours` does nothing else.
+    #[must_use]
+    pub fn best_peer(&self, ours: &LockReport) -> Option<&LockReport> {
+        let peers = self.locks.iter().filter(|lock| !lock.ours && (lock.sleeps || !ours.sleeps));
+        let timed = peers.filter_map(|lock| Some((lock.op_ns?.median, lock)));
+        timed.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, lock)| lock)
+    }
+
     /// The lock that the others were compared with.
     #[must_use]
     pub fn reference_lock(&self) -> Option<&LockReport> {
@@ -272,6 +293,20 @@ pub(crate) mod tests {
                 lock("slow", false, true, [50.0, 50.0, 50.0]),
                 lock("spins", false, false, [1.0, 1.0, 1.0]),
             ],
+        }
+    }
+
+    pub(crate) fn report(scenarios: Vec<ScenarioReport>) -> Report {
+        Report {
+            format: FORMAT.to_owned(),
+            subject: "mutex".to_owned(),
+            command: String::new(),
+            commit: None,
+            machine: Machine::default(),
+            method: Method { samples: 3, timed_samples: 0, sample_ms: 1, seed: 1 },
+            scenarios,
+            documents: Vec::new(),
+            verdicts: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A report as tables, for a terminal or in Markdown.
 
+use super::verdict;
 use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
 use turnwise_bench::report::{LockReport, Report, ScenarioReport};
@@ -30,6 +31,8 @@ const LEGEND: &[&str] = &[
     "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
     "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
      fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
+    "verdict: geometric mean of the medians of speed over the cells, and the worst cell; against the best peer: against \
+     the peer that is fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
 ];
 
 /// Below the table of documents.
@@ -41,7 +44,8 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
     let figures = figures(&report.subject);
     let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
     let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
-    heading(report, style) + &scenarios + &summary(report, style) + &documents(report, style) + "\n" + &legend
+    let end = [summary(report, style), verdict::render(report, style), documents(report, style)].concat();
+    heading(report, style) + &scenarios + &end + "\n" + &legend
 }
 
 /// Those that tables of this subject show.
@@ -52,14 +56,14 @@ fn figures(subject: &str) -> Vec<&'static Figure> {
     }
 }
 
-fn item(line: &str, style: Style) -> String {
+pub(super) fn item(line: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("{line}\n"),
         Style::Markdown => format!("- {line}\n"),
     }
 }
 
-fn title(text: &str, style: Style) -> String {
+pub(super) fn title(text: &str, style: Style) -> String {
     match style {
         Style::Plain => format!("\n{text}\n"),
         Style::Markdown => format!("\n## {text}\n\n"),
@@ -88,7 +92,7 @@ fn heading(report: &Report, style: Style) -> String {
 }
 
 /// A table with text in the first columns and numbers in the others.
-fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
+pub(super) fn draw(head: Vec<String>, rows: Vec<Vec<String>>, texts: usize, style: Style) -> String {
     let mut table = if style == Style::Plain { table::framed() } else { table::markdown() };
     table.set_header(head).add_rows(rows);
     for column in table.column_iter_mut().skip(texts) {
@@ -115,7 +119,7 @@ fn render_scenario(scenario: &ScenarioReport, figures: &[&'static Figure], style
     title(&format!("{}: {}", scenario.name, scenario.help), style) + &drawn + gap + &below
 }
 
-fn dash() -> String {
+pub(super) fn dash() -> String {
     "-".to_owned()
 }
 
@@ -126,12 +130,12 @@ fn row(lock: &LockReport, figures: &[&Figure], (with_speed, with_scaling): (bool
     [lock.name.clone()].into_iter().chain(cells).chain(speed).chain(scaling).collect()
 }
 
-fn spread(s: Spread) -> String {
+pub(super) fn spread(s: Spread) -> String {
     format!("{} [{} .. {}]", times(s.median), times(s.min), times(s.max))
 }
 
 /// A ratio, with three places near 1.
-fn times(ratio: f64) -> String {
+pub(super) fn times(ratio: f64) -> String {
     match ratio {
         r if (0.01..10.0).contains(&r) => format!("{r:.3}"),
         r if (10.0..1000.0).contains(&r) => format!("{r:.1}"),
