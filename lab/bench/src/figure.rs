@@ -40,6 +40,8 @@ pub static FIGURES: &[Figure] = &[
     Figure { more_is_better: true, ..low("share of the few", |l| l.share.map(|s| s.median), two_places) },
     Figure { more_is_better: true, ..low("disturbed: CPU", |l| l.beside.map(|b| b.cpu.median), two_places) },
     Figure { more_is_better: true, ..low("disturbed: ops", |l| l.beside.map(|b| b.operations.median), two_places) },
+    low("throttled", |l| l.throttled.map(|s| s.median), two_places),
+    Figure { more_is_better: true, ..low("served", |l| Some(l.late.as_ref()?.served.median), two_places) },
     low("p50 wait", |l| wait(l).map(|w| w.p50_ns as f64), time),
     low("p99 wait", |l| wait(l).map(|w| w.p99_ns as f64), time),
     low("p99.9 wait", |l| wait(l).map(|w| w.p999_ns as f64), time),

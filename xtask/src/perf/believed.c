@@ -1,6 +1,6 @@
-/* Lets the locks of a process believe in another number of CPUs: whoever asks which CPUs this process may use is told of
- * as many as TURNWISE_PERF_CPUS says, at the first question and at every later one, since locks may count again. Who
- * needs the truth, to keep a thread on a CPU, makes the system call itself. */
+/* Lets the locks of a process believe in another number of CPUs: whoever asks which CPUs this process may use is told
+ * of as many as TURNWISE_PERF_CPUS says, at the first question and at every later one, since locks may count again.
+ * Who needs the truth, to keep a thread on a CPU, makes the system call itself. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdlib.h>

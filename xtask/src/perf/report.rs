@@ -351,8 +351,8 @@ mod tests {
         report.conditions.builds = 2;
         let text = report.text();
         for wanted in [
-            "placement            10.00 ns   11.00 ns   0.909  0.909 to 0.909\n  placed otherwise   10.00 ns   10.00 ns   \
-             1.000  1.000 to 1.000  cannot tell\n",
+            "placement            10.00 ns   11.00 ns   0.909  0.909 to 0.909\n  placed otherwise   10.00 ns   \
+             10.00 ns   1.000  1.000 to 1.000  cannot tell\n",
             "  placed otherwise   10.00 ns   12.00 ns   0.833  0.833 to 0.833  WORSE\n",
             "  placed otherwise   10.00 ns    9.00 ns   1.111  1.111 to 1.111  cannot tell\n",
             "each with 2 pairs of builds",

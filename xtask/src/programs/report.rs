@@ -465,8 +465,8 @@ mod tests {
         table(&mut page, &outcomes).unwrap();
         bars(&mut page, &outcomes).unwrap();
         for line in [
-            "| one CPU | recorded | beside two busy processes | under a quota of one CPU |\n|---|---|---|---|---|---|---|---|---|\
-             ---|---|---|\n",
+            "| one CPU | recorded | beside two busy processes | under a quota of one CPU |\n|---|---|---|---|---|---|\
+             ---|---|---|---|---|---|\n",
             "(0.80 to 1.00) | 2.00 (1.90 to 2.10) | 0.90 (0.80 to 0.96) |\n",
             "| 2.00 (1.90 to 2.10) |  |\n",
             "| gone | yes | not run: not here | | | | | | | | | |\n",

@@ -3,7 +3,7 @@
 use super::verdict;
 use turnwise_bench::documents::{DocumentRow, Side};
 use turnwise_bench::figure::{self, FIGURES, Figure, against_best, rate};
-use turnwise_bench::report::{LockReport, Report, ScenarioReport};
+use turnwise_bench::report::{LeftOut, LockReport, Report, ScenarioReport};
 use turnwise_bench::subject::Subject;
 use turnwise_present::figures::{plain, time};
 use turnwise_present::stats::Spread;
@@ -26,13 +26,16 @@ const LEGEND: &[&str] = &[
     "operations / those in another scenario: how the lock scales, paired by round, the rounds of both interleaved.",
     "fairness: operations of the least busy / of the busiest thread in a sample, among threads with the same role, \
      median of the samples; 1 is fair.",
+    "served: where requests arrive at times of their own, those served over those that arrive; there waits count from \
+     the time of arrival, unserved requests included, and speed is that of their 99th percentile.",
+    "throttled: under a CPU quota, the share of the kernel's periods of 100 ms in which it was used up.",
     "waits: from asking for the lock to having it (or the copy, where a read only copies), one clock reading included; \
      every acquisition of a second pass, all its samples together.",
     "sleeps, preempted per op: voluntary and involuntary context switches of the process / operations, median.",
     "against the best peer: our figure / that of the peer that is best at it. Ours should be low, but high for \
      fairness. Peers that only spin do not count against locks that sleep: they are no substitute on a busy machine.",
-    "verdict: geometric mean of the medians of speed over the cells, and the worst cell; against the best peer: against \
-     the peer that is fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
+    "verdict: geometric mean of the medians of speed over the cells, and the worst cell; the best peer: that which is \
+     fastest in each cell. Least fair: what was left for whoever got least, 1 is fair.",
 ];
 
 /// Below the table of documents.
@@ -44,7 +47,9 @@ pub(crate) fn render(report: &Report, style: Style) -> String {
     let figures = figures(&report.subject);
     let scenarios: String = report.scenarios.iter().map(|s| render_scenario(s, &figures, style)).collect();
     let legend: String = LEGEND.iter().map(|line| item(line, style)).collect();
-    let end = [summary(report, style), verdict::render(report, style), documents(report, style)].concat();
+    let end =
+        [left_out(report, style), summary(report, style), verdict::render(report, style), documents(report, style)]
+            .concat();
     heading(report, style) + &scenarios + &end + "\n" + &legend
 }
 
@@ -172,6 +177,12 @@ fn summary(report: &Report, style: Style) -> String {
         return String::new();
     }
     title("ours against the reference", style) + &draw(head.map(str::to_owned).to_vec(), rows, 1, style)
+}
+
+/// Scenarios that cannot run here, and why.
+fn left_out(report: &Report, style: Style) -> String {
+    let one = |left: &LeftOut| title(&format!("{}: left out", left.scenario), style) + &item(&left.why, style);
+    report.left_out.iter().map(one).collect()
 }
 
 /// What documents published, beside what was measured.
