@@ -1,6 +1,7 @@
 //! The benchmark: every lock in every scenario of a subject, in interleaved rounds.
 
 use crate::documents::{self, DocumentRow};
+use crate::energy;
 use crate::options::Options;
 use crate::report::{FORMAT, LeftOut, Method, Report, ScenarioReport};
 use crate::run::{Plan, Section};
@@ -68,6 +69,7 @@ pub fn measure(args: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result
         documents: comparisons(args, &cases, &scenarios),
         scenarios,
         left_out,
+        no_energy: energy::left_out(),
         verdicts: Vec::new(),
     };
     report.verdicts = report.judge();

@@ -15,6 +15,7 @@
 //! | `situation.rs` | what is peculiar about a scenario: many locks, a busy neighbour |
 //! | `neighbour.rs` | a process that keeps a CPU busy beside a sample |
 //! | `setting.rs` | `--set`: other numbers of waiting |
+//! | `energy.rs` | what the processors use, where the machine tells |
 //! | `work.rs` | calibrated work |
 //! | `environment.rs`, `simulated.rs` | what a workload needs of the world it runs in: this machine or the simulated one |
 //! | `blind.rs` | a platform to compare with |
@@ -23,6 +24,7 @@ pub mod adapt;
 pub mod bench;
 pub mod blind;
 pub mod documents;
+mod energy;
 pub mod environment;
 pub mod figure;
 pub mod load;

@@ -33,6 +33,9 @@ pub struct Report {
     /// Scenarios that cannot run here.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Why there is no energy in it, if there is none.
+    #[serde(default)]
+    pub no_energy: Option<String>,
     /// What documents published, beside what was measured; empty for subjects without documents.
     pub documents: Vec<DocumentRow>,
     /// What it all comes to, for each of our locks. Reports from before there were any are judged when they are read.
@@ -127,6 +130,9 @@ pub struct LockReport {
     /// were to arrive.
     #[serde(default)]
     pub late: Option<Late>,
+    /// What the processors of the whole machine used over the operations, nanojoules, where the machine tells.
+    #[serde(default)]
+    pub energy_nj: Option<Spread>,
     /// Under a CPU quota: the share of the kernel's periods in which it was used up.
     #[serde(default)]
     pub throttled: Option<Spread>,
@@ -311,6 +317,7 @@ pub(crate) mod tests {
             share: None,
             beside: None,
             late: None,
+            energy_nj: None,
             throttled: None,
             voluntary: None,
             involuntary: None,
@@ -353,6 +360,7 @@ pub(crate) mod tests {
             method: Method { samples: 3, timed_samples: 0, sample_ms: 1, seed: 1 },
             scenarios,
             left_out: Vec::new(),
+            no_energy: None,
             documents: Vec::new(),
             verdicts: Vec::new(),
         }

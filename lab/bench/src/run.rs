@@ -4,6 +4,7 @@
 //! end of the interval. So neither the start of the threads nor their last waits, which last long where a lock
 //! collapses, count.
 
+use crate::energy;
 use crate::neighbour::{BusyProcess, nth_cpu, stay_on};
 use crate::probe::{Probe, Recorder, Timed, Untimed};
 use crate::situation::{Neighbour, Situation};
@@ -139,6 +140,8 @@ pub struct Outcome {
     pub voluntary: u64,
     /// Context switches of the process in the interval: a thread was preempted.
     pub involuntary: u64,
+    /// What the processors of the machine used in the interval, where it tells.
+    pub joules: Option<f64>,
     /// Under a quota: the share of the kernel's periods in which it was used up.
     pub throttled: Option<f64>,
     /// How long the threads needed to end after they were told to.
@@ -449,6 +452,7 @@ struct Snapshot {
     voluntary: u64,
     involuntary: u64,
     throttled: Option<Throttled>,
+    energy: Option<energy::Reading>,
 }
 
 impl Snapshot {
@@ -466,6 +470,7 @@ impl Snapshot {
             cpu: time(usage.ru_utime) + time(usage.ru_stime),
             voluntary: usage.ru_nvcsw as u64,
             involuntary: usage.ru_nivcsw as u64,
+            energy: energy::read(),
             throttled: arena.quota.as_ref().and_then(|quota| quota.throttled().ok()),
         }
     }
@@ -482,6 +487,7 @@ impl Snapshot {
             cpu: self.cpu.saturating_sub(begin.cpu),
             voluntary: self.voluntary - begin.voluntary,
             involuntary: self.involuntary - begin.involuntary,
+            joules: begin.energy.as_ref().zip(self.energy.as_ref()).and_then(|(begin, end)| energy::joules(begin, end)),
             throttled: self.throttled.zip(begin.throttled).and_then(|(end, begin)| end.share_since(begin)),
             drain: Duration::ZERO,
             waits: None,

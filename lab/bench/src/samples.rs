@@ -84,6 +84,7 @@ impl Samples {
             share: self.roles_share(),
             beside: self.beside(),
             late: self.late(rounds),
+            energy_nj: self.energy_nj(),
             throttled: Spread::of(&self.plain.iter().filter_map(|o| o.throttled).collect::<Vec<_>>()),
             voluntary: spread(|o| o.voluntary as f64),
             involuntary: spread(|o| o.involuntary as f64),
@@ -158,6 +159,11 @@ impl Samples {
         Some(Beside { cpu: Spread::of(&cpu)?, operations: Spread::of(&operations)? })
     }
 
+    fn energy_nj(&self) -> Option<Spread> {
+        let per_op = |o: &Outcome| Some(o.joules? * 1e9 / o.total().max(1) as f64);
+        Spread::of(&self.plain.iter().filter_map(per_op).collect::<Vec<_>>())
+    }
+
     /// How an open loop was served.
     fn late(&self, rounds: u32) -> Option<Late> {
         let arrivals = self.situation.arrivals?;
@@ -227,6 +233,7 @@ mod tests {
             voluntary: 3,
             involuntary: 4,
             throttled: None,
+            joules: Some(2.0),
             drain,
             waits: None,
         }
@@ -266,6 +273,7 @@ mod tests {
         assert_eq!(report.fairness, Some(Spread { median: 0.5, min: 0.0, max: 1.0 }));
         assert_eq!(report.rounds_voluntary_per_s, [Some(3.0), Some(3.0), None]);
         assert_eq!(report.notes.len(), 2, "{:?}", report.notes);
+        assert_eq!(report.energy_nj.map(|energy| energy.min), Some(2e6), "2 J for 1000 operations");
         assert!(report.reads.is_none());
     }
 

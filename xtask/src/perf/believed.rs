@@ -1,6 +1,7 @@
 //! The number of CPUs that locks believe in, for both versions and whatever their age: a library beside theirs answers
 //! the question by which they count them (`believed.c`), however often it is asked. `turnwise-lab bench` makes the
-//! system call itself where it keeps threads on CPUs; versions from before it did put those of `beside-pinned` elsewhere.
+//! system call itself where it keeps threads on CPUs; versions from before it did put those of `beside-pinned`
+//! elsewhere.
 
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! Threads that want a lock at times of their own, whether or not it has kept up: an open loop, as requests from
-//! outside make it. The wait counts from the time at which a request was to arrive, and requests that were due and never served
-//! count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only after they were
-//! served would see one long wait (G. Tene calls that coordinated omission).
+//! outside make it. The wait counts from the time at which a request was to arrive, and requests that were due and
+//! never served count, too: a lock that stalls delays all that arrive meanwhile, where threads that ask again only
+//! after they were served would see one long wait (G. Tene calls that coordinated omission).
 
 use super::body::{Load, lot};
 use super::exclusive::{Any, Body, Lock, Protected};

@@ -16,6 +16,7 @@ pub static SUBJECT: Subject = Subject {
     figures: &[
         "per op",
         "CPU per op",
+        "energy per op",
         "fairness",
         "disturbed: CPU",
         "disturbed: ops",

@@ -15,6 +15,7 @@ pub static SUBJECT: Subject = Subject {
     figures: &[
         "per op",
         "CPU per op",
+        "energy per op",
         "fairness",
         "share of the few",
         "per read",

@@ -26,6 +26,7 @@ const LEGEND: &[&str] = &[
     "operations / those in another scenario: how the lock scales, paired by round, the rounds of both interleaved.",
     "fairness: operations of the least busy / of the busiest thread in a sample, among threads with the same role, \
      median of the samples; 1 is fair.",
+    "energy per op: what the processors of the whole machine used (RAPL) / operations, median.",
     "served: where requests arrive at times of their own, those served over those that arrive; there waits count from \
      the time of arrival, unserved requests included, and speed is that of their 99th percentile.",
     "throttled: under a CPU quota, the share of the kernel's periods of 100 ms in which it was used up.",
@@ -93,7 +94,8 @@ fn heading(report: &Report, style: Style) -> String {
             report.method.samples, report.method.sample_ms, report.method.timed_samples, report.method.seed
         ),
     ];
-    lines.iter().map(|line| item(line, style)).collect()
+    let energy = report.no_energy.as_ref().map(|why| format!("energy is left out: {why}"));
+    lines.iter().chain(&energy).map(|line| item(line, style)).collect()
 }
 
 /// A table with text in the first columns and numbers in the others.
