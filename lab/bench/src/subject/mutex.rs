@@ -93,6 +93,10 @@ static LOCKS: &[LockInfo] = &[
     LockInfo::own("fair-semaphore"),
     LockInfo::exclusive::<std::sync::Mutex<Protected>>("std", Sleeps, "std::sync::Mutex"),
     LockInfo::exclusive::<parking_lot::Mutex<Protected>>("parking_lot", Sleeps, "parking_lot 0.13's Mutex"),
+    #[cfg(feature = "parking_lot_0_12")]
+    LockInfo::exclusive::<parking_lot_0_12::Mutex<Protected>>("parking_lot-0.12", Sleeps, "parking_lot 0.12's Mutex"),
+    #[cfg(feature = "usync")]
+    LockInfo::exclusive::<usync::Mutex<Protected>>("usync", Sleeps, "usync 0.2's Mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Normal>>("pthread", Sleeps, "the C library's default mutex"),
     LockInfo::exclusive::<PthreadMutex<Protected, Adaptive>>(
         "pthread-adaptive",
